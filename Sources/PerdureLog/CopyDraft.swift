@@ -1,31 +1,32 @@
 import PerdureFileIO
 import PerdureFormat
 
-// The directory that a copy grows in, `NAME.copy`, until it is whole and gets its own name.
+// The directory `NAME.copy`, to which a copy is written. It is renamed when the copy is complete.
 //
-// Somebody's store may have that name, so what stands there is replaced only if it is marked as a draft. The mark
-// is made, and durable, before anything else, and removed when the copy has its name. It is a `*.tmp`, which the
-// next writer removes: what has been opened as a store is a draft no more.
+// Another store may have that name, so an existing directory is replaced only if it is empty or
+// marked as a draft. The mark is made durable before any other file is written, and removed after
+// the rename. It is a `*.tmp` file, which the next writer removes: a directory that was opened as a
+// store is no longer a draft.
 
-/// What is held while a copy grows.
+/// A copy in progress, and the lock on its directory.
 struct CopyDraft {
   let path: String
   private let fileSystem: any FileSystem
-  /// Keeps others from copying to the same name, and from opening what is not whole.
+  /// Prevents another copy to the same name, and the opening of an incomplete copy.
   private let lock: any FileLock
 
-  /// What follows a name in the name of its draft.
+  /// The suffix of a draft's name.
   static let suffix = ".copy"
   private static let mark = StoreFileName.temporary("COPY")
-  /// Says that the draft is whole, and replaces the store of its name (Store+Replacing.swift).
+  /// Marks a complete draft that replaces the store of its name (Store+Replacing.swift).
   static let replacementMark = StoreFileName.temporary("REPLACEMENT")
 
-  /// A draft that an earlier process has left.
+  /// A draft that another process has left.
   init(_ path: String, _ fileSystem: any FileSystem, _ lock: any FileLock) {
     (self.path, self.fileSystem, self.lock) = (path, fileSystem, lock)
   }
 
-  /// Makes the draft of a copy, in place of what an unfinished one has left.
+  /// Creates the draft of a copy. It replaces the draft of an unfinished copy.
   init(of target: String, _ fileSystem: any FileSystem) throws {
     let path = target + Self.suffix
     if try fileSystem.kind(of: path) == nil { try fileSystem.createDirectory(path) }
@@ -43,7 +44,7 @@ struct CopyDraft {
     (self.path, self.fileSystem, self.lock) = (path, fileSystem, lock)
   }
 
-  /// A directory that has nothing in it, or the mark.
+  /// Checks that `path` is a draft, or a directory without other files than LOCK.
   private static func checkIsDraft(_ path: String, _ fileSystem: any FileSystem) throws {
     if try fileSystem.kind(of: path) == .directory {
       let names = try fileSystem.contents(of: path)
@@ -56,7 +57,8 @@ struct CopyDraft {
       at: path)
   }
 
-  /// The copy is whole and gets its name, or is removed. When this throws because of the last sync, it has it.
+  /// Renames the complete copy to `target`, or removes it if that fails. If the last sync fails,
+  /// this throws although the copy has been renamed.
   func take(_ target: String) throws(FileIOError) {
     do throws(FileIOError) { try fileSystem.rename(path, to: target) } catch {
       remove()
@@ -66,7 +68,7 @@ struct CopyDraft {
   }
 
   private func didTake(_ target: String) throws(FileIOError) {
-    // Of no account: opening removes them.
+    // Errors are ignored: opening the store for writing removes the marks too.
     defer {
       for mark in [Self.mark, Self.replacementMark] { _ = try? fileSystem.remove(target + "/" + mark.string) }
       _ = try? fileSystem.syncDirectory(target)
@@ -75,26 +77,26 @@ struct CopyDraft {
     try fileSystem.syncDirectory(StorePath.parent(of: target))
   }
 
-  // MARK: Of a replacement
+  // MARK: Replacements
 
-  /// From here on the copy is whole: it replaces the store of its name.
+  /// Marks the complete copy as the one that replaces the store of its name.
   func markAsReplacement() throws(FileIOError) {
-    // The name of the draft: the store that it replaces is destroyed next.
+    // The draft's name must be durable before the old store is destroyed.
     try fileSystem.syncDirectory(StorePath.parent(of: path))
     try fileSystem.open(path + "/" + Self.replacementMark.string, .create).close()
     try fileSystem.syncDirectory(path)
   }
 
-  /// The copy gets its name, or stays: it may be all that there is.
+  /// Renames the copy to `target`. It is kept if that fails: it may be the only store left.
   func takeAsReplacement(_ target: String) throws(FileIOError) {
     try fileSystem.rename(path, to: target)
     try didTake(target)
   }
 
-  /// The draft stays as it is.
+  /// Keeps the draft, and releases its lock.
   func leave() { lock.release() }
 
-  /// Gives back the room of a copy that failed, as far as that can be done.
+  /// Removes the files of a copy that failed, as far as possible.
   func remove() {
     _ = try? Store.removeFiles(of: path, fileSystem)
     lock.release()

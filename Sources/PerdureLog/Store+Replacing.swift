@@ -1,29 +1,31 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Puts a copy of one store in the place of another. A power cut leaves the old store or the new one, and a repetition
-// does the rest.
+// Replaces one store with a copy of another. A power cut leaves the old store or the new one, and a
+// repeated call completes the replacement.
 //
-//   R1. The copy grows as a draft, `NAME.copy` (CopyDraft.swift). When it is whole and durable it gets a second mark. The
-//       old store is destroyed only after that.
-//   R2. A draft with this mark beside a path that has no superblock is the store of that path: before the path is opened
-//       for writing, copied from or replaced, the draft gets the path's name.
-//   R3. Beside a path that has a superblock the mark means nothing: the replacement did not begin to destroy. The
-//       next opening for writing removes the draft, so that it does not reappear when the store is destroyed later.
+//   R1. The copy is written to a draft, `NAME.copy` (CopyDraft.swift). When the draft is complete
+//       and durable, it gets a second mark. Only then the old store is destroyed.
+//   R2. If the path has no superblock, a draft with this mark is the store of the path. It is
+//       renamed to the path before the path is opened for writing, copied from or replaced.
+//   R3. If the path has a superblock, the mark has no effect: destroying has not begun. The next
+//       opening for writing removes the draft. Otherwise it would become the store of the path when
+//       the store is destroyed later.
 
 extension Store {
-  /// Puts a copy of a store in the place of another one, which must not be open for writing.
+  /// Replaces a store with a copy of another one. The replaced store must not be open for writing.
   ///
-  /// The copy is in its place, and durable, when the call returns. After a power cut the old store or the new one opens,
-  /// and the call can be repeated.
+  /// When the call returns, the copy is at `path` and durable. After a power cut the old store or
+  /// the new one opens, and the call can be repeated.
   ///
   /// - Parameters:
-  ///   - path: The directory of the store that is replaced, or of none.
-  ///   - source: The store that is copied.
-  ///   - options: Its `fileSystem` is that of both; nothing else counts.
-  /// - Throws: `StoreError` as for `copy` and `destroy`, and `.invalidArgument` when the directory holds a file that is
-  ///   not the store's. Before the copy is whole the old store is as it was. If destroying the old store fails, the next
-  ///   opening for writing, or a repetition, completes the replacement.
+  ///   - path: The directory of the store to replace. It may be absent.
+  ///   - source: The store to copy.
+  ///   - options: Only `fileSystem` is used, for both stores.
+  /// - Throws: `StoreError` as for `copy` and `destroy`; `.invalidArgument` if the directory has a
+  ///   file that is not the store's. Until the copy is complete, the old store is unchanged. If
+  ///   destroying the old store fails, the next opening for writing completes the replacement, or a
+  ///   repeated call does.
   /// - Complexity: O(n) for n bytes of the source.
   package static func replace(
     _ path: String, with source: String, options: StoreOptions = StoreOptions()
@@ -39,7 +41,8 @@ extension Store {
         try destroyFiles(of: path, fileSystem)
         try draft.takeAsReplacement(path)
       } catch {
-        // A store that is open is as it was, and stays. After another error the draft may be all that there is (R2).
+        // `.locked`: the old store is open, and unchanged. After another error the draft may be the
+        // only store left (R2).
         let isIntact = (error as? FileIOError)?.code == .locked || (error as? StoreError)?.code == .locked
         if isIntact { draft.remove() } else { draft.leave() }
         throw error
@@ -74,7 +77,7 @@ extension Store {
   }
 }
 
-/// A replacement of the store of a path that a power cut has left.
+/// A replacement that a power cut may have interrupted.
 struct Replacement {
   private let path: String
   private let draft: String
@@ -97,9 +100,10 @@ struct Replacement {
     }
   }
 
-  /// Gives the draft the path's name, if it is the store of the path (R2).
+  /// Renames the draft to the path, if the draft is the store of the path (R2).
   ///
-  /// - Throws: `FileIOError`, with code `.locked` while another process replaces the store; `StoreError`.
+  /// - Throws: `FileIOError`, with code `.locked` while another process replaces the store;
+  ///   `StoreError`.
   func complete() throws {
     guard try isPending else { return }
     let lock = try fileSystem.writerLock(ofStore: draft)
@@ -118,16 +122,17 @@ struct Replacement {
 
   /// Removes a draft that never replaced the store (R3).
   func abandon() {
-    // What cannot be removed now is removed by a later opening.
+    // A later opening removes a draft that cannot be removed now.
     guard (try? has(CopyDraft.replacementMark, in: draft)) == true,
       let lock = try? fileSystem.writerLock(ofStore: draft)
     else { return }
     CopyDraft(draft, fileSystem, lock).remove()
   }
 
-  /// Does what an opening has to do about an unfinished replacement (R2, R3).
+  /// Completes or removes an unfinished replacement before an opening (R2, R3).
   ///
-  /// - Complexity: two looks at the file system where there is none.
+  /// - Throws: `StoreError` with code `.notAStore` for a reader, which must not complete it.
+  /// - Complexity: two file system calls if there is none.
   static func settle(_ path: String, _ options: StoreOptions) throws {
     do {
       let replacement = Replacement(of: path, options.fileSystem)

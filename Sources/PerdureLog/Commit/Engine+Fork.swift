@@ -1,21 +1,20 @@
 import PerdureFileIO
 
-// A process that forks has its stores in two processes, with the same descriptors: those of the
-// parent and of the child lead to the same open files, so the writer's lock, which belongs to the
-// open file, admits both. A child that wrote would put its frames where the parent puts its own. So
+// After a fork, parent and child share the open files of the store. The writer's lock belongs to
+// the open file, so it admits both. If the child wrote, its frames would overwrite the parent's. So
 // an opening belongs to the process that made it.
 //
 // Invariants
-//  Y1  `mark` says which process opened the store. A call asks it before it takes a lock: a thread
-//      of the parent may have held the lock at the fork, and the child does not have that thread.
+//  Y1  `mark` says which process opened the store. A call checks it before it takes a lock: a
+//      thread of the parent may have held the lock at the fork, and the child lacks that thread.
 //  Y2  In a child every call that can throw throws `.forked`. A snapshot that a child takes is the
-//      last state before the fork; its `sequence` and `count(in:)` answer from memory, and its
+//      last state before the fork. Its `sequence` and `count(in:)` answer from memory, and its
 //      reads throw. It is not pinned: the memory of the child stays as it was at the fork.
-//  Y3  Closing and releasing in a child change no file, release no lock and wait for none. What a
-//      child releases is its own memory and its own descriptors.
+//  Y3  Closing and releasing in a child change no file, release no lock and wait for none. They
+//      release the child's own memory and descriptors only.
 
 extension Engine {
-  /// Y1
+  /// Checks that this process opened the store. Y1
   ///
   /// - Throws: `.forked` in a child of the process that opened the store.
   @inline(__always)

@@ -1,16 +1,16 @@
 import PerdureFormat
 
-// A change of the catalog that takes effect as a whole: keyspaces and indexes that are made, indexes that are removed,
-// and values that say what they mean, in one commit. A power cut leaves all of it or nothing.
+// A change of the catalog in one commit: it defines keyspaces and indexes, removes indexes, and
+// puts the values that describe them. A power cut leaves all of it or nothing.
 //
-// Indexes are built from the records that are there before the commit. Their extractors see the values that the commit
-// puts (`StoredValues.pending`).
+// Indexes are built from the records committed before. Their extractors see the values that the
+// commit puts (`StoredValues.pending`).
 
-/// What a change of the catalog makes and removes; see `Store.changeCatalog`.
+/// The definitions and removals of one change of the catalog; see `Store.changeCatalog`.
 package struct CatalogChange {
   fileprivate private(set) var catalog: Catalog
   fileprivate private(set) var records: [(key: [UInt8], value: [UInt8])] = []
-  /// Indexes whose entries are made from all records.
+  /// The indexes to build from all records.
   fileprivate private(set) var rebuilt: Set<UInt32> = []
   fileprivate private(set) var removed: Set<UInt32> = []
   /// Whether an index that was not maintained can be built now.
@@ -23,7 +23,7 @@ package struct CatalogChange {
 
   fileprivate var isEmpty: Bool { records.isEmpty }
 
-  /// Finds a keyspace, or makes it; see `Store.keyspace(_:_:)`.
+  /// Finds or creates a keyspace; see `Store.keyspace(_:_:)`.
   package mutating func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace {
     if let known = catalog.keyspace(named: name) {
       try known.check(kind)
@@ -36,7 +36,7 @@ package struct CatalogChange {
     return keyspace
   }
 
-  /// Finds an index with this definition, or makes it; see `Store.defineIndex(_:)`.
+  /// Finds or creates an index with this definition; see `Store.defineIndex(_:)`.
   package mutating func defineIndex(_ definition: IndexDefinition) throws -> DerivedIndex {
     try StoreLimits.check(name: definition.name)
     let wanted = catalog.present(definition)
@@ -68,17 +68,18 @@ package struct CatalogChange {
 }
 
 extension Store {
-  /// Changes the catalog and puts values, in one commit. Without a change and without values nothing is committed.
+  /// Changes the catalog and puts values, in one commit. Commits nothing if there is no change and
+  /// no value.
   ///
-  /// The commit is durable as the store's default durability says. An index that is new, or defined anew, is built while
-  /// other commits wait.
+  /// The commit has the store's default durability. New and redefined indexes are built while other
+  /// commits wait.
   ///
   /// - Parameters:
-  ///   - values: Put into byte-string keyspaces that are there already.
+  ///   - values: Values to put into existing byte-string keyspaces.
   ///   - body: Makes the change. It is called once, while other commits wait, and must not commit.
-  /// - Throws: What `body` throws, and what `keyspace`, `defineIndex`, `removeIndex` and `write` throw. Nothing is
-  ///   changed then, with the exceptions that `write` has.
-  /// - Complexity: O(n) for n records under the indexes that are built.
+  /// - Throws: Errors of `body`, `keyspace`, `defineIndex`, `removeIndex` and `write`. Nothing is
+  ///   changed then, with the same exceptions as for `write`.
+  /// - Complexity: O(n) for n records in the keyspaces of the indexes that are built.
   package func changeCatalog<R>(
     putting values: [(value: [UInt8], key: [UInt8], keyspace: Keyspace)],
     _ body: (inout CatalogChange) throws -> R
@@ -96,7 +97,7 @@ extension Store {
       }
     } catch {
       let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? true
-      // Otherwise the log may name the files of the batch: recovery will know.
+      // Otherwise the log may name the batch's files: recovery finds out, and removes them if not.
       if leavesNothing { engine.letGo(of: transaction.batch) }
       throw error
     }
@@ -106,7 +107,7 @@ extension Store {
 }
 
 extension Engine {
-  /// - Returns: No receipt where there was nothing to commit.
+  /// - Returns: The result of `body`, and the receipt; nil if there was nothing to commit.
   fileprivate func change<R>(
     _ batch: inout WriteBatch, _ pending: [StoredValues.Pending], _ state: inout CommitterState,
     _ body: (inout CatalogChange) throws -> R
@@ -128,12 +129,12 @@ extension Engine {
     return (result, receipt)
   }
 
-  /// Commits a catalog together with the entries of indexes: readers see each index whole. A refusal leaves nothing
-  /// behind.
+  /// Commits a catalog together with the entries of its indexes, so readers see complete indexes
+  /// only. An error leaves the state unchanged.
   ///
   /// - Parameters:
-  ///   - rebuilt: Indexes that are filled from all records.
-  ///   - removed: Indexes that lose their entries.
+  ///   - rebuilt: The indexes to build from all records.
+  ///   - removed: The indexes whose entries are removed.
   func commit(
     _ batch: borrowing WriteBatch, _ catalog: Catalog, rebuilding rebuilt: Set<UInt32>,
     removing removed: Set<UInt32>, pending: [StoredValues.Pending] = [], _ state: inout CommitterState
@@ -173,8 +174,10 @@ extension Engine {
 }
 
 extension Catalog {
-  /// - Throws: `StoreError` with code `.invalidArgument` when the index is not one of this store, or another index is
-  ///   made from it.
+  /// Checks that an index can be removed.
+  ///
+  /// - Throws: `StoreError` with code `.invalidArgument` if the index is not one of this store, or
+  ///   if another index is made from it.
   func checkRemoval(of index: DerivedIndex) throws(StoreError) {
     try check(index)
     guard let counting = dependents[index.id]?.first else { return }

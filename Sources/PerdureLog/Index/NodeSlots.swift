@@ -1,8 +1,7 @@
-/// Has the nodes of a tree that are in memory forget where they stand in the index file, because
-/// another file is begun. What lies in the mapped file stays as it is, and so does everything below
-/// it.
+/// Clears the index-file slots of a tree's nodes in memory, because another index file is begun.
+/// Nodes in the mapped file, and the nodes below them, are not changed.
 ///
-/// By the checkpoint writer, while the tree's version is pinned (NodeWriter, W2).
+/// Called by the checkpoint writer while the tree's version is pinned (NodeWriter, W2).
 enum NodeSlots {
   static func forget(_ tree: OrderedTree) {
     if let root = tree.root, !tree.file.contains(root) { forget(OrderedNode(root), tree.file) }

@@ -2,30 +2,29 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-// Values that a snapshot has read and that do not stand in their records.
+// The values outside their records that a snapshot has read.
 //
-// A mapped blob file takes one of the memory maps of the process, and a system has few of them
-// (65,530 on Linux by default); where none is left the process cannot even allocate memory. So a
-// value that is lent to a closure stays mapped only while it is among the last few that its
-// snapshot has read, and all snapshots of a process together keep at most `MappedPlace.countMax`
-// files mapped. A value that is promised for as long as its snapshot lives is copied into memory
-// beyond that.
+// A mapped blob file uses one memory map of the process. Their number is limited (65,530 on Linux
+// by default), and without a free one the process cannot even allocate memory. So a value lent to a
+// closure stays mapped only while it is among the last few that its snapshot has read. All
+// snapshots of a process together keep at most `MappedPlace.countMax` files mapped. Beyond that
+// number, a value that must live as long as its snapshot is copied into memory.
 //
 // Invariants
-//  M1  Bytes lent to a closure are held by the caller until the closure returns, whatever is
-//      evicted meanwhile.
-//  M2  Bytes in `kept` and `copies` stay until the snapshot goes.
+//  M1  The caller holds bytes lent to a closure until the closure returns, even if they are evicted
+//      meanwhile.
+//  M2  Bytes in `kept`, `copies` and `unpacked` stay valid until the snapshot is freed.
 
-/// The place of one mapped file among those that snapshots of this process keep.
+/// One of the `countMax` mapped files that the snapshots of this process may keep.
 final class MappedPlace: Sendable {
-  /// A quarter of the memory maps that Linux gives a process by default is 16,382.
+  /// About an eighth of the memory maps that Linux gives a process by default.
   static let countMax = 8192
   private static let count = Atomic<Int>(0)
 
-  /// How many there are.
+  /// How many places are taken.
   static var inUse: Int { count.load(ordering: .relaxed) }
 
-  /// Nil where all are taken.
+  /// Takes a place; nil if all are taken.
   static func take() -> MappedPlace? {
     if count.add(1, ordering: .relaxed).newValue <= countMax { return MappedPlace() }
     count.subtract(1, ordering: .relaxed)
@@ -37,7 +36,7 @@ final class MappedPlace: Sendable {
   deinit { Self.count.subtract(1, ordering: .relaxed) }
 }
 
-/// Bytes in memory of their own.
+/// Bytes in memory that this object owns.
 // Unchecked: the bytes are written before the object is shared, and freed in deinit.
 final class CopiedBytes: @unchecked Sendable {
   let bytes: UnsafeRawBufferPointer
@@ -63,13 +62,13 @@ final class OpenedBlobs: @unchecked Sendable {
     var place: MappedPlace
   }
 
-  /// How many files that were lent last stay mapped.
+  /// How many of the last lent files stay mapped.
   static let recentMax = 8
 
   private let lock = Lock()
-  /// The last that were lent, the newest last.
+  /// The files lent last, the newest at the end.
   private var recent: [Mapped] = []
-  /// By number of the file. M2
+  /// Mapped files that stay, by file number. M2
   private var kept: [UInt64: Mapped] = [:]
   private var copies: [UInt64: CopiedBytes] = [:]
   /// Packed values, and values in groups, by address word. M2
@@ -93,7 +92,7 @@ final class OpenedBlobs: @unchecked Sendable {
     let value = try files.read(reference)
     guard let place = MappedPlace.take() else { return value }
     let mapped = Mapped(number: reference.number, value: value, place: place)
-    // Unmapped behind the lock.
+    // The evicted file is unmapped outside the lock.
     let evicted = lock.withLock { () -> Mapped? in
       recent.append(mapped)
       return recent.count > Self.recentMax ? recent.removeFirst() : nil
@@ -102,7 +101,7 @@ final class OpenedBlobs: @unchecked Sendable {
     return value
   }
 
-  /// With the lock.
+  /// A mapped value that was read before. The caller holds the lock.
   private func known(_ number: UInt64) -> ValueBytes? {
     if let kept = kept[number] { return kept.value }
     guard let index = recent.lastIndex(where: { $0.number == number }) else { return nil }
@@ -110,7 +109,7 @@ final class OpenedBlobs: @unchecked Sendable {
     return recent[recent.count - 1].value
   }
 
-  /// The value that a record names; its bytes are good while this lives. M2
+  /// The value that a record names. Its bytes are valid as long as this object. M2
   func keptValue(of reference: BlobReference, _ files: BlobFiles) throws(StoreError) -> UnsafeRawBufferPointer
   {
     let number = reference.number

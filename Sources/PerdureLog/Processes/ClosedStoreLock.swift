@@ -2,14 +2,14 @@ import PerdureFileIO
 
 /// The locks that keep writers out of a store while its files are copied or removed.
 ///
-/// LOCK alone does not: it can be removed by hand while a writer has the store open. So the lock of the
-/// newest segment is taken as well, as an opening for writing does (SegmentLocks).
+/// LOCK alone is not enough: it can be removed by hand while a writer has the store open. So the
+/// lock of the newest segment is taken as well, as by an opening for writing (SegmentLocks).
 struct ClosedStoreLock {
   private let writing: any FileLock
   private var segments: SegmentLocks
 
-  /// - Throws: `FileIOError` with code `.locked` while a writer holds LOCK; `StoreError` with code `.locked` while a
-  ///   writer that lost LOCK holds the newest segment. No lock is held then.
+  /// - Throws: `FileIOError` with code `.locked` while a writer holds LOCK; `StoreError` with code
+  ///   `.locked` while a writer that lost LOCK holds the newest segment. No lock is held then.
   init(of path: String, _ fileSystem: any FileSystem) throws {
     writing = try fileSystem.writerLock(ofStore: path)
     do { segments = try SegmentLocks(closedStoreIn: fileSystem.openDirectory(path)) } catch {

@@ -1,6 +1,7 @@
 import PerdureFileIO
 
-/// The pauses of an opening that waits for the writer's lock: 1 ms at first, each twice as long, at most 100 ms.
+/// The pauses of an opening that waits for the writer's lock. The first pause is 1 ms. Each next
+/// one is twice as long, up to 100 ms.
 struct LockWait {
   private static let pauseMax: UInt64 = 100_000_000
 
@@ -14,9 +15,9 @@ struct LockWait {
     deadline = Clock.nowNanoseconds() + min(nanoseconds, UInt64(Int64.max))
   }
 
-  /// Waits until it is time for another attempt.
+  /// Sleeps until the next attempt.
   ///
-  /// - Returns: False, at once, when the time is over.
+  /// - Returns: False if the timeout is over; then it does not sleep.
   /// - Throws: `CancellationError` when the task that opens the store is cancelled.
   mutating func next() throws -> Bool {
     let now = Clock.nowNanoseconds()

@@ -3,34 +3,36 @@ import PerdureFormat
 
 // The lock on the segment that is written.
 //
-// LOCK can be removed by hand while the store is open, and then another writer can take a new one. So a writer
-// also holds a lock on a byte of the newest segment, and an opening takes that lock before it reads the log's
-// end. FORMAT.md, W11.
+// LOCK can be removed by hand while the store is open, and then another writer can take a new one.
+// So a writer also holds a lock on a byte of the newest segment, and an opening takes that lock
+// before it reads the log's end. FORMAT.md, W11.
 //
 // Invariants
-//  S1  The newest segment with a header is locked from before its header is written until after the header of
-//      the next one is there.
-//  S2  A segment that a commit began in stays locked until the commit is whole: if the commit is taken back, the
-//      log ends there again.
-//  S3  An opening that has locked the newest segment that it knows looks at the directory again: the writer that
-//      had the lock may have begun another one in between.
-//  S4  A lock has an opening of its own. The mapping of a segment would keep the lock of the segment's file
-//      after that is closed: a forked child, which must not unlock, could never give it up.
-//  S5  The process that took a lock unlocks it, and does not only close its file: a forked child, or a child on its way
-//      to another program, may have the same opening, which would keep the lock.
+//  S1  The newest segment with a header is locked. The lock is taken before the header is written,
+//      and released after the header of the next segment is written.
+//  S2  The segment in which a commit began stays locked until the commit is complete: after a
+//      rollback the log ends there again.
+//  S3  An opening that has locked the newest segment it knows reads the directory again: the
+//      previous holder of the lock may have begun another segment in between.
+//  S4  A lock has an open file of its own. The mapping of a segment would keep the lock on the
+//      segment's own open file after that is closed. A forked child, which must not unlock, could
+//      then never release it.
+//  S5  The process that took a lock unlocks it, and does not just close its file. A forked child,
+//      or a child before its `exec`, may share the open file, which would keep the lock.
 //
-// A file system without such locks goes without.
+// On a file system without such locks, segments are not locked.
 
 /// The locks that a writer holds on segments.
 struct SegmentLocks {
-  /// The byte that is locked. It is behind every segment, so that a system whose locks forbid reading forbids none.
+  /// The byte that is locked. It lies behind every segment: on some systems a locked byte cannot be
+  /// read.
   static let range: Range<UInt64> = 0x7FFF_FFFE..<0x7FFF_FFFF
 
   private var held: [(number: UInt64, file: any File)] = []
 
   /// Locks a segment; nil if another opening has it.
   ///
-  /// - Returns: What holds the lock, until it is closed. S4
+  /// - Returns: The open file that holds the lock. S4
   static func take(_ number: UInt64, in directory: any Directory) throws(FileIOError) -> (any File)? {
     let file = try directory.open(StoreFileName.segment(number).string, .readWrite)
     do throws(FileIOError) {
@@ -48,13 +50,13 @@ struct SegmentLocks {
   /// Keeps a lock that was taken.
   mutating func hold(_ number: UInt64, _ lock: any File) { held.append((number, lock)) }
 
-  /// Gives up the locks on segments with lower numbers. S2
+  /// Releases the locks on segments with lower numbers. S2
   mutating func release(before number: UInt64) { release { $0 < number } }
 
-  /// Gives up the lock on a segment that is replaced or removed.
+  /// Releases the lock on a segment that is replaced or removed.
   mutating func release(_ number: UInt64) { release { $0 == number } }
 
-  /// Gives up all locks.
+  /// Releases all locks.
   mutating func releaseAll() { release { _ in true } }
 
   /// Closes a forked child's own descriptors, and leaves the locks to its parent.
@@ -67,7 +69,8 @@ struct SegmentLocks {
   private mutating func release(_ isOver: (UInt64) -> Bool) {
     held.removeAll { number, lock in
       guard isOver(number) else { return false }
-      // S5. A system without such locks refuses, and closing ends them where this fails.
+      // S5. Errors are ignored: without such locks there is nothing to release, and closing
+      // releases the others.
       try? lock.unlock(Self.range)
       try? lock.close()
       return true
@@ -76,10 +79,12 @@ struct SegmentLocks {
 }
 
 extension SegmentLocks {
-  /// Takes the lock of the newest segment that an opening has found, before its end is looked for. S3
+  /// Takes the lock of the newest segment that an opening has found, before it reads the end of the
+  /// log. S3
   ///
   /// - Parameter newest: Nil for a log without a segment.
-  /// - Throws: `StoreError` with code `.locked` if another writer has it, or has begun another segment meanwhile.
+  /// - Throws: `StoreError` with code `.locked` if another writer has it, or has begun another
+  ///   segment meanwhile.
   init(opening newest: Segment?, in directory: any Directory) throws {
     if let newest {
       guard let lock = try Self.take(newest.number, in: directory) else {
@@ -92,12 +97,13 @@ extension SegmentLocks {
     }
   }
 
-  /// Takes the lock of the newest segment of a store that is copied or removed. A damaged store may have none that can
-  /// be read: then nothing is locked.
+  /// Takes the lock of the newest segment of a store that is copied or removed. Locks nothing if no
+  /// segment of a damaged store can be read.
   ///
-  /// - Throws: `StoreError` with code `.locked` if a writer has it, or has begun another segment meanwhile.
+  /// - Throws: `StoreError` with code `.locked` if a writer has it, or has begun another segment
+  ///   meanwhile.
   init(closedStoreIn directory: any Directory) throws {
-    // No writer writes a file that cannot be read as a segment.
+    // A file that cannot be read as a segment has no writer.
     let isBorn = { number in (try? Self.isBorn(number, in: directory)) == true }
     guard let newest = try StoreFiles(in: directory).segments.sorted(by: >).first(where: isBorn) else {
       return
@@ -107,7 +113,7 @@ extension SegmentLocks {
     try checkIsNewest(newest, in: directory) { number throws(FileIOError) in isBorn(number) }
   }
 
-  /// S3
+  /// Checks that no newer segment exists, or releases the lock and throws. S3
   private mutating func checkIsNewest(
     _ newest: UInt64, in directory: any Directory, _ isBorn: (UInt64) throws(FileIOError) -> Bool
   ) throws {
@@ -124,10 +130,10 @@ extension SegmentLocks {
       if error.code == .notFound { return false }
       throw error
     }
-    // It was read only: nothing is lost.
+    // An error of `close` loses nothing: the file was only read.
     defer { try? file.close() }
     let bytes = try file.read(SegmentHeader.length, at: 0)
-    // An older segment's header is no birth of this one (B6).
+    // A file with the header of an older segment is not born (FORMAT.md, B6).
     return (try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) })?.number == number
   }
 

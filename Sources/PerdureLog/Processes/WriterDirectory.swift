@@ -3,16 +3,18 @@ import PerdureFormat
 
 // The directory of a store, as its writer uses it.
 //
-// The writer's lock is a file of the store. When the store's folder is removed or replaced, or LOCK alone is
-// removed, another writer can take the lock of the same name. A writer that creates, renames or removes files
-// from then on may damage the other store. So the writer asks before each such call whether the file that it
-// has locked still has the name LOCK in this directory. FORMAT.md, W10.
+// The writer's lock is a file of the store. When the store's folder is removed or replaced, or LOCK
+// alone is removed, another writer can take a lock of the same name. If the first writer then
+// creates, renames or removes files, it may damage the other store. So before each such call the
+// writer checks that the file it has locked still has the name LOCK in this directory. FORMAT.md,
+// W10.
 //
-// A folder that was moved is not replaced: the directory is open, and LOCK is in it.
+// A folder that was moved passes the check: the directory is open, and LOCK is in it.
 
-/// A directory that changes no name after the writer's lock has lost its own.
+/// A directory that refuses to create, rename or remove files once the writer's lock file has lost
+/// its name.
 final class WriterDirectory: Directory {
-  /// The same directory without the check, for readers: they change nothing of the writer's.
+  /// The same directory without the check, for the table of readers.
   let base: any Directory
   private let lock: any FileLock
   private let isChecked: Bool
@@ -23,15 +25,16 @@ final class WriterDirectory: Directory {
     (self.base, self.lock, self.isChecked) = (base, lock, isChecked)
   }
 
-  /// Has `body` called with the error of a check that fails.
+  /// Sets the observer that is called with `.replaced` when a check fails.
   func whenReplaced(_ body: @escaping @Sendable (FileIOError) -> Void) {
     didReplace.withLock { $0 = body }
   }
 
-  /// The one place where it is decided whether the store's folder still is the writer's.
+  /// Checks that the store's folder still is the writer's. No other code decides that.
   ///
-  /// - Parameter operation: What the writer is about to do: an error of the check counts as a refusal of that.
-  /// - Throws: `.replaced`; what the system says if the check is not possible.
+  /// - Parameter operation: The operation that the writer is about to do. Errors of the check name
+  ///   it, so they count as its refusal.
+  /// - Throws: `.replaced`; the system's error if the check is not possible.
   fileprivate func check(_ operation: String) throws(FileIOError) {
     guard isChecked else { return }
     do throws(FileIOError) { if try lock.isNamed() { return } } catch {
@@ -75,9 +78,10 @@ extension WriterDirectory {
 }
 
 extension Directory {
-  /// Checks that the folder still is the writer's, before something is written that names no file: the header
-  /// of a segment, a superblock. Does nothing in a directory that is only read.
+  /// Checks that the folder still is the writer's, before a write to an open file that could damage
+  /// another store: the header of a segment, a superblock. Does nothing in a reader's directory.
   ///
-  /// - Throws: `.replaced`, and the store is poisoned; another error, as of a write that was refused.
+  /// - Throws: `.replaced`, and the store is poisoned; another error if the check is not possible.
+  ///   It counts as a refused write.
   func checkIsWriters() throws(FileIOError) { try (self as? WriterDirectory)?.check("open") }
 }

@@ -1,34 +1,33 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Whether a file with a segment's name is a segment: the one place that decides, for opening,
-// readers and salvage.
+// Decides whether a file with a segment's name is a segment, for openings, readers and salvage.
 //
-// A birth writes one header into a new file, and syncs it before any frame follows (FORMAT.md, B3
-// and B4). A power cut before that sync leaves any part of the header, zeros, noise, or old bytes
-// of the medium (M3). Old bytes may be a whole header: that of an older segment, whose file was
-// removed. Numbers only grow, so its number is lower.
+// A birth writes the header into a new file and syncs it before any frame follows (FORMAT.md, B3
+// and B4). A power cut before that sync leaves part of the header, zeros, noise, or old bytes of
+// the medium (FORMAT.md, M3). Old bytes may be the whole header of an older segment whose file was
+// removed. Numbers only grow, so the older segment has a lower number.
 //
 // Invariants
-//  U1  A file that is not born has no valid frame of its own number. Behind the header of an older
-//      segment it has nothing but zeros: else it is a copy of that segment, or was renamed, and
-//      commits may be missing.
-//  U2  A header of another store, or of a higher number, is never what a birth leaves.
+//  U1  An unborn file has no valid frame of its own number. Behind the header of an older segment
+//      it has only zeros. Otherwise it is a copy of that segment, or was renamed, and commits may
+//      be missing.
+//  U2  An interrupted birth never leaves a header of another store or of a higher number.
 
-/// What the first bytes of a file say.
+/// Whether the first bytes of a file are the header of its own segment.
 enum SegmentBirth {
-  /// The header is valid, and is that of the file's number.
+  /// The header is valid and has the file's number.
   case born(SegmentHeader)
-  /// The birth was cut short, if the rest of the file says nothing else (U1).
+  /// The birth was interrupted, unless the rest of the file shows otherwise (U1).
   ///
   /// - Parameter older: The number of the older segment whose header the file shows.
   case unborn(FormatError, older: UInt64?)
 
-  /// - Throws: `FormatError` for what no birth leaves that was cut short.
+  /// - Throws: `FormatError` for bytes that no interrupted birth leaves.
   init(_ bytes: UnsafeRawBufferPointer, number: UInt64, store: StoreID) throws(FormatError) {
     let header: SegmentHeader
     do { header = try SegmentHeader(reading: bytes) } catch {
-      // R4: only what a write that did not arrive can leave behind.
+      // FORMAT.md, R4: a write that did not reach the medium leaves these errors only.
       guard [.incomplete, .wrongMagic, .wrongChecksum].contains(error.reason) else { throw error }
       self = .unborn(error, older: nil)
       return
@@ -41,15 +40,14 @@ enum SegmentBirth {
     self = .born(header)
   }
 
-  /// Whether the first bytes of a file are what a birth leaves that was cut short.
+  /// Whether an interrupted birth may have left the first bytes of a file.
   static func isUnborn(_ bytes: [UInt8], number: UInt64, store: StoreID) -> Bool {
     let birth = try? bytes.withUnsafeBytes { try SegmentBirth($0, number: number, store: store) }
     if case .unborn? = birth { return true }
     return false
   }
 
-  /// Whether the bytes behind the header say that a file whose header is not its own held commits.
-  /// U1
+  /// Whether the bytes behind the header show that an unborn file held commits. U1
   static func holdsCommits(
     _ file: any File, number: UInt64, showsOlder: Bool, store: StoreID
   ) throws(FileIOError) -> Bool {
@@ -59,8 +57,8 @@ enum SegmentBirth {
 }
 
 extension File {
-  /// Whether a byte from `offset` on is not zero. What was never written is skipped: a long file
-  /// costs no more than its bytes.
+  /// Whether any byte from `offset` on is not zero. Holes in the file are skipped, so the cost
+  /// depends on the bytes written, not on the length.
   fileprivate func hasData(from offset: UInt64) throws(FileIOError) -> Bool {
     var offset = offset
     while let data = try nextData(from: offset) {

@@ -9,7 +9,7 @@ struct StoreFiles {
   var reserves: [UInt64] = []
   var temporaries: [String] = []
   var hasSuperblock = false
-  /// Files that do not belong to a store, without hidden ones.
+  /// Names of files that do not belong to a store, without hidden files.
   var strangers: [String] = []
 
   init(in directory: any Directory) throws {

@@ -1,19 +1,19 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Blob files of a damaged store are read by calls and not mapped: a file that becomes shorter while
-// it is mapped ends the process.
+// Salvage reads blob files with `read` and does not map them: the process would crash if a mapped
+// file became shorter.
 
 extension BlobFiles {
-  /// Whether the value that a record names is there and undamaged.
+  /// Whether the value that a record names is present and undamaged.
   ///
-  /// - Throws: `FileIOError` for a shortage, which says nothing of the file.
+  /// - Throws: `FileIOError` for a shortage, which says nothing about the file.
   func holds(_ reference: BlobReference) throws -> Bool { try visitPieces(of: reference) { _ in } }
 
-  /// Reads a value, piece by piece, and checks each.
+  /// Reads a value in pieces, and verifies each piece before `body` is called with it.
   ///
   /// - Returns: False if the file is damaged or cannot be read; some pieces may have been visited.
-  /// - Throws: `FileIOError` for a shortage; what `body` throws.
+  /// - Throws: `FileIOError` for a shortage; errors of `body`.
   func visitPieces(of reference: BlobReference, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
     -> Bool
   {

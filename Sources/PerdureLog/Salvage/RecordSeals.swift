@@ -1,20 +1,20 @@
 import PerdureFormat
 
-// Which checksums make bytes of a damaged segment a record.
+// Decides which bytes of a damaged segment are a record, by their checksum.
 //
-// The idea: in a segment that binds its records a checksum continues over the address that the
-// record was first written at (`RecordCheck`). Salvage may have lost what says so: the segment's
-// header says whether records are bound, and the map of a rewritten segment says where they were
-// first written. What is left is a guess that the checksum itself confirms:
+// In a segment with bound records, a checksum continues over the address at which the record was
+// first written (`RecordCheck`). The segment's header says whether records are bound. The map of a
+// rewritten segment says where they were first written. Salvage may have lost either. Then it
+// guesses, and the checksum confirms the guess:
 //
 //  B1  Without a header both kinds of checksum are accepted.
-//  B2  A map that is damaged is asked all the same: an address that it gives is accepted if the checksum fits.
-//  B3  Where no map gives the address, the one that the checksum implies is accepted if a neighbour confirms it:
-//      the record before or behind must imply an address a short way before or behind. All but the
-//      offset of a word is known, so damaged bytes imply some address in one case of 128, and the
-//      right one hardly ever.
+//  B2  A damaged map is used too: an address that it gives is accepted if the checksum fits.
+//  B3  Where no map gives the address, the checksum implies one. It is accepted if a neighbour
+//      confirms it: the record before or behind must imply an address a short distance before or
+//      behind. Only the offset in an address word is unknown. So damaged bytes imply an address in
+//      one of 128 cases, and hardly ever the right one.
 
-/// How the records of one segment are told from other bytes.
+/// Tells the records of one segment from other bytes.
 struct RecordSeals {
   private enum Kind {
     case unbound, bound, unknown
@@ -22,12 +22,12 @@ struct RecordSeals {
 
   private let segment: UInt64
   private let kind: Kind
-  /// Of a rewritten segment: what leads back to the first offsets. It may be damaged. B2
+  /// The map of a rewritten segment from its offsets to the first ones. It may be damaged. B2
   private let map: OffsetMap?
-  /// Where records may have been first written, of a segment that may have been rewritten. B3
+  /// The end of the original segment; nil if it was certainly not rewritten. B3
   private let originalEnd: Int?
 
-  /// Records whose checksums cover nothing but themselves.
+  /// For records whose checksums cover only the record.
   static let unbound = RecordSeals(segment: 0, kind: .unbound, map: nil, originalEnd: nil)
 
   private init(segment: UInt64, kind: Kind, map: OffsetMap?, originalEnd: Int?) {
@@ -37,7 +37,7 @@ struct RecordSeals {
     self.originalEnd = originalEnd
   }
 
-  /// - Parameter map: That of a rewritten segment, if there is something of it.
+  /// - Parameter map: The map of a rewritten segment, damaged or not; nil if none is left.
   init(of segment: SalvageSource.SourceSegment, _ map: OffsetMap?) {
     let kind: Kind = segment.header.map { $0.bindsRecords ? .bound : .unbound } ?? .unknown
     let mayBeRewritten = segment.isRewritten || segment.header == nil
@@ -46,11 +46,10 @@ struct RecordSeals {
       segment: segment.number, kind: kind, map: map, originalEnd: mayBeRewritten ? end : nil)
   }
 
-  /// Whether `record`, at `place` in the segment, is as it was written, by what is
-  /// known of it. B1, B2
+  /// The offset at which `record`, now at `place` in the segment, was first written. B1, B2
   ///
   /// - Parameter alone: The checksum over the record alone.
-  /// - Returns: Where it was first written; nil: it is not, or that is not known.
+  /// - Returns: Nil if the record is damaged, or if its first offset is not known.
   func original(of record: Record, alone: UInt32, at place: Int) -> Int? {
     if kind != .bound, alone == record.checksum { return place }
     if kind == .unbound { return nil }
@@ -63,7 +62,8 @@ struct RecordSeals {
     return nil
   }
 
-  /// Where `record` would have been first written, if compaction can have moved it from there. B3
+  /// The first offset that the checksum of `record` implies; nil if compaction cannot have moved
+  /// the record from there. B3
   func implied(by record: Record, alone: UInt32, at place: Int) -> Int? {
     guard kind != .unbound, let originalEnd, let implied = impliedOffset(of: record, alone: alone),
       implied >= place, implied + record.header.paddedLength <= originalEnd
@@ -71,24 +71,25 @@ struct RecordSeals {
     return implied
   }
 
-  /// Whether one record may follow on another: between them compaction has removed little.
+  /// Whether a record first written at `original` may follow a record that ended at `end`, with
+  /// only a few records between them that compaction has removed.
   static func mayFollow(_ original: Int, on end: Int) -> Bool {
     original >= end && original - end <= neighbourDistanceMax
   }
 
   private static let neighbourDistanceMax = 64 << 10
 
-  /// Where the first record of a segment may have been first written.
+  /// The lowest offset of a record in a segment.
   static let firstOriginal = SegmentHeader.length + FrameHeader.length
 
-  /// Whether the frame's records are the ones that its header was written for.
+  /// Verifies that a frame has the records that its header was written for.
   ///
-  /// - Parameter start: Where its payload begins in the segment.
-  /// - Returns: Where the last of them ended when it was first written; nil if they are not.
+  /// - Parameter start: The offset of the payload in the segment.
+  /// - Returns: The end of the last record when it was first written; nil if a record is damaged.
   func end(of header: FrameHeader, _ payload: UnsafeRawBufferPointer, at start: Int) -> Int? {
     guard FramePayload.hasDigest(of: header, payload) else { return nil }
-    // The digest vouches for all checksums: where each implies an address in the right order,
-    // nothing is damaged.
+    // The digest covers all checksums. So the records are undamaged if each checksum implies an
+    // address and the addresses ascend.
     var end = 0
     var records = SealedRecords(in: payload)
     while let next = try? records.next() {
@@ -110,9 +111,10 @@ struct RecordSeals {
     ).rawValue
   }
 
-  /// The offset at which the record would have its checksum, if there is one. B3
+  /// The offset for which the record's checksum would be right; nil if there is none. B3
   ///
-  /// A checksum can be rewound over bytes that are known, and over four bytes it is one to one.
+  /// A CRC can be rewound over known bytes. Over four bytes it is one to one, so it yields the low
+  /// half of the address word.
   private func impliedOffset(of record: Record, alone: UInt32) -> Int? {
     let word = word(of: record, at: 0)
     let behindLow = withUnsafeBytes(of: UInt32(word >> 32).littleEndian) {

@@ -1,13 +1,12 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Reading the files of a damaged store, in which anything may have a file's name: a pipe, a
-// directory, a link to nowhere, a file of another user. What cannot be read is damage, and is
-// named; what the process lacks for a moment is not.
+// Reads the files of a damaged store. Anything may have a file's name: a pipe, a directory, a
+// dangling link, a file of another user. A file that cannot be read counts as damaged, and the
+// report names it. A shortage of the process (memory, descriptors) is thrown instead.
 
 extension SalvageSource {
-  /// Opens the segment files and reads their headers. One that cannot be opened is named in the
-  /// report.
+  /// Opens the segment files and reads their headers. The report names files that cannot be opened.
   ///
   /// - Throws: `FileIOError` for a shortage.
   mutating func readHeaders(_ numbers: [UInt64], _ report: inout SalvageReport) throws -> [SourceSegment] {
@@ -18,7 +17,7 @@ extension SalvageSource {
         let file = try directory.open(name, .read)
         defer { try? file.close() }
         let size = Int(clamping: try file.size())
-        // A header that cannot be read is a damaged one.
+        // An unreadable header counts as damaged.
         let bytes = (try? file.read(SegmentHeader.length, at: 0)) ?? []
         let header = try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
         found.append(SourceSegment(number: number, name: name, size: size, header: header))
@@ -31,7 +30,7 @@ extension SalvageSource {
     return found
   }
 
-  /// A file, opened for reading; nil if it cannot be.
+  /// Opens a file for reading; nil if it cannot be opened.
   ///
   /// - Throws: `FileIOError` for a shortage.
   func openIfReadable(_ name: String) throws(FileIOError) -> (any File)? {
@@ -55,9 +54,9 @@ extension SalvageSource {
     }
   }
 
-  /// Leaves out the files of births that were cut short: behind the last segment and what was
-  /// promised, zeros, or the header of an older segment before zeros. Recovery decides the same
-  /// (`SegmentBirth`, FORMAT.md, B6 and R4).
+  /// Leaves out the files of interrupted births. Such a file has a number above the last segment
+  /// and above the durable end in the superblock. It has only zeros, or the header of an older
+  /// segment and then zeros. Recovery decides the same (`SegmentBirth`, FORMAT.md, B6 and R4).
   func withoutUnborn(_ files: [SourceSegment]) throws -> [SourceSegment] {
     let last = files.last { $0.header?.number == $0.number && $0.header?.store == store }?.number ?? 0
     let promised = superblock?.durableEnd.segment ?? 0
@@ -79,11 +78,12 @@ extension SalvageSource {
     return true
   }
 
-  /// The root block of a checkpoint of two million blob files is as long: a longer one is not read.
+  /// A longer root block is not read. This is the length for a checkpoint of two million blob
+  /// files.
   private static let rootLengthMax: UInt32 = 16 << 20
 
-  /// The generation of each segment that the newest checkpoint has counted; empty without one that
-  /// can be read.
+  /// The generations of segments that the newest checkpoint has noted, by number; empty if no
+  /// checkpoint can be read.
   func generationsCounted() throws -> [UInt64: UInt64] {
     guard let store, let reference = superblock?.checkpoint, reference.rootLength <= Self.rootLengthMax else {
       return [:]
@@ -94,7 +94,7 @@ extension SalvageSource {
       (try? head.withUnsafeBytes {
         try IndexFileHeader(reading: $0).check(store: store, number: reference.indexFile)
       }) != nil,
-      // The length is believed only as far as the file goes.
+      // Nothing is allocated for a length that exceeds the file.
       try bytesIfReadable(name, start + UInt64(max(reference.rootLength, 1)) - 1, 1)?.count == 1,
       let block = try bytesIfReadable(name, start, Int(reference.rootLength)),
       block.count == Int(reference.rootLength),

@@ -1,13 +1,13 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Which store the files belong to, where they disagree: a SUPERBLOCK or a segment of another store
-// was copied in.
+// Decides which store the files belong to if they disagree, as after a SUPERBLOCK or a segment of
+// another store was copied in.
 //
-// Segments decide, as only their records can be given back: the store that most of them belong to.
-// A segment belongs to the store that its frames are valid for, as their checksums bind it; without
-// a valid frame its header is believed. Blob files decide between equal counts, and the superblock
-// where these are equal too.
+// The store of most segments is chosen, because only records of segments can be restored. A segment
+// belongs to the store for which its frames are valid: their checksums cover the store's id.
+// Without a valid frame its header decides. Between equal counts of segments the blob files decide,
+// then the superblock.
 
 extension SalvageSource {
   private struct Votes {
@@ -20,8 +20,8 @@ extension SalvageSource {
     }
   }
 
-  /// The store that most files belong to; where only frames are left to say it, an identity that is
-  /// as good for their checksums.
+  /// The store that most files belong to. If only frames are left, an id that makes their checksums
+  /// valid.
   func mostEvidentStore(_ files: [SourceSegment], _ blobs: [UInt64]) throws -> StoreID? {
     let named = Set(files.compactMap { $0.header?.store })
     if let own = superblock?.store, named == [own] { return own }
@@ -36,11 +36,11 @@ extension SalvageSource {
     if votes.values.allSatisfy({ $0.segments == 0 && $0.blobs == 0 }) {
       if let store = try Self.storeOfFrames(files, self) { return store }
     }
-    // Of two that are equal in all, always the same one.
+    // The id breaks ties, so the result is the same each time.
     return votes.max { $0.value < $1.value || !($1.value < $0.value) && $0.key.high < $1.key.high }?.key
   }
 
-  /// The store that most valid frames of a file say; nil without any.
+  /// The candidate for which a file has the most valid frames; nil if it has none.
   private func store(of file: SourceSegment, among candidates: Set<StoreID>) throws -> StoreID? {
     let content = try SegmentContent(file, self)
     let numbers = Set([file.number, file.header?.number ?? file.number])
