@@ -1,8 +1,9 @@
 // A word that is not zero in the process that made it, and zero in every process forked from it.
 //
-// On Linux the word is in a page that the kernel clears in a child (MADV_WIPEONFORK), however the fork is made.
-// Elsewhere, and where the kernel is too old for that, a handler of pthread_atfork clears it; a fork that runs no such
-// handlers (a raw system call) is not noticed there. Systems without fork have one word for good.
+// On Linux the word is in a page that the kernel clears in a child (MADV_WIPEONFORK), however the
+// fork is made. On other systems and older kernels, a handler of pthread_atfork clears it. A fork
+// that runs no such handlers (a raw system call) is not detected there. On systems without fork the
+// word is constant.
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -26,7 +27,7 @@ const uint64_t *perdure_process_mark(void) { return &always; }
 #define MADV_WIPEONFORK 18
 #endif
 
-// The word of this process, or of the one that it was forked from: then it is zero.
+// The word of this process. In a child, before its first call: the parent's word, which is zero.
 static _Atomic(uint64_t *) newest;
 static pthread_once_t has_handler = PTHREAD_ONCE_INIT;
 
@@ -38,7 +39,7 @@ static void clear_newest(void) {
 
 static void add_handler(void) { (void)pthread_atfork(NULL, NULL, clear_newest); }
 
-// Whether the kernel clears the page by itself.
+// Asks the kernel to clear the page in children. Returns 0 if it cannot.
 static int is_cleared_by_kernel(void *page, size_t length) {
 #if defined(__linux__)
   return madvise(page, length, MADV_WIPEONFORK) == 0;
@@ -56,7 +57,7 @@ const uint64_t *perdure_process_mark(void) {
   if (page == MAP_FAILED) return NULL;
   if (!is_cleared_by_kernel(page, length)) pthread_once(&has_handler, add_handler);
   *page = 1;
-  // The word of the process before stays allocated: marks made there still read it.
+  // The parent's word stays allocated, because inherited marks still read it.
   if (atomic_compare_exchange_strong(&newest, &known, page)) return page;
   munmap(page, length);
   return known;

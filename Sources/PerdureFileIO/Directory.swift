@@ -1,42 +1,43 @@
 // An open directory.
 //
-// A path is looked up anew by every call that takes it: when a directory is moved, or removed and made again,
-// the same path names another one. A program that keeps several files in a directory therefore opens the
-// directory once, and names its files relative to it.
+// Each call that takes a path looks it up again. After a directory was moved, or removed and
+// created again, the same path names another directory. So a program that keeps several files in a
+// directory opens the directory once, and names its files relative to it.
 
 /// An open directory, whose names are relative to the directory itself.
 ///
-/// The directory may be renamed, or its path given to another directory: the object stays with the directory
-/// that was opened. After its removal the directory is empty, and nothing can be created in it (`.notFound`).
+/// The object stays with the directory that was opened, even if that is renamed or its path names
+/// another directory. A removed directory is empty, and no file can be created in it (`.notFound`).
 /// The directory stays open until the object is released.
 ///
-/// A system whose directories cannot be used this way, as Windows, comes close with a handle that forbids
-/// renaming and removing the directory while it is open.
+/// On a system without calls relative to a directory, as Windows, an implementation can hold a
+/// handle that prevents renaming and removing the directory.
 ///
-/// Every method may be called from any thread, several at once.
+/// Every method may be called from any thread, and from several threads at once.
 public protocol Directory: AnyObject, Sendable {
-  /// The path the directory was opened with. It isn't followed through renames: for messages only.
+  /// The path that the directory was opened with, for messages only. It does not follow renames.
   var path: String { get }
 
   /// The names in the directory, sorted by their UTF-8 bytes, without `.` and `..`.
   ///
-  /// Names made or removed by others during the call may or may not be among them.
+  /// A name that is created or removed during the call may be included or not.
   ///
   /// - Throws: `.mediaError`, `.tooManyOpenFiles`.
   /// - Complexity: O(n log n) for n names.
   func contents() throws(FileIOError) -> [String]
 
-  /// What `name` names, following symbolic links; nil if nothing has that name.
+  /// The kind of the file named `name`, following symbolic links; nil if there is no such file.
   ///
   /// - Throws: `.permissionDenied`, `.mediaError`.
   func kind(of name: String) throws(FileIOError) -> FileKind?
 
-  /// Opens or creates a file. As `FileSystem.open(_:_:)`; the name of a created file is durable after `sync()`.
+  /// Opens or creates a file. As `FileSystem.open(_:_:)`; the name of a created file is durable
+  /// after `sync()`.
   ///
   /// - Throws: What `FileSystem.open(_:_:)` throws; a file that was absent is still absent.
   func open(_ name: String, _ mode: FileMode) throws(FileIOError) -> any File
 
-  /// Gives the file `source` the name `destination`, replacing a file of that name in one step. As
+  /// Renames the file `source` to `destination`, and replaces a file of that name in one step. As
   /// `FileSystem.rename(_:to:)`, within this directory.
   ///
   /// - Throws: What `FileSystem.rename(_:to:)` throws; nothing was renamed.
@@ -49,16 +50,17 @@ public protocol Directory: AnyObject, Sendable {
 
   /// Makes the names in the directory durable. As `FileSystem.syncDirectory(_:)`.
   ///
-  /// - Throws: `.mediaError`; then nothing is known about the names changed since the last sync.
+  /// - Throws: `.mediaError`; then it is unknown whether names changed since the last sync are
+  ///   durable.
   func sync() throws(FileIOError)
 
-  /// Takes the lock of the file `name`, creating that file if absent. As
-  /// `FileSystem.lock(_:_:holder:)`. The lock answers `FileLock.isNamed()` for this directory.
+  /// Takes the lock of the file `name`, and creates that file if it is absent. As
+  /// `FileSystem.lock(_:_:holder:)`. `FileLock.isNamed()` looks the name up in this directory.
   ///
   /// - Throws: What `FileSystem.lock(_:_:holder:)` throws. Nothing is held.
   func lock(_ name: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 
-  /// How many bytes this process may still write on the directory's volume, at this moment. A hint.
+  /// How many bytes this process may still write on the directory's volume now. It is a hint.
   ///
   /// - Throws: `.mediaError`.
   func availableBytes() throws(FileIOError) -> UInt64
@@ -77,7 +79,8 @@ extension FileSystem {
   }
 }
 
-/// The nearest thing to an open directory where a file system has only paths: each call looks the path up anew.
+/// A substitute for an open directory if a file system has only paths: each call looks the path up
+/// again.
 private final class PathDirectory: Directory {
   let path: String
   private let fileSystem: any FileSystem

@@ -90,7 +90,7 @@ enum KnownErrno {
   /// No byte that was written follows (`SystemCall.nextData`).
   static func isEndOfData(_ errno: Int32) -> Bool { errno == ENXIO }
 
-  /// `unlink` does not remove directories, and some systems say so as if it were not allowed.
+  /// Whether `unlink` may have failed because the name is a directory. Some systems report EPERM.
   static func isUnlinkingRefused(_ errno: Int32) -> Bool { [EISDIR, EPERM].contains(errno) }
 
   static func isNoDirectory(_ errno: Int32) -> Bool { errno == ENOTDIR }

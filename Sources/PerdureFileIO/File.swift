@@ -202,17 +202,18 @@ public protocol FileLock: AnyObject, Sendable {
 
   /// Whether the lock's file still has the name under which the lock was taken.
   ///
-  /// False means that the lock has no effect any more: its file was removed or replaced, or the directory
-  /// that it was in. A lock taken through `Directory.lock(_:_:holder:)` asks that directory, wherever it is
-  /// now; one taken through `FileSystem.lock(_:_:holder:)` asks the path.
+  /// If false, the lock has no effect any more: its file or directory was removed or replaced. A
+  /// lock taken through `Directory.lock(_:_:holder:)` looks the name up in that directory, even if
+  /// that was moved. A lock taken through `FileSystem.lock(_:_:holder:)` looks the path up.
   ///
-  /// By default true, for locks that cannot tell.
+  /// The default implementation returns true, for locks that cannot tell.
   ///
-  /// - Throws: `.closed` after `release()`; `.permissionDenied`, `.mediaError`: it is not known.
+  /// - Throws: `.closed` after `release()`; `.permissionDenied` and `.mediaError` if the name
+  ///   cannot be looked up.
   func isNamed() throws(FileIOError) -> Bool
 }
 
 extension FileLock {
-  /// True: the lock cannot tell.
+  /// Returns true, because the lock cannot tell.
   public func isNamed() throws(FileIOError) -> Bool { true }
 }

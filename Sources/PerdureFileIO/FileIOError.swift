@@ -111,7 +111,7 @@ extension FileIOError {
     public static let notSupported = Code(.notSupported)
     /// The file was closed before.
     public static let closed = Code(.closed)
-    /// The directory, or the lock that keeps others from it, was removed or replaced.
+    /// The directory, or the file of the lock that protects it, was removed or replaced.
     public static let replaced = Code(.replaced)
     /// Something else; the errno tells.
     public static let other = Code(.other)
@@ -119,12 +119,11 @@ extension FileIOError {
     /// Whether the volume, or the user's share of it, had no room left.
     package var isLackOfRoom: Bool { self == .noSpace || self == .quotaExceeded }
 
-    /// Whether the process or the system had too little of something but room: the same call may
-    /// succeed later.
+    /// Whether the process or the system lacked memory or descriptors: the same call may succeed
+    /// later.
     package var isShortage: Bool { self == .tooManyOpenFiles || self == .outOfMemory }
 
-    /// Whether the code says something about the file: it is gone, it is another thing, or it
-    /// cannot be read.
+    /// Whether the code describes the file: it is absent, is not a file, or cannot be read.
     package var isAboutFile: Bool {
       [.notFound, .notAFile, .isADirectory, .notADirectory, .mediaError].contains(self)
     }

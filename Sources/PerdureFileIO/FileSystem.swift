@@ -104,10 +104,10 @@ public protocol FileSystem: Sendable {
   ///   absent.
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File
 
-  /// Opens the directory that `path` names now. What becomes of the path afterwards does not matter to it.
+  /// Opens the directory that `path` names now. Later changes of the path do not affect it.
   ///
-  /// By default a directory that works by path, through this file system's other methods: for file systems
-  /// that stand before another one and watch its calls, and for those that have only paths.
+  /// The default implementation returns a directory that works by path, through this file system's
+  /// other methods. It suits file systems that wrap another one, and those that have only paths.
   ///
   /// - Throws: `.notFound`, `.notADirectory`, `.permissionDenied`, `.tooManyOpenFiles`.
   func openDirectory(_ path: String) throws(FileIOError) -> any Directory
@@ -132,14 +132,14 @@ public protocol FileSystem: Sendable {
   /// - Throws: `.notFound`, `.directoryNotEmpty`; nothing was removed.
   func remove(_ path: String) throws(FileIOError)
 
-  /// Gives the file at `source` another name, `name`, beside the one that it has: a hard link. It is one file then, and
-  /// what is written through one name shows under the other.
+  /// Adds a second name, `name`, to the file at `source`: a hard link. Both names lead to the same
+  /// file and the same bytes.
   ///
-  /// Visible at once; durable after `syncDirectory` of the directory of `name`. Optional: by default, and where files
-  /// have one name only, `.notSupported`.
+  /// Visible at once; durable after `syncDirectory` of the directory of `name`. Optional: throws
+  /// `.notSupported` by default, and where a file can have one name only.
   ///
-  /// - Throws: `.notFound`, `.alreadyExists`, `.isADirectory`, `.notSupported`, `.invalidArgument` (to another volume),
-  ///   `.permissionDenied`; the name was not made.
+  /// - Throws: `.notFound`, `.alreadyExists`, `.isADirectory`, `.notSupported`, `.invalidArgument`
+  ///   (another volume), `.permissionDenied`; the name was not created.
   func link(_ source: String, to name: String) throws(FileIOError)
 
   /// Makes the names in a directory durable: everything created, renamed and removed in it before
@@ -176,7 +176,7 @@ extension FileSystem {
   /// The path as it is.
   public func absolutePath(_ path: String) throws(FileIOError) -> String { path }
 
-  /// Refuses with `.notSupported`.
+  /// Throws `.notSupported`.
   public func link(_ source: String, to name: String) throws(FileIOError) {
     throw FileIOError(.notSupported, operation: "link", path: name)
   }

@@ -33,7 +33,7 @@ public final class InMemoryFileSystem: FileSystem {
     try open(.init(path), mode)
   }
 
-  /// Opens the directory itself: it stays the same one when its path leads elsewhere.
+  /// Opens the directory itself. It stays the same when its path names another directory.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     let node = try state.withLock { state throws(FileIOError) in
       try state.tree.directory(at: .init(path), for: "openDirectory")

@@ -76,8 +76,7 @@ package final class Condition: @unchecked Sendable {
   }
 
   deinit {
-    // In a forked child the system would wait for threads that wait here, and that the child does
-    // not have.
+    // In a forked child the system would wait for waiting threads that only the parent has.
     guard mark?.isOwn ?? true else { return }
     pthread_cond_destroy(condition)
     condition.deallocate()

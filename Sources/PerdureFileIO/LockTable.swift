@@ -43,7 +43,9 @@ package final class MemoryLock: FileLock {
   private let mark = ProcessMark.currentIfAny()
   private let onRelease: @Sendable () -> Void
 
-  /// `isNamed` answers the method of that name. `onRelease` is called once.
+  /// - Parameters:
+  ///   - isNamed: Implements the method of that name.
+  ///   - onRelease: Called once.
   package init(
     isNamed: @escaping @Sendable () throws(FileIOError) -> Bool, onRelease: @escaping @Sendable () -> Void
   ) {
@@ -56,7 +58,7 @@ package final class MemoryLock: FileLock {
   }
 
   package func release() {
-    // A forked child must not wait for what guards the table of locks.
+    // A forked child must not wait for the mutex of the lock table.
     guard mark?.isOwn ?? true else { return }
     if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { onRelease() }
   }

@@ -25,7 +25,7 @@ package struct NameTree: Sendable {
   /// A path, and the directory that it starts at.
   package struct Path: Sendable {
     let base: NodeID
-    /// What is followed from `base` on.
+    /// The names to follow from `base`.
     let steps: String
     /// The whole path, for messages.
     package let text: String
@@ -33,7 +33,7 @@ package struct NameTree: Sendable {
     /// A path from the root.
     package init(_ text: String) { (base, steps, self.text) = (root, text, text) }
 
-    /// A name in a directory, wherever that is now.
+    /// A name in a directory, which may have been moved.
     package init(_ name: String, in directory: NodeID, of path: String) {
       (base, steps, text) = (directory, name, path + "/" + name)
     }
@@ -59,7 +59,7 @@ extension NameTree {
   /// Follows a path. Only the last name may be missing.
   package func place(of path: Path, for operation: String) throws(FileIOError) -> Place {
     let names = try Self.names(in: path, for: operation)
-    // A directory that was removed while it is open has no names.
+    // An open directory that was removed has no names.
     guard nodes[path.base] != nil else {
       throw FileIOError(.notFound, operation: operation, path: path.text)
     }

@@ -1,18 +1,18 @@
-// Names as the system takes them: a path, and the open directory that a relative path starts at. A
-// `POSIXFileSystem` starts at the working directory, a `POSIXDirectory` at its own descriptor.
+// Names as system calls take them: a path, and the open directory that a relative path starts at.
+// For a `POSIXFileSystem` that is the working directory, for a `POSIXDirectory` its own descriptor.
 
-/// The descriptor of an open directory, closed with the object.
+/// The descriptor of an open directory. It is closed when the object is freed.
 final class DirectoryDescriptor: Sendable {
   let number: Int32
 
   /// Takes ownership of an open descriptor.
   init(_ number: Int32) { self.number = number }
 
-  // A directory has no late write errors.
+  // The result is ignored: closing a directory reports no write errors.
   deinit { _ = SystemCall.close(number) }
 }
 
-/// Where a file is: its name, relative to a directory.
+/// The location of a file: its name, relative to a directory.
 struct POSIXPlace: Sendable {
   /// Nil: the working directory.
   let directory: DirectoryDescriptor?
@@ -27,7 +27,7 @@ struct POSIXPlace: Sendable {
     (self.directory, self.name, self.path) = (directory, name, path + "/" + name)
   }
 
-  /// Calls `body` with the descriptor, which stays open meanwhile, and the name.
+  /// Calls `body` with the descriptor and the name. The descriptor stays open during the call.
   func call<Value>(_ body: (Int32, String) -> Value) -> Value {
     withExtendedLifetime(directory) { body(directory?.number ?? SystemCall.workingDirectoryNumber, name) }
   }
@@ -52,7 +52,7 @@ extension POSIXPlace {
     return file
   }
 
-  /// The system opens directories (for reading), pipes and devices as if they were files.
+  /// Throws for a directory, a pipe or a device: the system opens them like files.
   func checkIsFile(_ descriptor: Int32, _ operation: String) throws(FileIOError) {
     let kind = SystemCall.kind(of: descriptor)
     guard kind.errno == 0 else { throw failure(kind.errno, operation) }
@@ -62,7 +62,7 @@ extension POSIXPlace {
     }
   }
 
-  /// Why something was not opened.
+  /// The error of a refused opening.
   func refusal(_ errno: Int32, _ operation: String) -> FileIOError {
     if KnownErrno.isOpeningRefused(errno), call({ SystemCall.kind(of: $1, in: $0) }).value == .other {
       return FileIOError(.notAFile, operation: operation, path: path)
@@ -90,7 +90,7 @@ extension POSIXPlace {
     return try POSIXFileLock(self, kind, holder: holder)
   }
 
-  /// Refuses a path that the system would read only the beginning of.
+  /// Refuses a name with a zero byte: the system would use only the part before it.
   func check(_ operation: String) throws(FileIOError) {
     if name.utf8.contains(0) { throw failure(KnownErrno.invalidArgument, operation) }
   }

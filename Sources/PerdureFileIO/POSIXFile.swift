@@ -14,7 +14,7 @@ final class POSIXFile: File {
   let isWritable: Bool
   private let gate = Atomic<UInt64>(0)
   private let mark = ProcessMark.currentIfAny()
-  /// Up to here a write does not ask for the limit of file lengths.
+  /// Writes that end at or before this offset do not ask for the limit of file lengths.
   private let allowedEnd = Atomic<UInt64>(0)
 
   /// The bits of `gate` above the count of calls under way.
@@ -121,15 +121,14 @@ extension POSIXFile {
 
 // Room.
 extension POSIXFile {
-  /// How far behind a write that was allowed the limit is not asked for again, in bytes.
+  /// How many bytes may be written behind an allowed write before the limit is asked for again.
   private static let limitStep: UInt64 = 1 << 20
 
-  /// Refuses what would make the file longer than the process may make files (RLIMIT_FSIZE): the
-  /// system would send a signal (SIGXFSZ), which ends a process that does not expect it.
+  /// Refuses to extend the file beyond the limit of the process (RLIMIT_FSIZE): the system would
+  /// send SIGXFSZ, which ends a process without a handler.
   ///
-  /// The limit is asked for when a file comes to its next mebibyte, as each question costs as much
-  /// as a small write. One that is lowered below what the process writes already is not seen
-  /// before.
+  /// The limit is asked for once per mebibyte, because asking costs as much as a small write. Until
+  /// it is asked for again, a lowered limit is not noticed.
   private func checkLimit(_ end: UInt64, _ operation: String) throws(FileIOError) {
     let limit = SystemCall.fileLengthLimit()
     guard end <= limit else { throw failure(KnownErrno.fileTooLarge, operation, at: end) }
@@ -153,7 +152,7 @@ extension POSIXFile {
   func close() throws(FileIOError) {
     let before = gate.bitwiseOr(Self.closedBit, ordering: .acquiringAndReleasing).oldValue
     guard before & Self.closedBit == 0 else { return }
-    // In a forked child the calls under way are those of threads that the child does not have.
+    // In a forked child the calls under way belong to threads that only the parent has.
     let number = mark?.isOwn ?? true ? closeIfIdle() : closeNow()
     guard number == 0 else { throw failure(number, "close") }
   }

@@ -1,11 +1,11 @@
 import CPerdureShims
 
-/// Says whether code still runs in the process that made the mark. A fork clears it in the child.
+/// Tells whether code still runs in the process that made the mark. A fork clears it in the child.
 ///
-/// A child has the memory and the descriptors of its parent, but none of its threads, and the locks of open files
-/// belong to both. So what was opened before a fork is the parent's: the child must neither write nor unlock, and must
-/// not wait for a lock that a thread of the parent held.
-// Unchecked: the word behind the pointer is constant in one process, and lives as long as that.
+/// A child has the memory and the descriptors of its parent, but none of its other threads. Locks
+/// of open files belong to both. So files opened before a fork belong to the parent. The child must
+/// not write to them or unlock them, or wait for a lock that a thread of the parent held.
+// Unchecked: the word behind the pointer is constant in one process, and is never freed.
 package struct ProcessMark: @unchecked Sendable {
   @usableFromInline let word: UnsafePointer<UInt64>
 
@@ -14,7 +14,7 @@ package struct ProcessMark: @unchecked Sendable {
 
   /// The mark of this process.
   ///
-  /// - Throws: `.outOfMemory` where the system has no page left for it.
+  /// - Throws: `.outOfMemory` if the system has no page left for it.
   package static func current() throws(FileIOError) -> ProcessMark {
     guard let mark = currentIfAny() else {
       throw FileIOError(.outOfMemory, operation: "reserve", path: "a page that a fork clears")
@@ -22,17 +22,17 @@ package struct ProcessMark: @unchecked Sendable {
     return mark
   }
 
-  /// The same; nil where the system has no page left for it.
+  /// The mark of this process; nil if the system has no page left for it.
   package static func currentIfAny() -> ProcessMark? { perdure_process_mark().map(ProcessMark.init) }
 
-  /// A mark that no fork clears: for tests of what a fork would do without the check.
+  /// A mark that no fork clears, for tests of a fork without the check.
   package static let unchecked: ProcessMark = {
     let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
     word.initialize(to: 1)
     return ProcessMark(UnsafePointer(word))
   }()
 
-  /// False in a process that was forked from the one that made the mark.
+  /// Whether this process made the mark; false in a process forked from that one.
   ///
   /// - Complexity: one load; no call into the system.
   @inlinable package var isOwn: Bool {

@@ -1,5 +1,5 @@
-// The calls of the operating system that take names. Each takes the open directory that a relative path starts
-// at, or `workingDirectoryNumber`.
+// The system calls that take names. A relative path starts at the directory that is passed: an open
+// descriptor or `workingDirectoryNumber`.
 
 #if canImport(Darwin)
   import Darwin
@@ -17,7 +17,7 @@ extension SystemCall {
 
   /// The process's working directory, from the root.
   static func workingDirectory() -> SystemResult<String> {
-    // Without a buffer of the caller's the system makes one as long as it takes.
+    // Without a buffer, the system allocates one of the length it needs.
     guard let path = getcwd(nil, 0) else { return SystemResult(value: "", errno: errno) }
     defer { free(path) }
     return SystemResult(value: String(cString: path), errno: 0)
@@ -41,7 +41,8 @@ extension SystemCall {
     }
   }
 
-  /// Whether a path leads to the open file still: its name may have been removed, or given to another.
+  /// Whether a path still leads to the open file. The name may have been removed, or may name
+  /// another file now.
   static func isNamed(_ descriptor: Int32, _ path: String, in directory: Int32) -> SystemResult<Bool> {
     var (opened, named) = (stat(), stat())
     let result = repeating { fstat(descriptor, &opened) }
@@ -58,7 +59,7 @@ extension SystemCall {
     repeating { renameat(directory, source, other, destination) }.errno
   }
 
-  /// Gives a file another name beside the one it has.
+  /// Adds a second name to a file.
   static func link(_ source: String, to name: String) -> Int32 {
     repeating { linkat(workingDirectoryNumber, source, workingDirectoryNumber, name, 0) }.errno
   }
@@ -68,13 +69,13 @@ extension SystemCall {
     let number = repeating { unlinkat(directory, path, 0) }.errno
     guard KnownErrno.isUnlinkingRefused(number) else { return number }
     let second = repeating { unlinkat(directory, path, Int32(AT_REMOVEDIR)) }.errno
-    // It was no directory: the first answer is the one that says why.
+    // Not a directory: the error of the first call tells the reason.
     return KnownErrno.isNoDirectory(second) ? number : second
   }
 
   /// The names in a directory, in the system's order.
   static func names(in path: String, of directory: Int32 = workingDirectoryNumber) -> SystemResult<[String]> {
-    // A separate descriptor: nothing else moves its read offset.
+    // A descriptor of its own: no other call moves its read offset.
     let opened = openDirectory(path, in: directory)
     guard opened.errno == 0 else { return SystemResult(value: [], errno: opened.errno) }
     guard let stream = fdopendir(opened.value) else {

@@ -131,7 +131,7 @@ extension SystemCall {
     #endif
   }
 
-  /// How long the process may make files, in bytes, at this moment.
+  /// The length to which the process may extend files now, in bytes.
   static func fileLengthLimit() -> UInt64 { perdure_file_length_limit() }
 
   static func size(_ descriptor: Int32) -> SystemResult<Int64> {

@@ -1,4 +1,4 @@
-/// The first 64 bytes of a backup in one stream of bytes. FORMAT.md, "Backup stream".
+/// The first 64 bytes of a backup stream. FORMAT.md, "Backup stream".
 package struct BackupStreamHeader: Hashable, Sendable {
   package static let length = 64
   static let magic: [UInt8] = [0x89, 0x50, 0x42, 0x4B, 0x50, 0x0D, 0x0A, 0x1A]
@@ -30,10 +30,10 @@ package struct BackupStreamHeader: Hashable, Sendable {
   }
 }
 
-/// The 32 bytes before each piece of a file in such a stream.
+/// The 32 bytes before each piece of a file in a backup stream.
 ///
-/// The checksum covers the store, the chunk's place among all chunks and the payload as well: a
-/// chunk that is missing, doubled or of another stream is not valid at its offset.
+/// The checksum also covers the store's id, the chunk's ordinal and the payload. So it detects a
+/// chunk that is missing, repeated, or of the backup of another store.
 package struct BackupChunk: Hashable, Sendable {
   package static let length = 32
 
@@ -49,8 +49,8 @@ package struct BackupChunk: Hashable, Sendable {
   /// Whether the file ends with this chunk.
   package var isLast: Bool
   package var payloadLength: UInt32
-  /// The number in the file's name; 0 for the superblock. At the end of the stream: how many files
-  /// there were.
+  /// The number in the file's name; 0 for the superblock. At the end of the stream: the number of
+  /// files.
   package var number: UInt64
   /// Offset of the payload in the file. At the end of the stream: the bytes of all payloads.
   package var offset: UInt64
@@ -63,7 +63,7 @@ package struct BackupChunk: Hashable, Sendable {
     self.offset = offset
   }
 
-  /// - Parameter place: How many chunks come before.
+  /// - Parameter place: The number of chunks before this one.
   package func write(
     to bytes: UnsafeMutableRawBufferPointer, _ payload: UnsafeRawBufferPointer, store: StoreID, place: UInt64
   ) {
@@ -78,8 +78,7 @@ package struct BackupChunk: Hashable, Sendable {
       Self.checksum(UnsafeRawBufferPointer(bytes), payload, store: store, place: place), at: 0)
   }
 
-  /// How long the payload is that follows a header: so much has to be read before anything can be
-  /// checked.
+  /// The length of the payload behind a header. It is read before the checksum can be verified.
   package static func payloadLength(
     in header: UnsafeRawBufferPointer
   ) throws(FormatError) -> Int {

@@ -24,7 +24,7 @@
   package let offset: Int
   /// What was looked at, in FORMAT.md's words.
   package let structure: String
-  /// What is known beyond the reason: which feature is missing, say.
+  /// Details beyond the reason, such as the feature that is missing.
   package let detail: String?
 
   package init(_ reason: Reason, in structure: String, at offset: Int, detail: String? = nil) {

@@ -1,8 +1,6 @@
-/// The feature flags of one field, with the names that errors give them. FORMAT.md,
-/// "Compatibility".
+/// The feature flags of one field, and their names for errors. FORMAT.md, "Compatibility".
 package struct FormatFeatures: Sendable {
-  /// By bit. Some belong to coming features: no program sets these yet, and an error names them all
-  /// the same.
+  /// Names by bit. Some belong to planned features that no program sets yet.
   package let names: [Int: String]
   /// The bits that this code knows.
   package let known: UInt64
@@ -14,7 +12,7 @@ package struct FormatFeatures: Sendable {
     ],
     known: FormatVersion.incompatibleFeaturesKnown)
 
-  /// Those of a segment's header.
+  /// The flags of a segment's header.
   package static let segment = FormatFeatures(
     names: incompatible.names, known: FormatVersion.segmentFeaturesKnown)
 
@@ -24,7 +22,7 @@ package struct FormatFeatures: Sendable {
   package static let compatible = FormatFeatures(
     names: [0: "searchable attributes", 1: "fetch templates"], known: 0)
 
-  /// The flags that this code does not know, in words: `it needs feature bit 4 (external values)`.
+  /// Describes the flags that this code does not know: `it needs feature bit 4 (external values)`.
   package func missing(_ flags: UInt64) -> String {
     let bits = (0..<64).filter { (flags & ~known) >> UInt64($0) & 1 == 1 }
     let texts = bits.map { bit in "\(bit) (\(names[bit] ?? "a feature of a later version"))" }

@@ -17,8 +17,8 @@ package enum FormatVersion {
   package static let packedValues: UInt64 = 1 << 1
   /// Compaction has put the frames of segments into groups, or is about to.
   package static let groupedSegments: UInt64 = 1 << 2
-  /// The checksums of records continue over their address words, in the segments that say so.
+  /// Checksums of records continue over their address words in segments with this flag.
   package static let boundRecords: UInt64 = 1 << 3
-  /// Read-only-compatible: the superblock says which copy of a store this is.
+  /// Read-only-compatible: the superblock has a branch id (`StoreBranch`).
   package static let branches: UInt64 = 1 << 0
 }

@@ -44,8 +44,8 @@ package enum FramePayload {
     guard digest == header.recordDigest else { throw FormatError(.wrongChecksum, in: "frame", at: 32) }
   }
 
-  /// Whether the checksums of the records are those that the header was written for. They are not
-  /// compared with the records.
+  /// Whether count and digest of the header match the checksums of the records. The checksums are
+  /// not compared with the records.
   package static func hasDigest(of header: FrameHeader, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count == Int(header.payloadLength) else { return false }
     var records = SealedRecords(in: bytes)
@@ -68,8 +68,8 @@ package enum FramePayload {
   }
 }
 
-/// Records that stand side by side and were checked before, or made, by whoever hands them on: the
-/// payload of a frame that was verified, the records of a batch. Checksums are not looked at again.
+/// Consecutive records that the caller has verified or made: the payload of a verified frame, or
+/// the records of a batch. Their checksums are not compared again.
 @usableFromInline package struct SealedRecords {
   /// A record, and where it stands.
   @usableFromInline package typealias Element = (record: Record, offset: Int, length: Int)

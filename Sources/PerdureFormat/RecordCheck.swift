@@ -1,17 +1,16 @@
-/// What a record's checksum covers beside the record itself. FORMAT.md, "Record".
+/// How a record's checksum is verified. FORMAT.md, "Record".
 ///
 /// A checksum over the record alone also accepts an older version of the same key that was copied
 /// over the newer one. A *bound* record's checksum continues over its address word, so the record
 /// is valid at one address only.
 @usableFromInline package enum RecordCheck: Sendable {
-  /// The checksum is not compared: the caller has verified these bytes, or has made them.
+  /// The checksum is not compared: the caller has verified or written these bytes.
   case none
-  /// The record alone.
+  /// The checksum covers the record alone.
   case alone
-  /// The record and this address word.
+  /// The checksum covers the record and this address word.
   case word(UInt64)
-  /// The record and the address word that follows from the place where the record was first
-  /// written.
+  /// The checksum covers the record and the word of its first address, `offset` in `segment`.
   case place(segment: UInt64, offset: Int)
 
   /// Whether `checksum` is right for the record whose bytes from byte 4 on are `covered`.
@@ -36,16 +35,16 @@
   }
 }
 
-/// Where the records of a frame were first written, as far as their checksums depend on that.
+/// Finds the first addresses of a frame's records, on which the checksums of bound records depend.
 package struct RecordPlaces: Sendable {
-  /// nil: the records are not bound.
+  /// Nil if the records are not bound.
   private let segment: UInt64?
-  /// Where the payload begins in the segment, or in the body of one that was rewritten.
+  /// The offset of the payload in the segment, or in the body of a rewritten segment.
   private let start: Int
-  /// Of a rewritten segment: what leads back to the first offsets.
+  /// The map of a rewritten segment from its offsets to the first ones.
   private let map: OffsetMap?
 
-  /// Records whose checksums cover nothing but themselves.
+  /// For records whose checksums cover only the record.
   package static let unbound = RecordPlaces(segment: nil, start: 0, map: nil)
 
   private init(segment: UInt64?, start: Int, map: OffsetMap?) {
@@ -55,15 +54,15 @@ package struct RecordPlaces: Sendable {
   }
 
   /// - Parameters:
-  ///   - header: That of the segment.
-  ///   - start: Where the frame's payload begins in it.
+  ///   - header: The segment's header.
+  ///   - start: The offset of the frame's payload in the segment.
   package init(in header: SegmentHeader, from start: Int, _ map: OffsetMap?) {
     self.init(segment: header.bindsRecords ? header.number : nil, start: start, map: map)
   }
 
-  /// How the record at `offset` in the payload is checked.
+  /// The check for the record at `offset` in the payload.
   ///
-  /// - Throws: `FormatError` where the map does not know the record.
+  /// - Throws: `FormatError` if the map does not have the record.
   package func check(at offset: Int) throws(FormatError) -> RecordCheck {
     guard let segment else { return .alone }
     guard let map else { return .place(segment: segment, offset: start + offset) }

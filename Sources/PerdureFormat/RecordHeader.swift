@@ -25,8 +25,8 @@
       }
     }
 
-    /// Whether a record's value is what its key has, as it stands there. One test for what reads
-    /// must not be slowed down by.
+    /// Whether the value in the record is the key's value, without decoding. It is a single
+    /// comparison, to keep reads fast.
     @inlinable package var holdsPlainValue: Bool { rawValue <= Kind.tombstone.rawValue }
   }
 
@@ -91,9 +91,11 @@
     try self.init(reading: bytes) { check.accepts($0, of: $1) }
   }
 
-  /// The same for a caller that compares the checksum itself: reads by address take no detour.
+  /// Reads the record at the start of `bytes` with a check of the caller. It is inlined, so reads
+  /// by address avoid a call.
   ///
-  /// - Parameter isRight: Whether a checksum is right for the record whose bytes from byte 4 on are given.
+  /// - Parameter isRight: Whether a checksum is right for the record whose bytes from byte 4 on are
+  ///   given.
   @inline(__always)
   @inlinable package init(
     reading bytes: UnsafeRawBufferPointer, isRight: (UInt32, UnsafeRawBufferPointer) -> Bool

@@ -34,7 +34,7 @@
   /// Whether compaction has put its frames into groups.
   package var isGrouped: Bool { incompatibleFeatures & FormatVersion.groupedSegments != 0 }
 
-  /// Whether the checksums of its records continue over their address words.
+  /// Whether the checksums of the segment's records continue over their address words.
   package var bindsRecords: Bool { incompatibleFeatures & FormatVersion.boundRecords != 0 }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {

@@ -1,14 +1,13 @@
-/// Which copy of a store a directory is. FORMAT.md, "Superblock".
+/// Identifies the copy of a store that a directory has. FORMAT.md, "Superblock".
 ///
-/// Copies of a store share its id and the beginning of its log. Each copy that is written to gets a
-/// branch id of its own, so files with equal names and generations are the same files only within
-/// one branch.
+/// Copies of a store share its id and the beginning of its log. Each copy that is written to gets
+/// its own branch id. Files with equal names and generations are the same only within one branch.
 package struct StoreBranch: Hashable, Sendable {
-  /// Both halves are 0 in a store that has never been a copy.
+  /// The two halves of the branch id. Both are 0 in a store that has never been a copy.
   package var high: UInt64
   package var low: UInt64
-  /// Whether the directory is a copy that no writer has opened yet. It has the id of the store it
-  /// was copied from.
+  /// Whether the directory is a copy that no writer has opened yet. Such a copy has the branch id
+  /// of the store it was copied from.
   package var isUnopenedCopy: Bool
 
   package init(high: UInt64 = 0, low: UInt64 = 0, isUnopenedCopy: Bool = false) {
@@ -22,7 +21,7 @@ package struct StoreBranch: Hashable, Sendable {
     StoreBranch(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
   }
 
-  /// Whether both directories have continued the same log.
+  /// Whether both directories have the same branch id, so one log is a prefix of the other.
   package func isSameBranch(as other: StoreBranch) -> Bool { high == other.high && low == other.low }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {

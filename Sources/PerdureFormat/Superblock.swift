@@ -30,7 +30,7 @@ package struct Superblock: Hashable, Sendable {
   package var segmentCapacity: UInt32
   /// The newest checkpoint; nil: there is none, and the index follows from the whole log.
   package var checkpoint: CheckpointReference?
-  /// Which copy of the store this is. A program that does not know branches must not write to a copy.
+  /// The copy of the store that this is. A program without the feature must not write to a copy.
   package var branch = StoreBranch() {
     didSet {
       if branch != StoreBranch() { readOnlyCompatibleFeatures |= FormatVersion.branches }
@@ -116,7 +116,7 @@ package struct Superblock: Hashable, Sendable {
     }
     checkpoint = try CheckpointReference(reading: bytes, at: 104)
     if let place = bytes.firstNonZero(in: 124..<Self.reservedEnd) { throw wrong(.unsupported, place) }
-    // Without the feature these are spare bytes, which readers ignore.
+    // Without the feature these bytes are unused, and readers ignore them.
     if readOnlyCompatibleFeatures & FormatVersion.branches != 0 {
       branch = try StoreBranch(reading: bytes, at: Self.branchOffset)
     }
@@ -127,7 +127,7 @@ package struct Superblock: Hashable, Sendable {
     readOnlyCompatibleFeatures & ~FormatVersion.readOnlyCompatibleFeaturesKnown == 0
   }
 
-  /// The features that keep such a program from writing, in words.
+  /// Describes the features that this program must know to write to the store.
   package var featuresToWrite: String {
     FormatFeatures.readOnlyCompatible.missing(readOnlyCompatibleFeatures)
   }

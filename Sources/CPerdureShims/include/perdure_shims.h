@@ -10,8 +10,8 @@
 /// continuing from `crc`, the value returned for the bytes before them (0 to begin).
 uint32_t perdure_crc32c(uint32_t crc, const void *bytes, size_t length);
 
-/// CRC32C of `length` bytes; with `has_word` continued over the eight little-endian bytes of `word`. One function for
-/// both: two calls in a loop over records cost registers.
+/// CRC32C of `length` bytes; with `has_word`, continued over the eight little-endian bytes of
+/// `word`. One function does both, because two calls in a loop over records need more registers.
 uint32_t perdure_crc32c_word(const void *bytes, size_t length, uint64_t word, bool has_word);
 
 /// Asks the processor to fetch the cache line at `address`; any address is allowed.
@@ -24,11 +24,11 @@ static inline void *perdure_resize(void *memory, size_t length) { return realloc
 /// Gives back memory from `perdure_resize`, or none.
 static inline void perdure_free(void *memory) { free(memory); }
 
-/// A word that is not zero in this process, and zero in every process that is forked from it. It stays where it is for
-/// as long as the process lives. NULL where the system has no memory left.
+/// A word that is not zero in this process, and zero in every process forked from it. Its address
+/// stays valid until the process ends. NULL if the system has no memory left.
 const uint64_t *perdure_process_mark(void);
 
-/// How long this process may make files, in bytes, at this moment; UINT64_MAX where nothing limits it.
+/// The length to which this process may extend files now, in bytes; UINT64_MAX without a limit.
 uint64_t perdure_file_length_limit(void);
 
 #endif
