@@ -88,8 +88,8 @@ extension BlobWriter: @unchecked Sendable {}
 
 /// A long value that is written, and waits for the commit that puts it: `WriteTransaction.put(_:id:in:)`.
 ///
-/// It can be put once. Where the commit was refused and the store continues (not poisoned), it can be
-/// put again. Let go of before, it removes its file.
+/// It can be put once. If the commit was refused and the store is not poisoned, it can be put
+/// again. If it is freed before it was put, it removes its file.
 public final class WrittenBlob {
   private enum Use { case none, inTransaction, committed }
 

@@ -19,14 +19,16 @@ struct CheckpointSource {
   let tailBytes: UInt64
 }
 
-/// Writes checkpoints into the index file. Belongs to whoever writes one; the checkpointer sees to that.
+/// Writes checkpoints into the index file. Used by one thread at a time, which the checkpointer
+/// ensures.
 ///
-/// The order (FORMAT.md, K-rules): the log is durable up to the checkpoint's place before it begins here;
-/// nodes and root block are written and synced; then the caller names the root block in a superblock,
-/// and says so (`didName`).
+/// The order (FORMAT.md, K-rules): the caller makes the log durable up to the checkpoint's
+/// position. This writer writes and syncs nodes and root block. Then the caller names the root
+/// block in a superblock, and calls `didName`.
 ///
-/// A file of which a sync has failed is written no more (S7): its content is unknown. The next
-/// checkpoint begins another one and copies all nodes to it, those of the mapped file too.
+/// After a failed sync the content of the file is unknown, so the file is never written again (S7).
+/// The next checkpoint begins another file and copies all nodes to it, also those of the mapped
+/// file.
 struct CheckpointWriter: ~Copyable {
   private let directory: any Directory
   private let store: StoreID
@@ -36,13 +38,13 @@ struct CheckpointWriter: ~Copyable {
   private var file: IndexFile?
   private var nextFileNumber: UInt64
   private let readers: ReaderTable
-  /// Whether the file that was written so far is written no more.
+  /// Whether the next checkpoint begins another file.
   private(set) var beginsAnew = false
-  /// Where nodes of the file that the store was opened with stand in the one that is written; nil:
-  /// where they are.
+  /// Slots, in the file being written, of nodes of the file that the store was opened with. Nil
+  /// while both are the same file.
   private var relocation: NodeRelocation?
   private var writtenBefore: UInt64 = 0
-  /// Of the newest checkpoint; 0: there is none.
+  /// The number of the newest checkpoint; 0 if there is none.
   private var number: UInt64
   /// The checkpoint that the newest but one superblock names, or an older one: see A2.
   private var confirmedNumber: UInt64
@@ -75,17 +77,17 @@ struct CheckpointWriter: ~Copyable {
   /// Bytes of the index file that hold something that is needed.
   var byteCountInUse: Int { file?.byteCountInUse ?? opened?.byteCountInUse ?? 0 }
 
-  /// Writes what is not in the file yet, and makes it durable.
+  /// Writes the nodes that are not in the file yet, and makes them durable.
   ///
-  /// - Parameter source: Where `beginsAnew`, taken when the arena had forgotten its slots
-  ///   (`NodeArena.forgetSlots`).
+  /// - Parameter source: The nodes to write. If `beginsAnew`, it must be made after
+  ///   `NodeArena.forgetSlots`.
   mutating func write(_ source: CheckpointSource) throws -> CheckpointReference {
     if beginsAnew { beginAnew(source) }
     do {
       return try writeUnguarded(source)
     } catch {
-      // For lack of room, or of a number for a file, the same file is tried again. After a failed
-      // sync its content is unknown.
+      // After a lack of room, memory or descriptors the next attempt writes the same file. After a
+      // failed sync its content is unknown.
       let code = (error as? FileIOError)?.code
       let isPassing = code?.isLackOfRoom ?? false || code?.isShortage ?? false
       let isSync = (error as? FileIOError)?.isSync ?? false
@@ -94,14 +96,12 @@ struct CheckpointWriter: ~Copyable {
     }
   }
 
-  /// Leaves the file that was written so far as it is, for an opening with a
-  /// checkpoint in it.
+  /// Stops writing the current file. It is kept if a superblock may name a checkpoint in it.
   private mutating func beginAnew(_ source: CheckpointSource) {
     beginsAnew = false
     if let file {
       writtenBefore += file.writtenByteCount
-      // No superblock names it. One that cannot be removed means nothing, and goes at the next
-      // opening.
+      // No superblock names the file. If it cannot be removed now, the next opening removes it.
       if root == nil { try? file.remove(from: directory) }
     }
     file = nil
@@ -121,7 +121,7 @@ struct CheckpointWriter: ~Copyable {
   private mutating func writeUnguarded(_ source: CheckpointSource) throws -> CheckpointReference {
     let next = number + 1
     let file = try openFile()
-    // Of a checkpoint that no superblock came to name.
+    // The root block of a checkpoint that no superblock names.
     if let written { file.slots.free(written.root, notReachedFrom: 0) }
     written = nil
     for slot in source.freed {
@@ -154,7 +154,7 @@ struct CheckpointWriter: ~Copyable {
     return reference
   }
 
-  /// The units of a node that was freed; nil: they are in a file that is written no more.
+  /// The units of a freed node; nil if they are in a file that is no longer written.
   private func run(_ freed: FreedSlot) -> SlotAllocator.Run? {
     guard freed.stamp == 0, let relocation else { return SlotAllocator.Run(freed) }
     let slot = relocation[freed.slot]
@@ -197,7 +197,7 @@ struct CheckpointWriter: ~Copyable {
   private mutating func openFile() throws -> IndexFile {
     if let file { return file }
     if let opened, relocation == nil { return try takeOver(opened) }
-    // A number is used once: a system may make the name and say that it has not.
+    // A number is used once: `create` can fail after the directory entry exists.
     nextFileNumber += 1
     let created = try IndexFile.create(nextFileNumber - 1, in: directory, store: store)
     file = created

@@ -95,9 +95,9 @@ extension CommitterState {
   /// Bytes of the index, in memory or in the file, whichever is more.
   var indexByteCount: Int { max(arena.liveByteCount, indexFileByteCount) }
 
-  /// What a checkpoint of the published root is made of.
+  /// The source of a checkpoint of the published root.
   ///
-  /// - Parameter beginsAnew: Whether it goes into another file than the checkpoints before.
+  /// - Parameter beginsAnew: Whether the checkpoint begins another file.
   mutating func checkpointSource(_ pinned: PinnedVersions, _ beginsAnew: Bool) -> CheckpointSource {
     reclaim(pinned)
     if beginsAnew { arena.forgetSlots() }
@@ -109,17 +109,17 @@ extension CommitterState {
 }
 
 extension Store {
-  /// Writes a checkpoint of everything committed so far, so that the next opening has nothing to read again.
+  /// Writes a checkpoint of everything committed so far. The next opening then has no log to read.
   ///
-  /// Stores do this by themselves (`StoreOptions.checkpoints`). Readers and commits go on meanwhile. What was
-  /// committed is durable when this returns, the checkpoint too.
+  /// Stores write checkpoints automatically (`StoreOptions.checkpoints`). Reads and commits
+  /// continue meanwhile. When this returns, the commits and the checkpoint are durable.
   ///
-  /// - Throws: `StoreError`: `.corruption` when the index file is damaged (no record is lost: the next opening builds
-  ///   the index from the log), `.diskFull`, `.io` when the index file could not be written (the
-  ///   store continues, and the next checkpoint is written; after a sync that failed, into another
-  ///   file), `.poisoned`, `.closed`, `.readOnly`, `.forked`.
-  /// - Complexity: one write for what changed in the index since the last checkpoint, and three
-  ///   syncs; after one that failed, for the whole index.
+  /// - Throws: `StoreError`: `.corruption` if the index file is damaged (no record is lost: the
+  ///   next opening builds the index from the log); `.diskFull` or `.io` if the index file could
+  ///   not be written (the store can be used, and a later checkpoint can succeed; after a failed
+  ///   sync it goes into another file); `.poisoned`, `.closed`, `.readOnly`, `.forked`.
+  /// - Complexity: writes the nodes that changed since the last checkpoint, or the whole index
+  ///   after a failed sync; three syncs.
   public func checkpoint() throws {
     try engine.checkWritable()
     do {

@@ -2,11 +2,11 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Writes another superblock, durable when this returns; by whoever needs one, one at a time.
+  /// Writes another superblock, durable when this returns. Concurrent callers wait for each other.
   ///
-  /// - Throws: `StoreError`: `.diskFull` or `.io` when the system had no room for it, and left the
-  ///   superblock as it was; `.poisoned` when it could not be written otherwise, and then the store
-  ///   is: which superblock counts is not known any more (S5); `.closed`.
+  /// - Throws: `StoreError`: `.diskFull` or `.io` if there was no room and the superblock is
+  ///   unchanged, or if the store's folder could not be checked; `.poisoned` after any other error
+  ///   of the write, because it is unknown which superblock is valid (S5); `.closed`.
   func replaceSuperblock(_ change: (inout Superblock) -> Void) throws {
     guard let superblock = try looking({ $0.superblock }) else { return }
     if let poison = gate.poison { throw poison }

@@ -86,7 +86,7 @@ final class IndexFile: NodeSink {
     writtenByteCount += UInt64(zeros.count)
   }
 
-  /// Removes the file, which nothing names.
+  /// Removes the file. No superblock may name it.
   func remove(from directory: any Directory) throws(FileIOError) {
     try directory.remove(StoreFileName.index(number).string)
   }

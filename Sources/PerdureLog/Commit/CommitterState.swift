@@ -25,14 +25,14 @@ struct CommitterState: ~Copyable {
   let birthCapacity: Int
   /// Whether the segment at `end` binds its records (`RecordCheck`).
   var bindsRecords: Bool
-  /// Whether segments to be born do; the superblock has announced it.
+  /// Whether new segments bind their records. The superblock has the feature flag already.
   let bindsNewRecords: Bool
   /// The number of the next segment to be born: above every number seen.
   var nextSegment: UInt64
   var nextBlob: UInt64
   /// Segments that hold nothing but parts of commits that were taken back, and still have their names.
   var voidSegments: [UInt64] = []
-  /// What keeps other writers from the segments that this one writes.
+  /// The locks that keep other writers from the segments that this one writes.
   var segmentLocks = SegmentLocks()
   let superblock: SuperblockFile?
   var isClosed = false

@@ -211,22 +211,22 @@ extension Engine {
     return try BlobReference(in: record(at: word, replacedBy: newer, state, &hold)).number
   }
 
-  /// The record at an address, whose key `newer` takes from it.
+  /// The record at an address, which `newer` replaces.
   ///
-  /// - Throws: `.corruption` where the address leads to the record of another key: an index would keep its entries.
+  /// - Throws: `.corruption` if the record has another key: its entries would stay in the indexes.
   private func record(
     at word: UInt64, replacedBy newer: Record, _ state: borrowing CommitterState, _ hold: inout GroupHold
   ) throws -> Record {
     let address = RecordAddress(rawValue: word)
-    // Made in this commit: nothing has touched the bytes since.
+    // The record was made in this commit, so its bytes need no check.
     if let bytes = state.encoder.record(at: address) { return try Record(reading: bytes, .none) }
     return try RecordReader(root: state.root, verifiesChecksum: true)
       .record(at: word, keyspace: newer.header.keyspace, key: newer.key, &hold)
   }
 
-  /// The derived indexes of a catalog, with extractors made anew.
+  /// The derived indexes of a catalog, with new extractors.
   ///
-  /// - Parameter pending: What a commit puts that is not in the log yet.
+  /// - Parameter pending: Values of the commit that are not in the log yet.
   func indexSet(
     for catalog: Catalog, _ root: UnsafeMutablePointer<Root>, excluding incomplete: Set<UInt32>,
     pending: [StoredValues.Pending] = []

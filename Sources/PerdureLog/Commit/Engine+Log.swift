@@ -198,8 +198,8 @@ extension Engine {
       if !prepared.isNameDurable { try directory.sync() }
       return try Segment(header: header, file: file)
     } catch {
-      // After a failed sync the store is poisoned, and its newest segment may be this one: it stays locked. S1 of
-      // SegmentLocks
+      // After a failed sync the store is poisoned, and this may be its newest segment: it stays
+      // locked (SegmentLocks, S1).
       if !error.isSync { giveUpBirth(of: header.number, file, &state) }
       throw error
     }
@@ -219,7 +219,7 @@ extension Engine {
     if !isBlank(file) { state.segmentCapacity = 0 }
     // It never held a frame, so its number may be used again, unless the name stays.
     if (try? directory.remove(StoreFileName.segment(number).string)) == nil {
-      // Its header may be whole: then it is the newest segment, and stays locked. S1 of SegmentLocks
+      // If its header is complete, it is the newest segment, and stays locked (SegmentLocks, S1).
       state.nextSegment = number + 1
     } else {
       state.segmentLocks.release(number)
@@ -276,9 +276,9 @@ extension Engine {
 }
 
 extension FileIOError {
-  /// Whether the system refused before it had done all of it, and what was synced before is as it was: the
-  /// file was not made, locked or mapped, there was no memory for its place, or a write found no room. A sync
-  /// that fails is none of these, whatever its code.
+  /// Whether the system refused the operation and all synced bytes are unchanged. Creating, locking
+  /// or mapping a file, reserving memory, and a write without room are such operations. A failed
+  /// sync is never one, whatever its code.
   fileprivate var isRefusal: Bool {
     switch operation {
     case "open", "create", "map", "reserve", "lock", "tryLock": true

@@ -10,9 +10,9 @@ import Synchronization
 ///  - `gate` has its own lock. Lock order: `turn`, then the gate's; never the other way round.
 // Unchecked: `state` is guarded by `turn`; the rest is constant, atomic, or guards itself.
 final class Engine: @unchecked Sendable {
-  /// The store's directory as it was opened: everything goes through it, wherever it is now.
+  /// The open directory of the store. All files are opened through it, even if it was moved.
   let directory: any Directory
-  /// Of the process that opened the store (Engine+Fork.swift).
+  /// The mark of the process that opened the store (Engine+Fork.swift).
   let mark: ProcessMark
   let options: StoreOptions
   let pins = PinTable()
@@ -121,7 +121,7 @@ final class Engine: @unchecked Sendable {
 
   var blobs: BlobFiles { contents.blobs }
 
-  /// The path of the store when it was opened: for messages.
+  /// The path that the store was opened with, for messages.
   var path: String { directory.path }
 
   /// The version of the newest root, or of an older one.
@@ -182,7 +182,7 @@ final class Engine: @unchecked Sendable {
   /// Lets go of the writer's place as the end of the process would. Snapshots go on reading.
   func abandon() { finish { _ in } }
 
-  /// The newest root, for a forked child: nothing replaces or frees it there, so it is not pinned.
+  /// The newest root, for a forked child. It needs no pin: nothing replaces or frees it there.
   @inline(never)
   func rootAtFork() -> (pin: Pin, root: UnsafeMutablePointer<Root>) {
     let address = publishedRoot.load(ordering: .acquiring)
@@ -191,8 +191,8 @@ final class Engine: @unchecked Sendable {
 
   /// Closes a forked child's own descriptors of the locks, which its parent keeps.
   private func forget() {
-    // A thread that the child does not have may hold the turn for ever. Then the descriptors are
-    // closed with the engine, or with the process.
+    // A thread of the parent may have held the turn at the fork. Then the descriptors are closed
+    // when the engine is freed, or when the process ends.
     if turn.tryLock() {
       state.segmentLocks.forget()
       turn.unlock()

@@ -115,7 +115,7 @@ final class SyncGate: @unchecked Sendable {
       if let failure { return resume(waiter, failure) }
       waiters.append(waiter)
       if startWorker() { return condition.broadcast() }
-      // The system gave no thread: this one syncs. The leader resumes the waiters.
+      // No thread could be started, so this one syncs. The leader resumes the waiters.
       while syncedEnd < waiter.end, failure == nil {
         if isSyncing { condition.wait(lock) } else { lead() }
       }

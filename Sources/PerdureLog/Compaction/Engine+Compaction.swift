@@ -27,9 +27,9 @@ extension Engine {
     }
   }
 
-  /// A checkpoint of what is there now. Where none can be written for lack of room, none is named
-  /// any more: the next opening reads the whole log, and space is won all the same. After any other
-  /// failure the compaction is refused.
+  /// Writes a checkpoint of the newest state. If there is no room for one, the superblock drops its
+  /// checkpoint. Then compaction can still free space, but the next opening reads the whole log.
+  /// After any other failure the compaction is refused.
   private func renewCheckpoint() throws {
     do {
       try checkpointer.perform(for: self)
@@ -53,12 +53,12 @@ extension Engine {
     return code.isLackOfRoom || code == .fileTooLarge
   }
 
-  /// A rewritten segment has its name for good, or nobody knows what the directory holds.
+  /// Syncs the directory after a rename. After a failed sync its content is unknown, and the store
+  /// is poisoned.
   ///
-  /// Where the system refused to open the directory no sync has failed. The segment has its new
-  /// file under its name, or after a power cut the old one; both mean the same (K4), and nothing
-  /// has relied on the name yet. So the store continues with the file that it knows, and the next
-  /// compaction rewrites the segment again.
+  /// If the system refused the call before a sync, the store can be used. The name leads to the new
+  /// file, or to the old one after a power cut. Both have the same records (K4), and no other file
+  /// depends on the name yet. The next compaction rewrites the segment again.
   func makeNamesDurable() throws {
     do { try directory.sync() } catch {
       let action = "Syncing the store's directory"

@@ -95,7 +95,7 @@ struct IndexBuild {
     if let damage { for index in wanted { incomplete[index.index.id] = damage } }
   }
 
-  /// The address words of a keyspace with their keys, in key order.
+  /// Visits the address words of a keyspace with their keys, in key order.
   static func visitRecords(
     of keyspace: Keyspace, _ root: UnsafeMutablePointer<Root>,
     _ body: (UInt64, UnsafeRawBufferPointer) throws -> Void

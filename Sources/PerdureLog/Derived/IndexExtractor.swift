@@ -13,11 +13,12 @@ public protocol IndexExtractorFactory: Sendable {
   func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor
 }
 
-/// A factory that can refuse a store which its program must not open.
+/// A factory that can refuse to open a store.
 package protocol AdmittingFactory: IndexExtractorFactory {
-  /// Looks at the store before its opening has changed anything.
+  /// Called with the values of the store before the opening changes anything.
   ///
-  /// - Throws: What the opening throws then; every byte of the store is as it was.
+  /// - Throws: An error to refuse the store. The opening rethrows it, and no byte of the store is
+  ///   changed.
   func admit(_ store: borrowing StoredValues) throws
 }
 

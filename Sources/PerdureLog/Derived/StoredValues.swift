@@ -7,7 +7,7 @@ public struct StoredValues: ~Copyable {
   private let contents: RecordContents
   private let pending: [Pending]
 
-  /// A value that the commit puts which sets the indexes up: it is in no log yet.
+  /// A value of the commit that defines the indexes. It is not in the log yet.
   struct Pending {
     let keyspace: UInt32
     let key: [UInt8]

@@ -93,8 +93,8 @@ final class NodeArena {
     return freedSlots
   }
 
-  /// Another index file is begun: what is retired has no slot in it, so none is freed with it. What
-  /// the published version reaches gets other slots from whoever writes the file. N6
+  /// Clears the slots of retired nodes, because another index file is begun: they have no slots
+  /// there to free. The checkpoint writer gives new slots to the nodes of the published version. N6
   func forgetSlots() {
     freedSlots = []
     let forget = { (element: RetiredQueue.Element) in

@@ -1,23 +1,23 @@
 import PerdureFormat
 
-// Nodes on their way into the index file.
+// Writes nodes into the index file.
 //
-// What is published is never written again, so a node that has a slot is in the file as it is, and so is
-// everything below it: a checkpoint visits only what was made since the last one, and writes children
-// before parents. The file's copy differs from the node in memory in four things: the stamp is bit 63
-// and a checksum, distances lead to the places of children in the file, their tags are said beside them, and
-// unused bytes are zero.
+// A published node never changes. So a node with a slot is in the file as it is in memory, with all
+// nodes below it. A checkpoint visits only nodes made since the last one, and writes children
+// before parents. The file's copy of a node differs in four things: the stamp is bit 63 and a
+// checksum, distances lead to the children's offsets in the file, the tags of children are beside
+// them, and unused bytes are zero.
 //
-// The checksum of an ordered node goes on over those of the blocks that its long keys stand in. A block that is whole
-// but older than it should be, because a write was lost, is then as wrong as a bit that changed in the node.
+// The checksum of an ordered node continues over the checksums of the blocks with its long keys. So
+// it also detects a stale block, left by a lost write.
 //
 // Invariants
-//  W1  A node gets its slot when its bytes were handed to the sink without an error, and after everything
-//      below it. So a walk that was cut short can be begun again, and writes nothing twice.
-//  W2  The slot of a node in memory is written by the one who writes checkpoints, while a pin keeps the
-//      node alive.
-//  W3  Where another file is begun, nodes that lie in the mapped file are copied too. Nothing writes
-//      them, so their new places stand in a table (`NodeRelocation`).
+//  W1  A node gets its slot after the sink has taken its bytes without an error, and after all
+//      nodes below it. So an interrupted walk can be repeated, and writes no node twice.
+//  W2  Only the checkpoint writer sets the slot of a node in memory, while a pin keeps the node
+//      alive.
+//  W3  If another file is begun, the nodes of the mapped file are copied too. They are read-only,
+//      so a table has their new slots (`NodeRelocation`).
 
 /// Where the bytes of nodes go.
 protocol NodeSink {
@@ -50,7 +50,7 @@ struct TreeImage: Equatable {
 /// the trees is pinned.
 struct NodeWriter<Sink: NodeSink>: ~Copyable {
   private(set) var sink: Sink
-  /// W3; nil while nodes of the mapped file are in the file that is written.
+  /// W3; nil while the mapped file is the file being written.
   private let relocation: NodeRelocation?
   private let buffer: UnsafeMutableRawBufferPointer
 
@@ -104,7 +104,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     slotIfAny(of: node, file) != .none
   }
 
-  /// A node that was written to the file, now or earlier, has it in the mapped file as it is. W3
+  /// Whether a node lies in the mapped file, and that is the file being written. W3
   private func isInFile(_ node: UnsafeMutableRawPointer, _ file: FileNodes) -> Bool {
     relocation == nil && file.contains(node)
   }
@@ -150,9 +150,9 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     }
   }
 
-  /// A node of the mapped file that is about to be copied. W3
+  /// Returns a node that is about to be copied, if the mapped file is undamaged so far. W3
   ///
-  /// - Throws: `DamagedNode` when it is not what it should be.
+  /// - Throws: `DamagedNode` if a node of the mapped file was found to be damaged.
   private func checked(
     _ node: UnsafeMutableRawPointer, _ file: FileNodes
   ) throws(DamagedNode) -> UnsafeMutableRawPointer {
@@ -237,17 +237,17 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
   }
 }
 
-/// A node of the mapped index file is not what it should be; `MappedNodes.check` says what.
+/// A node of the mapped index file is damaged; `MappedNodes.check` tells the details.
 struct DamagedNode: Error {}
 
-/// Where nodes of the mapped index file stand in another one. W3
+/// Maps slots of the mapped index file to slots of another file. W3
 final class NodeRelocation {
   private var slots: [UInt32]
 
-  /// - Parameter unitCount: Of the mapped file.
+  /// - Parameter unitCount: The number of units in the mapped file.
   init(unitCount: Int) { slots = [UInt32](repeating: 0, count: unitCount) }
 
-  /// None: it was not copied.
+  /// The slot in the other file; `.none` if the node was not copied.
   subscript(slot: NodeSlot) -> NodeSlot {
     get { NodeSlot(number: Int(slot.number) < slots.count ? slots[Int(slot.number)] : 0) }
     set { slots[Int(slot.number)] = newValue.number }

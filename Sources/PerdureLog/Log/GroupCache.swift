@@ -110,7 +110,7 @@ final class GroupCache: @unchecked Sendable {
 
   /// A segment's file goes.
   func removeAll(of owner: Int) {
-    // A forked child must not wait for the lock, and needs the groups no more.
+    // A forked child must not wait for the lock, and no longer needs the groups.
     guard mark?.isOwn ?? true else { return }
     lock.withLock {
       for place in entries.indices.reversed() where entries[place].group.owner == owner { remove(place) }

@@ -19,7 +19,7 @@ struct LogEncoder: ~Copyable {
   private(set) var sequence: UInt64 = 0
   /// The capacity of segments to be born.
   private let capacity: Int
-  /// Whether segments to be born bind their records (`RecordCheck`).
+  /// Whether new segments bind their records (`RecordCheck`).
   private let birthBindsRecords: Bool
   private(set) var extents = ShortList<Extent>()
   private var buffer = RawBuffer(capacity: 64 << 10)
@@ -44,11 +44,11 @@ struct LogEncoder: ~Copyable {
     self.birthBindsRecords = birthBindsRecords
   }
 
-  /// Forgets the commit before and begins the next one.
+  /// Discards the previous commit and begins the next one.
   ///
   /// - Parameters:
-  ///   - end: Where the log ends.
-  ///   - segmentCapacity: That of the segment in which it does.
+  ///   - end: The end of the log.
+  ///   - segmentCapacity: The capacity of the last segment.
   ///   - bindsRecords: Whether that segment binds its records.
   mutating func begin(
     sequence: UInt64, end: LogPosition, syncedOffset: Int, segmentCapacity: Int, bindsRecords: Bool,
@@ -80,8 +80,8 @@ struct LogEncoder: ~Copyable {
   /// Whether a record was added.
   var isEmpty: Bool { extents.isEmpty }
 
-  /// Adds a sealed, padded record; gives its address. Where the segment binds its records, the
-  /// checksum is continued over the address here, as nothing knows it earlier.
+  /// Adds a sealed, padded record, and returns its address. If the segment binds its records, the
+  /// checksum is continued over the address, which is not known earlier.
   mutating func append(_ record: UnsafeRawBufferPointer, isBlob: Bool) -> RecordAddress {
     makeRoom(for: record.count)
     let address = RecordAddress(segment: segment, offset: offset, recordLength: record.count, isBlob: isBlob)

@@ -16,7 +16,7 @@ final class SegmentTable {
     var end: Int
     /// Of a rewritten segment: where the records have gone.
     var map: UnsafeMutablePointer<SegmentMap>?
-    /// Whether the checksums of its records continue over their address words.
+    /// Whether the checksums of the segment's records continue over their address words.
     var bindsRecords: Bool
 
     static var none: Entry { Entry(base: nil, end: 0, map: nil, bindsRecords: false) }

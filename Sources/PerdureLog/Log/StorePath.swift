@@ -27,7 +27,7 @@ package enum StorePath {
 }
 
 extension Directory {
-  /// The lock that the writer of the store in this directory holds.
+  /// Takes the writer's lock of the store in this directory.
   func writerLock() throws(FileIOError) -> any FileLock {
     try lock(StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
   }

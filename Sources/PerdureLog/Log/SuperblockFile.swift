@@ -83,9 +83,8 @@ final class SuperblockFile: @unchecked Sendable {
     }
   }
 
-  /// Whether the newest superblock in the file is still the one that was written last, after the
-  /// write of another one that failed. What is there of that one is no whole superblock then, and
-  /// the next write goes over it.
+  /// Whether, after a failed write, the newest superblock in the file is still the current one.
+  /// Then the failed write has left no valid superblock, and the next write overwrites its slot.
   var isUntouched: Bool {
     writing.withLock {
       guard let bytes = try? file.read(Superblock.fileLength, at: 0) else { return false }

@@ -27,14 +27,15 @@ final class Follower: @unchecked Sendable {
   private var seen: StoreLook?
   private var framesEnd: LogPosition
 
-  /// - Parameter framesEnd: Where the right frames ended when the engine was opened.
+  /// - Parameter framesEnd: The end of the valid frames when the engine was opened.
   init(_ engine: Engine, framesEnd: LogPosition) {
     mark = engine.mark
-    // Without a look, the first refresh opens anew.
+    // Without a look, the first refresh opens the store again.
     (newest, seen, self.framesEnd) = (engine, engine.reading?.look, framesEnd)
   }
 
-  /// In a forked child nothing changes it any more, and the lock may be held for ever.
+  /// The newest engine. In a forked child it no longer changes, and is read without the lock, which
+  /// a thread of the parent may have held.
   var engine: Engine { mark.isOwn ? lock.withLock { newest } : newest }
 
   func stop() { lock.withLock { isStopped = true } }

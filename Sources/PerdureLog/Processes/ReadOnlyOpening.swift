@@ -74,7 +74,7 @@ struct ReadingPlace: Sendable {
   let registration: ReaderRegistration?
   /// The checkpoint that the superblock named.
   let checkpoint: CheckpointReference?
-  /// How things stood before the opening began to read.
+  /// The superblock and segments before the opening began to read.
   let look: StoreLook?
 }
 
@@ -117,7 +117,8 @@ struct ReadOnlyOpening {
       at: directory.path)
   }
 
-  /// - Parameter judgesIndex: Whether an index that cannot be used is taken as it is.
+  /// - Parameter judgesIndex: Whether an unusable index is accepted as damaged. If not, the opening
+  ///   checks first that the writer has not moved on, and tries again if so.
   private func open(
     _ registration: ReaderRegistration?, _ look: StoreLook?, judgesIndex: Bool
   ) throws -> (Engine, RecoveryReport) {

@@ -65,7 +65,7 @@ struct ReaderTable: Sendable {
 
   init(directory: any Directory) { self.directory = directory }
 
-  /// Why the file could not be read when `needs` was asked last; nil when it could.
+  /// The error of the last call of `needs`; nil if it could read the file.
   var lastFailure: FileIOError? { failure.withLock { $0 } }
 
   fileprivate static let name = StoreFileName.readers.string
@@ -138,9 +138,9 @@ final class ReaderRegistration: Sendable {
   }
 
   deinit {
-    // Closing would give the lock up too, but not as long as a child of this process, on its way to another
-    // program, has the same opening. What fails here ends with the process. A forked child has the
-    // lock together with its parent, and only closes its own descriptor.
+    // Closing alone releases the lock only if no child before its `exec` shares the open file.
+    // Errors are ignored: the lock ends with the process. A forked child shares the lock with its
+    // parent, and only closes its own descriptor.
     if mark?.isOwn ?? true { try? file.unlock(range) }
     try? file.close()
   }

@@ -107,8 +107,8 @@ final class WriterPlace: @unchecked Sendable {
     writing = nil
   }
 
-  /// Closes a forked child's own descriptor of the lock, which its parent keeps. Waits for no lock
-  /// (Engine+Fork, Y3).
+  /// Closes a forked child's own descriptor of the lock file. The parent keeps the lock. Never
+  /// waits (Engine+Fork, Y3).
   func forget() {
     if !isForgotten.exchange(true, ordering: .acquiringAndReleasing) { writing?.release() }
   }

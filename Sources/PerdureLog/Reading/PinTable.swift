@@ -86,8 +86,8 @@ final class PinTable: Sendable {
     }
   }
 
-  /// A pin that claims nothing and is not settled. Releasing it in a forked child frees a slot that
-  /// protects nothing there.
+  /// A pin without a claimed slot, for forked children. Releasing it there frees a slot that
+  /// protects no version.
   var unclaimed: Pin { Pin(slot: firstChunk, claimed: 0) }
 
   /// The versions that are held.

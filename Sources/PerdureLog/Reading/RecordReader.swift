@@ -1,8 +1,8 @@
 import PerdureFormat
 
-/// From an address word to the record's bytes, on one root.
+/// Reads the record at an address word, on one root.
 ///
-/// The record must be the one that was asked for. Keyspace and key are compared, because a checksum
+/// The record must be the requested one. Keyspace and key are compared, because a checksum
 /// over the record alone would accept a stale address. In a segment with bound records the checksum
 /// covers the address word too, so an older version of the same key is not accepted either.
 struct RecordReader {
@@ -44,10 +44,10 @@ struct RecordReader {
     return record
   }
 
-  /// The value of an id's record, if it stands in a file as it is.
+  /// The value of an id's record, if it can be read in place from a segment.
   ///
-  /// The checks are those of `record(at:keyspace:id:)`, all fields at once; what does not pass has
-  /// to go there, to be read otherwise or to be named.
+  /// Makes the checks of `record(at:keyspace:id:)`, all fields at once. If it returns nil, the
+  /// caller uses that method, which decodes the record or throws an error with its offset.
   @inline(__always)
   func put(
     at word: UInt64, keyspace: UInt32, id: UInt64, _ hold: inout GroupHold
@@ -157,8 +157,8 @@ struct RecordReader {
     damaged(FormatError(.misplaced, in: "record", at: 0), address)
   }
 
-  /// Names the byte of the file: in a rewritten segment an address says where the record stood at
-  /// first, and in a grouped one a place of the body is none of the file.
+  /// An error with the offset in the file. It differs from the address in a rewritten segment,
+  /// whose addresses are the first ones, and in a grouped segment, whose body is packed.
   @inline(never)
   private func damaged(_ error: FormatError, _ address: RecordAddress) -> StoreError {
     .corruption(error, segment: address.segment, offset: root.fileOffset(of: address) ?? address.offset)

@@ -242,7 +242,9 @@ extension LogOpening {
       dictionaries: state.dictionaries)
   }
 
-  /// - Throws: What a factory throws that refuses the store. Nothing was changed.
+  /// Asks the factories whether they admit the store.
+  ///
+  /// - Throws: The error of a factory that refuses. Nothing was changed.
   private func checkAdmission(_ state: borrowing CommitterState) throws {
     let values = StoredValues(state.catalog, state.root, contents(state))
     for factory in options.indexExtractors.values {
@@ -286,7 +288,7 @@ extension LogOpening {
     _ ids: Set<UInt32>, _ indexes: IndexSet, _ state: inout CommitterState
   ) throws -> DuplicateKeys {
     guard !ids.isEmpty else { return DuplicateKeys() }
-    // Behind a checkpoint nothing has verified the records before it.
+    // An opening with a checkpoint has not verified the records before it.
     let reader = RecordReader(root: state.root, verifiesChecksum: true)
     var build = IndexBuild(of: state.catalog, indexes, state.root, reader, contents(state), state.arena)
     build.toleratesDamage = true

@@ -81,8 +81,8 @@ extension OpenedCheckpoint {
     } catch let error as FormatError {
       throw IndexUnusable(error, name)
     } catch let error as FileIOError {
-      // An index that is whole is not given up for want of a descriptor: the opening is refused.
-      // Memory may lack for good, of a file that is longer than it should be.
+      // Without a free descriptor the opening is refused, because the index may be intact. A lack
+      // of memory may be permanent, if damage has made the file too long.
       if error.code == .tooManyOpenFiles { throw error }
       throw IndexUnusable("\(error)", at: name)
     } catch let error as StoreError {

@@ -29,10 +29,10 @@ enum Recovery {
     }
   }
 
-  /// Opens a store for reading once more, in the directory that it was opened in.
+  /// Opens a store for reading again, in the directory that is already open.
   ///
-  /// - Parameter suspectsIndex: Whether an index file is read as a whole before it is used, whatever the
-  ///   options say.
+  /// - Parameter suspectsIndex: Whether an index file is verified completely before it is used,
+  ///   regardless of the options.
   static func reopen(
     _ directory: any Directory, _ options: StoreOptions, suspectsIndex: Bool
   ) throws -> (Engine, RecoveryReport) {
@@ -76,10 +76,11 @@ enum Recovery {
     }
   }
 
-  /// Who destroys the store in this moment takes its directory along, and who makes one brings it: then it
-  /// begins again.
+  /// Opens the directory and takes the writer's lock. Tries again if another process removes or
+  /// creates the directory at the same time.
   ///
-  /// - Returns: The directory that the path named, and the lock in it. From here on the path is for messages.
+  /// - Returns: The directory that the path named, and the lock in it. Later the path is used in
+  ///   messages only.
   private static func takeWritersPlace(
     _ path: String, _ options: StoreOptions
   ) throws -> (any Directory, any FileLock) {

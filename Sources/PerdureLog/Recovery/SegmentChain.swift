@@ -39,7 +39,7 @@ struct SegmentChain {
   /// Above every number that was seen.
   var nextNumber: UInt64 = 1
 
-  /// A file whose header is not its own, and why.
+  /// A file without a valid header of its own, and the reason.
   private struct Unborn {
     var number: UInt64
     var file: any File
@@ -51,8 +51,9 @@ struct SegmentChain {
   /// Of an open store.
   init(links: [Link]) { self.links = links }
 
-  /// - Parameter didOpen: Called with the newest segment that has a header, when all files have been opened, and
-  ///   before it is asked how long they are: a segment is at least as long as one that was there then says.
+  /// - Parameter didOpen: Called with the newest segment that has a header. All files are open
+  ///   then, and their lengths are read after it. So a superblock that `didOpen` reads never
+  ///   promises more than these lengths.
   init(
     _ numbers: [UInt64], in directory: any Directory, _ mode: FileMode, _ superblock: Superblock,
     _ groups: GroupCache, didOpen: (_ newest: Segment?) throws -> Void = { _ in }

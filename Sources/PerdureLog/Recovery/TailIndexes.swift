@@ -1,22 +1,21 @@
 import PerdureFormat
 
-// Derived indexes behind a checkpoint.
+// Updates derived indexes after an opening with a checkpoint.
 //
-// The trees of the checkpoint say what the definitions gave for the records of then. The tail
-// changed records; the replay has noted which: the address words of records that were there at the
-// checkpoint and were replaced, and of all that came. What was changed and changed back, or came
-// and went, cancels out: the entries of replaced records are taken away, and the entries of those
-// that came and are still live are put in.
+// The checkpoint has the entries for the records at that time. The replay of the tail notes the
+// address words of two sets: records of the checkpoint that were replaced, and all new records. The
+// entries of replaced records are removed. The entries of new records that are still live are
+// added. Records that came and went within the tail cancel out.
 //
-// A replaced record is older than the tail, so this opening has not verified it. It is compared
-// with the record that replaced it, which has the same keyspace and key: another record in its
-// place would leave the index wrong.
+// A replaced record is older than the tail, so this opening has not verified it. It must have the
+// same keyspace and key as the record that replaced it. Another record there would make the index
+// wrong.
 //
-// Extractors are made once, from the values at the end of the log; what they look up there does not
-// change what they say of older records (`IndexExtractorFactory`).
+// Extractors are made once, from the values at the end of the log. The values they look up there do
+// not change their results for older records (`IndexExtractorFactory`).
 //
-// An index is filled anew, from all records, if the checkpoint has it not, or incomplete, or if the
-// tail defines it otherwise, or if a value that its change depends on cannot be read any more.
+// An index is rebuilt from all records in four cases: the checkpoint does not have it, or has it
+// incomplete; the tail redefines it; or a value that the update needs can no longer be read.
 
 struct TailIndexes {
   private let checkpoint: OpenedCheckpoint
@@ -92,8 +91,8 @@ struct TailIndexes {
     }
   }
 
-  /// An index over a keyspace in which a value can be read no more, because its file is gone or
-  /// damaged, cannot be brought up to date.
+  /// Drops the indexes over keyspaces in which a value cannot be read, because its file is missing
+  /// or damaged. They cannot be updated.
   private mutating func dropUnreadable(_ tail: TailChanges, _ live: [UInt64]) {
     var unreadable: Set<UInt32> = []
     var hold = GroupHold()
@@ -103,7 +102,7 @@ struct TailIndexes {
       if wanted.isEmpty || unreadable.isSuperset(of: wanted) { return }
       if (try? contents.withValue(of: record, { _ in })) == nil { unreadable.formUnion(wanted) }
     }
-    // A record that is not whole stops the update itself, with its place.
+    // Errors of records are ignored here: the update throws them, with their offset.
     for gone in tail.gone where gone.isBlob { try? gone.withRecord(reader, &hold, look) }
     for word in live where RecordAddress(rawValue: word).isBlob {
       if let record = try? reader.record(at: word, &hold) { look(at: record) }
@@ -141,7 +140,7 @@ struct TailIndexes {
 struct TailChanges {
   /// Where the checkpoint was taken.
   let start: LogPosition
-  /// Records that were there at the checkpoint and were replaced; of interesting keyspaces, and
+  /// Records of the checkpoint that were replaced, in keyspaces with indexes, and all replaced
   /// blobs.
   var gone: [ReplacedRecord] = []
   /// Records that the tail put.
@@ -157,7 +156,7 @@ struct TailChanges {
     return try came.filter { word in
       let record = try reader.record(at: word, &hold)
       let keyspace = Int(record.header.keyspace)
-      // The scan of the tail has verified this record: the medium gives other bytes now.
+      // The scan of the tail has verified this record, so the medium now returns other bytes.
       guard keyspace < catalog.keyspaces.count else { throw reader.misplaced(RecordAddress(rawValue: word)) }
       let kind = catalog.keyspaces[keyspace].kind
       guard kind == .bytes || record.header.keyLength == 8 else {
@@ -182,7 +181,7 @@ struct TailChanges {
   }
 }
 
-/// A record that was there at the checkpoint, and what the tail put in its place.
+/// A record of the checkpoint that the tail replaced.
 struct ReplacedRecord {
   let word: UInt64
   /// The address word of the value or tombstone that replaced it.
@@ -190,9 +189,9 @@ struct ReplacedRecord {
 
   var isBlob: Bool { RecordAddress(rawValue: word).isBlob }
 
-  /// Calls `body` with the record, which is the one whose key was taken from it.
+  /// Calls `body` with the record, after comparing its keyspace and key with the replacement's.
   ///
-  /// - Throws: `IndexUnusable` where it cannot be read: compaction may have removed it since, or it is damaged.
+  /// - Throws: `IndexUnusable` if it cannot be read: compaction has removed it, or it is damaged.
   func withRecord(
     _ reader: RecordReader, _ hold: inout GroupHold, _ body: (Record) throws -> Void
   ) throws {
