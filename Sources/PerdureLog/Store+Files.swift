@@ -1,28 +1,29 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Whole stores as files. Copying and destroying hold the writer's lock of what they touch, so that nobody writes
+// Copies and destroys whole stores. Both hold the writer's lock, so no writer opens the store
 // meanwhile.
 //
-// A copy grows in a directory of another name and gets its own when it is whole and durable: after a power cut there
-// is a store under the new name or nothing, never a part of one. A store is destroyed from its superblock on: what a
-// power cut leaves of it is no store.
+// A copy is written to a directory of another name, and renamed when it is complete and durable.
+// After a power cut there is a complete store under the new name, or none. A store is destroyed
+// beginning with its superblock, so a power cut never leaves a part of it that could be opened.
 
 extension Store {
-  /// Copies a store that nobody has open for writing, file by file. The copy has the same identity and history.
-  /// `backup(to:since:options:progress:)` copies a store that is open.
+  /// Copies a store that is not open for writing, file by file. The copy has the same identity and
+  /// history. `backup(to:since:options:progress:)` copies a store that is open.
   ///
-  /// It is there, and durable, when the call returns. Reserves and who reads the store are not copied.
+  /// The copy is durable when the call returns. Reserves and the table of readers are not copied.
   ///
   /// - Parameters:
   ///   - source: The store's directory.
-  ///   - target: The copy's directory; nothing, or an empty directory, may have that name. The copy grows at
-  ///     the name with `.copy` behind: what an unfinished copy has left there is replaced, and nothing else
-  ///     may stand there.
-  ///   - options: Its `fileSystem` is that of both; nothing else counts.
-  /// - Throws: `StoreError`: `.locked` while a writer has the source open, `.notAStore`, `.invalidArgument` when the
-  ///   target, or the name that the copy grows at, is taken, `.diskFull`, `.io`. What was copied is removed then,
-  ///   unless the last sync failed: the copy is there, whole, and may be gone after a loss of power.
+  ///   - target: The copy's directory. It must be absent or empty. The copy is written to this path
+  ///     with the suffix `.copy`. That directory must be absent, empty, or left by an unfinished
+  ///     copy, which is then replaced.
+  ///   - options: Only `fileSystem` is used, for both stores.
+  /// - Throws: `StoreError`: `.locked` while a writer has the source open; `.notAStore`;
+  ///   `.invalidArgument` if the target or its `.copy` directory is taken; `.diskFull`, `.io`. The
+  ///   files copied so far are then removed. If only the last sync failed, the complete copy is
+  ///   kept, and may be lost in a power cut.
   /// - Complexity: O(n) for n bytes of files.
   public static func copy(
     at source: String, to target: String, options: StoreOptions = StoreOptions()
@@ -61,7 +62,7 @@ extension Store {
     let fileSystem = options.fileSystem
     do {
       let path = try StorePath.fixed(path, fileSystem)
-      // First: else it would be the store of the path when that is gone.
+      // Before destroying: otherwise the draft would become the store of the path (R3).
       Replacement(of: path, fileSystem).abandon()
       try destroyFiles(of: path, fileSystem)
     } catch let error as FileIOError {
@@ -133,8 +134,8 @@ extension Store {
     try fileSystem.syncDirectory(target)
   }
 
-  /// Notes that no writer has opened the copy yet. A superblock that cannot be read, or that this program must not
-  /// write, is copied as it is.
+  /// Notes in the superblock that no writer has opened the copy yet. A superblock that cannot be
+  /// read, or that this program must not write, is not changed.
   static func markAsCopy(_ path: String, _ fileSystem: any FileSystem) throws {
     let superblock: SuperblockFile
     do {

@@ -10,14 +10,14 @@ import PerdureFormat
 ///
 /// All methods may be called from any thread.
 ///
-/// An opening belongs to the process that made it. After a fork the child must not use it: every
-/// call that can throw throws `StoreError` with code `.forked` and does nothing, and so do reads of
-/// snapshots that were taken before or after the fork. `close()` in the child, and releasing a
-/// store or a snapshot there, only drops the child's own memory and descriptors: the parent keeps
-/// its lock and continues. The child may open the store itself once the parent has closed it, or has
-/// ended and the child has closed the inherited `Store`; one that is opened for reading
-/// (`StoreOptions.isReadOnly`) may be opened at any time. A program that makes itself a daemon
-/// opens its stores afterwards.
+/// A `Store` belongs to the process that opened it. After a fork the child must not use it: every
+/// call that can throw throws `StoreError` with code `.forked` and has no effect. So do reads of
+/// snapshots, taken before or after the fork. `close()` in the child, and releasing a store or a
+/// snapshot there, only releases the child's own memory and descriptors. The parent keeps its lock
+/// and can use the store. The child may open the store itself once the parent has closed it. If the
+/// parent has ended instead, the child closes the inherited `Store` first. The child may open the
+/// store for reading (`StoreOptions.isReadOnly`) at any time. A program that becomes a daemon opens
+/// its stores afterwards.
 public final class Store: Sendable {
   /// Where the engine comes from. That of a store which reads is the follower's alone: with the engine goes its
   /// place among the readers.
@@ -32,17 +32,18 @@ public final class Store: Sendable {
   /// What opening found.
   public let recoveryReport: RecoveryReport
 
-  /// Opens the store in the directory `path`, or makes one there.
+  /// Opens the store in the directory `path`, or creates one there.
   ///
-  /// - Parameter path: The store's directory; by custom its name ends in `.perdure`. A relative path counts from
-  ///   the process's working directory at this moment: the store stays there when that changes. The path is
-  ///   looked up once. If the folder is moved later, the store continues in it. If the folder is removed or
-  ///   replaced, the store fails with code `.poisoned` at the latest when it begins its next segment, and leaves
-  ///   what is at the path as it is.
-  /// - Throws: `StoreError`: `.locked` (after `StoreOptions.lockTimeout`), `.notAStore`, `.unsupportedFormat`,
-  ///   `.corruption` (nothing was changed), `.io`, `.invalidArgument`; `CancellationError` while it waits; what `StoreOptions.recoveryProgress` throws.
-  /// - Complexity: reads what the log has behind the newest checkpoint; without one that can be used, the
-  ///   whole log, once.
+  /// - Parameter path: The store's directory; by convention its name ends in `.perdure`. A relative
+  ///   path starts at the current working directory; later changes of that have no effect. The path
+  ///   is looked up once. If the folder is moved later, the store can still be used. If the folder
+  ///   is removed or replaced, calls fail with code `.poisoned`, at the latest when the store
+  ///   begins its next segment. Files of a new folder at the path are not changed.
+  /// - Throws: `StoreError`: `.locked` (after `StoreOptions.lockTimeout`), `.notAStore`,
+  ///   `.unsupportedFormat`, `.corruption` (nothing was changed), `.io`, `.invalidArgument`.
+  ///   `CancellationError` while it waits for the lock. Errors of `StoreOptions.recoveryProgress`.
+  /// - Complexity: reads the log behind the newest checkpoint, or the whole log once if no
+  ///   checkpoint can be used.
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try options.validate()
     let path = try Recovery.place(of: path, options)
@@ -78,20 +79,21 @@ public final class Store: Sendable {
   /// The store's identity, 32 hexadecimal digits drawn when it was created.
   public var identifier: String { engine.storeID.description }
 
-  /// Commits what `body` puts into a transaction; all of it or nothing.
+  /// Commits the changes that `body` puts into a transaction, all of them or none.
   ///
-  /// The commit is visible to snapshots taken after this returns (and a moment before); it is
-  /// durable as `durability` says.
+  /// The commit is visible to snapshots taken after this returns, and may be visible a moment
+  /// before. It is durable as `durability` says.
   ///
-  /// - Parameter durability: What the commit has survived when this returns; nil: the store's default.
+  /// - Parameter durability: The failures that the commit survives when this returns; nil: the
+  ///   store's default.
   /// - Parameter body: Fills in the transaction, on this thread, under no lock.
   /// - Returns: What `body` returned, and the commit's sequence number (that of the last commit
   ///   before, if there was nothing to do).
-  /// - Throws: what `body` throws (nothing is written); `StoreError`: `.conflict`, `.invalidArgument`, as
-  ///   for a keyspace of another store, (both: nothing written), `.diskFull` (nothing written; the store
-  ///   goes on), `.io` (the store is now poisoned, unless the system only refused another file or more
-  ///   address space), `.poisoned` (not written, or written and not known to be durable), `.closed`,
-  ///   `.readOnly`, `.forked`.
+  /// - Throws: errors of `body` (nothing is written). `StoreError`: `.conflict`, or
+  ///   `.invalidArgument`, as for a keyspace of another store (nothing is written); `.diskFull`
+  ///   (nothing is written, and the store can be used); `.io` (the store is now poisoned, unless
+  ///   the system only refused another file or more address space); `.poisoned` (not written, or
+  ///   written and not known to be durable); `.closed`, `.readOnly`, `.forked`.
   /// - Complexity: O(k log n) for k operations on n keys; one write, at most one sync, which
   ///   concurrent commits share.
   @discardableResult
@@ -125,7 +127,8 @@ public final class Store: Sendable {
     return (result, receipt.sequence)
   }
 
-  /// For callers that take locks of their own before they call the store (Engine+Fork, Y1).
+  /// Checks that this process opened the store, for callers that take their own locks before they
+  /// call the store (Engine+Fork, Y1).
   ///
   /// - Throws: `StoreError` with code `.forked` in a child of the process that opened the store.
   package func checkProcess() throws(StoreError) {
@@ -145,19 +148,19 @@ public final class Store: Sendable {
     return (result, try engine.append(transaction))
   }
 
-  /// Everything that is committed now, unchanging. Keep it no longer than needed: what it sees
-  /// is not reclaimed while it lives.
+  /// A snapshot of everything committed so far. It never changes. Release it soon: the space of the
+  /// records it sees is not reclaimed before.
   ///
-  /// A closed store gives what it held when it was closed: another `Store` that has been opened since may
-  /// have gone on. If it has, and no snapshot was kept meanwhile, values may be gone: reading one is an
-  /// error.
+  /// A snapshot of a closed store has the state at closing. If another `Store` has committed since
+  /// and no snapshot was kept meanwhile, values may be lost, and reading one throws.
   ///
-  /// - Complexity: O(1); no lock is taken. Of a closed store that was writing, the first snapshot takes a
-  ///   place among the readers: a lock in this process, files that are opened and locked, a superblock that
-  ///   is read. Where it can have no place it holds the writer's, and who opens the store is told `.locked`
-  ///   until the last such snapshot is gone; its release gives the place up. In a forked child the
-  ///   snapshot is the last state before the fork: it has a `sequence` and counts, and its reads
-  ///   throw `StoreError` with code `.forked`.
+  /// In a forked child the snapshot is the last state before the fork. It has a `sequence` and
+  /// counts, and its reads throw `StoreError` with code `.forked`.
+  ///
+  /// - Complexity: O(1); no lock is taken. The first snapshot of a closed store that was writing
+  ///   registers as a reader: it takes a lock in this process, opens and locks files, and reads a
+  ///   superblock. If it cannot register, it holds the writer's lock. Then opening the store for
+  ///   writing throws `.locked` until the last such snapshot is released.
   public func snapshot() -> Snapshot { Snapshot(engine) }
 
   /// Waits until everything committed so far is durable.
@@ -167,12 +170,15 @@ public final class Store: Sendable {
     try engine.gate.waitUntilSynced(end)
   }
 
-  /// Makes everything durable, marks the store as closed and lets go of it. Snapshots go on reading: what
-  /// they see is kept from later writers as it is kept from this one, by a place among the readers
-  /// (`readers`). Where none can be had the store stays locked until the last of them is gone. Closing
-  /// twice is allowed. In a forked child closing changes nothing for the parent. A store that goes out of
-  /// scope without it is as after a crash of the process: whole, and recovered by the next opening.
-  /// - Throws: `StoreError` when the last sync fails; the store is closed all the same.
+  /// Makes everything durable, marks the store as closed and releases its locks.
+  ///
+  /// Existing snapshots can still be read: they register as readers (`readers`), so later writers
+  /// keep their files. If they cannot register, the store stays locked until the last of them is
+  /// released. Closing twice is allowed. In a forked child, closing has no effect on the parent. A
+  /// store that is released without closing is as after a crash of the process: the next opening
+  /// recovers it.
+  ///
+  /// - Throws: `StoreError` if the last sync fails; the store is closed all the same.
   public func close() throws {
     if mark.isOwn { follower?.stop() }
     try engine.close()

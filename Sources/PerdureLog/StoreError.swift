@@ -24,8 +24,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// goes on: it can be read, records can be removed and the store can be compacted
     /// (`StoreOptions.reserveBytes`).
     public static let diskFull = Code(kind: .diskFull)
-    /// An earlier write or sync failed, or the store's folder was removed or replaced. The store takes no more
-    /// writes: close it and open it again.
+    /// An earlier write or sync failed, or the store's folder was removed or replaced. The store
+    /// accepts no more writes: close it and open it again.
     public static let poisoned = Code(kind: .poisoned)
     /// Another process, or another `Store` in this one, has the store open.
     public static let locked = Code(kind: .locked)
@@ -40,9 +40,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The directory is not a store, or the store is not there.
     public static let notAStore = Code(kind: .notAStore)
 
-    /// The process was forked after it had opened the store, and the call came from the child.
-    /// Nothing was done. The child opens the store itself, or the process forks before it opens the
-    /// store.
+    /// The process was forked after it had opened the store, and the child made the call. The call
+    /// had no effect. Open the store in the child, or fork before opening it.
     public static let forked = Code(kind: .forked)
 
     /// The name of the code.

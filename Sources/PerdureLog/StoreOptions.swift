@@ -32,12 +32,13 @@ public struct StoreOptions: Sendable {
   /// exactly as it is.
   public var registersAsReader = true
 
-  /// How long an opening for writing waits while another opening has the store open for writing. After that it
-  /// fails with code `.locked`. It asks again after 1 ms, then at intervals that grow to 100 ms; the thread
-  /// sleeps meanwhile. If the task of the caller is cancelled, the opening throws `CancellationError`.
+  /// How long an opening for writing waits while the store is already open for writing. After that
+  /// it fails with code `.locked`. It tries again after 1 ms, then at intervals that grow to 100
+  /// ms; the thread sleeps meanwhile. If the task of the caller is cancelled, the opening throws
+  /// `CancellationError`.
   ///
-  /// Range: 0 or more. Default: 0, it does not wait. Why: a program that finds its store open twice usually has
-  /// an error that waiting would hide.
+  /// Range: 0 or more. Default: 0, it does not wait. Why: a program that opens its store twice
+  /// usually has a bug that waiting would hide.
   public var lockTimeout = Duration.zero
 
   /// The size at which a segment is full and the next one begins. Taken when the store is created, and kept.
@@ -152,19 +153,19 @@ public struct StoreOptions: Sendable {
   /// Whether a compaction keeps the tombstones that are needed. Only for the proof, which has to find that it does not.
   package var compactionKeepsTombstones = true
 
-  /// Whether a forked child may use the store. Only for the proof, which has to find what it does
-  /// then.
+  /// Whether a forked child may use the store. Only for the proof, which must detect the damage.
   package var ignoresForks = false
 
-  /// Whether the writer checks that its folder is still its own. Only for the proof, which has to find that it does not.
+  /// Whether the writer checks that its folder is still its own. False only in the proof, which
+  /// must detect the omission.
   package var checksFolder = true
 
   /// The identity that a new store gets; nil: one is drawn. Only for the proof, which makes a store a second time: frames
   /// and records carry what follows from it, and so does the length of what is packed.
   package var newStoreID: StoreID?
 
-  /// Whether new segments bind their records to their addresses (`RecordCheck`). Only for tests, which write stores as
-  /// earlier versions did.
+  /// Whether new segments bind their records to their addresses (`RecordCheck`). False only in
+  /// tests, which write stores as earlier versions did.
   package var bindsRecords = true
 
   /// All defaults.

@@ -60,10 +60,10 @@ public struct StoreStatistics: Sendable {
   public var checkpointFailuresSinceOpen: Int
   /// What the last of them failed for.
   public var lastCheckpointFailure: String?
-  /// Why the file in which readers register (`READERS`) could not be read when that mattered last;
-  /// nil when it could. As long as it cannot be read, a reader of any state is assumed: no file of
-  /// a long value is removed, and no room in the index file is used again. Both resume as soon as
-  /// the file can be read, or is removed while there is no reader.
+  /// The error of the last attempt to read `READERS`, the file in which readers register; nil if it
+  /// succeeded. After an error the store assumes readers of every state: it removes no file of a
+  /// long value, and reuses no space in the index file. Both resume once the file can be read, or
+  /// is removed while there is no reader.
   public var lastReadersFailure: String?
   /// Bytes that are held back on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64

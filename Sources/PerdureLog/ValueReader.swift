@@ -1,10 +1,10 @@
 import PerdureFormat
 
-/// A value that is read in pieces or in parts: `Snapshot.reader(id:in:)`.
+/// Reads a value in pieces or in parts: `Snapshot.reader(id:in:)`.
 ///
-/// It holds its snapshot. Of a value with its own file it reads and checks only the chunks of 64 KiB that a
-/// part touches, and keeps half a megabyte at most in memory. A compressed value is unpacked as a
-/// whole, and its memory is freed with the reader. May be used from any thread.
+/// It retains its snapshot. If the value has its own file, only the chunks of 64 KiB that a part
+/// touches are read and verified, and at most half a megabyte is kept in memory. A compressed value
+/// is unpacked completely, and its memory is freed with the reader. May be used from any thread.
 public final class ValueReader {
   private enum Content {
     case inPlace(UnsafeRawBufferPointer)

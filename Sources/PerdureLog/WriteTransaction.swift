@@ -156,11 +156,11 @@ extension Engine {
       return receipt
     } catch {
       let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? false
-      // A store that continues has taken back what it had written of the commit.
+      // A store that is not poisoned has rolled the commit back.
       if leavesNothing || gate.poison == nil {
         letGo(of: transaction.batch)
       } else {
-        // The log may name the files all the same: recovery will know.
+        // The log may name the files all the same: recovery finds out.
         didCommit(transaction.batch)
       }
       throw error
@@ -202,7 +202,7 @@ extension Engine {
 
   /// Removes blob files that nothing names.
   func discardBlobs(_ numbers: [UInt64]) {
-    // In a forked child they are the parent's.
+    // In a forked child the files belong to the parent.
     guard mark.isOwn else { return }
     for number in numbers {
       // An orphan that stays is swept by the next recovery.

@@ -1,22 +1,22 @@
 import PerdureFormat
 
-// Finding the records that are whole in bytes of which some are not.
+// Finds the intact records in partly damaged bytes.
 //
-// The idea: a record carries its own checksum and length, so records that follow each other prove where the
-// next one begins. Where one is damaged, its length is believed if what it leads to is a record again; else
-// every multiple of 8 is tried. Bytes of a value may look like a record; so a *run* of records counts as
-// anchored only when it starts or ends at a place where a record must start or end.
+// A record has its own checksum and length, so each intact record proves where the next one begins.
+// The length of a damaged record is trusted if it leads to a record. Otherwise every multiple of 8
+// is tried. Bytes of a value may look like a record. So a *run* of records counts as anchored only
+// if it starts or ends at an offset where a record must start or end.
 //
 // Invariants
-//  F1  Everything found is a whole record: checksum (`RecordSeals`), kind and lengths are right, and it lies
-//      within the bytes.
-//  F2  What is found does not overlap, and is in the order of the bytes.
+//  F1  Everything found is a whole record: checksum (`RecordSeals`), kind and lengths are right,
+//      and it lies within the bytes.
+//  F2  Found records do not overlap, and are in the order of the bytes.
 //  F3  Found records and damages together cover the bytes.
-//  F4  A length that is damaged may lead to a record by chance, over others. Where the count says that some
-//  are missing, those that stand there, up to where the length leads, are found all the same.
-//  F5  The time is that of the bytes, whatever they hold. Each multiple of 8 may look like a header that claims
-//      a mebibyte; so when in all as much was summed in vain as there are bytes, long claims are looked up
-//      (`StretchChecksums`).
+//  F4  A damaged length may skip over intact records and lead to another one by chance. If the
+//      frame's count says that some are missing, the skipped records are searched for too.
+//  F5  The time is linear in the bytes, whatever they contain. Each multiple of 8 may look like a
+//      header that claims a mebibyte. Once as many bytes were summed in vain as there are bytes,
+//      the checksums of long claims are looked up (`StretchChecksums`).
 
 /// The whole records in a stretch of bytes, and the places where there are none.
 struct RecordSearch {
@@ -29,9 +29,9 @@ struct RecordSearch {
   }
 
   private let seals: RecordSeals
-  /// Where the bytes begin in the segment.
+  /// The offset of the bytes in the segment.
   private let place: Int
-  /// Where the record that was found last ended when it was first written.
+  /// The original end of the record that was found last: its end when it was first written.
   private(set) var originalEnd: Int
   private(set) var found: [Found] = []
   private(set) var damages: [Range<Int>] = []
@@ -44,13 +44,14 @@ struct RecordSearch {
   private(set) var bytesInVain = 0
   private var stretches: StretchChecksums?
 
-  /// The records of a frame whose header is right and says how many there are.
+  /// Finds the records of a frame whose header is intact and has their count.
   ///
-  /// If more were found than can be, what is not anchored was bytes of values, and is left out.
+  /// If more are found than the count allows, those that are not anchored are bytes of values, and
+  /// are left out.
   ///
   /// - Parameters:
-  ///   - place: Where the bytes begin in the segment.
-  ///   - originalEnd: Where the record before ended when it was first written.
+  ///   - place: The offset of the bytes in the segment.
+  ///   - originalEnd: The original end of the record before.
   init(
     inFrame bytes: UnsafeRawBufferPointer, at place: Int, count: Int, endIsKnown: Bool, _ seals: RecordSeals,
     after originalEnd: Int = RecordSeals.firstOriginal
@@ -63,13 +64,13 @@ struct RecordSearch {
     }
   }
 
-  /// The records in bytes about which nothing is known.
+  /// Finds the records in bytes without an intact frame header.
   ///
   /// - Parameters:
-  ///   - place: Where the bytes begin in the segment.
-  ///   - first: Where in the bytes a record may be expected to begin.
+  ///   - place: The offset of the bytes in the segment.
+  ///   - first: The offset in the bytes at which a record is expected to begin.
   ///   - endIsKnown: Whether the last record must end where the bytes end.
-  ///   - originalEnd: Where the record before ended when it was first written.
+  ///   - originalEnd: The original end of the record before.
   init(
     inGap bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool,
     _ seals: RecordSeals, after originalEnd: Int = RecordSeals.firstOriginal
@@ -123,7 +124,7 @@ struct RecordSearch {
     return length
   }
 
-  /// Whether a record at `offset` may be the one behind a record that ended at `originalEnd` when it was first written.
+  /// Whether a record at `offset` may follow the record whose original end is `originalEnd`.
   private mutating func confirms(
     in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int?, _ originalEnd: Int
   ) -> Bool {
@@ -137,7 +138,7 @@ struct RecordSearch {
     return original.map { RecordSeals.mayFollow($0, on: originalEnd) } ?? false
   }
 
-  /// What the header at `offset` claims to be, with the checksum over the record alone.
+  /// The record that the header at `offset` claims, with the checksum over the record alone.
   private mutating func claimedRecord(
     in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int?
   ) -> (record: Record, alone: UInt32, length: Int)? {

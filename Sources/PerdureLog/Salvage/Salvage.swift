@@ -18,12 +18,12 @@ struct Salvage: ~Copyable {
   private var marked: SalvageIndex.State?
   private var heldRecords = 0
   private var heldDamages: [(SalvageReport.Damage.Reason, String, UInt64, Range<Int>)] = []
-  /// Behind the last record that was found where something is damaged.
+  /// The end of the last record found in a damaged place, not yet counted.
   private var heldEnd = LogPosition.start
-  /// Behind everything that is damaged, and every record among that: a sector that was moved there
-  /// may have brought it.
+  /// The end of all damage, and of all records found in damaged places: a moved sector may have
+  /// brought those.
   private(set) var damageEnd = LogPosition.start
-  /// Whether the records that are met stand in a damaged frame.
+  /// Whether the records being visited are in a damaged frame.
   private var isFrameDamaged = false
   /// Whether something is damaged between the last frame and here.
   private var isBehindDamage = false
@@ -90,7 +90,7 @@ struct Salvage: ~Copyable {
     try writer.finish(&report)
   }
 
-  /// Whether the record of a key may be older than the one that was committed last.
+  /// Whether the record of a key may be older than the key's newest commit.
   private func age(
     of record: Record, at word: UInt64, in segment: SalvageSource.SourceSegment
   ) -> SalvageWriter.Age {
@@ -251,9 +251,9 @@ struct Salvage: ~Copyable {
   private mutating func settleDamages() {
     for (reason, file, number, range) in heldDamages {
       report.add(reason, in: file, range.lowerBound, range.count)
-      // Which keys a lost dictionary concerns is known (`SalvageIndex.State.lostValues`).
+      // The keys of a lost dictionary are known (`SalvageIndex.State.lostValues`).
       if reason == .dictionary { continue }
-      // How much is missing where a rewritten segment ends is not known.
+      // Any number of records may be missing at the end of a rewritten segment.
       let end = reason == .segmentEnd ? .max : UInt64(range.upperBound)
       damageEnd = max(damageEnd, LogPosition(segment: number, offset: end))
     }

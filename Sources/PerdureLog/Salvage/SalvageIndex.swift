@@ -6,11 +6,11 @@ import PerdureFormat
 /// Words are places in the files as they are. States can be marked and gone back to, because what has been
 /// put in may turn out to be of a commit that was never finished.
 struct SalvageIndex: ~Copyable {
-  /// Of a key the newest record, whose value cannot be had: the blob file or the dictionary is
-  /// missing or damaged.
+  /// The newest record of a key whose value is lost: the blob file or the dictionary is missing or
+  /// damaged.
   struct LostValue {
     var word: UInt64
-    /// Nil: it was packed with a dictionary.
+    /// Nil if the value was packed with a dictionary.
     var blobNumber: UInt64?
   }
 
@@ -78,7 +78,7 @@ struct SalvageIndex: ~Copyable {
       _ = keys.tree.put(record.key, word, in: arena)
       if keyspace == 0 { state.catalog[Array(record.key)] = Array(record.value) }
     }
-    // Most stores lose none: then no key is copied.
+    // The key is copied only if the keyspace has lost values.
     if state.lostValues[keyspace] != nil { state.lostValues[keyspace]?[Array(record.key)] = nil }
   }
 

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// What a salvage found, gave back, and could not.
+/// The records and damages that a salvage found, and the values that it restored.
 public struct SalvageReport: Sendable {
   /// A place of the store that is not as it was written.
   public struct Damage: Sendable, Hashable, CustomStringConvertible {
@@ -27,7 +27,7 @@ public struct SalvageReport: Sendable {
       /// The file of a rewritten segment ends too early, or its last bytes are damaged: records may
       /// be missing.
       case segmentEnd = "the end of a rewritten segment is damaged"
-      /// A checkpoint has counted a later generation of the segment: an older file was put back.
+      /// The newest checkpoint notes a later generation of the segment: an older file was put back.
       case outdated = "the segment is of an older generation than the checkpoint says"
       /// The file belongs to another store, or under another name.
       case foreign = "the file belongs somewhere else"
@@ -59,22 +59,22 @@ public struct SalvageReport: Sendable {
     public internal(set) var isNameLost = false
     /// Keys given back.
     public internal(set) var keys = 0
-    /// Of these, how many may have had a newer value, or been removed: the newest value is lost,
-    /// the record was found before a damaged place or in it, or in a segment of an older
+    /// The number of these keys that may have had a newer value or been removed. The newest value
+    /// is lost, or the record was found before or in a damaged place, or in a segment of an older
     /// generation.
     public internal(set) var keysMaybeOlder = 0
   }
 
-  /// A key that may have had a newer value than the one that was given back, or have been removed.
+  /// A key that may have had a newer value than the restored one, or may have been removed.
   public struct OlderKey: Sendable, Hashable {
     /// The keyspace's name in the new store.
     public let keyspace: String
-    /// The key; of a dense keyspace the eight bytes of its id, lowest first.
+    /// The key; in a dense keyspace the eight bytes of the id, little-endian.
     public let key: [UInt8]
     /// The id; nil in a keyspace of byte strings.
     public let id: UInt64?
-    /// Whether the key has a newer value for certain, which is lost: its blob file or dictionary is
-    /// missing or damaged.
+    /// Whether a newer value certainly existed and is lost: its blob file or dictionary is missing
+    /// or damaged.
     public let isCertain: Bool
   }
 
@@ -84,10 +84,10 @@ public struct SalvageReport: Sendable {
   public internal(set) var damageCount = 0
   /// The most damaged places that are listed.
   public static let damagesListedMax = 10_000
-  /// The keys that `keysMaybeOlder` counts, in the order in which they were given back; at most
-  /// `keysListedMax` of them.
+  /// The keys that `keysMaybeOlder` counts, in the order in which they were restored; at most
+  /// `keysListedMax`.
   public internal(set) var olderKeys: [OlderKey] = []
-  /// The most keys that are listed.
+  /// The maximum number of keys in `olderKeys`.
   public static let keysListedMax = 10_000
   /// What the new store holds, by keyspace, in the order of their numbers.
   public internal(set) var contents: [Contents] = []
@@ -104,9 +104,9 @@ public struct SalvageReport: Sendable {
   public internal(set) var recordsUnanchored = 0
   /// Records left out because their commit was never finished: what a power cut leaves.
   public internal(set) var recordsUnfinished = 0
-  /// Damaged bytes left out for the same reason. Behind everything that a later frame or the
-  /// superblock vouches for, a damaged commit cannot be told from one that was never finished,
-  /// although it may have been acknowledged.
+  /// Damaged bytes left out for the same reason. If neither a later frame nor the superblock proves
+  /// that a damaged commit was finished, it looks like one that never was. It may have been
+  /// acknowledged all the same.
   public internal(set) var bytesUnfinished: UInt64 = 0
   /// Sequence numbers of commits that came back in part, ascending.
   public internal(set) var commitsIncomplete: [UInt64] = []

@@ -28,7 +28,7 @@ struct SalvageScan {
   private var sequence: UInt64 = 0
 
   private let headerPlaces: HeaderPlaces
-  /// Where the last record of the segment that was found ended when it was first written.
+  /// The original end of the record that was found last in the segment (`RecordSearch`).
   private var originalEnd = RecordSeals.firstOriginal
 
   init(_ source: SalvageSource) {
@@ -73,7 +73,7 @@ struct SalvageScan {
       }
     }
     if let gap { try visitGap(gap, before: nil, segment, content, search, body) }
-    // Groups at the end of which the table says nothing any more.
+    // Groups at the end that the damaged table no longer lists.
     if content.isGrouped, let end, end > content.bytes.count {
       try body(.damage(.frames, content.bytes.count..<end))
     }

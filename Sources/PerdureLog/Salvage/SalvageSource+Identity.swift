@@ -116,7 +116,7 @@ extension SalvageSource {
     }
   }
 
-  /// Whether a frame has records, with the checksums that its header was written for.
+  /// Whether a frame has records, and their checksums match its header.
   private static func isWhole(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) -> Bool {
     let length = FrameHeader.length + Int(header.payloadLength)
     guard header.kind != .mark, header.recordCount > 0, length <= bytes.count else { return false }

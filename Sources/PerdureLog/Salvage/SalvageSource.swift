@@ -22,8 +22,8 @@ struct SalvageSource {
     var durableEnd = 0
     /// Of a rewritten segment whose footer is right.
     var footer: RewrittenFooter?
-    /// Whether the newest checkpoint has counted a later generation of it: then records that are
-    /// here were dead, and tombstones that say so may be gone.
+    /// Whether the newest checkpoint notes a later generation of it. Then some records here may be
+    /// dead, and the tombstones that prove it may be gone.
     var isOutdated = false
     /// Whether compaction has rewritten it: then every commit that has a frame in it was complete (FORMAT.md,
     /// T6).
@@ -41,10 +41,10 @@ struct SalvageSource {
   /// empty ones, as one that was lost looks like these.
   private(set) var isSuperblockLast = false
   private(set) var segments: [SourceSegment] = []
-  /// The highest number of a segment that the log goes through, or may go through, and of which
-  /// nothing can be read.
+  /// The highest number of an unreadable segment that belongs, or may belong, to the log; 0 if
+  /// there is none.
   private var lastMissing: UInt64 = 0
-  /// Behind everything that is missing as a whole.
+  /// The end of the last unreadable segment.
   var missingEnd: LogPosition {
     lastMissing == 0 ? .start : LogPosition(segment: lastMissing, offset: .max)
   }
@@ -64,14 +64,14 @@ struct SalvageSource {
     try findNextCommits()
   }
 
-  /// Notes that nothing of a segment can be read.
+  /// Notes that a segment cannot be read at all.
   mutating func noteMissing(_ number: UInt64) {
-    // Behind the end of a closed log no segment is missing.
+    // A closed log has no segment behind its end.
     if let superblock, superblock.isClosed, number > superblock.durableEnd.segment { return }
     lastMissing = max(lastMissing, number)
   }
 
-  /// What a superblock of another store says is of no use here.
+  /// Drops and reports a superblock of another store.
   private mutating func dropForeignSuperblock(_ report: inout SalvageReport) {
     guard let superblock, let store, superblock.store != store else { return }
     report.add(.foreign, in: StoreFileName.superblock.string, 0, Superblock.fileLength)
@@ -125,7 +125,7 @@ struct SalvageSource {
 
   /// Keeps the segments that the log goes through, and notes what is not there.
   private mutating func walkBack(_ report: inout SalvageReport) {
-    // A file that the report names already is not named once more.
+    // Each file is reported once.
     let named = Set(report.damages.map(\.file))
     var byNumber = Dictionary(uniqueKeysWithValues: segments.map { ($0.number, $0) })
     var way: [SourceSegment] = []
@@ -160,7 +160,7 @@ struct SalvageSource {
     if !named.contains(name) { report.add(.segmentMissing, in: name, 0, 0) }
   }
 
-  /// Finds segments of an older generation than the newest checkpoint has counted.
+  /// Finds segments of an older generation than the newest checkpoint notes.
   private mutating func findOutdated(_ report: inout SalvageReport) throws {
     let counted = try generationsCounted()
     for place in segments.indices {

@@ -12,10 +12,10 @@ struct SalvageWriter {
   /// The dictionaries of the damaged store.
   private var dictionary: (Int) -> [UInt8]? = { _ in nil }
 
-  /// How sure it is that a value is the one that was committed last.
+  /// Whether a value is the newest one of its key.
   enum Age {
     case newest, maybeOlder
-    /// The newest value is lost.
+    /// The newest value of the key is lost.
     case older
   }
 
@@ -65,7 +65,7 @@ struct SalvageWriter {
   ) throws {
     guard let (keyspace, place) = keyspaces[record.header.keyspace] else { return }
     guard keyspace.kind == .bytes || record.header.keyLength == 8 else {
-      // No writer makes such a key: the keyspace's definition is another one's.
+      // No writer makes such a key: the definition of the keyspace is wrong.
       return report.add(.definition, in: "catalog", 0, 0)
     }
     if record.header.kind == .blob {
@@ -81,9 +81,10 @@ struct SalvageWriter {
     if age != .newest { report.addOlder(record.key, in: keyspace, place, isCertain: age == .older) }
   }
 
-  /// Puts the value of a blob file, piece by piece.
+  /// Copies the value of a blob file, in pieces.
   ///
-  /// - Returns: False if the file, which was read before, cannot be read now; the report names it.
+  /// - Returns: False if the file, which could be read before, cannot be read now; the report names
+  ///   it.
   private mutating func putBlob(
     of record: Record, _ blobs: BlobFiles, _ keyspace: Keyspace, _ report: inout SalvageReport
   ) throws -> Bool {

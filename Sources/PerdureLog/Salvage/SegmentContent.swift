@@ -15,9 +15,10 @@ final class SegmentContent {
   /// The groups that are not as they were written, in the file. What they unpack to may be right all the same: what
   /// is behind a group's end takes part in its checksum alone.
   private(set) var damagedGroups: [Range<Int>] = []
-  /// How its records are told from other bytes.
+  /// Tells the segment's records from other bytes.
   private(set) var seals = RecordSeals.unbound
-  /// The map of a rewritten segment, damaged or not: the file's bytes may be replaced by what its groups unpack to.
+  /// A copy of a rewritten segment's map, damaged or not: unpacked groups may replace the file's
+  /// bytes.
   private var mapLines: UnsafeMutableRawBufferPointer?
 
   private static let pieceLength = 1 << 20
@@ -61,7 +62,7 @@ final class SegmentContent {
       do {
         let target = UnsafeMutableRawBufferPointer(rebasing: memory[part])
         let count = try file.readToEnd(into: target, at: UInt64(start))
-        // The file has become shorter since it was asked how long it is.
+        // The file has become shorter since its length was read.
         if count < part.count { noteUnreadable((start + count)..<part.upperBound) }
       } catch  where step > Self.blockLength {
         read(file, part, Self.blockLength)
@@ -102,7 +103,7 @@ final class SegmentContent {
     memory = body
   }
 
-  /// How many valid frame headers stand in the bytes of a segment.
+  /// The number of valid frame headers in the bytes of a segment.
   static func frameCount(in bytes: UnsafeRawBufferPointer, _ number: UInt64, _ store: StoreID?) -> Int {
     var search = SegmentSearch(bytes, number, store, end: nil, durableEnd: 0)
     var count = 0

@@ -2,41 +2,42 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Store {
-  /// Makes a new store of everything that can still be read of a damaged one, which is not changed.
+  /// Makes a new store of everything that can still be read of a damaged one. The damaged store is
+  /// not changed.
   ///
-  /// Restores every record whose bytes are as they were written, whatever else is damaged: superblock,
-  /// headers of segments and frames, other records, blob files, missing files. For each key the new
-  /// store gets the newest intact record; a key whose newest intact record is a removal stays
-  /// removed. Where the newest record is damaged, an older one takes its place, and a key whose
-  /// removal is damaged reappears: the report counts and names the keys where this is possible, and
-  /// lists the damaged places. Where files disagree about the store, that of most segments is
-  /// salvaged, and the report names the others. The report also names a file that cannot be read
-  /// and an entry that is not a file.
+  /// Restores every record whose bytes are as they were written. The superblock, headers of
+  /// segments and frames, other records and blob files may be damaged or missing. For each key the
+  /// new store gets the newest intact record. If that is a removal, the key stays removed. If the
+  /// newest record is damaged, an older value is restored, and a key whose removal is damaged
+  /// reappears. The report counts and names the keys where this is possible, and lists the damaged
+  /// places. If files of several stores are present, the store of most segments is salvaged, and
+  /// the report names the files of the others. The report also names files that cannot be read and
+  /// entries that are not files.
   ///
-  /// A commit that is damaged in part is restored in part. A commit that was never finished, as
-  /// after a power cut or on a full disk, is not restored, unless a copy of the superblock is
-  /// damaged or not yet written: then it may be restored in part, too. The new store has an identity
-  /// of its own, numbers its commits anew, and builds its derived indexes when it is opened.
+  /// A commit that is damaged in part is restored in part. An unfinished commit, as after a power
+  /// cut or on a full disk, is not restored. It may be restored in part if a copy of the superblock
+  /// is damaged or not yet written. The new store has its own identity, numbers its commits from
+  /// the start, and builds its derived indexes when it is opened.
   ///
-  /// The damaged store must not be open meanwhile. A sector that was moved can bring older versions
-  /// of the keys in it. Where such a sector makes a commit look as if it had more records than its
-  /// count, records that only their own checksum confirms are left out, intact ones among them.
+  /// The damaged store must not be open meanwhile. A moved sector can bring older versions of the
+  /// keys in it. It can also give a commit more records than its count. Then all records that only
+  /// their own checksum confirms are left out, also intact ones.
   ///
   /// - Parameter source: The damaged store's directory.
   /// - Parameter target: The new store's directory: absent or empty.
-  /// - Parameter options: How the new store is made; `fileSystem` is that of both.
+  /// - Parameter options: The options of the new store; `fileSystem` is used for both.
   /// - Parameter keepsUnfinishedCommits: Whether records of commits without evidence of their end are
-  ///   restored too. Then half of a commit may be among them.
+  ///   restored too. Then a commit may be restored in part.
   /// - Parameter progress: Called with the bytes done and the bytes in all. Throw from it to cancel.
-  /// - Returns: What was found, restored, and lost.
-  /// - Throws: `StoreError`: `.notAStore` when there is neither a superblock nor a segment,
-  ///   `.invalidArgument` when the target is not empty, `.unsupportedFormat`, `.io` (also when nothing
-  ///   is there, or the process has no file descriptor left), `.diskFull`; what `progress`
-  ///   throws. The target is then removed. `.locked` when another process made a
-  ///   store in the target meanwhile: that stays as it is.
-  /// - Complexity: O(n) for the bytes of all segments, whatever they contain; reads every segment
-  ///   twice, and once more where files disagree about the store, and the blob files of all keys;
-  ///   memory for one segment and two indexes.
+  /// - Returns: The damages found, and the values restored and lost.
+  /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
+  ///   `.invalidArgument` if the target is not empty; `.unsupportedFormat`, `.diskFull`; `.io`,
+  ///   also if the source is absent or the process has no file descriptor left. Errors of
+  ///   `progress`. After these errors the target is removed. `.locked` if another process made a
+  ///   store in the target meanwhile; that store is not changed.
+  /// - Complexity: O(n) for the bytes of all segments, whatever they contain. Reads every segment
+  ///   twice, or three times if files disagree about the store, and the blob files of all keys.
+  ///   Needs memory for one segment and two indexes.
   public static func salvage(
     from source: String, to target: String, options: StoreOptions = StoreOptions(),
     keepsUnfinishedCommits: Bool = false,

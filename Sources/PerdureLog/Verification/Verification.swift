@@ -88,7 +88,7 @@ struct Verification {
     } catch let error as FileIOError where error.code.isAboutFile {
       report.add(.superblock, at: name, "\(error)")
     } catch let error as FileIOError {
-      // The system refused the read: that says nothing of the store.
+      // The system refused the read, which says nothing about the store.
       throw StoreError.io(error, "Verifying the superblock")
     }
   }
@@ -295,7 +295,9 @@ struct Verification {
     }
   }
 
-  /// - Throws: What the system refused, if that says nothing of the file.
+  /// Verifies the blob file of a record.
+  ///
+  /// - Throws: The system's error, if it says nothing about the file.
   private mutating func checkBlob(of record: Record, _ keyspace: Keyspace) throws(StoreError) {
     report.blobs += 1
     do { _ = try engine.blobs.read(BlobReference(in: record)) } catch {
