@@ -2,20 +2,19 @@ package import PerdureFileIO
 import PerdureLog
 package import PerdureTestSupport
 
-// Power cuts over backups. A program commits, compacts and makes backups, full ones and against
-// earlier ones. After every cut each name of a backup means a whole backup, equal to the state of
-// the commit that it was made of, or nothing; one that was acknowledged is there; and the store is
-// as it must be whether backups are made or not.
+// Power cuts during backups. A program commits, compacts and makes backups, full and incremental.
+// After every cut, each backup is absent, or complete and equal to the state of its commit. An
+// acknowledged backup is present. The store itself is checked as in a program without backups.
 
-/// Programs that back their store up.
+/// Programs that back up their store.
 package struct BackupCrashSubject: CrashSubject {
-  /// A sync that is left out of backups: for a check that must find that out.
+  /// A sync that backups omit, for a check that must detect the omission.
   package enum Omission: CaseIterable, Sendable {
-    /// Of the files.
+    /// The sync of the files.
     case files
-    /// Of the names in the folder that the backup grows in.
+    /// The sync of the names in the draft folder.
     case names
-    /// Of the folder's own name.
+    /// The sync of the folder's own name.
     case parent
   }
 
@@ -31,7 +30,7 @@ package struct BackupCrashSubject: CrashSubject {
   }
 }
 
-/// One such program.
+/// One program that backs up its store.
 package struct BackupCrashProgram: CrashProgram {
   private static let commits = 24
   let seed: UInt64
@@ -99,7 +98,7 @@ package struct BackupCrashProgram: CrashProgram {
   }
 }
 
-/// What the store and its backups must hold.
+/// The expected contents of the store and its backups.
 package struct BackupCrashCheck: CrashCheck {
   static let path = "/store"
   private static let firstLabel = 1 << 40
@@ -107,11 +106,11 @@ package struct BackupCrashCheck: CrashCheck {
   static func path(ofBackup number: Int) -> String { "/backup \(number)" }
   static func label(ofBackup number: Int) -> Int { firstLabel + number }
 
-  /// The commit before the first that counts.
+  /// The commit before the first one that is noted.
   private let first: UInt64
-  /// The contents after it and after each of the commits.
+  /// The contents after `first` and after each noted commit.
   private var contents: [[UInt64: [UInt8]]] = [[:]]
-  /// The commits that backups were made of.
+  /// The commit of each backup.
   var backups: [UInt64] = []
 
   init(first: UInt64) { self.first = first }
@@ -180,12 +179,12 @@ package struct BackupCrashCheck: CrashCheck {
     try backup.close()
   }
 
-  /// What a power cut leaves of a backup does not prevent the next backup.
+  /// Checks that the remains of a backup after a power cut do not prevent the next backup.
   private func goOn(_ store: Store, since newest: String?, _ fileSystem: SimulatedFileSystem) throws {
     guard store.snapshot().sequence > first else { return }
     var options = BackupOptions()
     options.bytesPerSecond = nil
-    // The name of an unfinished one, if there is one.
+    // The number of an unfinished backup, if there is one.
     let number = backups.indices.first { (try? fileSystem.kind(of: Self.path(ofBackup: $0))) == .some(nil) }
     let path = number.map(Self.path(ofBackup:)) ?? "/another"
     let report = try store.backup(to: path, since: newest, options: options)
@@ -205,7 +204,7 @@ package struct BackupCrashCheck: CrashCheck {
   }
 }
 
-/// Reports some syncs of backups as done and does nothing.
+/// Omits some syncs of backups, and reports success.
 private final class HastyFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   private let omission: BackupCrashSubject.Omission

@@ -34,15 +34,16 @@ package struct FailureFit {
     return nil
   }
 
-  /// Why the store should have gone on; nil: it had to be poisoned, as nobody knows what of the log is where. F6
+  /// Why the store should not have been poisoned; nil if it had to be, because the content of the
+  /// log is unknown. F6
   ///
-  /// - Parameter poison: What the store says of why it is.
+  /// - Parameter poison: The reason that the store gives.
   package func needless(_ poison: StoreError) -> String? {
     guard let cause = poison.cause else { return "and nobody can tell why" }
     if cause.operation.hasPrefix("sync") { return nil }
     guard let failure else { return "without a failure" }
-    // Whether a commit, or a superblock, is whole cannot be looked up then, or the looking is what
-    // failed.
+    // The store then cannot check whether a commit or a superblock is complete, or that check is
+    // the call that failed.
     if failure.repeats || isVolumeFull { return nil }
     switch cause.operation {
     case "open", "create", "map", "reserve": return "though the system only refused a file, or its place"
@@ -59,8 +60,8 @@ package struct FailureFit {
     return failure.isLackOfRoom ? [.diskFull, .io] : [.io]
   }
 
-  /// EAGAIN from a call that locks a file means that another opening has the lock. A lock of a range reports that
-  /// without the number.
+  /// EAGAIN from a call that locks a file means that another opening has the lock. A lock of a
+  /// range reports that without an errno.
   private static func isLock(_ failure: InjectedFailure, _ error: StoreError) -> Bool {
     guard failure.code == .busy, let cause = error.cause, cause.operation == "lock" else { return false }
     return cause.errno == failure.errno || cause.errno == 0

@@ -2,28 +2,27 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// One run of a small program that goes on after errors, as far as it may, and holds every answer against the
-/// rules for a store that was let down by the system.
+/// One run of a small program that continues after errors where it can. It checks every answer by
+/// the rules for a store whose system calls fail.
 ///
-/// The rules, which are those that the documentation of `Store` gives:
-///   F1  Every error is a `StoreError`, and there is a reason for it: a call failed meanwhile, and code and cause
-///       fit what it failed with (`FailureFit`); or the store says from then on that it is poisoned; or the
-///       volume is full, and the cause is that; or it was a sync in the background that failed
-///       (`syncAheadBytes`).
-///   F2  A commit that failed with `.diskFull` or `.conflict`, or with another error after which the store
-///       goes on, has left nothing. Otherwise the store is poisoned, and the commit may be in the log, as a whole.
-///   F3  A poisoned store says so to everyone who wants to write or to sync, and can be read.
-///   F4  Whoever opens the store without a power cut in between finds every commit that was acknowledged,
-///       at whatever level; after a power cut every one that was acknowledged as durable, or found by an
-///       opening.
-///       The first loss of power is right after the call of the store's in which the system first let it down; others
-///       come at the end.
-///   F5  What is read is what was written, or an error. Everything is read as soon as there was an error, and again
-///       after the next commit: what a refused one has left in memory may show no earlier.
-///   F6  A store that the system only refused something (room in the log, a file, address space) is not poisoned by it.
-///   F7  A call that failed once succeeds when it is made again, unless the store is poisoned or
-///       its volume is full: nothing that runs out for a moment leaves more behind than a refused
-///       call.
+/// The rules follow the documentation of `Store`:
+///   F1  Every error is a `StoreError` and has one of four reasons. A system call failed, and code
+///       and cause fit (`FailureFit`). Or the store is poisoned from then on. Or the volume is
+///       full, and the cause says so. Or a sync in the background failed (`syncAheadBytes`).
+///   F2  A commit that failed with `.diskFull` or `.conflict` has no effect. Nor has a commit that
+///       failed with another error after which the store is not poisoned. Otherwise the store is
+///       poisoned, and the log may have the whole commit.
+///   F3  A poisoned store throws on every write and sync, and can be read.
+///   F4  Without a power cut, the next opening finds every acknowledged commit of any durability.
+///       After a power cut it finds every commit that was acknowledged as durable, or that an
+///       opening has found. The first power cut is right after the store's call in which the system
+///       first failed. Others come at the end.
+///   F5  A read returns the written value, or throws. Everything is read right after an error, and
+///       again after the next commit: effects of a refused commit in memory may not show earlier.
+///   F6  A refusal by the system (room in the log, a file, address space) does not poison the
+///       store.
+///   F7  A call that failed once succeeds when it is repeated, unless the store is poisoned or its
+///       volume is full. So a temporary shortage has no effect beyond the refused call.
 final class FailureRun {
   static let path = "/s.perdure"
 
@@ -170,7 +169,8 @@ final class FailureRun {
 
   func checkpoint(_ store: Store) throws { try attempt(store, promises: true) { try store.checkpoint() } }
 
-  /// F7: whether the call that has failed was the only one, so that another try must succeed.
+  /// F7: whether a repeated call must succeed, because the failure was single and the volume has
+  /// room.
   private var mayRepeat: Bool {
     guard let failure = base.lastInjectedFailure else { return false }
     return !failure.repeats && !base.isFull

@@ -2,18 +2,19 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-// One history. What has to hold after each step:
+// One history. After each step these statements must hold:
 //
-//  - A writer whose folder is its own, moved or not, is refused nothing.
-//  - A writer whose LOCK is gone gets `.poisoned`, at the latest when it begins the next segment, and nothing but
-//    that from then on.
+//  - All calls of a writer whose folder is its own succeed, even if the folder was moved.
+//  - A writer whose LOCK is gone gets `.poisoned`, at the latest when it begins the next segment.
+//    All later calls throw the same.
 //  - A call to a store changes no file of another store.
-//  - A store that is open for writing is opened for writing by no other, also without its LOCK.
-//  - What was acknowledged in a folder that is still there is found by the next opening, wherever the folder is.
+//  - A store that is open for writing cannot be opened for writing again, also without its LOCK.
+//  - The next opening finds all acknowledged commits of a folder that still exists, even if the
+//    folder was moved.
 
-/// A history of stores in folders that change under them.
+/// A history of stores whose folders change while they are open.
 struct FolderRun {
-  /// What happens to a folder.
+  /// A change of a folder.
   enum Change: String, CaseIterable {
     case moved, movedBack = "moved back", removed, restored, refilled, lockRemoved = "LOCK removed"
   }
@@ -106,7 +107,7 @@ extension FolderRun {
         writer.folder.doubts[id, default: [writer.folder.rows[id]]].insert(round)
       }
     }
-    // Values with files of their own are not in the log.
+    // The slack allows for values with files of their own, which are not in the log.
     if writer.bytesSinceLoss > 2 * FolderWorld.segmentCapacity + 6 * 1401 {
       throw Violation("commits are acknowledged past the segment in a folder that is not the writer's")
     }
@@ -117,9 +118,9 @@ extension FolderRun {
     writers.removeAll { $0 === writer }
   }
 
-  /// Calls a store, and compares the outcome, and the files of other stores.
+  /// Calls a store, and checks the outcome and the files of other stores.
   ///
-  /// - Returns: Whether the store did it.
+  /// - Returns: Whether the call succeeded.
   @discardableResult
   private mutating func call<R>(_ writer: FolderWriter, _ body: (Store) throws -> R) throws -> Bool {
     tally.operations += 1
@@ -166,7 +167,7 @@ extension FolderRun {
       try restore(folder, files)
     case (.lockRemoved, let folder?):
       guard folder.hasSegments else { return }
-      // A restored store that was not opened yet may have none.
+      // A restored store that was not opened yet may have no LOCK.
       guard try fileSystem.kind(of: path + "/LOCK") != nil else { return }
       try fileSystem.remove(path + "/LOCK")
       for writer in writers where writer.folder === folder { writer.ownsFolder = false }
@@ -191,13 +192,13 @@ extension FolderRun {
     lose(folder)
   }
 
-  /// The files of a folder are gone, or are those of another store.
+  /// Notes that the files of a folder were removed or belong to another store.
   private func lose(_ folder: StoreFolder) {
     folder.path = nil
     for writer in writers where writer.folder === folder { writer.ownsFolder = false }
   }
 
-  /// Puts files where a store was: it is another one from now on.
+  /// Writes files to the path of a store that was removed. They count as another store.
   private mutating func restore(_ folder: StoreFolder, _ files: [String: [UInt8]]) throws {
     try FolderWorld.write(files, into: path, fileSystem)
     let copy = StoreFolder(path, folder.rows, hasSegments: folder.hasSegments)

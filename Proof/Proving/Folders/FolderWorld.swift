@@ -2,22 +2,24 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// A folder with a store, and what has to be in it.
+/// A folder with a store, and its expected contents.
 final class StoreFolder {
-  /// Where it is; nil when it is gone, or its files were replaced.
+  /// The path of the folder; nil if it was removed or its files were replaced.
   var path: String?
-  /// The number of the round in which each row was written last, of acknowledged commits.
+  /// The round of the last acknowledged commit that wrote each row.
   var rows: [UInt64: UInt8]
-  /// What rows may hold as well, of commits that were refused: nil: the row is absent.
+  /// Other rounds that rows may have, because a commit failed; nil means that the row is absent.
   var doubts: [UInt64: Set<UInt8?>] = [:]
-  /// Whether something was committed.
+  /// Whether the store has a commit.
   var hasSegments: Bool
 
   init(_ path: String, _ rows: [UInt64: UInt8] = [:], hasSegments: Bool = false) {
     (self.path, self.rows, self.hasSegments) = (path, rows, hasSegments)
   }
 
-  /// Takes over what a store holds, or throws what is wrong with it.
+  /// Checks the rows of a store, and expects them from now on.
+  ///
+  /// - Throws: `Violation` if a row is not as expected.
   func adopt(_ store: Store, _ keyspace: Keyspace) throws {
     let found = try FolderWorld.rows(of: store, keyspace)
     for id in Set(rows.keys).union(found.keys) where found[id] != rows[id] {
@@ -31,16 +33,16 @@ final class StoreFolder {
   }
 }
 
-/// An open store for writing.
+/// A store that is open for writing.
 final class FolderWriter {
   let store: Store
   let keyspace: Keyspace
   let folder: StoreFolder
   /// Whether its LOCK still has its name in its folder.
   var ownsFolder = true
-  /// Bytes that were acknowledged since it does not.
+  /// Bytes of commits acknowledged since LOCK lost its name.
   var bytesSinceLoss = 0
-  /// Whether it has said that it does not.
+  /// Whether a call has thrown because LOCK lost its name.
   var isRefused = false
 
   init(_ store: Store, _ folder: StoreFolder) throws {
@@ -51,7 +53,7 @@ final class FolderWriter {
   }
 }
 
-/// What histories of folders read and write.
+/// The options, rows and files of histories of folders.
 enum FolderWorld {
   static let segmentCapacity = 4096
 

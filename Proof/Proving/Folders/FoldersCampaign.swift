@@ -2,18 +2,19 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Folders of open stores are moved, removed, replaced and refilled, and LOCK is removed, at random moments.
+/// Moves, removes, replaces and refills folders of open stores, and removes LOCK, at random
+/// moments.
 package struct FoldersCampaign: Campaign {
   package let name = "folders"
   package let summary = "folders of open stores that are moved, removed or replaced, and LOCK removed"
 
-  /// Histories in a full proof.
+  /// Number of histories in a full proof.
   private static let historiesFull = 4_000
-  /// One in so many runs on the disk, the others on the simulated file system.
+  /// One in `diskEvery` histories runs on the disk, the others on the simulated file system.
   private static let diskEvery = 16
   private let checksFolder: Bool
 
-  /// - Parameter checksFolder: False: writers do not check that their folder is their own.
+  /// - Parameter checksFolder: Whether writers check that their folder is their own.
   package init(checksFolder: Bool = true) { self.checksFolder = checksFolder }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
@@ -49,10 +50,10 @@ package struct FoldersCampaign: Campaign {
   }
 }
 
-/// What a campaign of folders has tried.
+/// Counts the calls and changes of a campaign of folders.
 struct FolderTally: CustomStringConvertible {
   var histories = 0
-  /// Calls to stores whose outcome was compared with what it has to be.
+  /// Calls to stores whose outcome was checked.
   var operations = 0
   var changes: [FolderRun.Change: Int] = [:]
   /// Writers that found that their folder is not their own.

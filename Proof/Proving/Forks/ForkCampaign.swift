@@ -2,23 +2,23 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Forks processes that have a store open, at any moment, while their threads read, commit,
-/// checkpoint and compact. The children try everything with the store that they inherited, and end
-/// in all ways.
+/// Forks processes with an open store at random moments, while their threads read, commit, write
+/// checkpoints and compact. The children make every call with the inherited store, and end in
+/// different ways.
 package struct ForkCampaign: Campaign {
   package let name = "forks"
   package let summary =
     "processes with an open store are forked while their threads work; the children read, commit, close and are killed"
 
-  /// Whether children may do what they like, and nobody looks at what they are told: that must be
-  /// noticed by what is lost.
+  /// Whether children may use the store, and the outcome of their calls is ignored. The campaign
+  /// must then detect lost commits.
   package var ignoresForks = false
-  /// After so many seconds a child hangs.
+  /// A child that runs longer counts as hanging.
   package var secondsMax: UInt32 = 30
 
   package init() {}
 
-  /// How many children a full proof forks, and how many of them one history has.
+  /// The number of children in a full proof, and the maximum in one history.
   private static let fullCount = 6000
   private static let childrenMax = 40
 
@@ -36,7 +36,7 @@ package struct ForkCampaign: Campaign {
     }
     let directory = try TemporaryDirectory()
     var (result, tally) = (CampaignResult(), ForkTally())
-    // One after the other: a child has the memory of all threads of its parent.
+    // Histories run one after the other: a child inherits the memory of all of them.
     for number in chosen where result.violations.isEmpty && !Task.isCancelled {
       let seed = SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed
       let children = min(Self.childrenMax, total - number * Self.childrenMax)
@@ -65,7 +65,7 @@ package struct ForkCampaign: Campaign {
   }
 }
 
-/// What came of histories.
+/// Counts the children, calls and commits of histories.
 struct ForkTally: Sendable {
   var children = 0
   var calls = 0

@@ -2,14 +2,14 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// One store, two threads that write to it, and the children that are forked meanwhile.
+/// A history of one store: two threads write to it while children are forked.
 struct ForkHistory {
   private let path: String
   private let campaign: ForkCampaign
   private let children: Int
   private var random: SeededGenerator
   private var tally = ForkTally()
-  /// The rows as they have been acknowledged.
+  /// The rows of all acknowledged commits.
   private var rows: [UInt64: [UInt8]] = [:]
   private var forked: [ForkedChild] = []
 
@@ -99,7 +99,7 @@ struct ForkHistory {
     if random.chance(50) { try waitForSome() }
   }
 
-  /// Waits for some of the children that have not been waited for.
+  /// Waits for some of the children, and checks their outcomes.
   private mutating func waitForSome() throws {
     for _ in 0..<min(forked.count, Int.random(in: 1...3, using: &random)) {
       let outcome = forked.removeFirst().wait()
@@ -112,7 +112,7 @@ struct ForkHistory {
     }
   }
 
-  /// Another process must not get the store, whatever children have closed.
+  /// Checks that the store is still locked against other processes after children have closed it.
   private func checkIsLocked() throws {
     let outcome = try ForkedChild.run { [path, options] in
       do { _ = try Store(at: path, options: options) } catch let error as StoreError
@@ -140,8 +140,7 @@ struct ForkHistory {
   }
 }
 
-/// A thread that commits and reads all the while, so that locks are held when its process is
-/// forked.
+/// A thread that commits and reads continuously, so that locks may be held at a fork.
 private final class BusyThread: Sendable {
   static let key: [UInt8] = [1]
 
@@ -177,7 +176,9 @@ private final class BusyThread: Sendable {
     }
   }
 
-  /// Ends the thread, and says how many commits it has made.
+  /// Ends the thread.
+  ///
+  /// - Returns: The number of its commits.
   func stop() throws -> UInt64 {
     state.withLock { $0.isStopping = true }
     while true {

@@ -1,8 +1,8 @@
 package import PerdureLog
 
-/// What a forked child can ask of an opening that its parent made: everything but to end it.
+/// All calls that a forked child can make on its parent's store, except closing it.
 package struct ForkedCalls {
-  /// What the parent had when it forked.
+  /// The objects that the parent had at the fork.
   package struct Handles {
     package var store: Store
     package var rows: Keyspace
@@ -22,10 +22,10 @@ package struct ForkedCalls {
     }
   }
 
-  /// A call, by a name for people.
+  /// A call, with a name for messages.
   package typealias Call = (name: String, body: @Sendable (Handles) throws -> Void)
 
-  /// All of them. The value that writing ones put is 1.
+  /// All calls. Those that write put the value 1.
   package static let all: [Call] = reads + synced + commits + upkeep
 
   private static let reads: [Call] = [
@@ -104,7 +104,9 @@ package struct ForkedCalls {
     ("a dictionary", { _ = try $0.store.trainDictionary(for: $0.rows) }),
   ]
 
-  /// Makes a call in a child; nil when it was refused as it has to be, else what was wrong.
+  /// Makes a call in a child.
+  ///
+  /// - Returns: Nil if the call threw `.forked`; otherwise a description of the wrong outcome.
   package static func complaint(_ call: Call, _ handles: Handles) -> String? {
     do {
       try call.body(handles)
@@ -118,7 +120,7 @@ package struct ForkedCalls {
     }
   }
 
-  /// The parent had no such thing.
+  /// Thrown if the parent did not have the object that a call needs.
   fileprivate struct Absent: Error {}
 }
 

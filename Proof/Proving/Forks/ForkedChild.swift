@@ -9,16 +9,16 @@
 /// A process forked from this one. It has the memory and the open files of its parent, and one
 /// thread.
 ///
-/// The child runs a closure, writes what that returns into a pipe, and ends by `_exit`: no handler
-/// and no buffer of the parent runs or is written twice.
+/// The child runs a closure, writes the result into a pipe, and ends with `_exit`. So no exit
+/// handler of the parent runs twice, and no buffer is written twice.
 package struct ForkedChild: Sendable {
-  /// What a child said, and how it ended.
+  /// The report of a child, and how it ended.
   package struct Outcome: Sendable, Equatable, CustomStringConvertible {
     package var words: String
-    /// The signal that ended it; 0: none did.
+    /// The signal that ended the child; 0 if none did.
     package var signal: Int32
 
-    /// The child waited longer than it was given.
+    /// Whether the child ran longer than its time limit.
     package var hasHung: Bool { signal == SIGALRM }
 
     package init(words: String, signal: Int32) { (self.words, self.signal) = (words, signal) }
@@ -29,10 +29,10 @@ package struct ForkedChild: Sendable {
   private let id: pid_t
   private let pipe: Int32
 
-  /// Forks.
+  /// Forks a child.
   ///
-  /// - Parameter seconds: After so long the child is ended by an alarm.
-  /// - Parameter body: Runs in the child alone; says what the parent is to know.
+  /// - Parameter seconds: The time limit; an alarm then ends the child.
+  /// - Parameter body: Runs in the child only, and returns its report.
   package init(seconds: UInt32 = 30, _ body: () -> String) throws {
     var ends: [Int32] = [0, 0]
     guard Self.makePipe(&ends) == 0 else { throw Violation("the system gives no pipe") }
@@ -59,7 +59,7 @@ package struct ForkedChild: Sendable {
     try ForkedChild(seconds: seconds, body).wait()
   }
 
-  /// Reads what the child says until it ends.
+  /// Reads the child's report, and waits until the child ends.
   package func wait() -> Outcome {
     var words: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
@@ -88,7 +88,8 @@ package struct ForkedChild: Sendable {
 
   package static func waitAMillisecond() { SystemLink.waitAMillisecond() }
 
-  /// An alarm is not inherited, its handler and mask are.
+  /// Sets an alarm that ends this child. A child inherits no alarm, but the handler and the signal
+  /// mask, which are reset.
   private static func endAlone(after seconds: UInt32) {
     signal(SIGALRM, SIG_DFL)
     var alone = sigset_t()
@@ -108,7 +109,7 @@ package struct ForkedChild: Sendable {
     #endif
   }
 
-  /// The function is hidden from Swift, which is right for programs whose child does more than call exec.
+  /// Calls fork(2), which Swift does not import because a child should only call `exec`.
   private static func fork() -> pid_t {
     #if canImport(Darwin)
       let everywhere = UnsafeMutableRawPointer(bitPattern: -2)

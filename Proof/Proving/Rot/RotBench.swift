@@ -32,7 +32,7 @@ package enum RotCanary: Sendable, CaseIterable {
   case wrongBesideErrors
   /// Of the same: a compaction gives damaged records new checksums.
   case resealedDamage
-  /// Records are not bound to their addresses, and looked at as if they were.
+  /// Records are not bound to their addresses, but checked as if they were.
   case unboundRecords
   /// What a salvage gives lacks a row.
   case lossySalvage

@@ -114,8 +114,8 @@ package struct RotCampaign: Campaign {
     take(try await salvage.run(salvages, progress), into: &result, \.mutations, plan)
   }
 
-  /// In a full proof.
+  /// The number of salvages in a full proof.
   private static let salvageCount = 2000
-  /// In a full proof, of each kind of store.
+  /// The number of damages per kind of store in a full proof.
   private static let tailCount = 10_000
 }

@@ -170,9 +170,10 @@ enum RotPages {
 
 /// For the canaries, which make wrong bytes look right.
 enum RotChecksum {
-  /// The checksum that a record must have.
+  /// The checksum that a changed record must have.
   ///
-  /// A checksum that continues over an address differs from another one as both do with zeros in its place.
+  /// CRCs are linear: two checksums over the same address differ as those over zeros instead. So
+  /// the address need not be known.
   ///
   /// - Parameter original: The record as it was written.
   static func ofRecord(_ bytes: [UInt8], was original: [UInt8]) -> [UInt8] {

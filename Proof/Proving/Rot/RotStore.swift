@@ -51,7 +51,7 @@ package struct RotStore: Sendable {
       history: builder.history, sequence: builder.sequence)
   }
 
-  /// A closed store that was written elsewhere.
+  /// A closed store, given its files.
   init(
     _ files: [String: [UInt8]], older: [[String: [UInt8]]] = [], content: CrashHistory.Content,
     history: [CrashKey: Set<[UInt8]>], sequence: UInt64
@@ -98,7 +98,8 @@ package struct RotStore: Sendable {
     return options
   }
 
-  /// Indexes of every kind over values that begin with a group and what is the only one of its kind, 8 bytes each.
+  /// Defines indexes of every kind over values that begin with a group and a unique number, 8 bytes
+  /// each.
   static func defineIndexes(over rows: Keyspace, in store: Store) throws {
     let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
     _ = try store.defineIndex(.slices("ids", rows, .value(offset: 8, length: 8), isUnique: true))
@@ -107,7 +108,7 @@ package struct RotStore: Sendable {
     _ = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
   }
 
-  /// How stores are written: nothing happens in the background.
+  /// Options for writing stores, without background work.
   static func plainOptions(on fileSystem: any FileSystem) -> StoreOptions {
     var options = StoreOptions()
     options.fileSystem = fileSystem

@@ -3,19 +3,19 @@ import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
-/// A closed store whose checkpoint is behind: the log after it replaces most rows, and every row
-/// has several versions.
+/// A closed store with an old checkpoint: the log after it replaces most rows. Every row has
+/// several versions.
 ///
-/// Every record is 64 bytes long and begins at a multiple of 64, so a copied sector holds whole
-/// records. Unique and counting indexes and sums are over the rows, and each version of a row has
-/// other keys in them.
+/// Every record is 64 bytes long and begins at a multiple of 64, so a copied sector has whole
+/// records. The rows have unique indexes, counting indexes and sums. Each version of a row has
+/// different keys in them.
 struct RotTailStore {
   static let recordLength = 64
   private static let rowCount: UInt64 = 120
   private static let roundsBefore = 4
 
   let store: RotStore
-  /// The places of the records of each key before the checkpoint, oldest first, by segment file.
+  /// The segment file and offset of each key's records before the checkpoint, oldest first.
   let versions: [UInt64: [(file: String, offset: Int)]]
 
   /// - Parameter bindsRecords: Whether the segments bind their records (`RecordCheck`).
@@ -99,7 +99,7 @@ private struct RotTailBuilder {
     return try RotStore(files, content: content, history: history, sequence: sequence)
   }
 
-  /// Some of the ids, in commits of different lengths.
+  /// The ids up to `count` in random order, divided into commits of different lengths.
   private mutating func shuffledParts(of count: UInt64) -> [[UInt64]] {
     var ids = Array(1...count).shuffled(using: &random)
     var parts: [[UInt64]] = []
@@ -111,7 +111,7 @@ private struct RotTailBuilder {
     return parts
   }
 
-  /// - Parameter share: One in so many is removed; 0: none.
+  /// - Parameter share: One in `share` rows is removed; 0 removes none.
   private mutating func commit(
     _ ids: [UInt64], removing share: UInt64, in rows: Keyspace, of store: Store
   ) throws {
@@ -139,7 +139,7 @@ private struct RotTailBuilder {
 }
 
 extension RotTailStore {
-  /// A row of 40 bytes: a group, what is the only one of its kind, and noise.
+  /// A row of 40 bytes: a group, a unique number, and noise.
   static func row(_ id: UInt64, version: UInt64, _ random: inout SeededGenerator) -> [UInt8] {
     func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
     let noise = (0..<24).map { _ in UInt8.random(in: 0...255, using: &random) }

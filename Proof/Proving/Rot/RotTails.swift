@@ -3,18 +3,18 @@ import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
-// Whole records in the wrong place, under a tail.
+// Intact records at wrong offsets, in stores with a log after the checkpoint.
 //
-// What the tail replaces is read by its address, to take its entries out of the indexes. A record
-// that was copied there is whole, and leads to other entries. So sectors and records of a store
-// whose checkpoint is behind are copied over each other and exchanged, and every answer is held
-// against the undamaged store's: values, walks, and all entries of all indexes. Then every row is
-// replaced, and the indexes are compared again.
+// An opening reads the records that the tail replaced by their addresses, to remove their entries
+// from the indexes. If another intact record was copied there, it has other entries. So this
+// campaign copies and exchanges sectors and records of a store with an old checkpoint. It compares
+// every answer with the undamaged store's: values, scans, and all entries of all indexes. Then it
+// replaces every row, and compares the indexes again.
 //
-// An older version of the same key passes every check but that of a bound record. So in a store
-// that does not bind its records such a version may be read, if a verification finds it.
+// Only a bound record reveals that it is an older version of the same key. So in a store without
+// bound records such a version may be read, if a verification finds it.
 
-/// Copies and exchanges records of stores whose newest values stand behind the checkpoint.
+/// Copies and exchanges records of stores whose newest values are in the log after the checkpoint.
 struct RotTails: Sendable {
   private enum Outcome: String, CaseIterable {
     case refused = "did not open"
@@ -40,13 +40,13 @@ struct RotTails: Sendable {
   init(_ canary: RotCanary? = nil, seed: UInt64) throws {
     self.canary = canary
     self.seed = seed
-    // For the canary the second store does not bind its records either.
+    // With the canary, the second store does not bind its records either.
     stores = try [false, canary != .unboundRecords].enumerated().map { number, binds in
       try RotTailStore(seed: SeededGenerator(seed: seed).derived(UInt64(number)).seed, bindsRecords: binds)
     }
   }
 
-  /// - Parameter count: How many damages are tried on each store.
+  /// - Parameter count: The number of damages to try on each store.
   func run(_ count: Int, _ progress: ProofProgress) throws -> RotResult {
     var result = RotResult()
     var tally: [String: [Outcome: Int]] = [:]
@@ -122,7 +122,7 @@ struct RotTails: Sendable {
       return .refused
     }
     var outcome = Outcome.right
-    // Which rows may be read as an older version of theirs.
+    // Whether one row may be read in an older version.
     let mayBeOlder = !isBound && damaged.key != nil
     do {
       if try RotReading.check(opened, tail.store, nil, { try check($0, damaged) }) { outcome = .errors }
@@ -144,7 +144,7 @@ struct RotTails: Sendable {
     }
   }
 
-  /// Whether all that is wrong is one row, which has a value that it had before.
+  /// Whether the only wrong row is the damaged one, and it has a value that it had before.
   private func isOlderVersion(of damaged: Case, in opened: Store, _ tail: RotTailStore) throws -> Bool {
     let snapshot = opened.snapshot()
     let rows = try opened.keyspace("rows", .dense)
@@ -158,10 +158,10 @@ struct RotTails: Sendable {
     return true
   }
 
-  /// Replaces each row in a commit of its own, here and in a store without damage, and compares the
+  /// Replaces each row in a separate commit, here and in the undamaged store, and compares the
   /// indexes.
   ///
-  /// - Returns: Whether all commits were taken.
+  /// - Returns: Whether all commits succeeded.
   private func replaceAll(
     _ opened: Store, _ tail: RotTailStore, _ damaged: Case, mayBeOlder: Bool, _ random: inout SeededGenerator
   ) throws -> Bool {
