@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Values that a snapshot keeps beside its records", .serialized)
+@Suite("Values that a snapshot keeps in memory", .serialized)
 struct OpenedValueTests {
   private static let count: UInt64 = 100
 
@@ -29,7 +29,7 @@ struct OpenedValueTests {
     return (store, rows)
   }
 
-  @Test("Of the long values that a snapshot lends only the last few stay mapped, and each is read right")
+  @Test("Only the last few long values lent by a snapshot stay mapped, and each is read correctly")
   func lent() throws {
     let (store, rows) = try longValues()
     let snapshot = store.snapshot()
@@ -45,7 +45,7 @@ struct OpenedValueTests {
     #expect(snapshot.openedValues.mappedCount <= OpenedBlobs.recentMax)
   }
 
-  @Test("A value stays readable in the closure that it was lent to, whatever else is read meanwhile")
+  @Test("A lent value stays readable in its closure while other values are read")
   func nested() throws {
     let (store, rows) = try longValues()
     let snapshot = store.snapshot()
@@ -55,7 +55,7 @@ struct OpenedValueTests {
     }
   }
 
-  @Test("Values that are promised for a snapshot's life stay, as files or as copies when too many are mapped")
+  @Test("Values kept for a snapshot's lifetime stay readable, as copies if too many files are mapped")
   func kept() throws {
     let (store, rows) = try longValues()
     for isFull in [false, true] {
@@ -75,7 +75,7 @@ struct OpenedValueTests {
     }
   }
 
-  @Test("A reader frees the memory of a compressed value when it goes, and the snapshot keeps nothing")
+  @Test("A reader frees the memory of a compressed value, and the snapshot keeps no copy")
   func readers() throws {
     let (store, rows) = try store { options in
       options.compression.mode = .eachValue

@@ -54,8 +54,8 @@ private final class HeldFile: ForwardingFile {
 
 @Suite("Commits that share a sync")
 struct SharedSyncTests {
-  /// Waits until something holds that others bring about, however busy the machine is. Who waits for more
-  /// than ten minutes has failed; what is asked for afterwards says so.
+  /// Waits until other threads make a condition true, for at most ten minutes. The caller checks
+  /// the condition afterwards.
   private static func wait(_ holds: () throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(600)
     while try !holds(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(1)) }

@@ -4,23 +4,23 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose commits a test notes, and what a backup of it must hold.
+/// A store that notes its commits, and the expected contents of its backups.
 ///
-/// Each commit of a writer puts its number in two rows, one that each of its commits replaces, and
-/// may remove one or put a long value. So the state after each commit differs from all others.
+/// Each commit puts its number in two rows: a new one, and one that every commit of the writer
+/// replaces. It may also remove a row or put a long value. So every commit has a different state.
 final class BackedUpStore: Sendable {
   private struct State {
-    /// What each commit did, by sequence number.
+    /// The changes of each commit, by sequence number.
     var puts: [UInt64: [UInt64: [UInt8]]] = [:]
     var removals: [UInt64: UInt64] = [:]
-    /// What the store held after a commit.
+    /// The contents after a commit.
     var content: [UInt64: [UInt8]] = [:]
     var sequence: UInt64 = 0
   }
 
   let store: Store
   let rows: Keyspace
-  /// The commit before the first that is noted.
+  /// The commit before the first one that is noted.
   private let start: UInt64
   private let state: Guarded<State>
 
@@ -41,14 +41,14 @@ final class BackedUpStore: Sendable {
     return options
   }
 
-  /// As fast as it can: tests do not wait.
+  /// Options without a speed limit.
   static var unpaced: BackupOptions {
     var options = BackupOptions()
     options.bytesPerSecond = nil
     return options
   }
 
-  /// The commit with this number of a writer.
+  /// Makes the commit with this number of a writer.
   func commit(_ number: UInt64, of writer: UInt64 = 0, length: Int = 150) throws {
     let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: length + Int(number % 40))
     var puts = [writer: Self.bytes(number), 1000 * (writer + 1) + number % 60: value]
@@ -70,7 +70,7 @@ final class BackedUpStore: Sendable {
     withUnsafeBytes(of: number.littleEndian) { Array($0) }
   }
 
-  /// What the store held after a commit; after the last one without a number.
+  /// The contents after a commit; nil means the last commit.
   func content(at sequence: UInt64? = nil) -> [UInt64: [UInt8]] {
     let sequence = sequence ?? store.snapshot().sequence
     state.withLock { state in
@@ -93,7 +93,7 @@ final class BackedUpStore: Sendable {
     }
   }
 
-  /// Opens a backup, verifies it, and compares it with what the store held at its commit.
+  /// Opens a backup, verifies it, and compares it with the store's contents at its commit.
   @discardableResult
   func check(_ path: String, _ options: StoreOptions, _ report: BackupReport? = nil) throws -> UInt64 {
     var options = options
@@ -120,7 +120,7 @@ final class BackedUpStore: Sendable {
   }
 }
 
-/// Counts the bytes that go into files of a folder.
+/// Counts the bytes that are written to files of a folder.
 final class CountingFolder: ForwardingFileSystem {
   let behind: any FileSystem
   private let bytes = Guarded<[String: UInt64]>([:])

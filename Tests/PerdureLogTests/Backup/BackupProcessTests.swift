@@ -25,7 +25,8 @@ private enum NumberedCommits {
     return word + [UInt8](repeating: UInt8(number % 251), count: number % 10 == 0 ? 2000 : 100)
   }
 
-  /// Commits, compacts and writes checkpoints until the file `end` is there; then the process is killed.
+  /// Commits, compacts and writes checkpoints until the file `end` exists. Then the process is
+  /// killed.
   static func write(_ path: String, until end: String) throws {
     let store = try Store(at: path, options: options())
     let rows = try store.keyspace("rows", .dense)
@@ -42,7 +43,9 @@ private enum NumberedCommits {
     ForkedChild.endBySignal()
   }
 
-  /// - Returns: The number of the last commit in the store, which holds that and all before.
+  /// Checks that the store has a commit and all commits before it, and no others.
+  ///
+  /// - Returns: The number of that commit.
   static func checkIsPrefix(_ path: String) throws -> UInt64 {
     let store = try Store(at: path, options: options(isReadOnly: true))
     defer { try? store.close() }
@@ -64,7 +67,7 @@ private enum NumberedCommits {
 
 @Suite("Backups beside a writer in another process")
 struct BackupProcessTests {
-  @Test("Each backup is a prefix of the writer's commits, and the last one outlives a kill of the writer")
+  @Test("Each backup is a prefix of the writer's commits, and the last one survives a kill of the writer")
   func besideAnotherProcess() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Backups as one sequence of bytes")
+@Suite("Backup streams")
 struct BackupStreamTests {
   private let disk = InMemoryFileSystem()
   private var options: StoreOptions { BackedUpStore.options(disk) }
@@ -29,7 +29,7 @@ struct BackupStreamTests {
     }
   }
 
-  @Test("What a stream restores equals the state that was backed up, whatever pieces it comes in")
+  @Test("Restoring a stream gives the backed-up state, regardless of the sizes of its pieces")
   func roundTrip() throws {
     let subject = try BackedUpStore(options)
     for number in 1...300 as ClosedRange<UInt64> { try subject.commit(number) }
@@ -51,7 +51,7 @@ struct BackupStreamTests {
         == disk.files(in: "/restored").filter { isContent($0.key) })
   }
 
-  @Test("A stream that was cut off, changed in any byte, or extended behind its end restores nothing")
+  @Test("A stream that is cut off, changed in any byte, or extended behind its end is not restored")
   func damaged() throws {
     let subject = try BackedUpStore(options)
     for number in 1...30 as ClosedRange<UInt64> { try subject.commit(number) }
@@ -74,7 +74,7 @@ struct BackupStreamTests {
     }
   }
 
-  @Test("Chunks that are left out, doubled or exchanged are found")
+  @Test("Missing, repeated or exchanged chunks are detected")
   func chunks() throws {
     let subject = try BackedUpStore(options)
     for number in 1...200 as ClosedRange<UInt64> { try subject.commit(number) }
@@ -101,7 +101,7 @@ struct BackupStreamTests {
     #expect(try disk.contents(of: "/") == ["store"])
   }
 
-  @Test("What the reader or the writer of a stream throws comes out, and nothing is left")
+  @Test("Errors of the closures that read and write a stream are rethrown, and no files are left")
   func thrown() throws {
     struct Broken: Error {}
     let subject = try BackedUpStore(options)
@@ -128,7 +128,7 @@ struct BackupStreamTests {
 struct BackupPaceTests {
   private let second: UInt64 = 1_000_000_000
 
-  @Test("While others commit a backup keeps to its speed, and a moment after the last commit it does not")
+  @Test("A backup keeps to its speed while commits are made, and ignores it soon after the last one")
   func busy() {
     var pace = BackupPace(bytesPerSecond: 1 << 20, activity: 0, now: 0)
     #expect(pace.pass(1 << 20, activity: 0, now: 5) == 5)
@@ -139,7 +139,7 @@ struct BackupPaceTests {
         + BackupPace.busyNanoseconds)
   }
 
-  @Test("Without a speed it never waits, and a speed below 64 KiB a second is refused")
+  @Test("Without a speed limit a backup never waits, and a limit below 64 KiB per second is refused")
   func unlimited() throws {
     var pace = BackupPace(bytesPerSecond: nil, activity: 0, now: 0)
     #expect(pace.pass(1 << 30, activity: 7, now: 3) == 3)

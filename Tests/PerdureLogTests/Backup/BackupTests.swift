@@ -23,7 +23,7 @@ struct BackupTests {
     return { lock.withLock { while left.withLock({ $0 > 0 }) { condition.wait(lock) } } }
   }
 
-  /// Four threads write until `body` is done, but no more than some commits ahead of what it asks for.
+  /// Four threads write until `body` returns, at most some commits ahead of its requests.
   private func whileWriting(
     _ subject: BackedUpStore, _ body: (_ goOn: () -> Void) throws -> Void
   ) throws {
@@ -51,7 +51,7 @@ struct BackupTests {
     try body { allowed.withLock { $0 += 40 } }
   }
 
-  @Test("A hundred backups while four threads write: each opens, verifies and equals a prefix of the commits")
+  @Test("Each of a hundred backups beside four writers opens, verifies and is a prefix of the commits")
   func hundredBackups() throws {
     let disk = InMemoryFileSystem()
     var options = BackedUpStore.options(disk)
@@ -73,7 +73,7 @@ struct BackupTests {
     #expect(try disk.contents(of: "/") == ["store"])
   }
 
-  @Test("A backup while the store compacts with groups, packed values and files of values equals one commit")
+  @Test("A backup during compaction with groups, packed values and blob files equals one commit")
   func compacting() throws {
     let disk = InMemoryFileSystem()
     var options = BackedUpStore.options(disk)
@@ -96,7 +96,7 @@ struct BackupTests {
     for number in 401...500 as ClosedRange<UInt64> {
       try subject.commit(number)
       guard number % 5 == 0 else { continue }
-      // Each piece gives the compaction its turn.
+      // Each piece lets the compaction proceed.
       let report = try subject.store.backup(to: "/backup", options: unpaced) { _ in
         let before = compactions.withLock { $0 }
         for _ in 0..<1000 where compactions.withLock({ $0 }) == before { pause() }
@@ -116,7 +116,7 @@ struct BackupTests {
     lock.withLock { while condition.wait(lock, untilNanoseconds: end) {} }
   }
 
-  @Test("A segment that is compacted, and a value that is removed, between two pieces of a backup are in it")
+  @Test("A backup has segments that were compacted, and values that were removed, while it ran")
   func replacedMeanwhile() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -125,7 +125,7 @@ struct BackupTests {
     var number: UInt64 = 300
     let report = try subject.store.backup(to: "/backup", options: unpaced) { _ in
       number += 1
-      // The long values of the state are replaced, and their files are removed unless something keeps them.
+      // Replaces long values of the state, so their files are removed unless the backup keeps them.
       try subject.commit(number * 25 + 24)
       try subject.store.compact()
     }
@@ -134,7 +134,7 @@ struct BackupTests {
     #expect(try subject.store.verify().isClean)
   }
 
-  @Test("A backup goes where nothing is, and what an unfinished one has left is replaced")
+  @Test("The target must be absent or empty, and the draft of an unfinished backup is replaced")
   func taken() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -151,7 +151,7 @@ struct BackupTests {
     #expect(try disk.contents(of: "/") == ["backup", "other", "store"])
   }
 
-  @Test("A backup is given up by its progress and by its task, and nothing of it is left")
+  @Test("The progress handler and the task can cancel a backup, and no files are left")
   func givenUp() async throws {
     struct Enough: Error {}
     let disk = InMemoryFileSystem()
@@ -177,7 +177,7 @@ struct BackupTests {
     #expect(done.last?.bytesDone == done.last?.bytesTotal)
   }
 
-  @Test("A backup of an empty store, and of one without commits since its last segment was born, opens")
+  @Test("A backup opens if the store is empty, or has no commits in its newest segment")
   func empty() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -189,7 +189,7 @@ struct BackupTests {
     try backup.close()
   }
 
-  @Test("Damage in a segment, a header or a value is found while it is copied, and named")
+  @Test("Copying detects damage in a segment, a header or a value, and the error names the file")
   func damage() throws {
     for (ending, offset) in [(".segment", 400), (".segment", 20), (".blob", 1000)] as [(String, UInt64)] {
       let disk = InMemoryFileSystem()
@@ -211,7 +211,7 @@ struct BackupTests {
     }
   }
 
-  @Test("A disk that is full leaves the store going on and nothing of the backup")
+  @Test("On a full disk a backup fails without leaving files, and the store can still be used")
   func fullDisk() throws {
     let disk = SimulatedFileSystem(capacityBytes: 400_000)
     let options = BackedUpStore.options(disk)
@@ -228,7 +228,7 @@ struct BackupTests {
     #expect(try subject.content(of: subject.store) == subject.content())
   }
 
-  @Test("A backup by an opening for reading, beside the writer, equals the state that it shows")
+  @Test("A backup of a store opened for reading, beside a writer, equals the state that it reads")
   func readOnly() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -253,7 +253,7 @@ struct BackupTests {
   }
 
   @Test(
-    "A backup is a copy: opened for writing, it becomes a branch of its own, and the store does not notice")
+    "A backup that is opened for writing becomes a separate branch, and the store is not affected")
   func sideBySide() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -287,7 +287,7 @@ struct BackupTests {
     #expect(branches[0] == StoreBranch())
     #expect(branches[1] == StoreBranch(isUnopenedCopy: true))
     #expect(branches[2].high != 0 && !branches[2].isUnopenedCopy)
-    // The branch stays, and a program that does not know branches would not write.
+    // The branch id is kept, and a program without this feature must not write.
     let superblock = try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current
     try Store(at: "/restored", options: options).close()
     #expect(

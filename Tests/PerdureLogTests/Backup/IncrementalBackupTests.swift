@@ -13,7 +13,7 @@ struct IncrementalBackupTests {
     try POSIXFileSystem().files(in: folder).values.reduce(0) { $0 + UInt64($1.count) }
   }
 
-  @Test("An incremental backup writes only what is new, and both are whole by themselves")
+  @Test("An incremental backup writes only new files, and both backups are complete")
   func onlyNew() throws {
     let directory = try TemporaryDirectory()
     let disk = CountingFolder(POSIXFileSystem())
@@ -42,7 +42,7 @@ struct IncrementalBackupTests {
     return try file.size()
   }
 
-  @Test("A segment that compaction has rewritten since is copied, and a value that has gone is not")
+  @Test("An incremental backup copies a segment rewritten since, and omits a removed value")
   func compactedSince() throws {
     let directory = try TemporaryDirectory()
     let disk = POSIXFileSystem()
@@ -62,7 +62,7 @@ struct IncrementalBackupTests {
     for round in 0...6 { try subject.check(directory.file("\(round)"), options) }
   }
 
-  @Test("A file that the earlier backup has lost is copied again, also that of a value in a shared segment")
+  @Test("A file missing in the earlier backup is copied again, also a blob file of a shared segment")
   func lostInEarlier() throws {
     let directory = try TemporaryDirectory()
     let disk = POSIXFileSystem()
@@ -81,7 +81,7 @@ struct IncrementalBackupTests {
     try subject.check(directory.file("second"), options, report)
   }
 
-  @Test("Where files cannot have two names, an incremental backup copies them")
+  @Test("An incremental backup copies files if the file system has no hard links")
   func withoutLinks() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -93,7 +93,7 @@ struct IncrementalBackupTests {
     try subject.check("/second", options, report)
   }
 
-  @Test("A backup of another store, of another branch, a newer one and one that was written to are refused")
+  @Test("An earlier backup is refused if it is of another store or branch, is newer, or was written to")
   func refused() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -115,7 +115,7 @@ struct IncrementalBackupTests {
       }
       #expect(error?.code == .invalidArgument, "\(earlier)")
     }
-    // The store returned to an older state by other means than a restore.
+    // The store was set back to an older state, but not by a restore.
     try disk.removeTree("/of branch")
     for number in 101...200 as ClosedRange<UInt64> { try subject.commit(number) }
     try subject.store.backup(to: "/newer", options: unpaced)
@@ -133,7 +133,7 @@ struct IncrementalBackupTests {
     #expect(try disk.kind(of: "/next") == nil && disk.kind(of: "/next.copy") == nil)
   }
 
-  @Test("A backup that is killed after any piece leaves the earlier one whole, and the next one finishes")
+  @Test("If a backup is killed after any piece, the earlier one stays complete and the next one succeeds")
   func killed() throws {
     let disk = SimulatedFileSystem()
     var options = BackedUpStore.options(disk)
@@ -149,7 +149,7 @@ struct IncrementalBackupTests {
     try subject.store.backup(to: "/whole", since: "/first", options: unpaced) { _ in calls += 1 }
     try disk.removeTree("/whole")
     for last in 1...calls {
-      // The image is what another process finds when this one is gone.
+      // The image has the files that another process finds after a kill.
       var image = disk.currentImage
       var count = 0
       #expect(throws: Killed.self) {

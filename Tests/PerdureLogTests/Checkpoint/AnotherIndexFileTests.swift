@@ -5,12 +5,12 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Checkpoints after a sync of the index file that failed")
+@Suite("Checkpoints after a failed sync of the index file")
 struct AnotherIndexFileTests {
   private let simulated = SimulatedFileSystem()
   private var memory: CheckpointedStore { CheckpointedStore(simulated) }
 
-  @Test("The next checkpoint goes into another file with the whole index, also what lies in the mapped file")
+  @Test("The next checkpoint writes the whole index to another file, also nodes of the mapped file")
   func mappedNodes() throws {
     var store = try memory.open()
     let (rows, names) = (try store.keyspace("rows", .dense), try store.keyspace("names", .bytes))
@@ -52,7 +52,7 @@ struct AnotherIndexFileTests {
     Array("name \(id)".utf8) + [UInt8](repeating: 120, count: id % 50 == 0 ? 400 : 0)
   }
 
-  @Test("Syncs that fail again and again, under snapshots that come and go, leave every checkpoint whole")
+  @Test("Repeated sync failures leave every checkpoint complete while snapshots are taken and released")
   func histories() throws {
     let random = SeededGenerator.forTest("another index file")
     for history in 0..<12 as Range<UInt64> {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("When the folder of an open store is moved, removed or replaced")
+@Suite("Moved, removed or replaced folders of open stores")
 struct FolderTests {
   enum Action: CaseIterable {
     case commits, checkpoint, compaction, close
@@ -19,7 +19,7 @@ struct FolderTests {
     }
   }
 
-  /// A store with garbage in it, and a commit behind its checkpoint.
+  /// Makes a store with garbage in it, and a commit behind its checkpoint.
   private static func make(_ ground: Ground) throws -> FilledStore {
     let old = try ground.open("s")
     try old.put(0..<40, round: 1)
@@ -29,7 +29,7 @@ struct FolderTests {
   }
 
   @Test(
-    "Removed, and a store made at its path: the old handle gets a typed error and leaves the new store as it is",
+    "If another store is created at a removed path, the old one throws and does not change it",
     arguments: Ground.Kind.allCases, Action.allCases)
   func signOut(_ kind: Ground.Kind, _ action: Action) throws {
     let ground = try Ground(kind)
@@ -49,7 +49,7 @@ struct FolderTests {
   }
 
   @Test(
-    "Replaced by a copy of it, with its old LOCK: the copy opens, and the old handle leaves it as it is",
+    "If a copy with the old LOCK replaces a store, the copy opens and is not changed by the old one",
     arguments: Ground.Kind.allCases, Action.allCases)
   func restored(_ kind: Ground.Kind, _ action: Action) throws {
     let ground = try Ground(kind)
@@ -68,7 +68,7 @@ struct FolderTests {
   }
 
   @Test(
-    "Removed: reads continue, and no commit is acknowledged past the segment", arguments: Ground.Kind.allCases
+    "A removed store is readable, and acknowledges no commit after its segment", arguments: Ground.Kind.allCases
   )
   func removed(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -83,7 +83,7 @@ struct FolderTests {
     #expect(try ground.fileSystem.kind(of: ground.path("s")) == nil)
   }
 
-  @Test("Moved: the store continues, and is whole at its new path", arguments: Ground.Kind.allCases)
+  @Test("A moved store can be written, and is complete at its path", arguments: Ground.Kind.allCases)
   func moved(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let old = try Self.make(ground)
@@ -97,7 +97,7 @@ struct FolderTests {
   }
 
   @Test(
-    "Moved, and another store at its path: both continue, each in its own folder",
+    "A moved store and a new one at its old path are both used, each in its own folder",
     arguments: Ground.Kind.allCases)
   func movedAndReplaced(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -118,7 +118,7 @@ struct FolderTests {
     #expect(try ground.open("s").holds(0..<40, round: 9))
   }
 
-  @Test("Moved: readers continue beside the writer", arguments: Ground.Kind.allCases)
+  @Test("Readers of a moved store can still refresh beside the writer", arguments: Ground.Kind.allCases)
   func movedReader(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let old = try Self.make(ground)
@@ -134,7 +134,7 @@ struct FolderTests {
   }
 
   @Test(
-    "Removed or replaced: a reader says so at its refresh, and keeps what it saw",
+    "After removal or replacement a reader's refresh throws, and its old state stays readable",
     arguments: Ground.Kind.allCases,
     [true, false])
   func replacedReader(_ kind: Ground.Kind, isReplaced: Bool) throws {

@@ -13,7 +13,7 @@ import Testing
   import Musl
 #endif
 
-/// A store with a little of everything, and what its process holds when it forks.
+/// A store with all kinds of records, and the objects that its process holds at a fork.
 private struct Parent {
   let path: String
   let store: Store
@@ -33,7 +33,7 @@ private struct Parent {
   }
 
   init(_ path: String) throws {
-    // A test that waits for a lock that is never released ends.
+    // Ends a test that waits for a lock that is never released.
     alarm(900)
     self.path = path
     store = try Store(at: path, options: Self.options())
@@ -64,8 +64,8 @@ private struct Parent {
       reader: try snapshot.reader(id: 40, in: rows), writer: writer, blob: try last.finish())
   }
 
-  /// The parent continues, no other process gets the store, and nothing is missing when it is opened
-  /// again.
+  /// Checks that the parent can use the store, that no other process can open it for writing, and
+  /// that the next opening finds every record.
   func checkGoesOn() throws {
     for id in 1000..<1050 as Range<UInt64> {
       try store.write { [rows] in try $0.put(Self.value(id), id: id, in: rows) }
@@ -103,7 +103,7 @@ private func expect(_ isTrue: @autoclosure () throws -> Bool, _ what: @autoclosu
 
 @Suite("Forked processes")
 struct ForkTests {
-  @Test("A forked child is refused every call, and the parent keeps using its store")
+  @Test("Every call of a forked child throws, and the parent can still use its store")
   func refusals() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -124,7 +124,7 @@ struct ForkTests {
     }
   }
 
-  @Test("A snapshot taken in a child has the sequence and the counts of the moment of the fork")
+  @Test("A snapshot taken in a child has the sequence and the counts at the fork")
   func snapshotInChild() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -140,7 +140,7 @@ struct ForkTests {
     }
   }
 
-  @Test("Whatever a child closes or releases, and however it ends, the parent keeps its lock and its files")
+  @Test("The parent keeps its lock and files when a child closes or releases objects, or ends in any way")
   func ends() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -190,7 +190,7 @@ struct ForkTests {
   }
 
   @Test(
-    "A child that reads while its parent compacts and checkpoints is refused, and never reads anything wrong")
+    "Reads of a child throw and never return wrong values while its parent compacts and checkpoints")
   func readsBesideParent() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -225,7 +225,7 @@ struct ForkTests {
     }
   }
 
-  @Test("A child opens the store itself when its parent has closed it")
+  @Test("A child can open the store after its parent has closed it")
   func opensItself() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -260,7 +260,7 @@ struct ForkTests {
   }
 
   @Test(
-    "A program that makes itself a daemon is refused, closes what it inherited, and opens the store again")
+    "A daemon's calls throw until it closes the inherited store and opens it again")
   func daemon() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -303,7 +303,7 @@ struct ForkTests {
     }
   }
 
-  @Test("An opening for reading is refused in a child, which opens one of its own")
+  @Test("An inherited store opened for reading throws in a child, which can open its own")
   func readers() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -343,7 +343,7 @@ private func openWhenFree(_ path: String) throws -> Store {
   throw Wrong()
 }
 
-/// Leaves words in a file: a grandchild has no parent that waits for it.
+/// Writes a report to a file, because no process waits for a grandchild.
 private func report(_ words: String, _ path: String) -> String {
   let bytes = Array(words.utf8)
   if let file = try? POSIXFileSystem().open(path + ".part", .create) {

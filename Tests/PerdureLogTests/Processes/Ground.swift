@@ -27,7 +27,7 @@ struct Ground {
 
   func path(_ name: String) -> String { root + "/" + name }
 
-  /// A store of short segments that does nothing unasked.
+  /// Options for short segments, without background work.
   func options() -> StoreOptions {
     var options = StoreOptions()
     options.fileSystem = fileSystem
@@ -57,7 +57,7 @@ struct Ground {
   }
 }
 
-/// A store whose rows hold values that follow from the row's id and a round.
+/// A store whose values are computed from the row's id and a round.
 struct FilledStore {
   let store: Store
   let rows: Keyspace
@@ -76,7 +76,7 @@ struct FilledStore {
     for id in ids { try store.write { try $0.put(Self.value(id, round), id: id, in: rows) } }
   }
 
-  /// Whether the store holds these rows with values of this round, and nothing else.
+  /// Whether the store has exactly these rows, with values of this round.
   func holds(_ ids: Range<UInt64>, round: UInt8) throws -> Bool {
     let snapshot = store.snapshot()
     guard snapshot.count(in: rows) == ids.count else { return false }
@@ -88,7 +88,7 @@ struct FilledStore {
   }
 }
 
-/// Expects an error that says that the folder was removed or replaced.
+/// Expects the error for a removed or replaced folder.
 func expectReplaced(
   _ what: String = "", sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
 ) {

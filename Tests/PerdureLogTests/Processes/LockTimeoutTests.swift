@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Calls something after so many refusals of a lock.
+/// Calls a closure after a number of refusals of a lock.
 private final class RefusalCounter: ForwardingFileSystem {
   let behind: any FileSystem
   private let refusals = Guarded(0)
@@ -28,7 +28,7 @@ private final class RefusalCounter: ForwardingFileSystem {
   }
 }
 
-@Suite("An opening that waits for the writer's lock")
+@Suite("Waiting for the writer's lock")
 struct LockTimeoutTests {
   private static func options(_ fileSystem: any FileSystem, _ timeout: Duration) -> StoreOptions {
     var options = StoreOptions()
@@ -37,7 +37,7 @@ struct LockTimeoutTests {
     return options
   }
 
-  @Test("Opens when the lock is given up within the time", arguments: [1, 3, 6])
+  @Test("Opens when the lock is released within the timeout", arguments: [1, 3, 6])
   func waits(refusals: Int) throws {
     let memory = InMemoryFileSystem()
     let first = try Store(at: "/s", options: Self.options(memory, .zero))
@@ -53,7 +53,7 @@ struct LockTimeoutTests {
     let path = directory.file("s.perdure")
     async let child = #expect(processExitsWith: .success) { [path = path as String] in
       let first = try Store(at: path)
-      // Whatever the test does: the lock is given up when it has left a sign.
+      // Releases the lock when the test has created the `.sign` file.
       while try POSIXFileSystem().kind(of: path + ".sign") == nil {}
       withExtendedLifetime(first) {}
     }
@@ -65,7 +65,7 @@ struct LockTimeoutTests {
     _ = await child
   }
 
-  @Test("Fails with the usual error when the time is over, at once without a time")
+  @Test("Fails with .locked after the timeout, and at once without one")
   func timeIsOver() throws {
     for (timeout, refusals) in [(Duration.zero, 1...1), (.milliseconds(5), 2...100)] {
       let memory = InMemoryFileSystem()
@@ -109,7 +109,7 @@ struct LockTimeoutTests {
       try FilledStore(Store(at: "/s", options: Self.options(memory, .seconds(600)))).holds(0..<3, round: 1))
   }
 
-  @Test("Refuses a time below zero", arguments: [Duration.seconds(-1), .nanoseconds(-1)])
+  @Test("Refuses a negative timeout", arguments: [Duration.seconds(-1), .nanoseconds(-1)])
   func negative(_ timeout: Duration) {
     let error = #expect(throws: StoreError.self) {
       try Store(at: "/s", options: Self.options(InMemoryFileSystem(), timeout))

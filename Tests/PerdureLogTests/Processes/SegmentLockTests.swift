@@ -8,7 +8,7 @@ import Testing
 @Suite("The lock on the segment that is written")
 struct SegmentLockTests {
   @Test(
-    "LOCK removed by hand admits no second writer, and the first one ends with a typed error",
+    "LOCK removed by hand admits no second writer, and the first one throws",
     arguments: Ground.Kind.allCases)
   func lockRemoved(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -30,7 +30,7 @@ struct SegmentLockTests {
   }
 
   @Test(
-    "LOCK removed by hand lets nothing copy, replace or destroy the store that is written",
+    "After LOCK was removed by hand, an open store cannot be copied, replaced or destroyed",
     arguments: Ground.Kind.allCases)
   func copiedAndDestroyed(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -82,7 +82,7 @@ struct SegmentLockTests {
     #expect(try ground.open("s").holds(0..<40, round: 1))
   }
 
-  @Test("A store without a segment whose LOCK is removed begins none", arguments: Ground.Kind.allCases)
+  @Test("A store without a segment begins none after its LOCK was removed", arguments: Ground.Kind.allCases)
   func noSegment(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let first = try Store(at: ground.path("s"), options: ground.options())
@@ -95,7 +95,7 @@ struct SegmentLockTests {
     #expect(try second.findings == [])
   }
 
-  /// Whether another opening has the lock on the newest segment with a header.
+  /// Whether the newest segment with a header is locked.
   private static func isNewestLocked(_ ground: Ground) throws -> Bool {
     let directory = try ground.fileSystem.openDirectory(ground.path("s"))
     for number in try StoreFiles(in: directory).segments.sorted(by: >) {
@@ -108,7 +108,7 @@ struct SegmentLockTests {
   }
 
   @Test(
-    "Is held on the newest segment at every moment until the store is closed", arguments: Ground.Kind.allCases
+    "Is always held on the newest segment until the store is closed", arguments: Ground.Kind.allCases
   )
   func newest(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -130,7 +130,7 @@ struct SegmentLockTests {
     }
   }
 
-  @Test("Is held after a commit over several segments was taken back, whatever failed")
+  @Test("Is held after a commit over several segments was rolled back, after any failure")
   func takenBack() throws {
     for nth in 1...40 {
       let ground = try Ground(.simulation)
@@ -153,7 +153,7 @@ struct SegmentLockTests {
   }
 
   @Test(
-    "An opening that finds a newer segment after it has the lock is refused", arguments: Ground.Kind.allCases)
+    "An opening that finds a newer segment after taking the lock is refused", arguments: Ground.Kind.allCases)
   func newerSegment(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let store = try ground.open("s")
@@ -175,12 +175,12 @@ struct SegmentLockTests {
       #expect(error?.code == .locked)
     }
     try store.store.close()
-    // The files of the closed store: nothing has them locked, and no segment is newer.
+    // The store is closed: no file is locked, and no segment is newer.
     var locks = try SegmentLocks(opening: segment(newer), in: directory)
     locks.releaseAll()
   }
 
-  @Test("A check of the folder that fails for a moment refuses one call, and the store continues")
+  @Test("A temporary failure of the folder check refuses one call, and the store can still be used")
   func failingCheck() throws {
     for code in [FileIOError.Code.tooManyOpenFiles, .mediaError, .permissionDenied] {
       let ground = try Ground(.simulation)
@@ -202,7 +202,7 @@ struct SegmentLockTests {
     }
   }
 
-  @Test("File systems without locks on ranges go without")
+  @Test("On file systems without range locks, stores open without them")
   func noRangeLocks() throws {
     var options = StoreOptions()
     options.fileSystem = WithoutRangeLocks()

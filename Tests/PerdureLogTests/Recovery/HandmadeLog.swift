@@ -28,7 +28,7 @@ struct HandmadeLog {
     options.checkpoints = .manual
     options.compactsAutomatically = false
     options.reserveBytes = 0
-    // Its records are made before their places are known.
+    // The records are made before their addresses are known.
     options.bindsRecords = false
     return options
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose records are all 64 bytes long, and whose segment is changed by hand.
+/// A store with records of 64 bytes, whose segment file is changed directly.
 private struct MovableStore {
   static let path = "/s.perdure"
   let fileSystem = InMemoryFileSystem()
@@ -27,7 +27,8 @@ private struct MovableStore {
     [number, version] + [UInt8](repeating: 0xA0, count: 38)
   }
 
-  /// Ids 1 to 20, an index of their values, and a checkpoint; the tail changes some of them.
+  /// Puts ids 1 to 20, defines an index of their values, and writes a checkpoint. Then changes the
+  /// ids in `tail`.
   init(bindsRecords: Bool, tail: [UInt64] = []) throws {
     self.bindsRecords = bindsRecords
     let store = try open()
@@ -46,14 +47,14 @@ private struct MovableStore {
     get throws { try fileSystem.open(Self.path + "/" + StoreFileName.segment(1).string, .readWrite) }
   }
 
-  /// The address of the record with this value.
+  /// The offset of the record with this value.
   func place(of value: [UInt8]) throws -> Int {
     let bytes = try segment.read(Int(segment.size()), at: 0)
     let found = (0...(bytes.count - value.count)).first { bytes[$0...].starts(with: value) }
     return try #require(found) - RecordHeader.length - 8
   }
 
-  /// Puts the record of one value over that of another.
+  /// Copies the record of one value over that of another.
   func copy(_ from: [UInt8], over to: [UInt8]) throws {
     let bytes = try segment.read(64, at: UInt64(place(of: from)))
     try segment.write(bytes, at: UInt64(place(of: to)))
@@ -74,7 +75,7 @@ private struct MovableStore {
     try segment.write(bytes, at: UInt64(place))
   }
 
-  /// Whether the index has an entry for each row as it can be read, and no other.
+  /// Whether the index has exactly one entry for each row, for the value that can be read.
   func indexFits(_ store: Store) throws -> Bool {
     let rows = try store.keyspace("rows", .dense)
     var entries: [UInt64: [UInt8]] = [:]
@@ -93,10 +94,10 @@ private struct MovableStore {
   }
 }
 
-@Suite("Records in the place of others")
+@Suite("Records copied over other records")
 struct MovedRecordTests {
   @Test(
-    "A record copied over one that the tail replaced is found, and no index keeps its entries",
+    "A record copied over one that the tail replaced is detected, and indexes drop its entries",
     arguments: [false, true], [false, true])
   func underTail(bindsRecords: Bool, readOnly: Bool) throws {
     let moved = try MovableStore(bindsRecords: bindsRecords, tail: [9])
@@ -110,7 +111,7 @@ struct MovedRecordTests {
   }
 
   @Test(
-    "A commit that replaces a record that was overwritten by another is refused and names the segment",
+    "A commit that replaces an overwritten record is refused, and the error names the segment",
     arguments: [false, true])
   func liveCommit(bindsRecords: Bool) throws {
     let moved = try MovableStore(bindsRecords: bindsRecords)
@@ -129,7 +130,7 @@ struct MovedRecordTests {
       }
       #expect(error.code == .corruption && error.place?.hasPrefix("0000000000000001.segment") ?? false)
     }
-    // The store continues, and a unique key is still taken.
+    // The store can be used, and a unique key is still taken.
     try store.write { try $0.put(MovableStore.value(30), id: 30, in: rows) }
     let conflict = try #require(throws: StoreError.self) {
       try store.write { try $0.put(MovableStore.value(9), id: 31, in: rows) }
@@ -138,7 +139,7 @@ struct MovedRecordTests {
   }
 
   @Test(
-    "A replaced record with the number of a keyspace that is not defined, or of another one, stops no process",
+    "A replaced record with a wrong or undefined keyspace number does not crash",
     arguments: [false, true], [2, 3, 1000, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
   func keyspaceNumber(bindsRecords: Bool, number: UInt32) throws {
     let moved = try MovableStore(bindsRecords: bindsRecords, tail: [9])
@@ -153,7 +154,7 @@ struct MovedRecordTests {
     }
   }
 
-  @Test("An older version of a key in the place of the newer one is not read where records are bound")
+  @Test("With bound records, an older version copied over the newer one is not read")
   func olderVersion() throws {
     for bindsRecords in [true, false] {
       let moved = try MovableStore(bindsRecords: bindsRecords)
@@ -174,14 +175,14 @@ struct MovedRecordTests {
         }
         #expect(error.code == .corruption)
       } else {
-        // FORMAT.md, "Record": a checksum over the record alone cannot find it.
+        // FORMAT.md, "Record": a checksum over the record alone cannot detect it.
         #expect(try store.snapshot().value(id: 9, in: rows) == old)
       }
       #expect(try !store.verify().isClean)
     }
   }
 
-  @Test("A store of an earlier version is written further, and its new segments bind their records")
+  @Test("A store of an earlier version can be written, and its new segments bind their records")
   func upgrade() throws {
     var moved = try MovableStore(bindsRecords: false, tail: [3, 4])
     func features() throws -> UInt64 {
@@ -211,7 +212,7 @@ struct MovedRecordTests {
   }
 
   @Test(
-    "Bound records stay valid when compaction moves them, also in groups, and salvage gives all of them back")
+    "Bound records stay valid after compaction, also in groups, and salvage restores all of them")
   func compaction() throws {
     let moved = try MovableStore(bindsRecords: true)
     do {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, M3, B6 and R4: where the header of a new segment did not arrive, old bytes of the
-/// medium may stand, also those of an older segment's header.
-@Suite("A new segment that shows the header of an older one")
+/// FORMAT.md, M3, B6 and R4: if the header of a new segment did not reach the medium, the file has
+/// old bytes there. They may be the header of an older segment.
+@Suite("A new segment with the header of an older one")
 struct OldHeaderTests {
   private static let path = "/store.perdure"
   private let fileSystem = SimulatedFileSystem()
@@ -37,7 +37,7 @@ struct OldHeaderTests {
     try fileSystem.open(segment(number), .create).write(bytes, at: 0)
   }
 
-  /// Commits ten values over some segments; the process ends without closing.
+  /// Commits ten values over some segments, and ends without closing.
   ///
   /// - Returns: The number of the last segment.
   private func fill(round: UInt64 = 0, compacts: Bool = false) throws -> UInt64 {
@@ -72,7 +72,7 @@ struct OldHeaderTests {
   }
 
   @Test(
-    "It is not born: opening, readers, verification and salvage find every commit",
+    "Opening, readers, verification and salvage ignore it and find every commit",
     arguments: [0, 384, 4096])
   func opens(zerosBehind: Int) throws {
     let last = try fill()
@@ -84,7 +84,7 @@ struct OldHeaderTests {
     try check(Store(at: Self.path, options: options()), 1...10)
   }
 
-  @Test("The log continues behind it, and a removal of the file that a power cut took back changes nothing")
+  @Test("The log continues after it, also if a power cut undid the removal of the file")
   func goesOn() throws {
     let last = try fill()
     let header = try Array(bytes(1)[..<SegmentHeader.length])
@@ -96,7 +96,7 @@ struct OldHeaderTests {
     try check(Store(at: Self.path, options: options()), 1...20)
   }
 
-  @Test("A follower continues while the file of the next segment shows an older header")
+  @Test("A follower can refresh while the next segment's file has an older header")
   func follower() throws {
     let last = try fill()
     let reader = try Store(at: Self.path, options: options(readOnly: true))
@@ -116,7 +116,7 @@ struct OldHeaderTests {
     try expectCorruption(last + 1)
   }
 
-  @Test("A header of a higher number is corruption, in the last file and in one that the log skips")
+  @Test("A header with a higher number is corruption, in the last file and in one that the log skips")
   func higherNumber() throws {
     let last = try fill()
     var header = try bytes(last).withUnsafeBytes { try SegmentHeader(reading: $0) }
@@ -130,7 +130,7 @@ struct OldHeaderTests {
     try expectCorruption(last + 1)
   }
 
-  @Test("Two segment files that were exchanged are corruption, the last ones too")
+  @Test("Two exchanged segment files are corruption, also the last two")
   func exchanged() throws {
     let last = try fill()
     for (a, b) in [(1, 2), (last - 1, last)] as [(UInt64, UInt64)] {
@@ -144,7 +144,7 @@ struct OldHeaderTests {
     try check(Store(at: Self.path, options: options()), 1...10)
   }
 
-  @Test("A copy of an older segment in the place of the last one is corruption", arguments: [false, true])
+  @Test("A copy of an older segment over the last one is corruption", arguments: [false, true])
   func copied(isGrouped: Bool) throws {
     var packed = options()
     packed.compression.groupsColdRecords = isGrouped
@@ -173,7 +173,7 @@ struct OldHeaderTests {
     try expectCorruption(last)
   }
 
-  @Test("Of a segment that something was promised about an older header is corruption")
+  @Test("An older header is corruption if the superblock promises commits in the segment")
   func promised() throws {
     let last = try fill()
     try Store(at: Self.path, options: options()).close()
@@ -181,9 +181,9 @@ struct OldHeaderTests {
     try expectCorruption(last)
   }
 
-  /// A crash in the birth of a segment, with the bytes of removed files where its header did not
-  /// arrive. The file system removes files when a compaction replaces segments.
-  @Test("Power cuts that leave old bytes of removed files in new segments cost no acknowledged commit")
+  /// Crashes during the birth of a segment, with bytes of removed files in place of its header. The
+  /// file system removes files when a compaction replaces segments.
+  @Test("Power cuts that leave old bytes of removed files in new segments lose no acknowledged commit")
   func powerCuts() throws {
     var explorer = CrashExplorer()
     (explorer.imagesPerOperationMax, explorer.makesStaleBytes) = (96, true)

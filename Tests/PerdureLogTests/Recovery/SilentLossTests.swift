@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, M4: which acknowledged commits a medium can take silently that harms bytes outside of
-/// a torn write, and which it cannot.
+/// FORMAT.md, M4: which acknowledged commits are lost silently if a medium damages bytes outside of
+/// a torn write.
 @Suite("Damage at the end of the log")
 struct SilentLossTests {
   private static let path = "/store.perdure"
@@ -16,7 +16,7 @@ struct SilentLossTests {
     var header: FrameHeader
   }
 
-  /// The segment of a store that was not closed, and what vouches for its commits.
+  /// The segment of a store that was not closed, and the promises for its commits.
   private struct Log {
     var image: CrashImage
     var bytes: [UInt8] = []
@@ -43,10 +43,10 @@ struct SilentLossTests {
       }
     }
 
-    /// What must be found when these bytes are damaged; nil: corruption.
+    /// The last commit that an opening must find if these bytes are damaged; nil means corruption.
     ///
-    /// The statement of M4: the damage is found if a promise lies beyond the first damaged frame,
-    /// of the superblock or of a later header that is still valid.
+    /// M4: the damage is detected if a promise covers the first damaged frame. Promises are in the
+    /// superblock and in later headers that are still valid.
     func lastSequence(damaged: Range<Int>) -> UInt64? {
       guard let first = frames.firstIndex(where: { $0.range.overlaps(damaged) }) else {
         return frames.last?.header.sequence
@@ -69,9 +69,9 @@ struct SilentLossTests {
     return options
   }
 
-  /// Twelve commits, each acknowledged as durable; the process ends without closing.
+  /// Makes twelve commits, each acknowledged as durable, and ends without closing.
   ///
-  /// - Parameter isVouched: Whether a superblock promises all of them.
+  /// - Parameter isVouched: Whether a superblock promises all commits.
   private func log(isVouched: Bool = false) throws -> Log {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: Self.path, options: Self.options(fileSystem))
@@ -84,7 +84,7 @@ struct SilentLossTests {
     return try Log(fileSystem.currentImage)
   }
 
-  /// The last commit that an opening finds; nil: corruption.
+  /// The last commit that an opening finds; nil means corruption.
   private func open(_ log: Log, damaged: Range<Int>) throws -> UInt64? {
     var (image, bytes) = (log.image, log.bytes)
     for place in damaged { bytes[place] ^= UInt8(truncatingIfNeeded: place &* 37 | 1) }
@@ -99,7 +99,7 @@ struct SilentLossTests {
   }
 
   @Test(
-    "Acknowledged commits can be lost silently only behind every promise that is left; all others are corruption"
+    "Damage to a commit is silent only behind the last valid promise, and corruption elsewhere"
   )
   func bothSides() throws {
     var random = SeededGenerator.forTest("silent loss")
@@ -117,7 +117,7 @@ struct SilentLossTests {
     #expect(found > 100 && silent > 20)
   }
 
-  @Test("Damage to the last acknowledged commit alone is silent, to the one before it alone is corruption")
+  @Test("Damage to the last acknowledged commit is silent, and damage to the one before is corruption")
   func lastCommit() throws {
     let log = try log()
     let commits = log.frames.filter { $0.header.kind == .commitEnd }
@@ -126,12 +126,12 @@ struct SilentLossTests {
     #expect(
       try open(log, damaged: (last.range.upperBound - 9)..<last.range.upperBound) == last.header.sequence - 1)
     #expect(try open(log, damaged: (before.range.upperBound - 9)..<before.range.upperBound) == nil)
-    // With the header that vouches for it a commit can be lost, too.
+    // A commit can also be lost if the header that promises it is damaged too.
     let both = (before.range.upperBound - 9)..<(last.range.lowerBound + FrameHeader.length)
     #expect(try open(log, damaged: both) == before.header.sequence - 1)
   }
 
-  @Test("After a superblock has promised the end of the log no damage of a commit is silent")
+  @Test("After a superblock has promised the end of the log, damage to any commit is corruption")
   func vouched() throws {
     let log = try log(isVouched: true)
     for frame in log.frames where frame.header.kind != .mark {

@@ -5,24 +5,24 @@ import Testing
 
 @testable import PerdureLog
 
-/// Salvage counts and names every value that it restores and that is not the newest one.
+/// Salvage counts and names every restored value that is not the newest one.
 @Suite("Older values in a salvage")
 struct OlderValueTests {
   private let path = SalvagedStore.path
 
-  /// One kind of damage, of which one case is done to a store.
+  /// A kind of damage. Each case damages a store once.
   enum Kind: String, CaseIterable {
     case blobGone, blobDamaged, dictionaryDamaged, tombstoneDamaged, recordDamaged, frameHeaderDamaged
     case segmentGone, segmentCut, sectorsExchanged, olderGeneration, segmentHeaderDamaged, footerDamaged
     case lastCommitDamaged
   }
 
-  /// The versions of keys as they were committed: the value of a key carries its version.
+  /// The committed versions of keys. Each value has its version number.
   private struct History {
     var files: [String: [UInt8]] = [:]
-    /// The files of segments before they were compacted.
+    /// The segment files before compaction.
     var former: [String: [UInt8]] = [:]
-    /// The newest version; nil: removed.
+    /// The newest version; nil means removed.
     var newest: [UInt64: UInt32?] = [:]
     /// Whether the store was closed.
     var isClosed = true
@@ -49,7 +49,7 @@ struct OlderValueTests {
       })
   }
 
-  /// Values that a dictionary is made from, and that are gone when it is.
+  /// Trains a dictionary from values, and removes these values.
   private func makeDictionary(_ store: Store, _ rows: Keyspace) throws {
     let ids = 1000..<1200 as Range<UInt64>
     try store.write { for id in ids { try $0.put(PackedStore.value(id, kind: 0), id: id, in: rows) } }
@@ -96,7 +96,7 @@ struct OlderValueTests {
         try store.compact()
       }
     }
-    // After the checkpoint of a closing every generation is counted.
+    // The checkpoint at closing notes every generation.
     if closes {
       try store.checkpoint()
       try store.close()
@@ -111,7 +111,7 @@ struct OlderValueTests {
     var records: [(header: RecordHeader, range: Range<Int>)]
   }
 
-  /// The frames of segments that stand in the files as they are.
+  /// The frames of segments that are not grouped.
   private func frames(_ files: [String: [UInt8]]) throws -> [Frame] {
     var found: [Frame] = []
     for (file, bytes) in files.sorted(by: { $0.key < $1.key }) {
@@ -134,9 +134,9 @@ struct OlderValueTests {
     return found
   }
 
-  /// Does one damage of a kind.
+  /// Damages the store once.
   ///
-  /// - Returns: False if the store has nothing that can be damaged so.
+  /// - Returns: False if this kind of damage is not possible in the store.
   private func damage(_ kind: Kind, _ history: inout History, _ random: inout SeededGenerator) throws -> Bool
   {
     func pick(_ suffix: String) -> String? {
@@ -175,7 +175,7 @@ struct OlderValueTests {
       guard let file = pick(".segment") else { return false }
       history.files[file] = nil
     case .segmentCut:
-      // At the end of a frame nothing shows in what is left.
+      // A cut at the end of a frame leaves no trace in the remaining bytes.
       let ends = frames.filter { !$0.records.isEmpty }
       guard !ends.isEmpty else { return false }
       let frame = random.pick(ends)
@@ -212,7 +212,7 @@ struct OlderValueTests {
     return true
   }
 
-  /// Salvages what is left.
+  /// Salvages the damaged store.
   private func salvage(_ history: History) throws -> (SalvageReport, [UInt64: UInt32]) {
     let fileSystem = SimulatedFileSystem()
     try fileSystem.createDirectory(path)
@@ -227,7 +227,7 @@ struct OlderValueTests {
   }
 
   @Test(
-    "After one damage of any kind every value that is not the newest is counted and named",
+    "After any single damage, every older value is counted and named",
     arguments: Kind.allCases)
   func everyOlderValue(_ kind: Kind) throws {
     let root = SeededGenerator.forTest("older values, \(kind.rawValue)")
@@ -243,7 +243,7 @@ struct OlderValueTests {
       #expect(report.olderKeys.count == report.keysMaybeOlder)
       for (id, version) in found where history.newest[id] != version {
         older += 1
-        // The last commit of a store that was not closed counts as not finished.
+        // The damaged last commit of a store that was not closed counts as unfinished.
         let isReported = kind == .lastCommitDamaged && report.bytesUnfinished > 0
         #expect(
           named.contains(id) || isReported,
@@ -270,7 +270,7 @@ struct OlderValueTests {
     }
   }
 
-  @Test("A key whose newest value was in a blob file that is gone is named, with its older value")
+  @Test("A key whose newest blob file is missing is named, and gets its older value")
   func blobGone() throws {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: path, options: options(fileSystem))

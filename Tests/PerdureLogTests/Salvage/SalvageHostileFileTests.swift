@@ -16,10 +16,10 @@ import Testing
   import Android
 #endif
 
-/// Anything may have the name of a store's file. A salvage names it and continues.
-@Suite("Salvaging a store with something else in a file's place")
+/// Any kind of entry may have the name of a store's file. A salvage names it and continues.
+@Suite("Salvaging a store with entries that are not files")
 struct SalvageHostileFileTests {
-  /// What has a file's name.
+  /// An entry that has a file's name.
   enum Thing: String, CaseIterable {
     case directory, pipe, linkToNowhere, loop, empty, unreadable
 
@@ -47,7 +47,7 @@ struct SalvageHostileFileTests {
     return options
   }
 
-  /// A closed store with a checkpoint, ids 1 to 12 in segments, and 101 to 103 in blob files.
+  /// Makes a closed store with a checkpoint, ids 1 to 12 in segments, and 101 to 103 in blob files.
   private static func make(at path: String) throws -> UInt64 {
     let store = try Store(at: path, options: options())
     let rows = try store.keyspace("rows", .dense)
@@ -71,7 +71,7 @@ struct SalvageHostileFileTests {
     try SalvagedStore.content(of: path, POSIXFileSystem()).count
   }
 
-  @Test("In the place of a segment: it is named, the others are restored", arguments: Thing.allCases)
+  @Test("A replaced segment is named, and the others are restored", arguments: Thing.allCases)
   func segments(_ thing: Thing) throws {
     for place in [1, 2, nil] as [UInt64?] {
       let directory = try TemporaryDirectory()
@@ -88,7 +88,7 @@ struct SalvageHostileFileTests {
     }
   }
 
-  @Test("In the place of a blob file: it is named, the others are restored", arguments: Thing.allCases)
+  @Test("A replaced blob file is named, and the others are restored", arguments: Thing.allCases)
   func blobs(_ thing: Thing) throws {
     let directory = try TemporaryDirectory()
     let (source, target) = (directory.file("damaged"), directory.file("salvaged"))
@@ -101,7 +101,7 @@ struct SalvageHostileFileTests {
   }
 
   @Test(
-    "In the place of any other file: everything is restored", arguments: Thing.allCases,
+    "If any other file is replaced, everything is restored", arguments: Thing.allCases,
     ["SUPERBLOCK", "LOCK", "READERS", "index", "0000000000000009.reserve", "x.tmp"])
   func others(_ thing: Thing, name: String) throws {
     let directory = try TemporaryDirectory()
@@ -152,7 +152,7 @@ struct SalvageHostileFileTests {
     #expect(report.keys == 7 && report.keysMaybeOlder > 0)
   }
 
-  @Test("Too many open files are an error of the salvage, and no damage")
+  @Test("Too many open files make a salvage throw, and are not reported as damage")
   func shortage() throws {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 4096))
@@ -181,7 +181,7 @@ struct SalvageHostileFileTests {
   }
 }
 
-/// A file system on which one file has half of its bytes from the second time on that it is opened.
+/// A file system on which one file has half of its bytes from its second opening on.
 private final class ShrinkingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   private let name: String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Single cases in which nothing but one small sign says that something is missing.
+/// Cases in which only one small trace shows that records are missing.
 @Suite("Damage that a salvage could miss")
 struct SalvageSilentCaseTests {
   private let fileSystem = SimulatedFileSystem()
@@ -35,7 +35,7 @@ struct SalvageSilentCaseTests {
     try Store.salvage(from: path, to: SalvagedStore.target, options: options)
   }
 
-  /// Where the records of a segment's frames stand, and where each frame begins.
+  /// The frame offset, byte range and key of each record in a segment.
   private func records(_ number: UInt64) throws -> [(frame: Int, range: Range<Int>, key: [UInt8])] {
     var found: [(frame: Int, range: Range<Int>, key: [UInt8])] = []
     try bytes(number).withUnsafeBytes { bytes in
@@ -60,7 +60,7 @@ struct SalvageSilentCaseTests {
     try store.close()
   }
 
-  @Test("An older version of a key that was moved into a damaged frame is named")
+  @Test("A key whose older version was moved into a damaged frame is named")
   func movedRecord() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)

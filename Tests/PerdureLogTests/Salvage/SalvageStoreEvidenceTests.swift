@@ -5,13 +5,12 @@ import Testing
 
 @testable import PerdureLog
 
-/// Where files of two stores lie in one directory, the segments decide which store is salvaged.
-@Suite("Salvaging a store beside files of another one")
+/// If a directory has files of two stores, the segments decide which store is salvaged.
+@Suite("Salvaging a store among files of another one")
 struct SalvageStoreEvidenceTests {
   private static let path = SalvagedStore.path
 
-  /// The files of a closed store with values under ids 1 to `count`, and with long ones in files of
-  /// their own.
+  /// The files of a closed store with ids 1 to `count`, and with long values in blob files.
   private func files(_ tag: UInt8, count: UInt64, blobs: UInt64 = 0) throws -> [String: [UInt8]] {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: Self.path, options: SalvagedStore.options(fileSystem, 4096))
@@ -51,7 +50,7 @@ struct SalvageStoreEvidenceTests {
     #expect(report.damages.map(\.reason) == [.foreign] && report.damages.map(\.file) == ["SUPERBLOCK"])
   }
 
-  @Test("So it is where the segments' headers are damaged and only frames say which store they are of")
+  @Test("Every value is restored if segment headers are damaged and only frames identify the store")
   func foreignSuperblockWithoutHeaders() throws {
     var own = try files(1, count: 12)
     own["SUPERBLOCK"] = try files(2, count: 3)["SUPERBLOCK"]
@@ -64,7 +63,7 @@ struct SalvageStoreEvidenceTests {
   }
 
   @Test(
-    "One segment of another store among many is named, and costs what it replaced",
+    "One segment of another store is named, and only the replaced segment is lost",
     arguments: [1, 2, 3] as [UInt64])
   func foreignSegment(number: UInt64) throws {
     var own = try files(1, count: 16)
@@ -75,7 +74,7 @@ struct SalvageStoreEvidenceTests {
     #expect(number == 1 || report.keysMaybeOlder > 0)
   }
 
-  @Test("The first sector of another store's segment is a damaged header, also of the only segment")
+  @Test("A first sector from another store's segment counts as a damaged header, also in the only segment")
   func foreignHeader() throws {
     var own = try files(1, count: 3)
     let other = try #require(try files(2, count: 3)[segment(1)])

@@ -13,8 +13,8 @@ import Testing
   import Musl
 #endif
 
-/// Limits that the system puts on a process. They hold for all of it, so each test has one of its
-/// own.
+/// Limits that the system puts on a process. Each test runs in its own process, because a limit
+/// applies to the whole process.
 @Suite("Limits of the process")
 struct ProcessLimitTests {
   private enum Limit {
@@ -86,7 +86,7 @@ struct ProcessLimitTests {
     }
   }
 
-  @Test("A long value, a checkpoint and room that is held back keep to the limit of file lengths")
+  @Test("Long values, checkpoints and reserves respect the limit of file lengths")
   func longValue() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -112,7 +112,7 @@ struct ProcessLimitTests {
     }
   }
 
-  @Test("Whatever is asked for with few descriptors left is done or refused, and done when there are more")
+  @Test("With few descriptors left each call succeeds or is refused, and succeeds with more")
   func files() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("When something runs out for a moment")
+@Suite("Temporary shortages")
 struct ShortageTests {
   private let simulated = SimulatedFileSystem()
   private var memory: CheckpointedStore { CheckpointedStore(simulated) }
 
-  /// Rows in some segments, a third of them overwritten, and long values.
+  /// Writes rows into several segments, overwrites a third of them, and adds long values.
   private func fill(_ store: Store) throws -> Keyspace {
     let rows = try store.keyspace("rows", .dense)
     for round in 0..<3 as Range<UInt64> {
@@ -32,7 +32,7 @@ struct ShortageTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  @Test("A compaction that finds no descriptor for the directory is refused, and the next one is made")
+  @Test("A compaction without a descriptor for the directory is refused, and the next one succeeds")
   func compaction() throws {
     let store = try memory.open()
     let rows = try fill(store)
@@ -52,7 +52,7 @@ struct ShortageTests {
   }
 
   @Test(
-    "A verification without a descriptor, or without memory, is refused, and reports no damage",
+    "A verification without a descriptor or memory throws, and reports no damage",
     arguments: ["SUPERBLOCK", ".blob", ".index"], [FileIOError.Code.tooManyOpenFiles, .permissionDenied])
   func verification(_ name: String, _ code: FileIOError.Code) throws {
     if name == ".index" && code == .permissionDenied { return }
@@ -65,7 +65,7 @@ struct ShortageTests {
     try check(store, rows)
   }
 
-  @Test("A superblock and a value that are gone are findings still")
+  @Test("Verification reports a missing superblock and a missing value")
   func gone() throws {
     let store = try memory.open()
     _ = try fill(store)
@@ -76,7 +76,7 @@ struct ShortageTests {
     #expect(found == [.superblock, .blob])
   }
 
-  @Test("An opening that has no descriptor for the index is refused, and the index stays")
+  @Test("An opening without a descriptor for the index is refused, and the index is kept")
   func opening() throws {
     var store = try memory.open()
     let rows = try fill(store)
@@ -90,7 +90,7 @@ struct ShortageTests {
   }
 
   @Test(
-    "An opening that has no descriptor for a value that an index needs is refused, and no index is missing then"
+    "An opening without a descriptor for a value that an index needs is refused, and no index is lost"
   )
   func openingWithIndex() throws {
     var store = try memory.open()
@@ -105,7 +105,7 @@ struct ShortageTests {
   }
 
   @Test(
-    "A commit that is refused a file leaves no file of a long value, and a written value can be put again",
+    "A commit that a shortage refuses leaves no blob file, and its value can be put again",
     arguments: [(.create, .tooManyOpenFiles), (.map, .outOfMemory)] as [(FileOperation, FileIOError.Code)])
   func longValues(_ operation: FileOperation, _ code: FileIOError.Code) throws {
     let store = try memory.open()
@@ -139,7 +139,7 @@ struct ShortageTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Without a thread to sync on, the caller that asks for a sync makes it, and the store continues")
+  @Test("If no sync thread can be started, the caller syncs, and the store can still be used")
   func threads() async throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -153,7 +153,7 @@ struct ShortageTests {
     #expect(store.snapshot().count(in: rows) == 3)
   }
 
-  @Test("A superblock for which there is no room refuses the checkpoint, and the next one is named")
+  @Test("A checkpoint is refused if its superblock has no room, and the next one succeeds")
   func superblock() throws {
     let store = try memory.open()
     let rows = try fill(store)
@@ -175,7 +175,7 @@ struct ShortageTests {
   }
 
   @Test(
-    "While READERS cannot be read files of values stay, statistics say why, and they go when it can be read")
+    "While READERS is unreadable, blob files stay and statistics give the error; later they are removed")
   func readers() throws {
     let hiding = HidingFileSystem(simulated)
     var options = memory.options
@@ -197,7 +197,7 @@ struct ShortageTests {
 }
 
 extension Store {
-  /// The synchronous call, in an asynchronous function.
+  /// Makes the synchronous call from an asynchronous function.
   fileprivate func writeHere(
     durability: Durability, _ body: (inout WriteTransaction) throws -> Void
   ) throws { try write(durability: durability, body) }
@@ -211,7 +211,7 @@ extension CheckpointedStore {
   }
 }
 
-/// A file system on which another user's READERS cannot be read for a while.
+/// A file system on which READERS, as if of another user, is temporarily unreadable.
 private final class HidingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   let isHiding = Guarded(false)
