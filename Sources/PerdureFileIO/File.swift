@@ -21,9 +21,10 @@ public protocol File: AnyObject, Sendable {
   /// - Complexity: O(n) bytes, in as few system calls as the system allows.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int
 
-  /// Where the next byte stands that may be another than zero, at or behind an offset; nil: none up to the end.
+  /// The offset of the next byte, at or behind `offset`, that may be non-zero; nil if there is
+  /// none.
   ///
-  /// So that what was never written in a long file costs nobody time.
+  /// It lets callers skip the holes of a long file.
   ///
   /// - Throws: `.closed`, `.mediaError`, `.invalidArgument` (offset above `Int64.max`).
   func nextData(from offset: UInt64) throws(FileIOError) -> UInt64?
@@ -69,9 +70,9 @@ public protocol File: AnyObject, Sendable {
 
   /// Takes the lock on bytes `range` of the file, without waiting. The bytes need not exist.
   ///
-  /// The lock excludes every other opening of the file, in this process and in others, from a lock on any of
-  /// these bytes. It belongs to this opening, and ends with `unlock(_:)`, with `close()`, with the object or
-  /// with the process, however that ends. It stops nobody from reading or writing.
+  /// The lock excludes every other opening of the file, in this process and in others, from a lock
+  /// on any of these bytes. It belongs to this opening. It ends with `unlock(_:)`, with `close()`,
+  /// when the object is freed, or when the process ends. It does not prevent reading or writing.
   ///
   /// - Parameter range: Not empty; of a file opened for writing.
   /// - Returns: False if another opening has a lock on some of them; nothing was taken.
@@ -139,10 +140,10 @@ extension File {
     return Array(buffer.prefix(done))
   }
 
-  /// As `read(into:at:)`, of a file that may give less than it has: goes on until the buffer is full or the
-  /// file ends. Who takes a part of a file for all of it takes what is behind for never written.
+  /// As `read(into:at:)`, but repeats short reads until the buffer is full or the file ends. After
+  /// a short read, a caller would take the rest of the file for never written.
   ///
-  /// - Throws: `.mediaError` too, where the file says that it goes on and gives nothing.
+  /// - Throws: also `.mediaError`, if a read before the end of the file returns no bytes.
   package func readToEnd(
     into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(FileIOError) -> Int {

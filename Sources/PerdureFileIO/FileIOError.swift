@@ -1,4 +1,4 @@
-/// What went wrong between Perdure and the operating system, and who can do something about it.
+/// An error of the operating system or of a file system, with what to do about it.
 public struct FileIOError: Error, Sendable, Hashable {
   /// The kind of failure.
   public let code: Code
@@ -15,7 +15,7 @@ public struct FileIOError: Error, Sendable, Hashable {
   /// The system's number for the failure; 0 if it was found without asking the system.
   public let errno: Int32
 
-  /// What is known beyond the code, as a clause: who holds the lock, say. Part of the message.
+  /// Details beyond the code, as a clause, such as the holder of the lock. Part of the message.
   public let detail: String?
 
   /// What happened, where, and what to do about it.
@@ -24,7 +24,7 @@ public struct FileIOError: Error, Sendable, Hashable {
   /// Makes an error whose message is put together from the parts.
   ///
   /// - Parameters:
-  ///   - detail: A clause that follows the description of the code: who holds the lock, say.
+  ///   - detail: A clause that follows the description of the code, such as the holder of the lock.
   public init(
     _ code: Code, operation: String, path: String, offset: UInt64? = nil, errno: Int32 = 0,
     detail: String? = nil
@@ -43,8 +43,8 @@ public struct FileIOError: Error, Sendable, Hashable {
 }
 
 extension FileIOError {
-  /// Whether a sync failed, of a file or of a directory: then nobody knows what of the writes before it will
-  /// stay. Other calls that fail take nothing away.
+  /// Whether a sync of a file or directory failed. Then it is unknown which of the writes before it
+  /// are durable. Other failed calls have no such effect.
   package var isSync: Bool { operation.hasPrefix("sync") }
 }
 

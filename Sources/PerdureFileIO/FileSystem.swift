@@ -158,9 +158,9 @@ public protocol FileSystem: Sendable {
   /// until `FileLock.release()`, the release of the object, or the death of the process. The file
   /// stays behind; its presence means nothing.
   ///
-  /// - Parameter holder: A line for people, kept with the lock (on a disk: written into the file) and
-  ///   quoted to whoever is refused.
-  /// - Throws: `.locked`, whose message quotes the holder (the last one to have come, if shared);
+  /// - Parameter holder: A line of text, kept with the lock (on a disk: written into the file) and
+  ///   quoted in the error of refused callers.
+  /// - Throws: `.locked`, whose message quotes the holder (the latest one, if shared);
   ///   `.permissionDenied`, `.readOnly`, `.notSupported`. Nothing is held.
   func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Who holds which locks of a file system that lives in memory.
+/// The locks of a file system in memory, and their holders.
 package struct LockTable: Sendable {
   private struct Holder {
     let number: UInt64

@@ -2,9 +2,9 @@ import Synchronization
 
 // An open file of the operating system.
 //
-// A descriptor's number is given to another file as soon as it is closed, so a write that runs beside
-// a close could land in the wrong file. Hence the gate: one word that counts the calls under way and
-// remembers that the file was closed. Whoever brings a closed file's count to zero closes the
+// The system may reuse a descriptor's number as soon as it is closed. So a write during a close
+// could go to the wrong file. Hence the gate: one word that counts the calls under way and notes
+// that the file was closed. The call that brings a closed file's count to zero closes the
 // descriptor, once.
 
 final class POSIXFile: File {
@@ -29,7 +29,7 @@ final class POSIXFile: File {
   }
 
   deinit {
-    // Nobody is left to be told of a late write error.
+    // A late write error is ignored: no caller is left to receive it.
     if gate.load(ordering: .relaxed) & Self.closedBit == 0 { _ = SystemCall.close(descriptor) }
   }
 
@@ -174,7 +174,7 @@ extension POSIXFile {
     if after == Self.closedBit { _ = closeIfIdle() }
   }
 
-  /// Closes the descriptor if the file is closed, no call is under way and nobody did it before.
+  /// Closes the descriptor if the file is closed, no call is under way and it is still open.
   private func closeIfIdle() -> Int32 {
     let exchange = gate.compareExchange(
       expected: Self.closedBit, desired: Self.closedBit | Self.surrenderedBit,

@@ -1,12 +1,12 @@
-// A lock that dies with its holder.
+// A lock that ends with its holder's process.
 //
-// The lock is the system's `flock` on an open file: it belongs to that opening, so two openers exclude
-// each other even in one process, and the system drops it when the process ends, however it ends. The
-// text in the file is for people only; the lock never depends on it.
+// The lock is the system's `flock` on an open file. It belongs to that opening, so two openers
+// exclude each other even in one process. The system releases it when the process ends. The text in
+// the file is for messages only; the lock does not depend on it.
 //
-// A file that is locked may have lost its name between its opening and the lock, as the lock's holder removed it:
-// such a lock excludes nobody. So the name is looked at when the lock is held, and who finds another file there,
-// or none, begins again.
+// The lock's holder may remove the file between another process's `open` and `flock`. A lock on a
+// removed file excludes no other process. So the name is checked once the lock is held. If it leads
+// to another file, or to none, the attempt is repeated.
 
 final class POSIXFileLock: FileLock {
   let file: POSIXFile
@@ -46,7 +46,7 @@ final class POSIXFileLock: FileLock {
       }
       guard number == 0 else { throw place.failure(number, "lock") }
       if try isNamed(file, place) { return file }
-      // What could fail here is of no account: nobody can have this lock any more.
+      // Errors are ignored: the removed file's lock has no effect.
       _ = try? file.close()
     }
     throw FileIOError(
@@ -70,9 +70,9 @@ final class POSIXFileLock: FileLock {
       _ = try? file.close()
       return
     }
-    // An exclusive holder's text is its own to take away; a shared one's may be another's. No outcome
-    // matters: the text is for people, and closing gives the lock up as well, but not as long as a child of
-    // this process, on its way to another program, has the same descriptor.
+    // An exclusive holder removes its text; the text of a shared lock may be another holder's.
+    // Errors are ignored: the text is for messages only, and closing releases the lock too. Only a
+    // child before its `exec`, which shares the descriptor, would keep it.
     if kind == .exclusive { _ = try? file.truncate(to: 0) }
     _ = try? file.unlock()
     _ = try? file.close()
@@ -95,7 +95,7 @@ final class POSIXFileLock: FileLock {
   }
 }
 
-/// The line in a lock file that tells people who holds the lock.
+/// The line in a lock file that describes the lock's holder.
 enum LockHolder {
   /// The longest text that is read back, in bytes.
   private static let lengthMax = 512

@@ -1,5 +1,5 @@
-// Every call into the operating system's file interface, one thin function each: interrupted calls are
-// repeated, the error number is read before anything else can change it, and nothing is interpreted.
+// The system calls for files, one thin function each. Interrupted calls are repeated. The error
+// number is read before another call can change it. Results are not interpreted.
 
 import CPerdureShims
 
@@ -41,7 +41,7 @@ enum SystemCall {
 
 // Files.
 extension SystemCall {
-  /// Never waits for what a path names: a pipe that nobody writes into would be waited for, else.
+  /// Opens without blocking: opening a pipe without a writer would wait otherwise.
   static func open(_ path: String, in directory: Int32, _ mode: FileMode) -> SystemResult<Int32> {
     let flags =
       switch mode {
@@ -52,7 +52,7 @@ extension SystemCall {
     return openFile(path, in: directory, flags: flags)
   }
 
-  /// A file that somebody has a lease on refuses an opening that does not wait.
+  /// Opens without blocking first. A file under a lease refuses that, and is opened with waiting.
   private static func openFile(_ path: String, in directory: Int32, flags: Int32) -> SystemResult<Int32> {
     let result = open(path, in: directory, flags: flags | O_NONBLOCK | O_NOCTTY)
     guard KnownErrno.isLockHeld(result.errno), kind(of: path, in: directory).value == .file else {
@@ -151,7 +151,7 @@ extension SystemCall {
     #if canImport(Darwin)
       let whence = SEEK_DATA
     #else
-      // SEEK_DATA, which the headers keep for who asks for the system's own extensions.
+      // SEEK_DATA, which the headers define only with the system's own extensions.
       let whence: Int32 = 3
     #endif
     let result = repeating { lseek(descriptor, off_t(offset), whence) }

@@ -4,16 +4,15 @@ import Synchronization
 
 /// The store as it was at one commit. It never changes, and may be used and released on any thread.
 ///
-/// Bytes handed to closures are borrowed: they are good until the closure returns, and are
-/// nobody's to keep.
+/// Bytes passed to closures are borrowed: they are valid until the closure returns.
 ///
-/// A keyspace or index of another store (`Keyspace` says what tells them apart) is refused: reads throw
-/// `StoreError` with code `.invalidArgument`, and those that throw nothing have no such key. One that came later
-/// than the snapshot is empty in it. To ask for a key of the other kind stops the program.
+/// A keyspace or index of another store (see `Keyspace`) is refused. Reads throw `StoreError` with
+/// code `.invalidArgument`; calls that do not throw find no key. A keyspace or index defined after
+/// the snapshot is empty in it. Asking for a key of the other kind stops the program.
 public final class Snapshot: Sendable {
   let engine: Engine
   private let pin: Pin
-  /// Made when somebody reads the first value that needs it: most snapshots live for one read of a plain one.
+  /// Created by the first read of a value outside its record: most snapshots never need it.
   private let openedBlobs = AtomicLazyReference<OpenedBlobs>()
   // Unsafe: the root is immutable, and freed only after `pin` is released.
   nonisolated(unsafe) let root: UnsafeMutablePointer<Root>

@@ -13,7 +13,7 @@ extension Store {
     try StoreLimits.check(name: name)
     try engine.checkWritable(toMake: "keyspace \(name)")
     return try engine.inTurn { state in
-      // Somebody may have made it since.
+      // Another thread may have created it since.
       if let known = try state.catalog.keyspace(named: name, of: kind) { return known }
       try StoreLimits.check(keyspaces: state.catalog.keyspaces.count)
       var catalog = state.catalog

@@ -50,14 +50,16 @@ extension Store {
     }
   }
 
-  /// Removes a store that nobody has open for writing, with everything in it. Where there is none nothing happens.
+  /// Removes a store that is not open for writing, with all its files. Does nothing if there is no
+  /// store.
   ///
-  /// Whoever reads it goes on with what it has opened, and is refused the rest. Files that are none of the
-  /// store's stay, and then the directory does.
+  /// Readers can still read the files that they have open; other reads throw. Files that do not
+  /// belong to the store are kept, and then the directory is kept too.
   ///
-  /// - Parameter options: Its `fileSystem` is where the store is; nothing else counts.
-  /// - Throws: `StoreError`: `.locked` while a writer has it open, `.io`; then a part may be removed, and what
-  ///   is left is no store unless its superblock is there still. After a power cut, too: then call it again.
+  /// - Parameter options: Only `fileSystem` is used.
+  /// - Throws: `StoreError`: `.locked` while a writer has it open; `.io`. After `.io`, or after a
+  ///   power cut, files may be left. They are a store only if the superblock is among them. Call
+  ///   this again to remove them.
   public static func destroy(at path: String, options: StoreOptions = StoreOptions()) throws {
     let fileSystem = options.fileSystem
     do {

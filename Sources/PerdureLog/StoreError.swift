@@ -1,9 +1,9 @@
 public import PerdureFileIO
 import PerdureFormat
 
-/// What a store can report: what happened, where, and what to do about it.
+/// An error of a store: what failed, on which file and offset, and what to do.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
-  /// The kind of error, by who must act. More kinds may be added.
+  /// The kind of error, which tells how to react. More kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case invalidArgument, conflict, corruption, io, poisoned, locked, unsupportedFormat, closed, readOnly,
@@ -70,8 +70,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.conflicts = conflicts
   }
 
-  /// Whether the same call can succeed when it reads again and decides again: a precondition did not hold,
-  /// because somebody else's commit came first. Two records with one key in a unique index are no such case.
+  /// Whether the call can succeed if the caller reads again and decides again. A precondition did
+  /// not hold because of another commit. Equal keys in a unique index are not such a case.
   public var isRetryable: Bool {
     code == .conflict
       && conflicts.contains {
@@ -84,7 +84,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     var text = "\(code): \(message)"
     if !conflicts.isEmpty { text += ": \(conflicts.summary)" }
     if let place { text += " (\(place))" }
-    // Who holds a lock, and what to do about it, the message has said.
+    // The message of `.locked` already names the holder of the lock.
     if let cause, code != .locked { text += ": \(cause)" }
     return text
   }

@@ -50,7 +50,8 @@ public struct StoreOptions: Sendable {
 
   /// The durability of commits that do not say.
   ///
-  /// Default: `powerLoss`. Why: what was acknowledged should be there; who wants speed instead should say so.
+  /// Default: `powerLoss`. Why: an acknowledged commit should be durable, unless the program
+  /// chooses speed instead.
   public var durability = Durability.powerLoss
 
   /// Values longer than this get a file of their own.
@@ -99,8 +100,8 @@ public struct StoreOptions: Sendable {
 
   /// Whether the store compacts itself in the background when enough of the log is garbage.
   ///
-  /// Default: true. Why: a log that nobody compacts grows for ever. Say false to choose the moments yourself,
-  /// with `Store.compact(progress:)`.
+  /// Default: true. Why: without compaction a log grows without limit. Set it to false to choose
+  /// the moments with `Store.compact(progress:)`.
   public var compactsAutomatically = true
 
   /// How much of the log's record bytes may be garbage before the store compacts itself: after a commit, when it
@@ -123,8 +124,8 @@ public struct StoreOptions: Sendable {
   /// How long the records of one commit may be in all: keys, values and headers, without what has files of
   /// its own. Beyond, a commit is refused with code `.invalidArgument` while it is filled in.
   ///
-  /// Unit: bytes. Range: 2,097,152 (2 MiB) up. Default: 1 GiB. Why: a commit is in memory, twice while it is
-  /// written; who writes more at once mostly means to write it in parts.
+  /// Unit: bytes. Range: 2,097,152 (2 MiB) up. Default: 1 GiB. Why: a commit is in memory, twice
+  /// while it is written. Larger changes can usually be committed in parts.
   public var batchBytesMax = 1 << 30
 
   /// How much room the store holds back on the medium at most, so that it can remove records and compact

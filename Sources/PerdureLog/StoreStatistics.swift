@@ -103,7 +103,7 @@ public struct StoreStatistics: Sendable {
   }
 }
 
-/// A snapshot that somebody holds.
+/// A snapshot that is not released yet.
 public struct HeldSnapshot: Hashable, Sendable {
   /// The last commit that it sees.
   public var sequence: UInt64

@@ -32,8 +32,8 @@ struct CheckpointSource {
 struct CheckpointWriter: ~Copyable {
   private let directory: any Directory
   private let store: StoreID
-  /// The checkpoint that the store was opened with, until the first one is written behind it: only then
-  /// somebody has to know what is free in its file.
+  /// The checkpoint that the store was opened with, until the first one is written after it. Only
+  /// then the free units of its file are needed.
   private var opened: OpenedCheckpoint?
   private var file: IndexFile?
   private var nextFileNumber: UInt64

@@ -1,10 +1,9 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The file that checkpoints are written to: where nodes go, and how their bytes get there.
+/// The file that checkpoints are written to. It allocates slots for nodes, and writes their bytes.
 ///
-/// Belongs to whoever writes a checkpoint; there is one at a time. Nodes that are placed side by side are
-/// written with one call.
+/// Used by the checkpoint writer only, one at a time. Adjacent nodes are written with one call.
 final class IndexFile: NodeSink {
   /// How much is gathered before it is written, in bytes.
   private static let bufferLength = 256 << 10
@@ -78,8 +77,8 @@ final class IndexFile: NodeSink {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Makes a root block that may be opened no more unreadable, before its units are used again: whatever
-  /// happens to newer superblocks, nobody takes a tree for whole of which parts were replaced.
+  /// Overwrites an obsolete root block before its units are reused. Even if newer superblocks are
+  /// lost, no opening then uses a tree of which parts were replaced.
   func invalidate(rootAt slot: UInt32) throws(FileIOError) {
     let zeros = [UInt8](repeating: 0, count: IndexFileHeader.unitLength)
     try file.write(zeros, at: UInt64(slot) * UInt64(IndexFileHeader.unitLength))

@@ -38,11 +38,12 @@ struct CommitterState: ~Copyable {
   var isClosed = false
   /// Lays commits out, one after another.
   var encoder: LogEncoder
-  /// Roots that readers may still look at, oldest first.
+  /// Roots that readers may still use, oldest first.
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
-  /// How many of them nobody has looked at yet.
+  /// The number of retired roots that were not checked yet.
   private var unsortedRootCount = 0
-  /// Memory of roots that nobody looks at any more, for the next ones; all for as many keyspaces and indexes.
+  /// Memory of unreachable roots, to reuse for new ones. All have room for the same number of
+  /// keyspaces and indexes.
   private var spareRoots = PointerStack()
   /// What compaction has replaced, and the versions of roots that may read it.
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
@@ -142,7 +143,7 @@ struct CommitterState: ~Copyable {
     next.pointee.replacedNanoseconds = 0
   }
 
-  /// Gives up the memory of a root that nobody looks at, or keeps it for the next one.
+  /// Frees the memory of an unreachable root, or keeps it for a new one.
   mutating func free(_ old: UnsafeMutablePointer<Root>) {
     let isLikePublished =
       old.pointee.keyspaceCount == root.pointee.keyspaceCount
@@ -154,7 +155,7 @@ struct CommitterState: ~Copyable {
     }
   }
 
-  /// As many as are freed at once when nobody holds any.
+  /// The number of roots that are freed at once if no snapshot holds any.
   private static var spareRootsMax: Int { 64 }
 
   /// Makes `next` the root; the one before stays until no reader can hold it.
@@ -192,14 +193,14 @@ struct CommitterState: ~Copyable {
     releasedSegments += takeUnreadSegments(pinned)
   }
 
-  /// What nobody reads any more, to be let go of when the turn is over.
+  /// Takes the segments that no root reads any more. The caller releases them after the turn.
   mutating func takeReleasedSegments() -> [SegmentTable.Outdated] {
     guard !releasedSegments.isEmpty else { return [] }
     defer { releasedSegments = [] }
     return releasedSegments
   }
 
-  /// The roots that somebody holds, or is about to, and the published one, oldest first.
+  /// The roots that readers hold or are about to hold, and the published one, oldest first.
   func roots(heldBy pins: PinnedVersions) -> [UnsafeMutablePointer<Root>] {
     var held: [UnsafeMutablePointer<Root>] = []
     let tail = pins.unsettledFrom.map { firstRetiredRoot(from: $0) } ?? retiredRoots.count

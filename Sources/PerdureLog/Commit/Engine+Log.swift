@@ -4,9 +4,9 @@ import PerdureFormat
 extension Engine {
   /// Step 5: brings a commit's extents into the log, in order, and moves `state.end`.
   ///
-  /// Where the system refused before all of it was there (no room, no file, no address space), the log ends
-  /// again where it ended before, and the store goes on. After anything else nobody knows what of the commit
-  /// is in the log: the store is poisoned.
+  /// If the system refused a part of it (no room, no file, no address space), the log is rolled
+  /// back to its previous end, and the store can be used. After any other error it is unknown which
+  /// part of the commit is in the log, and the store is poisoned.
   func writeEncoded(_ state: inout CommitterState) throws(StoreError) {
     let before = LogMark(state)
     // An index extractor may have forked.

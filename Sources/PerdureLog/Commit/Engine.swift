@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-/// The heart of an open store: the one who appends, and what readers look at.
+/// The core of an open store: the committer that appends, and the roots that readers use.
 ///
 /// Concurrency
 ///  - `turn` is held by the committer; everything in `state` belongs to it.

@@ -2,12 +2,12 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-/// Group commit, second half: one sync for everybody who waits.
+/// The second half of group commit: one sync for all waiting callers.
 ///
-/// A commit is first appended and published under the committer's turn, then its caller comes
-/// here if it asked for more than that. Whoever finds no sync under way becomes the leader and
-/// syncs up to what is appended at that moment; the others wait, and most of them find their
-/// commit covered when the leader is back. Appending goes on meanwhile.
+/// A commit is first appended and published under the committer's turn. Then its caller waits here
+/// if the commit must be durable. A caller that finds no sync under way becomes the leader, and
+/// syncs everything appended so far. The others wait, and most of them find their commit covered
+/// when the leader's sync ends. Appending continues meanwhile.
 ///
 /// Invariants
 ///  S1  `synced <= appended`, both only grow.
@@ -91,7 +91,7 @@ final class SyncGate: @unchecked Sendable {
   /// Asks for a sync that covers `end`, and waits for nothing.
   func requestSync(_ end: LogPosition) { enqueue(Waiter(end: end, continuation: nil)) }
 
-  /// The same for somebody who can do without.
+  /// Requests a sync in the background, if no sync has failed and a worker thread can be started.
   func syncAhead(_ end: LogPosition) {
     lock.withLock {
       guard syncedEnd < end, failure == nil, startWorker() else { return }
@@ -100,7 +100,7 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// Ends the worker thread and fails whoever still waits.
+  /// Ends the worker thread, and resumes all waiting callers with an error.
   func stop() {
     lock.withLock {
       worker = .stopped

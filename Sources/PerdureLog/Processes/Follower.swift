@@ -1,11 +1,11 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Keeps a store that was opened for reading up with whoever writes it.
+/// Keeps a store that was opened for reading up to date with its writer.
 ///
-/// What readers of this process look at is an engine of its own, with its own place among the readers. When
-/// anything has changed since, the store is opened anew, from the newest checkpoint, and the engine before
-/// stays for the snapshots that have it, and goes with the last of them.
+/// The readers of this process use an engine with its own entry in the table of readers. If the
+/// store has changed, a refresh opens it again, from the newest checkpoint. The previous engine is
+/// freed with the last snapshot that uses it.
 ///
 /// Invariants
 ///  F1  One refresh at a time; `lock` is held for moments only.
@@ -14,9 +14,9 @@ import PerdureFormat
 ///  F4  `seen` is how things stood before the last opening began, and `framesEnd` how far in the log it came: if
 ///      they are the same now and no whole frame stands there, that opening saw everything. A file may have had
 ///      its length before the log came there. Both belong to the refresh that runs.
-///  F5  An engine that came to a damaged node of the index file is replaced though nothing was committed
-///      since, and who comes after it, and no later one, reads an index file as a whole before it uses it:
-///      the node may be in the newest checkpoint too. What is not whole is built from the log.
+///  F5  An engine that found a damaged node in the index file is replaced even without new commits.
+///      Only the next engine verifies the whole index file before it uses it, because the node may
+///      be in the newest checkpoint too. A damaged index is built from the log.
 // Unchecked: what varies is guarded by `lock`.
 final class Follower: @unchecked Sendable {
   private let refreshing = Lock()

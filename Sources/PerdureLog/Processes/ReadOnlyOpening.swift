@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Opening for reading, while somebody may be writing.
+// Opening for reading, beside a possible writer.
 //
 // A writer is never asked to wait, so what is read in several steps (superblock, directory, headers of
 // segments, checkpoint, log) may be of several moments. An attempt counts only if it could have been of one:
@@ -15,19 +15,19 @@ import PerdureFormat
 //      before and after the attempt, and the next attempt finds the same. Otherwise it may be a file that came,
 //      went or was rewritten in between, or frames that came into the zeros behind the log (B7), and is tried
 //      again.
-//  R4  A frame that is half written, and a segment that is just being born, look like a torn tail, which is
-//      the end of the log for whoever reads: what is behind is not there yet.
+//  R4  A half-written frame or segment header looks like a torn tail. For a reader that is the end
+//      of the log.
 //
 // How many commits R2 finds varies with the moment; that they are whole, in order and without a gap follows
 // from the log itself.
 
-/// What an opening for reading needs to know of whoever writes.
+/// The checks of an opening for reading against a concurrent writer.
 struct OpeningBesideWriter {
   /// What was read in several steps is not of one moment.
   struct Moved: Error {}
 
   let directory: any Directory
-  /// Whether nobody keeps the writer from using the index's units again.
+  /// Whether the index is copied into memory, because the writer may reuse its units.
   let copiesIndex: Bool
   /// Whether the index was found damaged before, so that it is read as a whole before it is used.
   let suspectsIndex: Bool
@@ -45,7 +45,7 @@ struct OpeningBesideWriter {
   }
 }
 
-/// What changes when a writer does anything that matters to who opens.
+/// A summary of the files that changes with every relevant action of a writer.
 struct StoreLook: Equatable {
   let superblock: Superblock
   let segments: [UInt64]

@@ -34,16 +34,16 @@ import PerdureFormat
 
 /// What the readers that are alive need.
 struct ReaderNeeds: Equatable {
-  /// Somebody may need everything.
+  /// Whether a reader may need everything.
   var everything = false
   var holds: [ReaderSlot.Hold] = []
 
-  /// Whether somebody may walk units of an index file that these checkpoints reach. X4
+  /// Whether a reader may walk units of an index file that these checkpoints reach. X4
   func mayReach(_ checkpoints: Range<UInt64>, inIndexFile number: UInt64) -> Bool {
     everything || holds.contains { $0.indexFile == number && checkpoints.contains($0.checkpoint) }
   }
 
-  /// Whether somebody may read one of these states. X4
+  /// Whether a reader may read one of these states. X4
   ///
   /// - Parameter states: By sequence number; not before the first commit.
   func mayRead(_ states: Range<UInt64>) -> Bool {
@@ -54,7 +54,7 @@ struct ReaderNeeds: Equatable {
       }
   }
 
-  /// The oldest commit whose state somebody may read; nil: nobody reads.
+  /// The oldest commit whose state a reader may read; nil if there is no reader.
   var oldestSequence: UInt64? { everything ? 0 : holds.map(\.sequence).min() }
 }
 
@@ -73,7 +73,7 @@ struct ReaderTable: Sendable {
   /// A reader that is alive; nil: what it says cannot be understood.
   typealias Entry = ReaderSlot?
 
-  /// Everybody who is registered. To be asked after what is relied on was written (X1).
+  /// All registered readers. Must be read after the writes that make files removable (X1).
   ///
   /// - Complexity: for n slots that were ever used, O(n), with a system call each.
   func entries() throws(FileIOError) -> [Entry] {
@@ -95,7 +95,7 @@ struct ReaderTable: Sendable {
 
   private func isTaken(_ slot: Int, in file: any File) throws(FileIOError) -> Bool {
     do throws(FileIOError) { return try file.isLocked(Self.range(slot)) } catch {
-      // Where there are no such locks nobody has registered.
+      // Without such locks no reader can have registered.
       if error.code == .notSupported { return false }
       throw error
     }
@@ -145,7 +145,7 @@ final class ReaderRegistration: Sendable {
     try? file.close()
   }
 
-  /// Takes a place, as one who may need everything; nil where that cannot be.
+  /// Registers a reader that may need everything; nil if that fails.
   static func take(in table: ReaderTable) -> ReaderRegistration? {
     guard let file = try? openFile(table) else { return nil }
     for slot in 0..<ReaderSlot.countMax {

@@ -1,14 +1,14 @@
 import PerdureFileIO
 
-// What snapshots hold back, and what happens when they go.
+// Frees the memory and files that snapshots keep, after these are released.
 //
-// Memory is asked for by commits only, so commits let go of it (`CommitterState.reclaim`). Files take room whether
-// somebody commits or not. So whoever leaves files in place, or garbage in them, for the sake of a snapshot, has
-// it say when it goes (PinTable, P4), and a thread gives them back: that of the compactor. Without one the next
-// commit does.
+// Only commits allocate this memory, so commits also free it (`CommitterState.reclaim`). Files take
+// space even without commits. So code that keeps files or garbage for a snapshot asks to be
+// notified of its release (PinTable, P4). The compactor's thread then removes them, or the next
+// commit does if there is no such thread.
 
 extension Engine {
-  /// Releases what `pinRoot` has pinned, and tells who waits for that.
+  /// Releases a pin of `pinRoot`, and notifies the compactor if it waits for that.
   @inline(__always)
   func release(_ pin: Pin) {
     pin.release()
@@ -29,7 +29,8 @@ extension Engine {
     pins.held().adding(state.compactedVersions)
   }
 
-  /// The same, by who leaves files in place, or garbage, for readers (PinTable, P4).
+  /// The held versions, for code that keeps files or garbage for readers (PinTable, P4). It is
+  /// notified when they are released.
   func heldAndAwaited(_ state: borrowing CommitterState) -> PinnedVersions {
     pins.heldAndAwaited(published: state.root.pointee.version).adding(state.compactedVersions)
   }
@@ -42,11 +43,11 @@ extension Engine {
     giveBackFiles { state in state.compactedVersions = [] }
   }
 
-  /// Lets go of files that nobody reads any more, and of memory.
+  /// Removes unreachable files and frees unreachable memory.
   ///
-  /// - Parameter prepare: Done before, in the turn.
+  /// - Parameter prepare: Called first, in the turn.
   func giveBackFiles(_ prepare: (inout CommitterState) -> Void = { _ in }) {
-    // A store that is closed has nothing to let go of but everything.
+    // An error is ignored: closing a store frees everything.
     _ = try? inTurn { state in
       prepare(&state)
       reclaim(&state)
@@ -54,7 +55,7 @@ extension Engine {
     }
   }
 
-  /// Lets go of what nobody can reach any more; in a turn.
+  /// Frees unreachable nodes, roots and segments; in a turn.
   func reclaim(_ state: inout CommitterState) {
     guard state.mayHoldBackSegments else {
       let pinned = held(state)
@@ -65,10 +66,10 @@ extension Engine {
     endAwaiting(state)
   }
 
-  /// Removes the files of values that nobody can read any more; in a turn.
+  /// Removes unreachable blob files; in a turn.
   func removeUnreachableBlobs(_ state: inout CommitterState) {
     guard !state.retiredBlobs.isEmpty else { return }
-    // Other openings are asked after the commits that let go of the files were written. X1
+    // The table of readers is read after the commits that dropped the files were written. X1
     let pinned = heldAndAwaited(state)
     let free = state.retiredBlobs.takeFree(
       pinned, published: state.root.pointee.version, synced: gate.syncedEnd,
@@ -77,7 +78,7 @@ extension Engine {
     discardBlobs(free)
   }
 
-  /// Nobody has to say that a snapshot goes when nothing is held back.
+  /// Ends the notifications of released snapshots if nothing is kept for them.
   private func endAwaiting(_ state: borrowing CommitterState) {
     let isHeldBack =
       state.mayHoldBackSegments || state.retiredBlobs.isHeldBack || compactor?.isHeldBack ?? false

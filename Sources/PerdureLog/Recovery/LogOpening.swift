@@ -165,7 +165,7 @@ struct LogOpening {
     vouched = max(vouched, scan.vouched)
   }
 
-  /// The opening was given up by who hears how far it is.
+  /// The progress handler cancelled the opening.
   struct GivenUp: Error { let cause: any Error }
 
   private func tell(

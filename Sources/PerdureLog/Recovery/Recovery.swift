@@ -122,8 +122,8 @@ enum Recovery {
     }
   }
 
-  /// Before anything is put into a directory, or removed from it, that is not a store and shall not become
-  /// one: somebody else's files are no place for one.
+  /// Checks that a directory is a store, or may become one, before anything in it is changed. A
+  /// directory with other files is refused.
   private static func checkIsStore(_ directory: any Directory, _ options: StoreOptions) throws {
     let files = try StoreFiles(in: directory)
     if files.hasSuperblock || !files.segments.isEmpty { return }

@@ -42,7 +42,7 @@ public struct SalvageReport: Sendable {
     /// Where the damage begins in the file, in bytes; of records that stand in groups, in what the file's groups
     /// unpack to (but `unreadable` and `group`, which are about the file).
     public let offset: UInt64
-    /// How long it is, in bytes; 0 when nobody knows.
+    /// The length of the damage in bytes; 0 if it is unknown.
     public let length: UInt64
     /// What is wrong.
     public let reason: Reason

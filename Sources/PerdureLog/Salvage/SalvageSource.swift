@@ -37,8 +37,8 @@ struct SalvageSource {
   private(set) var store: StoreID?
   /// From the newest whole slot; nil if there is none.
   private(set) var superblock: Superblock?
-  /// Whether that is the last one there was. Where a slot is damaged nobody knows; nor in a young store, which has
-  /// empty ones, as one that was lost looks like these.
+  /// Whether `superblock` is certainly the last one written. If a slot is damaged or empty, a later
+  /// one may have been lost in it.
   private(set) var isSuperblockLast = false
   private(set) var segments: [SourceSegment] = []
   /// The highest number of an unreadable segment that belongs, or may belong, to the log; 0 if

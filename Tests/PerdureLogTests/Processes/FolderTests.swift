@@ -68,7 +68,7 @@ struct FolderTests {
   }
 
   @Test(
-    "A removed store is readable, and acknowledges no commit after its segment", arguments: Ground.Kind.allCases
+    "A removed store is readable, and takes no commit past its segment", arguments: Ground.Kind.allCases
   )
   func removed(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
