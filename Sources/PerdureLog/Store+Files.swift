@@ -32,7 +32,7 @@ extension Store {
     do {
       let source = try StorePath.fixed(source, fileSystem)
       let target = try StorePath.fixed(target, fileSystem)
-      for place in [source, target] { try Replacement(of: place, fileSystem).complete() }
+      try Replacement(of: source, fileSystem).complete()
       try checkIsFree(target, fileSystem)
       var lock = try lockToCopy(source, fileSystem)
       defer { lock.release() }
@@ -107,7 +107,11 @@ extension Store {
     }
   }
 
+  /// Checks that a copy may get the name `path`. First completes a replacement of the store of that
+  /// name that a power cut has interrupted: its draft, which has the name that a copy grows at, may
+  /// be the only store of the name (R2).
   static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
+    try Replacement(of: path, fileSystem).complete()
     guard let kind = try fileSystem.kind(of: path) else { return }
     guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {
       throw StoreError(

@@ -132,11 +132,11 @@ final class BackupRun {
   private func shareBlobs() throws {
     guard let earlier else { return }
     for number in source.liveBlobs.sorted() {
-      guard let path = try earlier.path(ofBlob: number),
+      guard let length = try source.blobs.length(of: number),
+        let path = try earlier.path(ofBlob: number, length: length),
         target.share(StoreFileName.blob(number), from: path)
       else { continue }
       sharedBlobs.insert(number)
-      let length = try earlier.length(of: path)
       progress.bytesTotal += length
       try noteShared(length)
     }

@@ -77,16 +77,12 @@ final class EarlierBackup {
     return path
   }
 
-  /// The path of a blob file in the earlier backup; nil if it is absent.
-  func path(ofBlob number: UInt64) throws -> String? {
+  /// The path of a blob file in the earlier backup; nil if it is absent, or not `length` bytes long.
+  func path(ofBlob number: UInt64, length: UInt64) throws -> String? {
     guard number < superblock.nextBlob, files.blobs.contains(number) else { return nil }
-    return path + "/" + StoreFileName.blob(number).string
-  }
-
-  /// The length of the file at `path`, one of the earlier backup's.
-  func length(of path: String) throws -> UInt64 {
+    let path = path + "/" + StoreFileName.blob(number).string
     let file = try fileSystem.open(path, .read)
     defer { try? file.close() }
-    return try file.size()
+    return try file.size() == length ? path : nil
   }
 }

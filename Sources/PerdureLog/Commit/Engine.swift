@@ -194,7 +194,7 @@ final class Engine: @unchecked Sendable {
     // A thread of the parent may have held the turn at the fork. Then the descriptors are closed
     // when the engine is freed, or when the process ends.
     if turn.tryLock() {
-      state.segmentLocks.forget()
+      state.segmentLocks.releaseAll()
       turn.unlock()
     }
     place.forget()

@@ -44,8 +44,10 @@ package struct CatalogChange {
       return known.index
     }
     try Engine.check(wanted, catalog)
-    let index = catalog.setIndex(wanted)
-    try StoreLimits.check(indexes: catalog.indexes.count)
+    var changed = catalog
+    let index = changed.setIndex(wanted)
+    try StoreLimits.check(indexes: changed.indexes.count)
+    catalog = changed
     records.append(CatalogRecord.index(index, wanted))
     removed.remove(index.id)
     rebuilt.formUnion([index.id] + (catalog.dependents[index.id] ?? []).map(\.id))

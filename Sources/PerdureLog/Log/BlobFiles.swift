@@ -129,7 +129,19 @@ struct BlobFiles: Sendable {
     taken >= FormatLimits.counterMax ? next : max(next, taken + 1)
   }
 
-  /// Removes a file that nothing names. What cannot be removed now is an orphan, and the next
+  /// The length of a file; nil if it is absent.
+  func length(of number: UInt64) throws(FileIOError) -> UInt64? {
+    let file: any File
+    do { file = try directory.open(StoreFileName.blob(number).string, .read) } catch {
+      if error.code == .notFound { return nil }
+      throw error
+    }
+    // It was only read.
+    defer { try? file.close() }
+    return try file.size()
+  }
+
+  /// Removes a file that nothing names. A file that cannot be removed now is an orphan, and the next
   /// recovery sweeps it.
   func remove(_ number: UInt64) throws(FileIOError) {
     try directory.remove(StoreFileName.blob(number).string)

@@ -11,8 +11,9 @@ struct LockWait {
   init(_ timeout: Duration) {
     let (seconds, attoseconds) = timeout.components
     let (whole, isTooLong) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    let nanoseconds = isTooLong ? UInt64(Int64.max) : whole + UInt64(clamping: attoseconds / 1_000_000_000)
-    deadline = Clock.nowNanoseconds() + min(nanoseconds, UInt64(Int64.max))
+    let most = UInt64(Int64.max / 2)
+    let rest = UInt64(clamping: attoseconds / 1_000_000_000)
+    deadline = Clock.nowNanoseconds() + (isTooLong ? most : min(whole, most)) + rest
   }
 
   /// Sleeps until the next attempt.

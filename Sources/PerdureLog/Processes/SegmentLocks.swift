@@ -22,60 +22,56 @@ import PerdureFormat
 //
 // On a file system without such locks, segments are not locked.
 
+/// A lock on a segment, held until the object goes. S5
+// Unchecked: the file is only unlocked and closed, in `deinit`.
+final class SegmentLock: @unchecked Sendable {
+  private let file: any File
+  /// nil without memory for the mark: then the lock is treated as this process's own.
+  private let mark = ProcessMark.currentIfAny()
+
+  init(_ file: any File) { self.file = file }
+
+  deinit {
+    // A forked child closes its own descriptor only. A system without such locks refuses to unlock,
+    // and closing ends the lock when unlocking fails. Nothing was written through the file.
+    if mark?.isOwn != false { try? file.unlock(SegmentLocks.range) }
+    try? file.close()
+  }
+}
+
 /// The locks that a writer holds on segments.
 struct SegmentLocks {
-  /// The byte that is locked. It lies behind every segment: on some systems a locked byte cannot be
-  /// read.
+  /// The byte that is locked. It is behind every segment, so that a system whose locks forbid reading forbids none.
   static let range: Range<UInt64> = 0x7FFF_FFFE..<0x7FFF_FFFF
 
-  private var held: [(number: UInt64, file: any File)] = []
+  private var held: [(number: UInt64, lock: SegmentLock)] = []
 
-  /// Locks a segment; nil if another opening has it.
-  ///
-  /// - Returns: The open file that holds the lock. S4
-  static func take(_ number: UInt64, in directory: any Directory) throws(FileIOError) -> (any File)? {
+  /// Locks a segment; nil if another opening has it. S4
+  static func take(_ number: UInt64, in directory: any Directory) throws(FileIOError) -> SegmentLock? {
     let file = try directory.open(StoreFileName.segment(number).string, .readWrite)
     do throws(FileIOError) {
-      if try file.tryLock(range) { return file }
+      if try file.tryLock(range) { return SegmentLock(file) }
       // Nothing was written through it.
       try? file.close()
       return nil
     } catch {
-      if error.code == .notSupported { return file }
+      if error.code == .notSupported { return SegmentLock(file) }
       try? file.close()
       throw error
     }
   }
 
   /// Keeps a lock that was taken.
-  mutating func hold(_ number: UInt64, _ lock: any File) { held.append((number, lock)) }
+  mutating func hold(_ number: UInt64, _ lock: SegmentLock) { held.append((number, lock)) }
 
   /// Releases the locks on segments with lower numbers. S2
-  mutating func release(before number: UInt64) { release { $0 < number } }
+  mutating func release(before number: UInt64) { held.removeAll { $0.number < number } }
 
   /// Releases the lock on a segment that is replaced or removed.
-  mutating func release(_ number: UInt64) { release { $0 == number } }
+  mutating func release(_ number: UInt64) { held.removeAll { $0.number == number } }
 
-  /// Releases all locks.
-  mutating func releaseAll() { release { _ in true } }
-
-  /// Closes a forked child's own descriptors, and leaves the locks to its parent.
-  mutating func forget() {
-    // Nothing was written through them.
-    for (_, lock) in held { try? lock.close() }
-    held = []
-  }
-
-  private mutating func release(_ isOver: (UInt64) -> Bool) {
-    held.removeAll { number, lock in
-      guard isOver(number) else { return false }
-      // S5. Errors are ignored: without such locks there is nothing to release, and closing
-      // releases the others.
-      try? lock.unlock(Self.range)
-      try? lock.close()
-      return true
-    }
-  }
+  /// Releases all locks; in a forked child only the child's own descriptors.
+  mutating func releaseAll() { held = [] }
 }
 
 extension SegmentLocks {

@@ -177,6 +177,35 @@ struct BackupTests {
     #expect(done.last?.bytesDone == done.last?.bytesTotal)
   }
 
+  @Test("A backup and a restored store do not replace a store whose replacement was interrupted")
+  func interruptedReplacement() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(options)
+    for number in 1...20 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.backup(to: "/backup", options: unpaced)
+    let calls: [(String) throws -> Void] = [
+      { try subject.store.backup(to: $0, options: BackedUpStore.unpaced) },
+      { try Store.restore(from: "/backup", to: $0, options: options) },
+      { target in try Store.restore(to: target, options: options, read: { _ in [] }) },
+    ]
+    for (number, call) in calls.enumerated() {
+      // The draft is the only store of the name: the old store is removed, and the rename is not done.
+      let other = try Store(at: "/\(number).copy", options: options)
+      let rows = try other.keyspace("others", .dense)
+      try other.write { try $0.put([7], id: 7, in: rows) }
+      try other.close()
+      for mark in ["COPY.tmp", CopyDraft.replacementMark.string] {
+        try disk.open("/\(number).copy/\(mark)", .create).close()
+      }
+      let error = #expect(throws: StoreError.self, "call \(number)") { try call("/\(number)") }
+      #expect(error?.code == .invalidArgument, "call \(number)")
+      let completed = try Store(at: "/\(number)", options: options)
+      #expect(try completed.snapshot().value(id: 7, in: completed.keyspace("others", .dense)) == [7])
+      try completed.close()
+    }
+  }
+
   @Test("A backup opens if the store is empty, or has no commits in its newest segment")
   func empty() throws {
     let disk = InMemoryFileSystem()

@@ -81,6 +81,29 @@ struct IncrementalBackupTests {
     try subject.check(directory.file("second"), options, report)
   }
 
+  @Test("A blob file that is cut short in the earlier backup is copied, and not shared")
+  func cutShort() throws {
+    let directory = try TemporaryDirectory()
+    let disk = POSIXFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(at: directory.file("store"), options)
+    for number in 1...100 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.backup(to: directory.file("first"), options: unpaced)
+    for name in try disk.contents(of: directory.file("first")) where name.hasSuffix(".blob") {
+      let path = directory.file("first/" + name)
+      let file = try disk.open(path, .read)
+      let bytes = try file.read(Int(file.size()) - 1, at: 0)
+      try file.close()
+      try disk.remove(path)
+      let shorter = try disk.open(path, .create)
+      try shorter.write(bytes, at: 0)
+      try shorter.close()
+    }
+    let report = try subject.store.backup(
+      to: directory.file("second"), since: directory.file("first"), options: unpaced)
+    try subject.check(directory.file("second"), options, report)
+  }
+
   @Test("An incremental backup copies files if the file system has no hard links")
   func withoutLinks() throws {
     let disk = InMemoryFileSystem()

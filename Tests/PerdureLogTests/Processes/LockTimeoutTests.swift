@@ -109,6 +109,14 @@ struct LockTimeoutTests {
       try FilledStore(Store(at: "/s", options: Self.options(memory, .seconds(600)))).holds(0..<3, round: 1))
   }
 
+  @Test(
+    "A timeout of any length is a deadline",
+    arguments: [.seconds(18_446_744_073) + .milliseconds(999), .seconds(Int64.max), .zero] as [Duration])
+  func anyTimeout(_ timeout: Duration) throws {
+    var wait = LockWait(timeout)
+    #expect(try wait.next() == (timeout > .zero))
+  }
+
   @Test("Refuses a negative timeout", arguments: [Duration.seconds(-1), .nanoseconds(-1)])
   func negative(_ timeout: Duration) {
     let error = #expect(throws: StoreError.self) {
