@@ -188,7 +188,7 @@ extension Engine {
     let file = prepared.file
     do throws(FileIOError) {
       guard let lock = try SegmentLocks.take(header.number, in: directory) else {
-        throw FileIOError(.locked, operation: "tryLock", path: file.path)
+        throw FileIOError(.locked, operation: "lock", path: file.path)
       }
       state.segmentLocks.hold(header.number, lock)
       var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
