@@ -125,8 +125,6 @@ uint32_t perdure_crc32c(uint32_t crc, const void *bytes, size_t length) {
   return ~update(~crc, (const uint8_t *)bytes, length);
 }
 
-uint32_t perdure_crc32c_word(const void *bytes, size_t length, uint64_t word, bool has_word) {
-  uint32_t start = ~(uint32_t)0;
-  return has_word ? ~update_with_word(start, (const uint8_t *)bytes, length, word)
-                  : ~update(start, (const uint8_t *)bytes, length);
+uint32_t perdure_crc32c_word(uint32_t crc, const void *bytes, size_t length, uint64_t word) {
+  return ~update_with_word(~crc, (const uint8_t *)bytes, length, word);
 }

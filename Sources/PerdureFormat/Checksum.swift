@@ -15,12 +15,10 @@ public import CPerdureShims
     withUnsafeBytes(of: word.littleEndian) { crc32c($0, continuing: previous) }
   }
 
-  /// The checksum of `bytes`; if `hasWord`, continued over the eight little-endian bytes of `word`.
-  @inlinable package static func crc32c(
-    _ bytes: UnsafeRawBufferPointer, thenWord word: UInt64, if hasWord: Bool = true
-  ) -> UInt32 {
-    guard let base = bytes.baseAddress else { return hasWord ? crc32c(word64: word, continuing: 0) : 0 }
-    return perdure_crc32c_word(base, bytes.count, word, hasWord)
+  /// The checksum of `bytes`, continued over the eight little-endian bytes of `word`.
+  @inlinable package static func crc32c(_ bytes: UnsafeRawBufferPointer, thenWord word: UInt64) -> UInt32 {
+    guard let base = bytes.baseAddress else { return crc32c(word64: word, continuing: 0) }
+    return perdure_crc32c_word(0, base, bytes.count, word)
   }
 
   /// Continues `previous` over the eight little-endian bytes of `word`.

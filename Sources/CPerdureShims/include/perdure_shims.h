@@ -1,7 +1,6 @@
 #ifndef PERDURE_SHIMS_H
 #define PERDURE_SHIMS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,9 +9,8 @@
 /// continuing from `crc`, the value returned for the bytes before them (0 to begin).
 uint32_t perdure_crc32c(uint32_t crc, const void *bytes, size_t length);
 
-/// CRC32C of `length` bytes; with `has_word`, continued over the eight little-endian bytes of
-/// `word`. One function does both, because two calls in a loop over records need more registers.
-uint32_t perdure_crc32c_word(const void *bytes, size_t length, uint64_t word, bool has_word);
+/// CRC32C of `length` bytes, continued over the eight little-endian bytes of `word`.
+uint32_t perdure_crc32c_word(uint32_t crc, const void *bytes, size_t length, uint64_t word);
 
 /// Asks the processor to fetch the cache line at `address`; any address is allowed.
 static inline void perdure_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }

@@ -41,12 +41,15 @@ extension ContextCore {
   }
 
   private func pendingRow(_ overlay: ObjectOverlay) throws -> [UInt8]? {
+    if overlay.isNew { return row(of: overlay, base: nil) }
+    guard let stored = try view.row(overlay.reference) else { return nil }
+    return row(of: overlay, base: try graph.store.rows.view(stored.bytes, of: overlay.reference))
+  }
+
+  /// The columns of an object as a row, with `base` below its changes; nil for an entity without
+  /// rows.
+  func row(of overlay: ObjectOverlay, base: RowView?) -> [UInt8]? {
     guard let layouts = overlay.shape.storage.layouts else { return nil }
-    var base: RowView?
-    if !overlay.isNew {
-      guard let stored = try view.row(overlay.reference) else { return nil }
-      base = try graph.store.rows.view(stored.bytes, of: overlay.reference)
-    }
     var bytes: [UInt8] = []
     overlay.withColumns { values, marks in
       let held = values.indices.map { fitting(values[$0], overlay.shape, $0) }

@@ -189,7 +189,7 @@ extension PersistentContainer {
       if isCurrent || isOpen && made.hasChanges { return made }
     }
     let context = ManagedObjectContext(loadedSource(), ownership: .main)
-    if let made = madeViewContext { context.core.succeed(made.core) }
+    if let made = madeViewContext { context.core.takeOverSettings(of: made.core) }
     madeViewContext = context
     return context
   }

@@ -5,19 +5,6 @@ internal import PerdurePredicates
 extension ContextCore {
   // MARK: New objects that never had a row
 
-  /// The columns of a new object as a row.
-  func lastRow(of overlay: ObjectOverlay) -> [UInt8]? {
-    guard let layouts = overlay.shape.storage.layouts else { return nil }
-    var bytes: [UInt8] = []
-    overlay.withColumns { values, marks in
-      let held = values.indices.map { fitting(values[$0], overlay.shape, $0) }
-      held.withUnsafeBufferPointer {
-        RowWriter(layouts).append(to: &bytes, base: nil, $0, isGiven: marks)
-      }
-    }
-    return bytes
-  }
-
   /// Removes a new object from the context after it was deleted or merged into another object.
   ///
   /// - Parameter row: The values that its instance shows from now on.

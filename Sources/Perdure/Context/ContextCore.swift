@@ -172,7 +172,7 @@ final class ContextCore {
 
   /// Takes over the settings, observers and event sequences of another context, which keeps them
   /// too.
-  func succeed(_ old: ContextCore) {
+  func takeOverSettings(of old: ContextCore) {
     mergePolicy = old.mergePolicy
     deletesInaccessibleFaults = old.deletesInaccessibleFaults
     retainObjects(old.retained != nil)

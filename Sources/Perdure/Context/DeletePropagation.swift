@@ -195,7 +195,7 @@ extension ContextCore {
     let settled = overlays.filter {
       tracker[$0.reference] === $0 && DeniedDelete.find($0, in: self).isEmpty
     }
-    let rows = settled.map { identityMap.object($0.reference) == nil ? nil : lastRow(of: $0) }
+    let rows = settled.map { identityMap.object($0.reference) == nil ? nil : row(of: $0, base: nil) }
     for overlay in settled { letGoOfDeleted(overlay) }
     for (overlay, row) in zip(settled, rows) { retireNew(overlay, row) }
   }

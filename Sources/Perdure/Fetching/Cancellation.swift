@@ -1,6 +1,6 @@
 // Cancels fetches. A fetch is synchronous; only `perform` of a background context can be awaited
 // and so cancelled. Its queue belongs to no task, so `perform` sets a flag, which fetches check
-// from time to time.
+// at each object.
 
 internal import Synchronization
 
@@ -17,22 +17,11 @@ final class CancellationFlag: Sendable {
 struct FetchCancellation {
   let flag: CancellationFlag?
 
-  /// The check reads the flag at objects whose reference is a multiple of this.
-  private static let interval: UInt64 = 256
-
-  /// Checks the flag if the reference is a multiple of 256.
+  /// Reads the flag, if there is one: a fetch asks for each object.
   ///
   /// - Throws: `CancellationError` if the task was cancelled.
   @inline(__always)
-  func check(at reference: UInt64) throws {
-    if reference % Self.interval == 0 { try check() }
-  }
-
-  /// Checks the flag.
-  ///
-  /// - Throws: `CancellationError` if the task was cancelled.
-  @inline(never)
   func check() throws {
-    if flag?.isSet == true { throw CancellationError() }
+    if let flag, flag.isSet { throw CancellationError() }
   }
 }

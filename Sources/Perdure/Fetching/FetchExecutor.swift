@@ -29,7 +29,7 @@ package struct FetchExecutor {
     self.init(fetch, plan, view: view, pending: pending, cancellation: FetchCancellation(flag: nil))
   }
 
-  /// - Parameter cancellation: Checked from time to time while the fetch runs.
+  /// - Parameter cancellation: Checked at each object.
   init(
     _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView, pending: (any PendingChanges)?,
     cancellation: FetchCancellation
@@ -106,7 +106,7 @@ package struct FetchExecutor {
     var total = 0
     for entity in fetch.concrete {
       try view.visitRows(entity: entity, descending: false) { reference, row in
-        try cancellation.check(at: reference.rawValue)
+        try cancellation.check()
         if try program.matches(try graph.check(row, reference), reference, view) { total += 1 }
         return true
       }
@@ -212,7 +212,7 @@ package struct FetchExecutor {
     let evaluator = PredicateEvaluator(fetch.predicate, now: fetch.now)
     var matches: [FoundObject] = []
     func ask(_ reference: ObjectReference, _ row: StoredRow?) throws {
-      try cancellation.check(at: reference.rawValue)
+      try cancellation.check()
       guard try evaluator.evaluate(with: pending.source(of: reference)) else { return }
       matches.append(FoundObject(reference: reference, row: row))
     }
@@ -278,7 +278,7 @@ package struct FetchExecutor {
     let (program, graph, view, cancellation) = (program, graph, graph.view, cancellation)
     return { reference, row in
       guard let row else { return false }
-      try cancellation.check(at: reference.rawValue)
+      try cancellation.check()
       return try program.matches(try graph.check(row, reference), reference, view)
     }
   }

@@ -60,7 +60,7 @@ enum KeyPathProbe {
   }
 
   private static func probe(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) throws -> String? {
-    if goesOn(keyPath, type) { return nil }
+    if continuesBehindProperty(keyPath, type) { return nil }
     let entities = entities(of: type)
     guard let name = entities.last?.name else { return nil }
     let container = PersistentContainer(
@@ -75,7 +75,7 @@ enum KeyPathProbe {
   }
 
   /// Whether a key path extends the key path of a property. The probe's object has no value there.
-  private static func goesOn(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) -> Bool {
+  private static func continuesBehindProperty(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) -> Bool {
     let text = "\(keyPath)"
     return type._propertyNamesByKeyPath.keys.contains { known in
       let front = "\(known)"

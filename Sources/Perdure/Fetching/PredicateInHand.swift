@@ -47,7 +47,8 @@ extension Sequence where Element: ManagedObject {
 /// A predicate, with its prepared form for each entity and context that it was evaluated for.
 private struct PredicateInHand {
   private let predicate: FetchPredicate
-  private var evaluators: [Entity: PredicateEvaluator] = [:]
+  /// Each with its context, which is retained so that no other context gets its identifier.
+  private var evaluators: [Entity: (core: ContextCore, evaluator: PredicateEvaluator)] = [:]
 
   private struct Entity: Hashable {
     let core: ObjectIdentifier
@@ -65,8 +66,9 @@ private struct PredicateInHand {
     }
     let entity = Entity(core: ObjectIdentifier(core), number: object.reference.entityNumber)
     return try core.answering {
-      let evaluator = try evaluators[entity] ?? core.evaluator(predicate, ofEntity: entity.number)
-      evaluators[entity] = evaluator
+      let evaluator =
+        try evaluators[entity]?.evaluator ?? core.evaluator(predicate, ofEntity: entity.number)
+      evaluators[entity] = (core, evaluator)
       return try evaluator.evaluate(with: PendingSource(core, object.reference))
     }
   }

@@ -20,20 +20,20 @@ extension ContextCore {
     let merged = try mergedColumns(overlay, into: other, duplicate)
     let links = links(of: new)
     let sources = oneWaySources(of: new)
-    let row = lastRow(of: overlay)
+    let row = row(of: overlay, base: nil)
     disconnectAll(new)
     for (slot, value) in merged.sorted(by: { $0.key < $1.key }) { set(other, slot, value, replacing: new) }
     for (slot, targets) in links { connect(other, overlay.shape.relationship(slot), targets, replacing: new) }
     for (owner, relationship) in sources { connect(owner == new ? other : owner, relationship, other) }
     mergedObjects[new] = other
-    if !goOn(overlay, as: other) { retireNew(overlay, row) }
+    if !moveInstance(of: overlay, to: other) { retireNew(overlay, row) }
   }
 
   /// Makes the instance of a new object the instance of the object that it was merged into.
   ///
   /// - Returns: False, without a change, if the context has an instance of that object: two
   ///   instances must not have one identity (C1 in ContextCore.swift).
-  private func goOn(_ overlay: ObjectOverlay, as other: ObjectReference) -> Bool {
+  private func moveInstance(of overlay: ObjectOverlay, to other: ObjectReference) -> Bool {
     guard identityMap.object(other) == nil, graph.shape(of: other) === overlay.shape,
       let object = identityMap.object(overlay.reference)
     else { return false }
@@ -64,7 +64,7 @@ extension ContextCore {
   /// Takes a new object back, as if it had never been inserted.
   func withdraw(_ new: ObjectReference) {
     guard let overlay = tracker[new], overlay.isNew else { return }
-    let row = lastRow(of: overlay)
+    let row = row(of: overlay, base: nil)
     disconnectAll(new)
     retireNew(overlay, row)
   }

@@ -120,7 +120,10 @@ struct RecordReader {
     _ entry: UnsafeMutablePointer<SegmentTable.Entry>
   ) -> Bool {
     if !verifiesChecksum { return true }
-    return Checksum.crc32c(covered, thenWord: word, if: entry.pointee.bindsRecords) == checksum
+    // Two calls: one function for both made a scan of ids 4 % slower in instructions.
+    let expected =
+      entry.pointee.bindsRecords ? Checksum.crc32c(covered, thenWord: word) : Checksum.crc32c(covered)
+    return expected == checksum
   }
 
   @inline(__always)

@@ -101,21 +101,36 @@ extension PredicateEvaluator {
       chosen.right = try self.chosen(comparison.right, in: scope)
       return try evaluate(chosen, in: scope)
     }
-    var left = try operand(of: comparison.left, in: scope)
-    var right = try operand(of: comparison.right, in: scope)
-    if let exact = comparison.right.longLiteral, left.isDecimal { right = .value(.decimal(exact)) }
-    if let exact = comparison.left.longLiteral, right.isDecimal { left = .value(.decimal(exact)) }
-    switch comparison.modifier {
-    case .direct: return try compare(left, comparison, right)
-    case .any:
-      let elements = try groups(comparison.left, in: scope) ?? left.spread
-      for element in elements where try compare(element, comparison, right) { return true }
-      return false
-    case .all:
-      let elements = try groups(comparison.left, in: scope) ?? left.spread
-      for element in elements where try !compare(element, comparison, right) { return false }
-      return true
+    if comparison.modifier == .direct {
+      let left = try operand(of: comparison.left, in: scope)
+      return try compareExactly(left, comparison, try operand(of: comparison.right, in: scope))
     }
+    let elements = try elements(of: comparison.left, in: scope)
+    let right = try operand(of: comparison.right, in: scope)
+    let isAny = comparison.modifier == .any
+    for element in elements where try compareExactly(element, comparison, right) == isAny { return isAny }
+    return !isAny
+  }
+
+  /// The operands that ANY and ALL compare (E7).
+  private func elements(
+    of expression: FetchExpression, in scope: Scope
+  ) throws(PredicateEvaluationError) -> [Operand] {
+    if let groups = try groups(expression, in: scope) { return groups }
+    return try operand(of: expression, in: scope).spread
+  }
+
+  /// Compares, with a long literal as a decimal beside a decimal.
+  private func compareExactly(
+    _ left: Operand, _ comparison: FetchComparison, _ right: Operand
+  ) throws(PredicateEvaluationError) -> Bool {
+    if left.isDecimal, let exact = comparison.right.longLiteral {
+      return try compare(left, comparison, .value(.decimal(exact)))
+    }
+    if right.isDecimal, let exact = comparison.left.longLiteral {
+      return try compare(.value(.decimal(exact)), comparison, right)
+    }
+    return try compare(left, comparison, right)
   }
 }
 

@@ -2,6 +2,25 @@
 // that could overflow the stack. AND in AND, OR in OR and NOT of NOT do not count: a loop flattens
 // them before the depth is measured.
 
+/// A part of a predicate: a predicate or an expression.
+private protocol PredicateNode {
+  func forEachChild(predicate: (FetchPredicate) -> Void, expression: (FetchExpression) -> Void)
+}
+
+extension FetchPredicate: PredicateNode {}
+extension FetchExpression: PredicateNode {}
+
+extension PredicateNode {
+  fileprivate func isWithin(levels: Int) -> Bool {
+    if levels == 0 { return false }
+    var isWithin = true
+    forEachChild(
+      predicate: { isWithin = isWithin && $0.isWithin(levels: levels - 1) },
+      expression: { isWithin = isWithin && $0.isWithin(levels: levels - 1) })
+    return isWithin
+  }
+}
+
 extension FetchPredicate {
   /// The most levels that a fetch accepts. A predicate parsed from text has at most 50.
   package static let levelMax = 200
@@ -17,15 +36,6 @@ extension FetchPredicate {
     var isTooDeep = false
     let flat = flat(levels, &isTooDeep)
     return isTooDeep ? nil : flat
-  }
-
-  fileprivate func isWithin(levels: Int) -> Bool {
-    if levels == 0 { return false }
-    var isWithin = true
-    forEachChild(
-      predicate: { isWithin = isWithin && $0.isWithin(levels: levels - 1) },
-      expression: { isWithin = isWithin && $0.isWithin(levels: levels - 1) })
-    return isWithin
   }
 
   fileprivate func flat(_ levels: Int, _ isTooDeep: inout Bool) -> FetchPredicate {
@@ -66,15 +76,6 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  fileprivate func isWithin(levels: Int) -> Bool {
-    if levels == 0 { return false }
-    var isWithin = true
-    forEachChild(
-      predicate: { isWithin = isWithin && $0.isWithin(levels: levels - 1) },
-      expression: { isWithin = isWithin && $0.isWithin(levels: levels - 1) })
-    return isWithin
-  }
-
   fileprivate func flat(_ levels: Int, _ isTooDeep: inout Bool) -> FetchExpression {
     if levels == 0 || isTooDeep {
       isTooDeep = true
