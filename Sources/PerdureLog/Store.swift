@@ -47,7 +47,6 @@ public final class Store: Sendable {
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try options.validate()
     let path = try Recovery.place(of: path, options)
-    try Replacement.settle(path, options)
     let opened: Engine
     (opened, recoveryReport) = try Recovery.open(path, options)
     mark = opened.mark

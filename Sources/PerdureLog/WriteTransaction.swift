@@ -155,16 +155,17 @@ extension Engine {
       if transaction.packer.isUsed { trainIfDue(transaction.packer.tallies) }
       return receipt
     } catch {
-      let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? false
-      // A store that is not poisoned has rolled the commit back.
-      if leavesNothing || gate.poison == nil {
-        letGo(of: transaction.batch)
-      } else {
-        // The log may name the files all the same: recovery finds out.
-        didCommit(transaction.batch)
-      }
+      didFail(transaction.batch, error)
       throw error
     }
+  }
+
+  /// Removes the blob files of a batch whose commit failed. If the log may name them, recovery
+  /// decides.
+  func didFail(_ batch: borrowing WriteBatch, _ error: any Error) {
+    let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? false
+    // A store that is not poisoned has rolled the commit back.
+    if leavesNothing || gate.poison == nil { letGo(of: batch) } else { didCommit(batch) }
   }
 
   /// Writes a blob file under a number that no file had before.

@@ -254,6 +254,26 @@ struct KeyedValueTests {
     #expect(try sheet.checkedValue(forKey: "binder") as? Binder === binder)
   }
 
+  @Test("Long key paths and cycles of to-many relationships are refused, and setting changes an object once")
+  func limitedPaths() throws {
+    let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
+    let binder = Binder(context: context)
+    for _ in 0..<40 { PaperForm(context: context).binder = binder }
+    let code = { (body: () throws -> Void) -> PerdureError.Code? in
+      #expect(throws: PerdureError.self) { try body() }?.code
+    }
+    let deep = [String](repeating: "self", count: 100_000).joined(separator: ".")
+    #expect(code { _ = try binder.checkedValue(forKeyPath: deep + ".title") } == .unknownKey)
+    #expect(code { try binder.setCheckedValue("x", forKeyPath: deep + ".title") } == .unknownKey)
+    // 40 sheets, each with the binder of 40 sheets, and so on: 40^5 values.
+    let cycle = [String](repeating: "sheets.binder", count: 5).joined(separator: ".")
+    #expect(code { _ = try binder.checkedValue(forKeyPath: cycle + ".title") } == .unknownKey)
+    try binder.setCheckedValue("T", forKeyPath: cycle + ".title")
+    #expect(binder.title == "T")
+    #expect(try (binder.checkedValue(forKeyPath: "sheets.binder.sheets.int") as? [Any])?.isEmpty == true)
+    #expect(try (binder.checkedValue(forKeyPath: "sheets.binder.title") as? [Any])?.count == 40)
+  }
+
   @Test("Key paths and operators follow ordered relationships in order")
   func orderedPaths() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()

@@ -32,12 +32,35 @@ import Testing
   @Relationship(inverse: "mayor") var town: Town
 }
 
+@Entity final class Ticket: ManagedObject {
+  var text: String = ""
+  @Relationship(inverse: "ticket") var seat: Seat
+}
+
+@Entity final class Seat: ManagedObject {
+  var number: Int = 0
+  @Relationship(inverse: "seat") var ticket: Ticket?
+}
+
+@Entity final class Badge: ManagedObject {
+  var text: String = ""
+  @Relationship(inverse: "badge") var wearer: Wearer
+}
+
+@Entity final class Wearer: ManagedObject {
+  var number: Int = 0
+  @Relationship(inverse: "wearer") var badge: Badge?
+}
+
 @Suite("Instances of objects that a save, a merge or another context has removed")
 struct RemovedInstanceTests {
   private let container: PersistentContainer
 
   init() throws {
-    container = try Sandbox(Customer.self, Bill.self, Region.self, Town.self, Mayor.self).container
+    container = try Sandbox(
+      Customer.self, Bill.self, Region.self, Town.self, Mayor.self, Ticket.self, Seat.self,
+      Badge.self, Wearer.self
+    ).container
   }
 
   private func newContext() -> ManagedObjectContext {
@@ -216,6 +239,32 @@ struct RemovedInstanceTests {
     #expect(absent.region.isDeleted && absent.region.name.isEmpty && absent.managedObjectContext == nil)
     #expect(!mine.hasChanges)
     try mine.save()
+  }
+
+  @Test(
+    "A required to-one relationship whose target others remove shows a deleted object, and the save is refused",
+    arguments: [true, false])
+  func targetRemoved(isNew: Bool) throws {
+    let (mine, theirs) = (newContext(), newContext())
+    mine.automaticallyMergesChangesFromParent = true
+    let (seats, wearers) = (
+      (0..<2).map { _ in Seat(context: mine) }, (0..<2).map { _ in Wearer(context: mine) }
+    )
+    var (ticket, badge) = (Ticket(context: mine), Badge(context: mine))
+    (ticket.seat, badge.wearer) = (seats[0], wearers[0])
+    try mine.save()
+    if isNew { (ticket, badge) = (Ticket(context: mine), Badge(context: mine)) }
+    (ticket.seat, badge.wearer) = (seats[1], wearers[1])
+    theirs.refreshAllObjects()
+    for id in [seats[1].objectID, wearers[1].objectID] { theirs.delete(try theirs.existingObject(with: id)) }
+    try theirs.save()
+    mine.processPendingChanges()
+    #expect(ticket.seat.isDeleted && badge.wearer.isDeleted)
+    #expect(throws: PerdureError.self) { try mine.save() }
+    #expect(ticket.seat.isDeleted && badge.wearer.isDeleted)
+    (ticket.seat, badge.wearer) = (seats[0], wearers[0])
+    try mine.save()
+    #expect(ticket.seat === seats[0] && badge.wearer === wearers[0])
   }
 
   @Test("A changed object that another context deleted shows its changes on top of its last values")

@@ -57,12 +57,16 @@ extension ContextCore {
   }
 
   /// The target of a required to-one relationship whose object is gone: the object that it had
-  /// last, or a deleted object without values. nil if the program has never set the relationship.
+  /// last, or a deleted object without values. nil if the program has never set the relationship of
+  /// a new object.
   func lastTarget(of owner: ManagedObject, _ relationship: RelationshipShape) -> ManagedObject? {
     if relationship.form == .column, case .reference(let target) = owner.heldColumnValue(relationship.slot) {
       return lastInstance(of: target)
     }
-    let isAbsent = owner.header.pointee.isGone || readFailure != nil || isRemovedElsewhere(owner)
+    // A target of a new object may have been removed after the program set it. A saved object had a
+    // target once.
+    let isAbsent =
+      owner.header.pointee.isGone || readFailure != nil || !vanished.isEmpty || owner.overlay?.isNew != true
     return isAbsent ? absentInstance(of: relationship.destination) : nil
   }
 

@@ -1,10 +1,13 @@
 // Values at the end of paths of property names, with collection operators.
 //
-//   K1. A path is followed name by name. Behind a to-many relationship it goes on from each object, and what
-//       they have comes in one flat array, without those that have nothing.
-//   K2. An operator takes the names behind it, up to the next operator, as a part of its path: it works on
-//       what they lead to. So `books.@max.year` and `books.year.@max` mean the same, as in predicates.
-//   K3. Whatever the objects hold there is an answer: nothing overflows, and what is empty has none.
+// Invariants
+//  K1  A path is followed name by name. After a to-many relationship it continues from each object,
+//      and their values form one flat array, without nil.
+//  K2  The names after an operator, up to the next operator, belong to its path. So
+//      `books.@max.year` and `books.year.@max` mean the same, as in predicates.
+//  K3  No value of the objects causes an overflow, and an operator of no values gives nil.
+//  K4  A path has a limited number of names and values, because paths may come from outside of the
+//      program. Setting changes each object once.
 
 internal import PerdurePredicates
 
@@ -29,7 +32,8 @@ extension ManagedObject {
   /// there, as in `books.year.@max.self`.
   ///
   /// The objects on the way must have the properties, as for `value(forKey:)`. An operator must be
-  /// one of these and follow a to-many relationship; one that calculates needs numbers. Any other
+  /// one of these and follow a to-many relationship; one that calculates needs numbers. A path has
+  /// at most 100 names, and leads to at most 16,777,216 values at each of them. Any other
   /// path stops the program with a message that quotes the name; `checkedValue(forKeyPath:)` throws
   /// instead.
   ///
@@ -48,14 +52,15 @@ extension ManagedObject {
   }
 
   private func keyedValue(path: String) throws(KeyedProblem) -> Any? {
+    try KeyPathWalk.checkLength(path)
     var walk = KeyPathWalk(path, from: self)
     return try walk.end()
   }
 
   /// Changes the property at the end of a path of property names, for example `company.name`.
   ///
-  /// A path through a to-many relationship changes the property of all its objects. A path that
-  /// leads to no object changes nothing.
+  /// A path through a to-many relationship changes the property of all its objects, once for each
+  /// object. A path that leads to no object changes nothing.
   ///
   /// - Parameter value: As for `setValue(_:forKey:)`.
   /// - Parameter path: A path without operators. Any other path is a mistake of the caller, and
@@ -83,33 +88,51 @@ extension ManagedObject {
   /// The objects at the end of a path without its last name, each with that name.
   private func ends(of path: String) throws(KeyedProblem) -> [(object: ManagedObject, key: String)] {
     if path.contains("@") { throw .mistake("\(path): what an operator gives cannot be set.") }
-    return try ends(path, in: path)
-  }
-
-  /// - Parameter whole: The complete path, for messages.
-  private func ends(
-    _ path: String, in whole: String
-  ) throws(KeyedProblem) -> [(object: ManagedObject, key: String)] {
-    // The path of an element of a composite is one key.
-    guard let dot = path.firstIndex(of: "."), shape.schema.slot(named: path) == nil,
-      shape.composite(named: path) == nil
-    else { return [(self, path)] }
-    let (head, rest) = (String(path[..<dot]), String(path[path.index(after: dot)...]))
-    if head == "self" || head == "SELF" { return try ends(rest, in: whole) }
-    if shape.composite(named: head) != nil {
-      throw .mistake("\(whole): \(shape.name) has no property \"\(path)\".")
-    }
+    try KeyPathWalk.checkLength(path)
     var found: [(object: ManagedObject, key: String)] = []
-    switch try keyedValue(head) {
-    case nil: break
-    case let object as ManagedObject: found = try object.ends(rest, in: whole)
-    case let objects as Set<ManagedObject>:
-      for object in objects { found += try object.ends(rest, in: whole) }
-    case let objects as [Any]:
-      for case let object as ManagedObject in objects { found += try object.ends(rest, in: whole) }
-    case .some(let value): throw .mistake("\(whole): a \(type(of: value)) has no properties.")
+    var (owners, rest) = ([self], path)
+    while !owners.isEmpty {
+      let dot = rest.firstIndex(of: ".")
+      let tail = dot.map { String(rest[rest.index(after: $0)...]) } ?? ""
+      var next: [ManagedObject] = []
+      for owner in owners {
+        if let dot, !owner.hasProperty(rest) {
+          next += try owner.targets(String(rest[..<dot]), before: rest, in: path)
+        } else {
+          found.append((owner, rest))
+        }
+      }
+      var known: Set<ObjectReference> = []
+      owners = next.filter { known.insert($0.reference).inserted }
+      rest = tail
     }
     return found
+  }
+
+  /// Whether `path` names a property. The path of an element of a composite does.
+  private func hasProperty(_ path: String) -> Bool {
+    shape.schema.slot(named: path) != nil || shape.composite(named: path) != nil
+  }
+
+  /// The objects that a name in the middle of a path leads to.
+  ///
+  /// - Parameters:
+  ///   - rest: The path from `name` on.
+  ///   - path: The complete path, for messages.
+  private func targets(_ name: String, before rest: String, in path: String) throws(KeyedProblem)
+    -> [ManagedObject]
+  {
+    if name == "self" || name == "SELF" { return [self] }
+    if shape.composite(named: name) != nil {
+      throw .mistake("\(path): \(shape.name) has no property \"\(rest)\".")
+    }
+    switch try keyedValue(name) {
+    case nil: return []
+    case let object as ManagedObject: return [object]
+    case let objects as Set<ManagedObject>: return Array(objects)
+    case let objects as [Any]: return objects.compactMap { $0 as? ManagedObject }
+    case .some(let value): throw .mistake("\(path): a \(type(of: value)) has no properties.")
+    }
   }
 }
 
@@ -123,6 +146,16 @@ private struct KeyPathWalk {
   private let path: String
   private var names: ArraySlice<String>
   private var place: Place
+
+  /// The longest path, in names.
+  private static let namesMax = 100
+  /// The most values at one name. In a cycle of to-many relationships they multiply with each name.
+  private static let valuesMax = 1 << 24
+
+  static func checkLength(_ path: String) throws(KeyedProblem) {
+    guard path.utf8.count(where: { $0 == UInt8(ascii: ".") }) >= namesMax else { return }
+    throw .mistake("\(path.prefix(40))…: a key path has at most \(namesMax) names.")
+  }
 
   init(_ path: String, from object: ManagedObject) {
     self.path = path
@@ -157,6 +190,9 @@ private struct KeyPathWalk {
         switch try step(name, from: value) {
         case .one(let next): if let next { found.append(next) }
         case .many(let next): found += next
+        }
+        guard found.count <= Self.valuesMax else {
+          throw .mistake("\(path): \(name) leads to more than \(Self.valuesMax) values.")
         }
       }
       return .many(found)

@@ -4,6 +4,8 @@ public import PerdureFileIO
 /// out of range.
 public struct BackupOptions: Sendable {
   /// How fast the backup reads while commits are made. Without commits the speed is not limited.
+  /// A backup of a store opened for reading is always limited: commits of the writing process are
+  /// not counted.
   ///
   /// Unit: bytes per second; nil: no limit. Range: 65,536 (64 KiB) or more. Default: 32 MiB.
   /// Why: commits wait for the same disk, and a backup is rarely urgent.

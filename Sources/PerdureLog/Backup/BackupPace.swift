@@ -1,20 +1,20 @@
 /// Computes when a backup may read its next piece, without clock or disk.
 ///
 /// The speed is limited while commits are made. After `busyNanoseconds` without a commit the limit
-/// ends.
+/// ends. Where commits cannot be seen, it never ends.
 struct BackupPace {
   /// How long after a commit the store counts as busy.
   static let busyNanoseconds: UInt64 = 250_000_000
 
   private let bytesPerSecond: Double?
-  private var activity: UInt64
+  private var activity: UInt64?
   private var busyUntil: UInt64
   /// The time from which the next piece may be read, in nanoseconds.
   private var next: UInt64
 
   /// - Parameter bytesPerSecond: Nil: no limit.
-  /// - Parameter activity: A number that changes with each commit.
-  init(bytesPerSecond: Int?, activity: UInt64, now: UInt64) {
+  /// - Parameter activity: A number that changes with each commit; nil if commits cannot be seen.
+  init(bytesPerSecond: Int?, activity: UInt64?, now: UInt64) {
     self.bytesPerSecond = bytesPerSecond.map(Double.init)
     self.activity = activity
     (busyUntil, next) = (now, now)
@@ -23,9 +23,9 @@ struct BackupPace {
   /// Records that a piece was copied.
   ///
   /// - Returns: The time from which the next piece may be copied, in nanoseconds.
-  mutating func pass(_ bytes: Int, activity: UInt64, now: UInt64) -> UInt64 {
+  mutating func pass(_ bytes: Int, activity: UInt64?, now: UInt64) -> UInt64 {
     guard let bytesPerSecond else { return now }
-    if activity != self.activity { busyUntil = now + Self.busyNanoseconds }
+    if activity == nil || activity != self.activity { busyUntil = now + Self.busyNanoseconds }
     self.activity = activity
     guard now < busyUntil else {
       next = now

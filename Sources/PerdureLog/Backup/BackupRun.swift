@@ -29,6 +29,9 @@ final class BackupRun {
   /// The segments that are shared. Their records were not read.
   private var sharedParts: [BackupSource.Part] = []
   private var isPacked = false
+  /// Of a source that does not know its live records: the numbers of blob files that records name
+  /// and the source lacks.
+  private(set) var absentBlobs: Set<UInt64> = []
 
   init(
     _ source: BackupSource, to target: any BackupTarget, since earlier: EarlierBackup?,
@@ -85,6 +88,9 @@ final class BackupRun {
       case .packed: isPacked = true
       case .blob:
         let reference = try BlobReference(in: record)
+        if !source.knowsAllBlobs, !source.liveBlobs.contains(reference.number) {
+          absentBlobs.insert(reference.number)
+        }
         guard source.liveBlobs.contains(reference.number), !sharedBlobs.contains(reference.number),
           references.updateValue(reference, forKey: reference.number) == nil
         else { continue }

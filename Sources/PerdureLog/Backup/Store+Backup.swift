@@ -111,10 +111,13 @@ extension Store {
     do {
       report = try withoutActuallyEscaping(progress) { progress in
         var pacer = pacer
-        return try BackupRun(source, to: folder, since: earlier) { bytes, done in
+        let run = BackupRun(source, to: folder, since: earlier) { bytes, done in
           try progress(done)
           try pacer.pass(bytes)
-        }.run()
+        }
+        let report = try run.run()
+        try checkHasLiveBlobs(folder.draft.path, without: run.absentBlobs, fileSystem)
+        return report
       }
     } catch {
       folder.draft.remove()
@@ -140,20 +143,20 @@ extension Store {
 struct Pacer {
   /// Nil: no limit.
   private var pace: BackupPace?
-  private let activity: () -> UInt64
+  private let activity: () -> UInt64?
   private let lock = Lock()
   private let condition = Condition()
   /// The longest sleep between two checks for cancellation.
   private static let sliceNanoseconds: UInt64 = 100_000_000
 
   init(_ options: BackupOptions, _ engine: Engine) {
-    activity = { engine.version }
+    activity = { engine.options.isReadOnly ? nil : engine.version }
     pace = BackupPace(
       bytesPerSecond: options.bytesPerSecond, activity: activity(), now: Clock.nowNanoseconds())
   }
 
   /// A pacer without a speed limit.
-  init() { activity = { 0 } }
+  init() { activity = { nil } }
 
   /// Waits until the next piece may be copied, after a piece of `bytes` bytes was copied.
   mutating func pass(_ bytes: Int) throws {

@@ -120,15 +120,36 @@ extension Store {
   private static func copyOfStore(
     at path: String, to target: String, _ options: StoreOptions, _ progress: (BackupProgress) throws -> Void
   ) throws -> BackupReport {
-    var reading = StoreOptions()
-    reading.fileSystem = options.fileSystem
-    reading.isReadOnly = true
-    reading.registersAsReader = false
-    let store = try Store(at: path, options: reading)
+    let store = try Store(at: path, options: readingOptions(options.fileSystem))
     defer { try? store.close() }
     var backup = BackupOptions()
     backup.bytesPerSecond = nil
     return try store.backup(to: target, options: backup, progress: progress)
+  }
+
+  /// Checks that no live record of a copy names a blob file in `absent`. Dead records may: the
+  /// backup does not have their files.
+  ///
+  /// - Complexity: O(1) if `absent` is empty; otherwise that of opening the copy, which builds its
+  ///   index.
+  static func checkHasLiveBlobs(
+    _ path: String, without absent: Set<UInt64>, _ fileSystem: any FileSystem
+  ) throws {
+    if absent.isEmpty { return }
+    let store = try Store(at: path, options: readingOptions(fileSystem))
+    defer { try? store.close() }
+    guard let number = try store.engine.looking({ $0.liveBlobs.intersection(absent).min() }) else { return }
+    throw StoreError(
+      .corruption, "The backup lacks the file of a value; restore another one, or salvage this one",
+      at: StoreFileName.blob(number).string)
+  }
+
+  private static func readingOptions(_ fileSystem: any FileSystem) -> StoreOptions {
+    var options = StoreOptions()
+    options.fileSystem = fileSystem
+    options.isReadOnly = true
+    options.registersAsReader = false
+    return options
   }
 
   /// Takes the writer's lock; nil on a read-only medium, whose files cannot change.

@@ -98,9 +98,7 @@ extension Store {
         try engine.change(&transaction.batch, pending, &state, body)
       }
     } catch {
-      let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? true
-      // Otherwise the log may name the batch's files: recovery finds out, and removes them if not.
-      if leavesNothing { engine.letGo(of: transaction.batch) }
+      engine.didFail(transaction.batch, error)
       throw error
     }
     if let receipt { try engine.settle(receipt, engine.options.durability) }

@@ -6,7 +6,10 @@ enum Recovery {
   static func open(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport) {
     var wait = LockWait(options.isReadOnly ? .zero : options.lockTimeout)
     while true {
-      do { return try openNow(path, options) } catch let error as StoreError where error.code == .locked {
+      do {
+        try Replacement.settle(path, options)
+        return try openNow(path, options)
+      } catch let error as StoreError where error.code == .locked {
         guard try wait.next() else { throw error }
       }
     }

@@ -72,35 +72,37 @@ struct BackupProcessTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      let end = path + ".end"
-      let writer = try ForkedChild(seconds: 900) {
-        do { try NumberedCommits.write(path, until: end) } catch { return "\(error)" }
-        return "not killed"
-      }
-      var lasts: [UInt64] = []
-      while lasts.count < 20 {
-        let options = NumberedCommits.options(isReadOnly: true)
-        guard let store = try? Store(at: path, options: options), store.snapshot().sequence > 10 else {
-          ForkedChild.waitAMillisecond()
-          continue
+      await recordingErrors {
+        let end = path + ".end"
+        let writer = try ForkedChild(seconds: 900) {
+          do { try NumberedCommits.write(path, until: end) } catch { return "\(error)" }
+          return "not killed"
         }
-        let target = "\(path).backup\(lasts.count)"
-        var backup = BackupOptions()
-        backup.bytesPerSecond = nil
-        try store.backup(
-          to: target, since: lasts.isEmpty ? nil : "\(path).backup\(lasts.count - 1)", options: backup)
-        try store.close()
-        lasts.append(try NumberedCommits.checkIsPrefix(target))
+        var lasts: [UInt64] = []
+        while lasts.count < 20 {
+          let options = NumberedCommits.options(isReadOnly: true)
+          guard let store = try? Store(at: path, options: options), store.snapshot().sequence > 10 else {
+            ForkedChild.waitAMillisecond()
+            continue
+          }
+          let target = "\(path).backup\(lasts.count)"
+          var backup = BackupOptions()
+          backup.bytesPerSecond = nil
+          try store.backup(
+            to: target, since: lasts.isEmpty ? nil : "\(path).backup\(lasts.count - 1)", options: backup)
+          try store.close()
+          lasts.append(try NumberedCommits.checkIsPrefix(target))
+        }
+        _ = try POSIXFileSystem().open(end, .create)
+        let outcome = writer.wait()
+        guard outcome.signal != 0, outcome.words.isEmpty else { throw Violation("\(outcome)") }
+        guard lasts == lasts.sorted(), lasts[0] < lasts[19] else { throw Violation("\(lasts)") }
+        let first = try NumberedCommits.checkIsPrefix("\(path).backup0")
+        guard first == lasts[0] else { throw Violation("the first backup has changed") }
+        try Store.restore(from: "\(path).backup19", to: "\(path).restored")
+        let restored = try NumberedCommits.checkIsPrefix("\(path).restored")
+        guard restored == lasts[19] else { throw Violation("restored: \(restored)") }
       }
-      _ = try POSIXFileSystem().open(end, .create)
-      let outcome = writer.wait()
-      guard outcome.signal != 0, outcome.words.isEmpty else { throw Violation("\(outcome)") }
-      guard lasts == lasts.sorted(), lasts[0] < lasts[19] else { throw Violation("\(lasts)") }
-      let first = try NumberedCommits.checkIsPrefix("\(path).backup0")
-      guard first == lasts[0] else { throw Violation("the first backup has changed") }
-      try Store.restore(from: "\(path).backup19", to: "\(path).restored")
-      let restored = try NumberedCommits.checkIsPrefix("\(path).restored")
-      guard restored == lasts[19] else { throw Violation("restored: \(restored)") }
     }
   }
 }

@@ -139,6 +139,14 @@ struct BackupPaceTests {
         + BackupPace.busyNanoseconds)
   }
 
+  @Test("A backup keeps to its speed where commits cannot be seen")
+  func unseen() {
+    var pace = BackupPace(bytesPerSecond: 1 << 20, activity: nil, now: 0)
+    for piece in 1...9 as ClosedRange<UInt64> {
+      #expect(pace.pass(1 << 20, activity: nil, now: (piece - 1) * second) == piece * second)
+    }
+  }
+
   @Test("Without a speed limit a backup never waits, and a limit below 64 KiB per second is refused")
   func unlimited() throws {
     var pace = BackupPace(bytesPerSecond: nil, activity: 0, now: 0)

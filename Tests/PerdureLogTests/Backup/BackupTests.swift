@@ -206,6 +206,35 @@ struct BackupTests {
     }
   }
 
+  @Test("Restoring a folder that lost the file of a live value throws, and dead values are not missed")
+  func lostValue() throws {
+    let disk = InMemoryFileSystem()
+    let options = BackedUpStore.options(disk)
+    let store = try Store(at: "/store", options: options)
+    let rows = try store.keyspace("rows", .dense)
+    let long = [UInt8](repeating: 9, count: options.blobThresholdBytes + 1)
+    try store.write { try $0.put(long, id: 1, in: rows) }
+    try store.write { try $0.put([1], id: 1, in: rows) }
+    try store.write { try $0.put(long, id: 2, in: rows) }
+    try store.close()
+    let again = try Store(at: "/store", options: options)
+    try again.backup(to: "/backup", options: unpaced)
+    try again.close()
+    // The backup lacks the file of the replaced value.
+    try Store.restore(from: "/backup", to: "/whole", options: options)
+    let whole = try Store(at: "/whole", options: options)
+    #expect(try whole.snapshot().value(id: 2, in: whole.keyspace("rows", .dense)) == long)
+    try whole.close()
+    let files = try disk.contents(of: "/backup").filter { $0.hasSuffix(".blob") }
+    try #require(files.count == 1)
+    try disk.remove("/backup/" + files[0])
+    let error = #expect(throws: StoreError.self) {
+      try Store.restore(from: "/backup", to: "/lost", options: options)
+    }
+    #expect(error?.code == .corruption && error?.place == files[0])
+    #expect(try !disk.contents(of: "/").contains("lost"))
+  }
+
   @Test("A backup opens if the store is empty, or has no commits in its newest segment")
   func empty() throws {
     let disk = InMemoryFileSystem()

@@ -93,12 +93,13 @@ private struct Parent {
   }
 }
 
-private struct Wrong: Error {}
+private struct Wrong: Error {
+  let what: String
+}
 
 private func expect(_ isTrue: @autoclosure () throws -> Bool, _ what: @autoclosure () -> String) throws {
   guard try !isTrue() else { return }
-  print(what())
-  throw Wrong()
+  throw Wrong(what: what())
 }
 
 @Suite("Forked processes")
@@ -108,19 +109,21 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      let parent = try Parent(path)
-      let handles = try parent.handles()
-      for call in ForkedCalls.all {
-        let child = try ForkedChild.run(seconds: 300) { ForkedCalls.complaint(call, handles) ?? "refused" }
-        try expect(child.words == "refused" && child.signal == 0, "\(call.name): \(child)")
+      await recordingErrors {
+        let parent = try Parent(path)
+        let handles = try parent.handles()
+        for call in ForkedCalls.all {
+          let child = try ForkedChild.run(seconds: 300) { ForkedCalls.complaint(call, handles) ?? "refused" }
+          try expect(child.words == "refused" && child.signal == 0, "\(call.name): \(child)")
+        }
+        let child = try ForkedChild.run(seconds: 300) {
+          ForkedCalls.all.compactMap { ForkedCalls.complaint($0, handles) }.joined(separator: "; ")
+        }
+        try expect(child == .init(words: "", signal: 0), "all in one: \(child)")
+        try handles.writer?.append([3])
+        withExtendedLifetime(handles) {}
+        try parent.checkGoesOn()
       }
-      let child = try ForkedChild.run(seconds: 300) {
-        ForkedCalls.all.compactMap { ForkedCalls.complaint($0, handles) }.joined(separator: "; ")
-      }
-      try expect(child == .init(words: "", signal: 0), "all in one: \(child)")
-      try handles.writer?.append([3])
-      withExtendedLifetime(handles) {}
-      try parent.checkGoesOn()
     }
   }
 
@@ -129,14 +132,16 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      let parent = try Parent(path)
-      let sequence = parent.store.snapshot().sequence
-      let child = try ForkedChild.run(seconds: 300) {
-        let snapshot = parent.store.snapshot()
-        return "\(snapshot.sequence) \(snapshot.count(in: parent.rows))"
+      await recordingErrors {
+        let parent = try Parent(path)
+        let sequence = parent.store.snapshot().sequence
+        let child = try ForkedChild.run(seconds: 300) {
+          let snapshot = parent.store.snapshot()
+          return "\(snapshot.sequence) \(snapshot.count(in: parent.rows))"
+        }
+        try expect(child.words == "\(sequence) \(Parent.rowCount)", "\(child)")
+        try parent.checkGoesOn()
       }
-      try expect(child.words == "\(sequence) \(Parent.rowCount)", "\(child)")
-      try parent.checkGoesOn()
     }
   }
 
@@ -145,47 +150,50 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      let parent = try Parent(path)
-      var handles: ForkedCalls.Handles? = try parent.handles()
-      var second: Store? = try Store(at: path + "2", options: Parent.options())
-      let rows = try #require(try second?.keyspace("rows", .dense))
-      try second?.write { try $0.put([7], id: 7, in: rows) }
-      let files = try POSIXFileSystem().contents(of: path)
-      let ends: [(String, () throws -> Void)] = [
-        ("closes", { try parent.store.close() }),
-        (
-          "closes twice",
-          {
-            try parent.store.close()
-            try parent.store.close()
+      await recordingErrors {
+        let parent = try Parent(path)
+        var handles: ForkedCalls.Handles? = try parent.handles()
+        var second: Store? = try Store(at: path + "2", options: Parent.options())
+        let rows = try #require(try second?.keyspace("rows", .dense))
+        try second?.write { try $0.put([7], id: 7, in: rows) }
+        let files = try POSIXFileSystem().contents(of: path)
+        let ends: [(String, () throws -> Void)] = [
+          ("closes", { try parent.store.close() }),
+          (
+            "closes twice",
+            {
+              try parent.store.close()
+              try parent.store.close()
+            }
+          ),
+          (
+            "releases",
+            {
+              _ = handles
+              handles = nil
+            }
+          ),
+          ("releases a store", { second = nil }),
+          ("is killed", { ForkedChild.endBySignal() }),
+          ("exits", { exit(0) }),
+        ]
+        for (name, end) in ends {
+          let child = try ForkedChild.run(seconds: 300) {
+            do { try end() } catch { return "\(error)" }
+            return "ended"
           }
-        ),
-        (
-          "releases",
-          {
-            _ = handles
-            handles = nil
-          }
-        ),
-        ("releases a store", { second = nil }),
-        ("is killed", { ForkedChild.endBySignal() }),
-        ("exits", { exit(0) }),
-      ]
-      for (name, end) in ends {
-        let child = try ForkedChild.run(seconds: 300) {
-          do { try end() } catch { return "\(error)" }
-          return "ended"
+          let isKilled = name == "is killed"
+          try expect(child.signal == (isKilled ? SIGKILL : 0), "\(name): \(child)")
+          try expect(["ended", ""].contains(child.words), "\(name): \(child)")
+          try expect(try POSIXFileSystem().contents(of: path) == files, "\(name): other files")
+          try expect(
+            (try? Store(at: path + "2", options: Parent.options())) == nil, "\(name): the lock was given away"
+          )
         }
-        let isKilled = name == "is killed"
-        try expect(child.signal == (isKilled ? SIGKILL : 0), "\(name): \(child)")
-        try expect(["ended", ""].contains(child.words), "\(name): \(child)")
-        try expect(try POSIXFileSystem().contents(of: path) == files, "\(name): other files")
-        try expect(
-          (try? Store(at: path + "2", options: Parent.options())) == nil, "\(name): the lock was given away")
+        try expect(try second?.snapshot().value(id: 7, in: rows) == [7], "the second store")
+        handles = nil
+        try parent.checkGoesOn()
       }
-      try expect(try second?.snapshot().value(id: 7, in: rows) == [7], "the second store")
-      handles = nil
-      try parent.checkGoesOn()
     }
   }
 
@@ -195,33 +203,35 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      let parent = try Parent(path)
-      let handles = try parent.handles()
-      let done = path + ".done"
-      let child = try ForkedChild(seconds: 900) {
-        var count = 0
-        while (try? POSIXFileSystem().kind(of: done)) != .file {
-          for call in ForkedCalls.all {
-            if let complaint = ForkedCalls.complaint(call, handles) { return complaint }
+      await recordingErrors {
+        let parent = try Parent(path)
+        let handles = try parent.handles()
+        let done = path + ".done"
+        let child = try ForkedChild(seconds: 900) {
+          var count = 0
+          while (try? POSIXFileSystem().kind(of: done)) != .file {
+            for call in ForkedCalls.all {
+              if let complaint = ForkedCalls.complaint(call, handles) { return complaint }
+            }
+            count += 1
           }
-          count += 1
+          return count > 0 ? "refused" : "it did nothing"
         }
-        return count > 0 ? "refused" : "it did nothing"
-      }
-      for round in 0..<20 as Range<UInt64> {
-        for id in 1...Parent.rowCount where id % 3 == round % 3 {
-          try parent.store.write(durability: .processCrash) {
-            try $0.put(Parent.value(id), id: id, in: parent.rows)
+        for round in 0..<20 as Range<UInt64> {
+          for id in 1...Parent.rowCount where id % 3 == round % 3 {
+            try parent.store.write(durability: .processCrash) {
+              try $0.put(Parent.value(id), id: id, in: parent.rows)
+            }
           }
+          try parent.store.checkpoint()
+          try parent.store.compact()
         }
-        try parent.store.checkpoint()
-        try parent.store.compact()
+        _ = try POSIXFileSystem().open(done, .create)
+        let outcome = child.wait()
+        try expect(outcome == .init(words: "refused", signal: 0), "\(outcome)")
+        withExtendedLifetime(handles) {}
+        try parent.checkGoesOn()
       }
-      _ = try POSIXFileSystem().open(done, .create)
-      let outcome = child.wait()
-      try expect(outcome == .init(words: "refused", signal: 0), "\(outcome)")
-      withExtendedLifetime(handles) {}
-      try parent.checkGoesOn()
     }
   }
 
@@ -230,32 +240,34 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      let parent = try Parent(path)
-      let snapshot = parent.store.snapshot()
-      let child = try ForkedChild(seconds: 900) {
-        do {
-          let store = try openWhenFree(path)
-          try store.write { try $0.put([42], id: 42, in: parent.rows) }
-          let grandchild = try ForkedChild.run(seconds: 300) {
-            do { try store.sync() } catch { return (error as? StoreError)?.code.description ?? "\(error)" }
-            return "not refused"
-          }
-          guard grandchild.words == "forked" else { return "a child of the child: \(grandchild)" }
-          guard (try? snapshot.value(id: 1, in: parent.rows)) == nil else {
-            return "an old snapshot was read"
-          }
-          let isRefused =
-            (try? store.write { $0.require(.rangeUnchanged(parent.names, .all, since: snapshot)) }) == nil
-          guard isRefused else { return "an old snapshot was compared with" }
-          try store.close()
-          return "committed"
-        } catch { return "\(error)" }
+      await recordingErrors {
+        let parent = try Parent(path)
+        let snapshot = parent.store.snapshot()
+        let child = try ForkedChild(seconds: 900) {
+          do {
+            let store = try openWhenFree(path)
+            try store.write { try $0.put([42], id: 42, in: parent.rows) }
+            let grandchild = try ForkedChild.run(seconds: 300) {
+              do { try store.sync() } catch { return (error as? StoreError)?.code.description ?? "\(error)" }
+              return "not refused"
+            }
+            guard grandchild.words == "forked" else { return "a child of the child: \(grandchild)" }
+            guard (try? snapshot.value(id: 1, in: parent.rows)) == nil else {
+              return "an old snapshot was read"
+            }
+            let isRefused =
+              (try? store.write { $0.require(.rangeUnchanged(parent.names, .all, since: snapshot)) }) == nil
+            guard isRefused else { return "an old snapshot was compared with" }
+            try store.close()
+            return "committed"
+          } catch { return "\(error)" }
+        }
+        try parent.store.close()
+        let outcome = child.wait()
+        try expect(outcome == .init(words: "committed", signal: 0), "\(outcome)")
+        let store = try Store(at: path, options: Parent.options())
+        try expect(try store.snapshot().value(id: 42, in: parent.rows) == [42], "the child's commit is lost")
       }
-      try parent.store.close()
-      let outcome = child.wait()
-      try expect(outcome == .init(words: "committed", signal: 0), "\(outcome)")
-      let store = try Store(at: path, options: Parent.options())
-      try expect(try store.snapshot().value(id: 42, in: parent.rows) == [42], "the child's commit is lost")
     }
   }
 
@@ -265,41 +277,45 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      let program = try ForkedChild(seconds: 900) {
-        do {
-          let parent = try Parent(path)
-          let id = ForkedChild.processID
-          try parent.store.write(durability: .ordered) { try $0.put([5], id: 5, in: parent.rows) }
-          let daemon = try ForkedChild(seconds: 900) {
-            while !ForkedChild.hasLost(parent: id) { ForkedChild.waitAMillisecond() }
-            do {
-              var codes: [String] = []
-              for _ in 0..<20 {
-                do {
-                  try parent.store.write(durability: .ordered) { try $0.put([6], id: 5, in: parent.rows) }
-                } catch let error as StoreError { codes.append(error.code.description) }
-              }
-              guard codes == [String](repeating: "forked", count: 20) else { return report("\(codes)", path) }
-              try parent.store.close()
-              let store = try openWhenFree(path)
-              let value = try store.snapshot().value(id: 5, in: parent.rows)
-              try store.write(durability: .ordered) { try $0.put([9], id: 9, in: parent.rows) }
-              try store.close()
-              return report(value == [5] ? "opened" : "\(value ?? [])", path)
-            } catch { return report("\(error)", path) }
-          }
-          _ = daemon
-          ForkedChild.endAtOnce()
-        } catch { return "\(error)" }
+      await recordingErrors {
+        let program = try ForkedChild(seconds: 900) {
+          do {
+            let parent = try Parent(path)
+            let id = ForkedChild.processID
+            try parent.store.write(durability: .ordered) { try $0.put([5], id: 5, in: parent.rows) }
+            let daemon = try ForkedChild(seconds: 900) {
+              while !ForkedChild.hasLost(parent: id) { ForkedChild.waitAMillisecond() }
+              do {
+                var codes: [String] = []
+                for _ in 0..<20 {
+                  do {
+                    try parent.store.write(durability: .ordered) { try $0.put([6], id: 5, in: parent.rows) }
+                  } catch let error as StoreError { codes.append(error.code.description) }
+                }
+                guard codes == [String](repeating: "forked", count: 20) else {
+                  return report("\(codes)", path)
+                }
+                try parent.store.close()
+                let store = try openWhenFree(path)
+                let value = try store.snapshot().value(id: 5, in: parent.rows)
+                try store.write(durability: .ordered) { try $0.put([9], id: 9, in: parent.rows) }
+                try store.close()
+                return report(value == [5] ? "opened" : "\(value ?? [])", path)
+              } catch { return report("\(error)", path) }
+            }
+            _ = daemon
+            ForkedChild.endAtOnce()
+          } catch { return "\(error)" }
+        }
+        _ = program.wait()
+        var text = ""
+        for _ in 0..<600_000 where text.isEmpty {
+          ForkedChild.waitAMillisecond()
+          let file = try? POSIXFileSystem().open(path + ".report", .read)
+          text = String(decoding: (try? file?.read(4096, at: 0)) ?? [], as: UTF8.self)
+        }
+        try expect(text == "opened", text)
       }
-      _ = program.wait()
-      var text = ""
-      for _ in 0..<600_000 where text.isEmpty {
-        ForkedChild.waitAMillisecond()
-        let file = try? POSIXFileSystem().open(path + ".report", .read)
-        text = String(decoding: (try? file?.read(4096, at: 0)) ?? [], as: UTF8.self)
-      }
-      try expect(text == "opened", text)
     }
   }
 
@@ -308,27 +324,29 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      let parent = try Parent(path)
-      let reader = try Store(at: path, options: Parent.options(isReadOnly: true))
-      let snapshot = reader.snapshot()
-      let handles = ForkedCalls.Handles(
-        reader, rows: parent.rows, names: parent.names, index: parent.index, snapshot)
-      let child = try ForkedChild.run(seconds: 300) {
-        do {
-          let complaints = ForkedCalls.all.compactMap { ForkedCalls.complaint($0, handles) }
-          guard complaints.isEmpty else { return complaints.joined(separator: "; ") }
-          try reader.close()
-          let own = try Store(at: path, options: Parent.options(isReadOnly: true))
-          guard try own.snapshot().value(id: 3, in: parent.rows) == Parent.value(3) else { return "row 3" }
-          try own.close()
-          return "read"
-        } catch { return "\(error)" }
+      await recordingErrors {
+        let parent = try Parent(path)
+        let reader = try Store(at: path, options: Parent.options(isReadOnly: true))
+        let snapshot = reader.snapshot()
+        let handles = ForkedCalls.Handles(
+          reader, rows: parent.rows, names: parent.names, index: parent.index, snapshot)
+        let child = try ForkedChild.run(seconds: 300) {
+          do {
+            let complaints = ForkedCalls.all.compactMap { ForkedCalls.complaint($0, handles) }
+            guard complaints.isEmpty else { return complaints.joined(separator: "; ") }
+            try reader.close()
+            let own = try Store(at: path, options: Parent.options(isReadOnly: true))
+            guard try own.snapshot().value(id: 3, in: parent.rows) == Parent.value(3) else { return "row 3" }
+            try own.close()
+            return "read"
+          } catch { return "\(error)" }
+        }
+        try expect(child == .init(words: "read", signal: 0), "\(child)")
+        try expect(try parent.store.readers.count == 1, "the parent is no reader any more")
+        try expect(try snapshot.value(id: 3, in: parent.rows) == Parent.value(3), "row 3")
+        try reader.close()
+        try parent.checkGoesOn()
       }
-      try expect(child == .init(words: "read", signal: 0), "\(child)")
-      try expect(try parent.store.readers.count == 1, "the parent is no reader any more")
-      try expect(try snapshot.value(id: 3, in: parent.rows) == Parent.value(3), "row 3")
-      try reader.close()
-      try parent.checkGoesOn()
     }
   }
 }
@@ -340,7 +358,7 @@ private func openWhenFree(_ path: String) throws -> Store {
       where error.code == .locked
     { ForkedChild.waitAMillisecond() }
   }
-  throw Wrong()
+  throw Wrong(what: "\(path) is still locked")
 }
 
 /// Writes a report to a file, because no process waits for a grandchild.

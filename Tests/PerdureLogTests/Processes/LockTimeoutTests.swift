@@ -46,6 +46,22 @@ struct LockTimeoutTests {
     #expect(counter.count == refusals)
   }
 
+  @Test("Waits for the lock of an interrupted replacement too")
+  func replacement() throws {
+    let memory = InMemoryFileSystem()
+    let options = Self.options(memory, .zero)
+    try Store(at: "/s.copy", options: options).close()
+    for mark in ["COPY.tmp", CopyDraft.replacementMark.string] {
+      try memory.open("/s.copy/\(mark)", .create).close()
+    }
+    let holder = try memory.writerLock(ofStore: "/s.copy")
+    let error = #expect(throws: StoreError.self) { try Store(at: "/s", options: options) }
+    #expect(error?.code == .locked)
+    let counter = RefusalCounter(memory) { if $0 == 2 { holder.release() } }
+    try Store(at: "/s", options: Self.options(counter, .seconds(600))).close()
+    #expect(counter.count == 2)
+  }
+
   @Test("Opens when the process that has the store open is killed")
   func killed() async throws {
     let directory = try TemporaryDirectory()
