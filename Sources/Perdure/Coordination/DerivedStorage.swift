@@ -11,7 +11,7 @@ package import PerdurePredicates
 /// What a derived attribute of an entity stands for.
 package struct DerivedStorage: Hashable, Sendable {
   /// The kind of the values.
-  package let kind: FieldKind
+  package private(set) var kind: FieldKind
   /// The path that the value follows from, from the object on.
   package let path: PropertyPath
   /// The slots along the path, each in the entity that the ones before lead to.
@@ -40,6 +40,13 @@ package struct DerivedStorage: Hashable, Sendable {
       function = nil
     }
     expression = function.map { [path] in .function($0, [.keyPath(path)]) } ?? .keyPath(path)
+  }
+
+  /// The same derivation with values of another kind.
+  func with(kind: FieldKind) -> DerivedStorage {
+    var copy = self
+    copy.kind = kind
+    return copy
   }
 
   /// Whether it is what stands at the end of a path, unchanged.

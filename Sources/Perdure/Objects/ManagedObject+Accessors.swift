@@ -13,8 +13,8 @@ internal import PerdurePredicates
 // MARK: - Attributes
 
 extension ManagedObject {
-  /// Reads an attribute; its zero when it has no value, or one that the type does not know. A sum that its type cannot
-  /// hold stops the program: it has no value, and zero would be a wrong one.
+  /// Reads an attribute. Returns the zero value if the attribute has no value, or one that the type
+  /// does not know; for a sum that the type cannot hold, the nearest value that it can.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T {
     convert(attributeValue(slot), slot) ?? zeroValue(slot)
   }
@@ -34,13 +34,10 @@ extension ManagedObject {
     setAttributeValue(value?.predicateValue ?? .null, slot)
   }
 
-  /// What an attribute without a value reads as, where its property always has one.
+  /// The value of a property that is not optional, for an attribute without a value.
   @inline(never)
   func zeroValue<T: AttributeValue>(_ slot: Int) -> T {
-    if let name = sumThatDoesNotFit(slot) {
-      stop("\(name) is a sum that its type cannot hold. Make the property optional to ask, or take decimal.")
-    }
-    return T.zeroValue
+    nearestToSum(slot).flatMap { T(attributeValue: $0) } ?? T.zeroValue
   }
 
   /// The value as its property has it; nil for none, and for one that the type does not know.

@@ -1,6 +1,7 @@
 // What derived attributes hold: asked anew each time, so that nothing is kept that could be out of date (D1 in
 // DerivedStorage.swift).
 
+import Foundation
 internal import PerdurePredicates
 
 extension ManagedObject {
@@ -19,22 +20,38 @@ extension ManagedObject {
     return .string(function.applied(to: text))
   }
 
-  /// The name of the sum that a slot without a value is, or is a copy of; nil where it has none for another reason. Of
-  /// an object that is there a sum has a value always, unless its type cannot hold it or the store cannot be read.
-  func sumThatDoesNotFit(_ slot: Int) -> String? {
+  /// The value nearest to a sum that the type of the slot cannot hold. The slot has the sum or a copy
+  /// of it. nil if the slot has no value for another reason.
+  func nearestToSum(_ slot: Int) -> Value? {
     guard case .derived(let derived) = shape.properties[slot], derived.function == nil else { return nil }
     if derived.path.aggregate == .sum {
+      // Only a sum that does not fit, or cannot be read, has no value.
       guard let context, !header.pointee.isGone, context.value(of: derived, reference) == .null,
-        context.readFailure == nil
+        context.readFailure == nil,
+        case .double(let sum) = context.value(of: derived.with(kind: .double), reference)
       else { return nil }
-      return "\(shape.name).\(shape.propertyName(slot))"
+      return derived.kind.limit(isNegative: sum < 0)
     }
     var object = self
     for slot in derived.slots.dropLast() {
       guard let next = object.related(slot) else { return nil }
       object = next
     }
-    return derived.slots.last.flatMap(object.sumThatDoesNotFit)
+    return derived.slots.last.flatMap(object.nearestToSum)
+  }
+}
+
+extension FieldKind {
+  /// The greatest or least number of the kind; nil if its values are not numbers.
+  fileprivate func limit(isNegative: Bool) -> Value? {
+    switch self {
+    case .int16: .integer(Int64(isNegative ? Int16.min : Int16.max))
+    case .int32: .integer(Int64(isNegative ? Int32.min : Int32.max))
+    case .int64: .integer(isNegative ? Int64.min : Int64.max)
+    case .float, .double: .double(isNegative ? -.infinity : .infinity)
+    case .decimal: .decimal(isNegative ? -Decimal.greatestFiniteMagnitude : .greatestFiniteMagnitude)
+    default: nil
+    }
   }
 }
 
