@@ -57,7 +57,7 @@ public struct StoreOptions: Sendable {
   /// Values longer than this get a file of their own.
   ///
   /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: about there a file's own syncs cost
-  /// less than copying the value in every compaction (ARCHITECTURE.md, D4).
+  /// less than copying the value in every compaction (docs/decisions/0004-blob-files-from-1-mib.md).
   public var blobThresholdBytes = FormatLimits.inlineValueLengthMax
 
   /// Whether values are compressed when they are written.

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The tables of Benchmarks/README.md and ARCHITECTURE.md beside what the benchmarks have written into Benchmarks/results.
+/// Compares the tables of README.md, Benchmarks/README.md and docs/decisions with the files in
+/// Benchmarks/results.
 @Suite("Figures of the benchmarks")
 struct BenchmarkFiguresTests {
   /// The lines of a document between two marks, each as the cells of its row.
@@ -233,11 +234,11 @@ struct BenchmarkFiguresTests {
     var unpackNanoseconds: Double
   }
 
-  @Test("The table of compression is that of compression.json, here and in ARCHITECTURE.md")
+  @Test("The table of compression is that of compression.json, also in decision D11")
   func compression() throws {
     let figures = try results("compression.json", [CompressionFigure].self)
     try #require(figures.count == 12)
-    for document in ["Benchmarks/README.md", "ARCHITECTURE.md"] {
+    for document in ["Benchmarks/README.md", "docs/decisions/0011-compression-with-dictionaries.md"] {
       let table = try rows("compression", in: document).dropFirst(2)
       for (row, figure) in zip(table, figures) {
         let whole = [
@@ -260,10 +261,10 @@ struct BenchmarkFiguresTests {
     var isTime: Bool
   }
 
-  @Test("The table of openings is that of opening.json, here and in ARCHITECTURE.md")
+  @Test("The table of openings is that of opening.json, also in decision D1")
   func opening() throws {
     let figures = try results("opening.json", [OpeningFigure].self)
-    for document in ["Benchmarks/README.md", "ARCHITECTURE.md"] {
+    for document in ["Benchmarks/README.md", "docs/decisions/0001-copy-on-write-index-trees.md"] {
       let table = try rows("opening", in: document)
       for figure in figures {
         let row = try #require(table.first { $0.first == figure.what }, "\(document): \(figure.what)")

@@ -77,12 +77,37 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Files that ARCHITECTURE.md names exist")
+  @Test("Files that ARCHITECTURE.md and the decisions name exist")
   func architectureIsTrue() throws {
     let names = Set(try shipped().map { $0.path.split(separator: "/").last.map(String.init) ?? "" })
-    let text = try Repository.text(of: "ARCHITECTURE.md")
-    for name in text.matches(of: /[A-Za-z+]+\.swift/).map({ String($0.output) }) {
-      #expect(names.contains(name), "ARCHITECTURE.md names \(name)")
+    for document in try ["ARCHITECTURE.md"] + decisions() {
+      let text = try Repository.text(of: document)
+      for name in text.matches(of: /[A-Za-z+]+\.swift/).map({ String($0.output) }) {
+        #expect(names.contains(name), "\(document) names \(name)")
+      }
+    }
+  }
+
+  /// The documents in docs/decisions, in the order of their numbers.
+  private func decisions() throws -> [String] {
+    let folder = "docs/decisions"
+    let files = try FileManager.default.contentsOfDirectory(
+      atPath: Repository.root.appendingPathComponent(folder).path)
+    return files.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
+  }
+
+  @Test("Decisions are numbered without gaps, have the four headings, and ARCHITECTURE.md lists them")
+  func decisionsAreListed() throws {
+    let headings = ["Context", "Options measured", "Decision", "What would change it"]
+    let architecture = try Repository.text(of: "ARCHITECTURE.md")
+    let documents = try decisions()
+    #expect(documents.count >= 20)
+    for (index, document) in documents.enumerated() {
+      let text = try Repository.text(of: document)
+      let found = text.matches(of: /\n## (.+)/).map { String($0.output.1) }
+      #expect(found == headings, "\(document)")
+      #expect(text.hasPrefix("# D\(index + 1): "), "\(document)")
+      #expect(architecture.contains("- D\(index + 1) -> [\(document)](\(document)): "), "\(document)")
     }
   }
 

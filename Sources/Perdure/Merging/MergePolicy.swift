@@ -10,7 +10,8 @@
 ///     context.mergePolicy = .mergeByPropertyObjectTrump
 ///     context.mergePolicy = .error.merging("salary", of: "Worker", by: .sum)
 ///
-/// ARCHITECTURE.md, D14, has a table of what each policy makes of each kind of conflict.
+/// docs/decisions/0014-three-way-merging.md has a table: the result of each policy for each kind of
+/// conflict.
 public struct MergePolicy: Sendable {
   enum General: Sendable, CaseIterable {
     case error, storeTrump, objectTrump, overwrite, rollback

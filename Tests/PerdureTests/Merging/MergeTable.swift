@@ -1,4 +1,5 @@
-// The table of ARCHITECTURE.md, D14: what each merge policy makes of each kind of conflict.
+// The table of docs/decisions/0014-three-way-merging.md: the result of each merge policy for each
+// kind of conflict.
 
 import Perdure
 import PerdureModel

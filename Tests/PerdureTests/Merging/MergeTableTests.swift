@@ -17,10 +17,11 @@ struct MergeTableTests {
     }
   }
 
-  @Test("The table of ARCHITECTURE.md is the one that is tested")
+  @Test("The table of decision D14 is the one that is tested")
   func printed() throws {
     let root = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-    let text = try String(contentsOf: root.appendingPathComponent("ARCHITECTURE.md"), encoding: .utf8)
+    let document = root.appendingPathComponent("docs/decisions/0014-three-way-merging.md")
+    let text = try String(contentsOf: document, encoding: .utf8)
     let parts = text.components(separatedBy: "<!-- merging -->\n")
     let printed = try #require(parts.dropFirst().first).components(separatedBy: "\n<!-- /merging -->")[0]
     #expect(printed == ConflictKind.table, "\(ConflictKind.table)")

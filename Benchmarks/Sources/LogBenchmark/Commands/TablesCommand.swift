@@ -13,7 +13,10 @@ struct TablesCommand: ParsableCommand {
   var results = "Benchmarks/results"
 
   @Option(parsing: .upToNextOption, help: "The documents.")
-  var documents = ["README.md", "Benchmarks/README.md", "ARCHITECTURE.md"]
+  var documents = [
+    "README.md", "Benchmarks/README.md", "docs/decisions/0001-copy-on-write-index-trees.md",
+    "docs/decisions/0011-compression-with-dictionaries.md",
+  ]
 
   @Flag(help: "Processor time of all threads instead of elapsed time: where other work was on the machine.")
   var processorTime = false
