@@ -72,7 +72,7 @@ struct SourceShapeTests {
       #expect(try !Repository.text(of: name).isEmpty, "\(name)")
     }
     let readme = try Repository.text(of: "README.md")
-    for link in readme.matches(of: /\]\(([A-Za-z\/]+\.md)\)/).map({ String($0.output.1) }) {
+    for link in readme.matches(of: /\]\(([A-Za-z0-9.\/\-]+\.md)\)/).map({ String($0.output.1) }) {
       #expect(throws: Never.self, "README.md links to \(link)") { try Repository.text(of: link) }
     }
   }
@@ -108,6 +108,14 @@ struct SourceShapeTests {
       #expect(found == headings, "\(document)")
       #expect(text.hasPrefix("# D\(index + 1): "), "\(document)")
       #expect(architecture.contains("- D\(index + 1) -> [\(document)](\(document)): "), "\(document)")
+    }
+  }
+
+  @Test("README.md has at most 120 lines, ARCHITECTURE.md at most 300")
+  func documentLengths() throws {
+    for (name, linesMax) in [("README.md", 120), ("ARCHITECTURE.md", 300)] {
+      let count = try Repository.text(of: name).split(separator: "\n", omittingEmptySubsequences: false).count
+      #expect(count - 1 <= linesMax, "\(name) has \(count - 1) lines")
     }
   }
 

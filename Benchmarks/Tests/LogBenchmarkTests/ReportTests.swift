@@ -45,7 +45,7 @@ struct ReportTests {
     #expect(processor.text.contains("| read random | 20 ns | 40 ns |"))
   }
 
-  @Test("The front page has a few rows without the floor, and says how many of all rows are won")
+  @Test("The summary has a few rows without the floor, and says how many of all rows are won")
   func summary() {
     let all = [
       measurement("floor", .readRandom, ns: 1), measurement("Perdure", .readRandom, ns: 20),

@@ -14,7 +14,7 @@ struct TablesCommand: ParsableCommand {
 
   @Option(parsing: .upToNextOption, help: "The documents.")
   var documents = [
-    "README.md", "Benchmarks/README.md", "docs/decisions/0001-copy-on-write-index-trees.md",
+    "Benchmarks/README.md", "docs/decisions/0001-copy-on-write-index-trees.md",
     "docs/decisions/0011-compression-with-dictionaries.md",
   ]
 

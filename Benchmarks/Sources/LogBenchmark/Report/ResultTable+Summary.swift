@@ -1,4 +1,4 @@
-/// What the front page shows: a few rows, won or lost, and how many of all are won.
+/// The summary of all tables: a few rows, won or lost, and how many of all are won.
 extension ResultTable {
   /// Each kind of work once or twice.
   private static let telling: [Workload] = [
