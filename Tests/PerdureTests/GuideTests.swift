@@ -41,7 +41,7 @@ private enum GuideExample {
     @Attribute(.composite) var home: Place?
     @Attribute(.transient) var isGreeted: Bool = false
     @Relationship(inverse: "readers") var works: ToMany<Work>
-    @Relationship(transient: true) var reads: Work?  // no store has it: a link as long as the context lives
+    @Relationship(transient: true) var reads: Work?  // not stored: the link lasts as long as the context
 
     override func validateForInsert() throws {
       if home?.city.isEmpty == true { throw PerdureError.invalid(self, "home", "has no city") }
@@ -63,20 +63,20 @@ private enum GuideExample {
       let work = Work(context: context)
       work.title = title
       work.price = 12.5
-      ursula.works.append(work)  // work.author is she at once
+      ursula.works.append(work)  // also sets work.author
     }
     ursula.works.move(from: 1, to: 0)  // O(log n) at any position
     let reader = Reader(context: context)
     reader.name = "Ada"
     reader.home = Place(street: "Rue A", city: "Paris")
     reader.works.insert(ursula.works[0])
-    reader.setValue("Ada L.", forKey: "name")  // by name, too
+    reader.setValue("Ada L.", forKey: "name")  // sets a property by name
     try context.save()
 
-    let plan = try context.plan(delete: ursula)  // asks, and does nothing
+    let plan = try context.plan(delete: ursula)  // changes nothing
     print("would go:", plan.deletedObjectIDs.count, plan.isDenied)
     context.delete(ursula)
-    context.rollback()  // as it was at the last save
+    context.rollback()  // back to the last save
     print("copies:", ursula.copies, ursula.works.map(\.title))
     // end
     // GUIDE 4
@@ -100,23 +100,23 @@ private enum GuideExample {
     if let same = try other.existingObject(with: ursula.works[0].objectID) as? Work { same.copies += 2 }
     ursula.works[0].copies += 1
     try context.save()
-    try other.save()  // adds its two to our one
+    try other.save()  // adds both changes: 1 + 2
     context.refreshAllObjects()
     print("together:", ursula.works[0].copies)
 
-    let draft = try context.newChildContext()  // saves into `context`
+    let draft = try context.newChildContext()  // its saves go to `context`
     Reader(context: draft).name = "Grace"
     try draft.save()
     print("drafted:", context.insertedObjects.count)
     try context.save()
 
-    let id = reader.objectID  // ids and snapshots go anywhere, objects stay
+    let id = reader.objectID  // ids and snapshots are Sendable, objects are not
     let titles = try await container.performBackgroundTask { context in
       (try context.existingObject(with: id) as? Reader)?.works.map(\.title) ?? []
     }
     print("read:", titles)
 
-    try other.setQueryGeneration(from: .current)  // stays at this state
+    try other.setQueryGeneration(from: .current)  // pins this state
     try other.setQueryGeneration(from: nil)
     // end
     // GUIDE 6
