@@ -1,4 +1,4 @@
-// Where the records of a rewritten segment have gone. FORMAT.md, "Rewritten segment".
+// Where the records of a rewritten segment have gone. FORMAT.md, "The map".
 //
 // A segment is rewritten by leaving units of 8 bytes out. The map has a bit for each unit that the
 // segment had when it was first written, set for those that are still there; what is kept keeps its order,

@@ -1,4 +1,4 @@
-/// What a reader says of itself in the file of readers. FORMAT.md, "Several processes".
+/// What a reader says of itself in the file of readers. FORMAT.md, "Reading beside a writer".
 ///
 /// A slot counts only while its reader holds the lock on it. One that cannot be understood then says the same
 /// as that of a reader that is about to open: it may need everything.

@@ -14,7 +14,7 @@
 ///
 /// The sync is the system's strongest: `F_FULLFSYNC` on Apple's platforms, `fdatasync` on Linux,
 /// `FlushFileBuffers` on Windows; for `ordered` it runs on a thread of the store. All of them presume
-/// what FORMAT.md lists under "What is assumed of media and file system".
+/// what FORMAT.md lists under "Assumptions about media and file system".
 public enum Durability: Int, Sendable, Hashable, Comparable, CaseIterable {
   /// Nothing is promised but atomicity and order.
   case relaxed

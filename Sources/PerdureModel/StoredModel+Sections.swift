@@ -1,4 +1,4 @@
-// The sections of a stored model of version 5. FORMAT.md, section 16, has the table.
+// The sections of a stored model of version 5. FORMAT-GRAPH.md, "Stored model", has the table.
 //
 //   S1. Sections come in the order of their numbers, each once.
 //   S2. The content of a section never changes its form. What a later version adds gets a section of its own.

@@ -66,8 +66,8 @@ struct SourceShapeTests {
   @Test("The documents at the top are there, and their links lead somewhere")
   func documents() throws {
     for name in [
-      "README.md", "ARCHITECTURE.md", "FORMAT.md", "DEVIATIONS.md", "CHANGELOG.md", "CONTRIBUTING.md",
-      "RELIABILITY.md", "LICENSE",
+      "README.md", "ARCHITECTURE.md", "FORMAT.md", "FORMAT-GRAPH.md", "DEVIATIONS.md", "CHANGELOG.md",
+      "CONTRIBUTING.md", "RELIABILITY.md", "LICENSE",
     ] {
       #expect(try !Repository.text(of: name).isEmpty, "\(name)")
     }

@@ -8,7 +8,8 @@ import PerdureFormat
 // and a file that is replaced or removed stays for who has it open. Two things do change: units of the index
 // file, which are used again, and blob files, which a reader opens only when it reads the value. For these a
 // reader registers: it holds the lock on a slot of the file READERS, and the slot says what it needs. The
-// system ends the lock with the process. FORMAT.md, "Several processes", has the rules for other programs.
+// system ends the lock with the process. FORMAT.md, "Reading beside a writer", has the rules for other
+// programs.
 //
 // Invariants
 //  X1  A reader locks its slot, writes into it that it may need everything, and only then reads the

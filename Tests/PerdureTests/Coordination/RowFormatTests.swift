@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("FORMAT.md on rows and keys")
+@Suite("FORMAT-GRAPH.md on rows and keys")
 struct RowFormatTests {
   /// The lines of a fenced block of bytes; what stands behind a semicolon is for people.
   private func lines(_ fence: String) throws -> [[UInt8]] {
@@ -18,7 +18,7 @@ struct RowFormatTests {
 
   private func text() throws -> [Substring] {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("FORMAT.md").path
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("FORMAT-GRAPH.md").path
     return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
   }
 
