@@ -1,4 +1,5 @@
 import PerdureFileIO
+import PerdureFormat
 import PerdureTestSupport
 import Testing
 
