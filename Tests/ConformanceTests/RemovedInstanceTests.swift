@@ -248,7 +248,7 @@ struct RemovedInstanceTests {
     let (mine, theirs) = (newContext(), newContext())
     mine.automaticallyMergesChangesFromParent = true
     let (seats, wearers) = (
-      (0..<2).map { _ in Seat(context: mine) }, (0..<2).map { _ in Wearer(context: mine) }
+      (0..<2).map { _ in Seat(context: mine) }, (0..<3).map { _ in Wearer(context: mine) }
     )
     var (ticket, badge) = (Ticket(context: mine), Badge(context: mine))
     (ticket.seat, badge.wearer) = (seats[0], wearers[0])
@@ -262,9 +262,9 @@ struct RemovedInstanceTests {
     #expect(ticket.seat.isDeleted && badge.wearer.isDeleted)
     #expect(throws: PerdureError.self) { try mine.save() }
     #expect(ticket.seat.isDeleted && badge.wearer.isDeleted)
-    (ticket.seat, badge.wearer) = (seats[0], wearers[0])
+    (ticket.seat, badge.wearer) = (seats[2], wearers[2])
     try mine.save()
-    #expect(ticket.seat === seats[0] && badge.wearer === wearers[0])
+    #expect(ticket.seat === seats[2] && badge.wearer === wearers[2])
   }
 
   @Test("A changed object that another context deleted shows its changes on top of its last values")

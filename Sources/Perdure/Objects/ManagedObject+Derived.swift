@@ -1,8 +1,13 @@
 // What derived attributes hold: asked anew each time, so that nothing is kept that could be out of date (D1 in
 // DerivedStorage.swift).
 
-import Foundation
 internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 extension ManagedObject {
   /// The value of a derived attribute. Along a path faults fire as they do along a key path; what is added up is
@@ -27,10 +32,12 @@ extension ManagedObject {
     if derived.path.aggregate == .sum {
       // Only a sum that does not fit, or cannot be read, has no value.
       guard let context, !header.pointee.isGone, context.value(of: derived, reference) == .null,
-        context.readFailure == nil,
-        case .double(let sum) = context.value(of: derived.with(kind: .double), reference)
+        context.readFailure == nil
       else { return nil }
-      return derived.kind.limit(isNegative: sum < 0)
+      switch context.value(of: derived.with(kind: .decimal), reference) {
+      case .decimal(let sum): return derived.kind.nearest(to: sum)
+      default: return nil
+      }
     }
     var object = self
     for slot in derived.slots.dropLast() {
@@ -42,14 +49,13 @@ extension ManagedObject {
 }
 
 extension FieldKind {
-  /// The greatest or least number of the kind; nil if its values are not numbers.
-  fileprivate func limit(isNegative: Bool) -> Value? {
+  /// The number of the kind that is nearest to a sum which no value of the kind equals.
+  fileprivate func nearest(to sum: Decimal) -> Value? {
     switch self {
-    case .int16: .integer(Int64(isNegative ? Int16.min : Int16.max))
-    case .int32: .integer(Int64(isNegative ? Int32.min : Int32.max))
-    case .int64: .integer(isNegative ? Int64.min : Int64.max)
-    case .float, .double: .double(isNegative ? -.infinity : .infinity)
-    case .decimal: .decimal(isNegative ? -Decimal.greatestFiniteMagnitude : .greatestFiniteMagnitude)
+    case .int16: .integer(Int64(sum < 0 ? Int16.min : Int16.max))
+    case .int32: .integer(Int64(sum < 0 ? Int32.min : Int32.max))
+    case .int64: .integer(sum < 0 ? Int64.min : Int64.max)
+    case .float, .double: Double(sum.description).map(Value.double)
     default: nil
     }
   }
