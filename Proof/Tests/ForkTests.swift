@@ -12,7 +12,10 @@ struct ForkCampaignTests {
     print("PERDURE_SEED=\(seed)")
     await #expect(processExitsWith: .success) { [seed = seed as UInt64] in
       await recordingErrors {
-        let result = try await ForkCampaign().run(ProofPlan(seed: seed, scale: 0.02), .silent)
+        var campaign = ForkCampaign()
+        // The machine may be busy with other tests.
+        campaign.secondsMax = 600
+        let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.02), .silent)
         #expect(result.violations.map(\.description) == [])
         #expect(result.counts.modelOperations > 100)
       }

@@ -36,8 +36,12 @@ package struct ForkedChild: Sendable {
   package init(seconds: UInt32 = 30, _ body: () -> String) throws {
     var ends: [Int32] = [0, 0]
     guard Self.makePipe(&ends) == 0 else { throw Violation("the system gives no pipe") }
-    let id = Self.fork()
-    guard id >= 0 else { throw Violation("the system gives no process") }
+    let id = Self.forkRetrying()
+    guard id >= 0 else {
+      close(ends[0])
+      close(ends[1])
+      throw Violation("the system gives no process: error \(errno)")
+    }
     guard id == 0 else {
       close(ends[1])
       (self.id, pipe) = (id, ends[0])
@@ -107,6 +111,17 @@ package struct ForkedChild: Sendable {
     #elseif canImport(Musl)
       Musl.pipe(&ends)
     #endif
+  }
+
+  /// Forks. Tries again for about ten seconds while the system has no process or memory left, as beside
+  /// many other tests.
+  private static func forkRetrying() -> pid_t {
+    for _ in 0..<10_000 {
+      let id = fork()
+      if id >= 0 || errno != EAGAIN && errno != ENOMEM { return id }
+      waitAMillisecond()
+    }
+    return fork()
   }
 
   /// Calls fork(2), which Swift does not import because a child should only call `exec`.
