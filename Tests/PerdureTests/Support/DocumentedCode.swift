@@ -8,12 +8,12 @@ struct DocumentedCode {
   private let name: String
 
   /// - Parameters:
-  ///   - document: At the top of the repository, `README.md`; the marks are called as it is.
+  ///   - document: Its path in the repository, such as `README.md`. The marks have the name of the file.
   ///   - file: The test file, three folders below.
   init(_ document: String, in file: String) throws {
     let here = URL(fileURLWithPath: file)
     lines = try String(contentsOf: here, encoding: .utf8).components(separatedBy: "\n")
-    name = document.components(separatedBy: ".")[0]
+    name = URL(fileURLWithPath: document).deletingPathExtension().lastPathComponent
     let top = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     blocks = try String(contentsOf: top.appendingPathComponent(document), encoding: .utf8)
       .components(separatedBy: "```swift\n").dropFirst().map {
