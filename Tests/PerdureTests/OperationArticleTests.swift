@@ -353,7 +353,7 @@ private enum OperatingExample {
     try writer.close()
     let salvaged = folder + "/Salvaged.perdure"
     // OperatingAStore 3
-    let report = try Store.salvage(from: path, to: salvaged)  // needs `import PerdureLog`
+    let report = try Store.salvage(from: path, to: salvaged)
     for damage in report.damages { print(damage) }
     print(report.isClean, report.keysMaybeOlder)
     // end
