@@ -254,7 +254,7 @@ struct KeyedValueTests {
     #expect(try sheet.checkedValue(forKey: "binder") as? Binder === binder)
   }
 
-  @Test("Long key paths and cycles of to-many relationships are refused, and setting changes an object once")
+  @Test("Long key paths are refused, and setting changes an object once")
   func limitedPaths() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let binder = Binder(context: context)
@@ -265,12 +265,8 @@ struct KeyedValueTests {
     let deep = [String](repeating: "self", count: 100_000).joined(separator: ".")
     #expect(code { _ = try binder.checkedValue(forKeyPath: deep + ".title") } == .unknownKey)
     #expect(code { try binder.setCheckedValue("x", forKeyPath: deep + ".title") } == .unknownKey)
-    // 40 sheets, each with the binder of 40 sheets, and so on: 40^5 values.
-    let cycle = [String](repeating: "sheets.binder", count: 5).joined(separator: ".")
-    #expect(code { _ = try binder.checkedValue(forKeyPath: cycle + ".title") } == .unknownKey)
-    try binder.setCheckedValue("T", forKeyPath: cycle + ".title")
+    try binder.setCheckedValue("T", forKeyPath: "sheets.binder.sheets.binder.title")
     #expect(binder.title == "T")
-    #expect(try (binder.checkedValue(forKeyPath: "sheets.binder.sheets.int") as? [Any])?.isEmpty == true)
     #expect(try (binder.checkedValue(forKeyPath: "sheets.binder.title") as? [Any])?.count == 40)
   }
 

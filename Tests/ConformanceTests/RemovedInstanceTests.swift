@@ -248,7 +248,7 @@ struct RemovedInstanceTests {
     let (mine, theirs) = (newContext(), newContext())
     mine.automaticallyMergesChangesFromParent = true
     let (seats, wearers) = (
-      (0..<2).map { _ in Seat(context: mine) }, (0..<3).map { _ in Wearer(context: mine) }
+      (0..<3).map { _ in Seat(context: mine) }, (0..<3).map { _ in Wearer(context: mine) }
     )
     var (ticket, badge) = (Ticket(context: mine), Badge(context: mine))
     (ticket.seat, badge.wearer) = (seats[0], wearers[0])

@@ -42,7 +42,7 @@ public struct FetchError: Error, Hashable, Sendable {
     /// The regular expression of MATCHES cannot be parsed, or has constructs that are not
     /// supported.
     public static let invalidPattern = Code(kind: .invalidPattern)
-    /// The predicate is nested more than 200 levels deep.
+    /// The predicate is nested more than 200 levels deep, or a path has more than 200 names.
     public static let tooDeep = Code(kind: .tooDeep)
     /// A limit or an offset is negative.
     public static let invalidWindow = Code(kind: .invalidWindow)
@@ -94,8 +94,15 @@ extension FetchError {
   static func tooDeep(entity: String) -> FetchError {
     FetchError(
       .tooDeep,
-      "The predicate about \(entity) is nested more than \(FetchPredicate.levelMax) levels deep. Join alternatives in "
-        + "one OR, conditions in one AND, or use IN with a list.", entity: entity)
+      "The predicate about \(entity) is nested more than \(FetchPredicate.levelMax) levels deep, or has a path of more "
+        + "names. Join alternatives in one OR, conditions in one AND, or use IN with a list.", entity: entity)
+  }
+
+  /// A path whose resolution could overflow the stack.
+  static func longPath(_ entity: EntityStorage) -> FetchError {
+    FetchError(
+      .tooDeep, "A path from \(entity.name) has more than \(FetchPredicate.levelMax) names. Shorten it.",
+      entity: entity.name)
   }
 
   /// A request for objects of a class that those of the entity do not have.

@@ -12,6 +12,7 @@
 //       values are identified by their sequence over all rounds. In the first two rounds they are
 //       all equal, which rules out a negated one.
 //   K3. Attributes of types with few values, such as enumerations, are not found.
+//   K4. The entity of a class without a description is the one that the newest container gives it.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -43,7 +44,14 @@ enum KeyPathProbe {
     let keyPath: AnyKeyPath
   }
 
-  private static let answers = Mutex<[Question: String?]>([:])
+  private struct Knowledge {
+    var answers: [Question: String?] = [:]
+    /// The entities of classes that do not describe themselves, the root first, as the newest
+    /// container has them.
+    var entities: [ObjectIdentifier: [EntityDescription]] = [:]
+  }
+
+  private static let knowledge = Mutex(Knowledge())
 
   /// Two rounds in which all truth values are equal, and one for each of 8 bits of a slot's number.
   private static let rounds = 0..<10
@@ -51,12 +59,29 @@ enum KeyPathProbe {
   /// The name of the attribute that a key path of a class reads; nil unless it reads exactly one.
   static func name(of keyPath: AnyKeyPath, in type: ManagedObject.Type) -> String? {
     let question = Question(type: ObjectIdentifier(type), keyPath: keyPath)
-    if let known = answers.withLock({ $0[question] }) { return known }
+    if let known = knowledge.withLock({ $0.answers[question] }) { return known }
     // A class whose entities do not form a valid model gets no names; the fetch reports the key
     // path.
     let name = try? probe(keyPath, type)
-    answers.withLock { $0[question] = .some(name) }
+    knowledge.withLock { $0.answers[question] = .some(name) }
     return name
+  }
+
+  /// Notes the entity of a class, for classes whose accessors use names and that have no description
+  /// of their own.
+  static func note(_ type: ManagedObject.Type, serves entity: EntityDescription, of model: ManagedObjectModel)
+  {
+    guard type.entityDescription.name != entity.name, model.entitiesByName[destination] == nil else { return }
+    var chain = [entity]
+    while let parent = chain[0].superentityName.flatMap({ model.entitiesByName[$0] }), chain.count < 100 {
+      chain.insert(parent, at: 0)
+    }
+    let identifier = ObjectIdentifier(type)
+    let entities = chain.map { plain($0) }
+    knowledge.withLock { knowledge in
+      knowledge.entities[identifier] = entities
+      knowledge.answers = knowledge.answers.filter { $0.key.type != identifier }
+    }
   }
 
   private static func probe(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) throws -> String? {
@@ -109,18 +134,23 @@ enum KeyPathProbe {
   /// The entities of a class and of its superclasses, the root first. All relationships lead to the
   /// probe's own entity, which has no objects.
   private static func entities(of type: ManagedObject.Type) -> [EntityDescription] {
+    if let known = knowledge.withLock({ $0.entities[ObjectIdentifier(type)] }) { return known }
     var entities: [EntityDescription] = []
     var next: AnyClass? = type
     while let type = next as? ManagedObject.Type {
       let own = type.entityDescription
       if !own.name.isEmpty, own.name != entities.first?.name {
-        var entity = EntityDescription(own.name, properties: own.properties.map(plain))
-        entity.superentityName = own.superentityName
-        entities.insert(entity, at: 0)
+        entities.insert(plain(own), at: 0)
       }
       next = _getSuperclass(type)
     }
     return entities
+  }
+
+  private static func plain(_ entity: EntityDescription) -> EntityDescription {
+    var plain = EntityDescription(entity.name, properties: entity.properties.map(Self.plain))
+    plain.superentityName = entity.superentityName
+    return plain
   }
 
   private static func plain(_ property: PropertyDescription) -> PropertyDescription {

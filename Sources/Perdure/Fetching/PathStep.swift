@@ -22,6 +22,7 @@ extension StoreSchema {
     of names: ArraySlice<String>, from start: PathType, asked: EntityStorage
   ) throws(FetchError) -> PathType {
     guard let name = names.first else { return start }
+    guard names.count <= FetchPredicate.levelMax else { throw .longPath(asked) }
     let rest = names.dropFirst()
     switch start {
     case .any: return .any

@@ -144,18 +144,26 @@ extension EntityRef {
 extension FetchPredicate {
   /// Whether both hold.
   public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
-    if case .and(let parts) = left { return .and(parts + [right]) }
-    return .and([left, right])
+    FetchPredicate.and(left.parts(ofAnd: true) + right.parts(ofAnd: true)).bounded
   }
 
   /// Whether at least one holds.
   public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
-    if case .or(let parts) = left { return .or(parts + [right]) }
-    return .or([left, right])
+    FetchPredicate.or(left.parts(ofAnd: false) + right.parts(ofAnd: false)).bounded
   }
 
   /// Whether the predicate does not hold.
   public static prefix func ! (operand: FetchPredicate) -> FetchPredicate {
-    .not(operand)
+    if case .not(let negated) = operand { return negated }
+    return FetchPredicate.not(operand).bounded
+  }
+
+  /// The parts of an AND or OR, so that a loop of operators makes one of them and no nested ones.
+  private func parts(ofAnd isAnd: Bool) -> [FetchPredicate] {
+    switch self {
+    case .and(let parts) where isAnd: parts
+    case .or(let parts) where !isAnd: parts
+    default: [self]
+    }
   }
 }

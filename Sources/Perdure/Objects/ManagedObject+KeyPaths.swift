@@ -136,8 +136,8 @@ extension ManagedObject {
   }
 }
 
-/// One path on its way from one object.
-private struct KeyPathWalk {
+/// Follows one path from one object.
+struct KeyPathWalk {
   private enum Place {
     case one(Any?)
     case many([Any])
@@ -150,7 +150,7 @@ private struct KeyPathWalk {
   /// The longest path, in names.
   private static let namesMax = 100
   /// The most values at one name. In a cycle of to-many relationships they multiply with each name.
-  private static let valuesMax = 1 << 24
+  @TaskLocal static var valuesMax = 1 << 24
 
   static func checkLength(_ path: String) throws(KeyedProblem) {
     guard path.utf8.count(where: { $0 == UInt8(ascii: ".") }) >= namesMax else { return }

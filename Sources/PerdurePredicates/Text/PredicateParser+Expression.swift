@@ -309,6 +309,7 @@ extension PredicateParser {
         }
         path.aggregate = next
       }
+      guard path.names.count < FetchPredicate.levelMax else { throw longPath() }
     }
     return try grow(.path(from: expression.node, path), over: [expression.height])
   }

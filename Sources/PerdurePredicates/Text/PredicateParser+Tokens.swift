@@ -62,6 +62,13 @@ extension PredicateParser {
     return Grown(node: node, height: height)
   }
 
+  /// The error for a path with too many names.
+  func longPath() -> PredicateSyntaxError {
+    failure(
+      .tooDeep, expected: "fewer than \(FetchPredicate.levelMax) names in a path", found: "more",
+      remedy: "Follow the path in several steps.")
+  }
+
   private func tooDeep() -> PredicateSyntaxError {
     failure(
       .tooDeep, expected: "at most \(Self.depthLimit) levels of nesting", found: "more",

@@ -8,13 +8,17 @@
 extension FetchPredicate: CustomStringConvertible {
   /// The predicate as text that can be read back. Values of kinds without a literal in the language are
   /// written as `DATE("…")`, `UUID("…")` and so on.
-  public var predicateFormat: String {
+  ///
+  /// A predicate nested so deeply that every fetch rejects it is a short text in parentheses.
+  public var predicateFormat: String { flattened()?.printed ?? FetchExpression.tooDeepText }
+
+  fileprivate var printed: String {
     switch self {
     case .true: "TRUEPREDICATE"
     case .false: "FALSEPREDICATE"
     case .and(let parts): Self.joined(parts, by: " AND ", none: "TRUEPREDICATE")
     case .or(let parts): Self.joined(parts, by: " OR ", none: "FALSEPREDICATE")
-    case .not(let part): "NOT (\(part.predicateFormat))"
+    case .not(let part): "NOT (\(part.printed))"
     case .comparison(let comparison): comparison.printed
     }
   }
@@ -23,11 +27,11 @@ extension FetchPredicate: CustomStringConvertible {
   public var description: String { predicateFormat }
 
   private static func joined(_ parts: [FetchPredicate], by word: String, none: String) -> String {
-    if parts.count < 2 { return parts.first?.predicateFormat ?? none }
+    if parts.count < 2 { return parts.first?.printed ?? none }
     return parts.map { part in
       switch part {
-      case .and, .or: "(\(part.predicateFormat))"
-      default: part.predicateFormat
+      case .and, .or: "(\(part.printed))"
+      default: part.printed
       }
     }.joined(separator: word)
   }
@@ -35,7 +39,7 @@ extension FetchPredicate: CustomStringConvertible {
 
 extension FetchComparison: CustomStringConvertible {
   /// The comparison as text.
-  public var description: String { printed }
+  public var description: String { FetchPredicate.comparison(self).predicateFormat }
 
   var printed: String {
     let word =
@@ -58,11 +62,13 @@ extension StringOptions {
 }
 
 extension FetchExpression: CustomStringConvertible {
-  /// The expression as text that can be read back.
-  public var description: String { printed }
+  /// The expression as text that can be read back; see `FetchPredicate.predicateFormat`.
+  public var description: String { isWithinLevelMax ? printed : Self.tooDeepText }
+
+  fileprivate static let tooDeepText = "(more than \(FetchPredicate.levelMax) levels or names)"
 
   /// The first 100 characters of the description, for messages: an expression may be of any length.
-  package var shortDescription: String { printed.shortened }
+  package var shortDescription: String { description.shortened }
 
   var printed: String { printed(atLeast: 1) }
 
@@ -89,11 +95,11 @@ extension FetchExpression: CustomStringConvertible {
     case .aggregate(let elements): ("{" + Self.list(elements) + "}", Self.primary)
     case .subquery(let collection, let variable, let predicate):
       (
-        "SUBQUERY(\(collection.printed), \(Self.printed(variable: variable)), \(predicate.predicateFormat))",
+        "SUBQUERY(\(collection.printed), \(Self.printed(variable: variable)), \(predicate.printed))",
         Self.primary
       )
     case .conditional(let predicate, let first, let second):
-      ("TERNARY(\(predicate.predicateFormat), \(first.printed), \(second.printed))", Self.primary)
+      ("TERNARY(\(predicate.printed), \(first.printed), \(second.printed))", Self.primary)
     case .set(let operation, let left, let right):
       (left.printed(atLeast: 1) + " \(operation.rawValue) " + right.printed(atLeast: 2), 1)
     }

@@ -1,18 +1,31 @@
 // Limits the depth of a tree. Every walk of a predicate is recursive, so a fetch rejects a tree
 // that could overflow the stack. AND in AND, OR in OR and NOT of NOT do not count: a loop flattens
-// them before the depth is measured.
+// them before the depth is measured. Paths are walked recursively too, so the names of a path have the
+// same limit.
 
 /// A part of a predicate: a predicate or an expression.
 private protocol PredicateNode {
+  /// The number of names in its path; 0 if it has none.
+  var nameCount: Int { get }
   func forEachChild(predicate: (FetchPredicate) -> Void, expression: (FetchExpression) -> Void)
 }
 
-extension FetchPredicate: PredicateNode {}
-extension FetchExpression: PredicateNode {}
+extension FetchPredicate: PredicateNode {
+  fileprivate var nameCount: Int { 0 }
+}
+
+extension FetchExpression: PredicateNode {
+  fileprivate var nameCount: Int {
+    switch self {
+    case .keyPath(let path), .member(_, let path): path.names.count
+    default: 0
+    }
+  }
+}
 
 extension PredicateNode {
   fileprivate func isWithin(levels: Int) -> Bool {
-    if levels == 0 { return false }
+    if levels == 0 || nameCount > FetchPredicate.levelMax { return false }
     var isWithin = true
     forEachChild(
       predicate: { isWithin = isWithin && $0.isWithin(levels: levels - 1) },
@@ -22,11 +35,12 @@ extension PredicateNode {
 }
 
 extension FetchPredicate {
-  /// The most levels that a fetch accepts. A predicate parsed from text has at most 50.
+  /// The most levels of a predicate, and names of a path, that a fetch accepts. A predicate parsed
+  /// from text has at most 50 levels.
   package static let levelMax = 200
 
   /// The predicate with nested AND, OR and NOT flattened; nil if it still has more than `levels`
-  /// levels.
+  /// levels, or a path with more than `levelMax` names.
   ///
   /// A predicate of at most 50 levels is returned unchanged.
   ///
@@ -75,9 +89,51 @@ extension FetchPredicate {
   }
 }
 
+extension FetchPredicate {
+  /// The predicate, or a fixed one that every fetch rejects if this one is nested too deeply.
+  ///
+  /// Operators that join predicates call this. So a loop cannot build a tree whose release would
+  /// overflow the stack.
+  ///
+  /// - Complexity: O(1): it follows a few of the first and last parts, where a loop nests, for at most
+  ///   `2 * levelMax` levels.
+  package var bounded: FetchPredicate {
+    var level: [FetchPredicate] = [self]
+    for _ in 0..<(2 * Self.levelMax) {
+      var next: [FetchPredicate] = []
+      for predicate in level {
+        switch predicate {
+        case .and(let parts), .or(let parts):
+          for part in [parts.first, parts.last] { if let part, part.isCompound { next.append(part) } }
+        case .not(let part): if part.isCompound { next.append(part) }
+        default: break
+        }
+      }
+      if next.isEmpty { return self }
+      level = Array(next.prefix(4))
+    }
+    return Self.tooDeep
+  }
+
+  private var isCompound: Bool {
+    switch self {
+    case .and, .or, .not: true
+    default: false
+    }
+  }
+
+  /// A predicate with more levels than a fetch accepts.
+  private static let tooDeep = (0...levelMax).reduce(FetchPredicate.true) { predicate, level in
+    level % 2 == 0 ? .and([predicate, .true]) : .or([predicate, .true])
+  }
+}
+
 extension FetchExpression {
+  /// Whether the expression has at most `FetchPredicate.levelMax` levels, and its paths as many names.
+  var isWithinLevelMax: Bool { isWithin(levels: FetchPredicate.levelMax) }
+
   fileprivate func flat(_ levels: Int, _ isTooDeep: inout Bool) -> FetchExpression {
-    if levels == 0 || isTooDeep {
+    if levels == 0 || isTooDeep || nameCount > FetchPredicate.levelMax {
       isTooDeep = true
       return .constant(.null)
     }

@@ -58,6 +58,19 @@ private protocol Dated {
   override func awakeFromInsert() { Self.insertions.withLock { $0 += 1 } }
 }
 
+/// A class without a description of its own. Its accessors use names.
+private final class Plain: ManagedObject {
+  var title: String {
+    get { value(forKey: "title") as? String ?? "" }
+    set { setValue(newValue, forKey: "title") }
+  }
+  var size: Int {
+    get { value(forKey: "size") as? Int ?? 0 }
+    set { setValue(newValue, forKey: "size") }
+  }
+  var loud: String { title + "!" }
+}
+
 extension Place: Named {}
 extension Harbour: Dated {}
 extension Hooked: Named {}
@@ -140,5 +153,30 @@ struct GenericQueryTests {
     #expect(Hooked.insertions.withLock { $0 } == 1)
     #expect(try named(Hooked.self, "a", in: context) == [hooked])
     #expect(Hooked.insertions.withLock { $0 } == 1)
+  }
+
+  @Test("Typed queries and orders resolve accessors by name of a class that does not describe itself")
+  func accessorsByName() throws {
+    let wide = EntityDescription(
+      "Plain",
+      properties: [
+        .attribute(AttributeDescription("title", .string)), .attribute(AttributeDescription("size", .int64)),
+      ])
+    // Before a container knows the entity, the key path has no name. That is not remembered.
+    _ = Plain.fetchRequest { $0.title == "a" }
+    let container = PersistentContainer(
+      name: "Plain", model: try ManagedObjectModel([wide]), classes: [Plain.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    for (title, size) in [("a", 2), ("b", 1), ("a", 1)] {
+      let object = Plain(context: context)
+      (object.title, object.size) = (title, size)
+    }
+    let request = Plain.fetchRequest { $0.title == "a" && $0.size > 0 }
+    #expect(try context.count(for: request) == 2)
+    let ordered = FetchRequest<Plain>(sortDescriptors: [FetchOrder(\Plain.title), FetchOrder(\Plain.size)])
+    #expect(try context.fetch(ordered).map { "\($0.title)\($0.size)" } == ["a1", "a2", "b1"])
+    let error = #expect(throws: FetchError.self) { try context.fetch(Plain.fetchRequest { $0.loud == "a!" }) }
+    #expect(error?.code == .unknownProperty)
   }
 }

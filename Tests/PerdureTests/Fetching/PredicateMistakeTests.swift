@@ -121,7 +121,8 @@ struct PredicateMistakeTests {
     let size = 3_000
     let flat: [(FetchPredicate, Int)] = [
       (folded(size) { $0 || salary($1) }, 3), (folded(size) { .or([$0, salary($1)]) }, 3),
-      (folded(size) { .or([salary($1), $0]) }, 3), (folded(size) { .and([$0, .not(salary($1))]) }, 1),
+      (folded(size) { salary($1) || $0 }, 3), (folded(size) { .or([salary($1), $0]) }, 3),
+      (folded(size) { .and([$0, .not(salary($1))]) }, 1),
       (folded(size + 1) { predicate, _ in !predicate }, 1), (folded(size) { predicate, _ in !predicate }, 2),
     ]
     for (predicate, expected) in flat {
@@ -131,7 +132,13 @@ struct PredicateMistakeTests {
       }
       #expect(elsewhere == expected)
     }
+    let longPath = PropertyPath([String](repeating: "manager", count: size) + ["salary"])
     let deep = [
+      folded(20_000) { $1 % 2 == 0 ? $0 || salary($1) : $0 && salary($1) },
+      folded(20_000) { $1 % 2 == 0 ? salary($1) || $0 : !$0 },
+      .comparison(FetchComparison(.keyPath(longPath), .equal, .constant(.integer(1)))),
+      .comparison(
+        FetchComparison(.member(of: .evaluatedObject, longPath), .equal, .constant(.integer(1)))),
       folded(size) { $1 % 2 == 0 ? .or([$0, salary($1)]) : .and([$0, salary($1)]) },
       FetchPredicate.comparison(
         FetchComparison(
@@ -141,6 +148,7 @@ struct PredicateMistakeTests {
           .equal, .constant(.integer(1)))),
     ]
     for predicate in deep {
+      #expect("\(predicate)" == "(more than 200 levels or names)")
       for ask in [
         { _ = try context.count(for: FetchRequest<Employee>(predicate: predicate)) },
         { _ = try context.explain(FetchRequest<Employee>(predicate: predicate)) },
@@ -150,6 +158,13 @@ struct PredicateMistakeTests {
         #expect(error?.code == .tooDeep)
       }
     }
+    let text = longPath.names.joined(separator: ".")
+    let syntax = #expect(throws: PredicateSyntaxError.self) { try FetchPredicate(format: "\(text) == 1") }
+    #expect(syntax?.code == .tooDeep)
+    let order = #expect(throws: FetchError.self) {
+      try context.fetch(FetchRequest<Employee>(sortDescriptors: [FetchOrder(text)]))
+    }
+    #expect(order?.code == .tooDeep)
     let level = folded(100) { $1 % 2 == 0 ? .or([$0, salary($1)]) : .and([$0, .not(salary($1))]) }
     #expect(throws: Never.self) { try context.count(for: FetchRequest<Employee>(predicate: level)) }
   }

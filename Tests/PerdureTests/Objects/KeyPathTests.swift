@@ -1,7 +1,8 @@
 import FoundationEssentials
-import Perdure
 import PerdureModel
 import Testing
+
+@testable import Perdure
 
 @Suite("Values at the end of key paths")
 struct KeyPathTests {
@@ -38,6 +39,18 @@ struct KeyPathTests {
     #expect(value("workers.salary.@count") as? Int == 3)
     #expect(value("workers.@max.company.name") as? String == "Acme")
     #expect(value("workers.company.workers.@count") as? Int == 9)
+  }
+
+  @Test("A path through cycles that leads to too many values is refused")
+  func tooManyValues() throws {
+    let world = try World()
+    KeyPathWalk.$valuesMax.withValue(8) {
+      let error = #expect(throws: PerdureError.self) {
+        try world.acme.checkedValue(forKeyPath: "workers.company.workers.@count")
+      }
+      #expect(error?.code == .unknownKey && error?.message.contains("more than 8 values") == true)
+      #expect(throws: Never.self) { try world.acme.checkedValue(forKeyPath: "workers.company.name") }
+    }
   }
 
   @Test("A value is set at the end of a path: of the one object there, or of all")
