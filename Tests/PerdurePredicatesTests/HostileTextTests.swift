@@ -28,8 +28,11 @@ import Testing
     }
     let flat = Array(repeating: "a == 1", count: 10_000).joined(separator: " OR ")
     #expect(try FetchPredicate(format: flat).predicateFormat == flat)
-    let path = "a" + String(repeating: ".b", count: 10_000) + " == 1"
+    let path = "a" + String(repeating: ".b", count: 198) + " == 1"
     #expect(try FetchPredicate(format: path).predicateFormat == path)
+    let long = "a" + String(repeating: ".b", count: 10_000) + " == 1"
+    let error = #expect(throws: PredicateSyntaxError.self) { try FetchPredicate(format: long) }
+    #expect(error?.code == .tooDeep)
     let list = "a IN {" + Array(repeating: "1", count: 10_000).joined(separator: ", ") + "}"
     #expect(try FetchPredicate(format: list).predicateFormat == list)
   }

@@ -15,6 +15,11 @@ private func print(_ items: Any...) {
   printedLines.withLock { $0.append(items.map { "\($0)" }.joined(separator: " ")) }
 }
 
+/// A call with three values would otherwise print to the standard output.
+private func print(_ first: Any, _ second: Any, _ third: Any) {
+  printedLines.withLock { $0.append("\(first) \(second) \(third)") }
+}
+
 private func takePrintedLines() -> [String] {
   printedLines.withLock { lines in
     defer { lines = [] }
