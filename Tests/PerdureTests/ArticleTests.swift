@@ -140,7 +140,8 @@ private enum Modelling {
 
   static func run() throws {
     let container = try PersistentContainer(
-      name: "Tracker", classes: [Entry.self, Issue.self, Project.self, Milestone.self], description: .inMemory)
+      name: "Tracker", classes: [Entry.self, Issue.self, Project.self, Milestone.self], description: .inMemory
+    )
     try container.loadPersistentStores()
     let context = container.newContext()
     // Modelling 2
