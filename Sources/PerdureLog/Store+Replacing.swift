@@ -106,7 +106,12 @@ struct Replacement {
   ///   `StoreError`.
   func complete() throws {
     guard try isPending else { return }
-    let lock = try fileSystem.writerLock(ofStore: draft)
+    let lock: any FileLock
+    do throws(FileIOError) { lock = try fileSystem.writerLock(ofStore: draft) } catch {
+      // Another process has renamed the draft to the path.
+      guard error.code == .notFound else { throw error }
+      return
+    }
     let held = CopyDraft(draft, fileSystem, lock)
     do {
       if try isPending {
@@ -127,6 +132,16 @@ struct Replacement {
       let lock = try? fileSystem.writerLock(ofStore: draft)
     else { return }
     CopyDraft(draft, fileSystem, lock).remove()
+  }
+
+  /// Checks, before a store is made at a path, that no replacement has begun there since `settle`.
+  /// The old store may be destroyed already. The caller holds the writer's lock.
+  ///
+  /// - Throws: `StoreError` with code `.locked`.
+  static func checkIsNotPending(_ path: String, _ options: StoreOptions) throws {
+    guard try Replacement(of: path, options.fileSystem).isPending else { return }
+    throw StoreError(
+      .locked, "Another process is replacing the store; open it again, or set lockTimeout", at: path)
   }
 
   /// Completes or removes an unfinished replacement before an opening (R2, R3).

@@ -6,7 +6,8 @@ import PerdureTestSupport
 package enum KillChild {
   /// Writes one step after the other, and notes the number of the last that was acknowledged in a file beside the store.
   ///
-  /// - Parameter isEarly: Whether it notes steps before they are made, which is wrong.
+  /// - Parameter isEarly: Whether it notes the step after the one that it makes, which is wrong. So every
+  ///   kill shows it.
   package static func write(_ directory: String, seed: UInt64, _ durability: Durability, isEarly: Bool) throws
   {
     let store = try Store(at: storePath(directory), options: options(readOnly: false))
@@ -19,7 +20,7 @@ package enum KillChild {
     var random = SeededGenerator(seed: seed).derived(model.count)
     while true {
       let changes = model.advance()
-      if isEarly { try note.set(model.count) }
+      if isEarly { try note.set(model.count + 1) }
       try store.write(durability: durability) { transaction in
         for (id, value) in changes {
           if let value {

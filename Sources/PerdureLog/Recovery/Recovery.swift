@@ -67,6 +67,7 @@ enum Recovery {
     do {
       let directory = WriterDirectory(opened, lock, isChecked: options.checksFolder)
       let files = try StoreFiles(in: directory)
+      if !files.hasSuperblock { try Replacement.checkIsNotPending(path, options) }
       // 2. The superblock.
       let superblock = try openSuperblock(files, directory, options, &report)
       // 3 to 10. The log, from the checkpoint on if there is one.

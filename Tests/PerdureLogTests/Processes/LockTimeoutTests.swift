@@ -29,6 +29,23 @@ private final class RefusalCounter: ForwardingFileSystem {
   }
 }
 
+/// Moves a complete draft to the place of a replacement when an opening makes the store's directory.
+private final class LateReplacement: ForwardingFileSystem {
+  let behind: any FileSystem
+  private let isDone = Guarded(false)
+
+  init(_ behind: any FileSystem) { self.behind = behind }
+
+  func createDirectory(_ path: String) throws(FileIOError) {
+    let isFirst = isDone.withLock { isDone in
+      defer { isDone = true }
+      return !isDone
+    }
+    if isFirst { try behind.rename("/prepared", to: path + CopyDraft.suffix) }
+    try behind.createDirectory(path)
+  }
+}
+
 @Suite("Waiting for the writer's lock")
 struct LockTimeoutTests {
   private static func options(_ fileSystem: any FileSystem, _ timeout: Duration) -> StoreOptions {
@@ -61,6 +78,28 @@ struct LockTimeoutTests {
     let counter = RefusalCounter(memory) { if $0 == 2 { holder.release() } }
     try Store(at: "/s", options: Self.options(counter, .seconds(600))).close()
     #expect(counter.count == 2)
+  }
+
+  @Test("An opening makes no store where another process is replacing one", arguments: [true, false])
+  func lateReplacement(waits: Bool) throws {
+    let memory = InMemoryFileSystem()
+    let options = Self.options(memory, .zero)
+    let prepared = try Store(at: "/prepared", options: options)
+    let rows = try prepared.keyspace("rows", .dense)
+    try prepared.write { try $0.put([7], id: 7, in: rows) }
+    try prepared.close()
+    for mark in ["COPY.tmp", CopyDraft.replacementMark.string] {
+      try memory.open("/prepared/\(mark)", .create).close()
+    }
+    let late = Self.options(LateReplacement(memory), waits ? .seconds(600) : .zero)
+    if !waits {
+      let error = #expect(throws: StoreError.self) { try Store(at: "/s", options: late) }
+      #expect(error?.code == .locked)
+    }
+    let store = try Store(at: "/s", options: late)
+    #expect(try store.snapshot().value(id: 7, in: store.keyspace("rows", .dense)) == [7])
+    try store.close()
+    #expect(try memory.kind(of: "/s" + CopyDraft.suffix) == nil)
   }
 
   @Test("Opens when the process that has the store open is killed")
