@@ -8,9 +8,11 @@
 //
 //   K1. The probe calls no hook of the class and saves nothing. The relationships of its object are
 //       empty.
-//   K2. A computed property differs from every attribute in some round, so it gets no name. Truth
-//       values are identified by their sequence over all rounds. In the first two rounds they are
-//       all equal, which rules out a negated one.
+//   K2. A computed property differs from every attribute in some round, so it gets no name: rounds
+//       have no values, zeros, negative numbers, capitals and spaces too. A property that differs only
+//       for other values, such as numbers above a million, cannot be recognized. Truth values are
+//       identified by their sequence over all rounds. In the first two rounds they are all equal,
+//       which rules out a negated one.
 //   K3. Attributes of types with few values, such as enumerations, are not found.
 //   K4. The entity of a class without a description is the one that the newest container gives it.
 
@@ -53,8 +55,20 @@ enum KeyPathProbe {
 
   private static let knowledge = Mutex(Knowledge())
 
-  /// Two rounds in which all truth values are equal, and one for each of 8 bits of a slot's number.
-  private static let rounds = 0..<10
+  /// The values that the attributes get in a round.
+  fileprivate enum Round {
+    /// Different values. In the first two of these rounds all truth values are equal; each of the
+    /// other eight has one bit of the slot's number.
+    case marks(Int)
+    /// Different negative numbers, and texts with capitals and spaces at both ends.
+    case odd
+    /// Zeros, empty texts and the like.
+    case zeros
+    /// No values in optional attributes, different values in others.
+    case absent
+  }
+
+  private static let rounds = (0..<10).map(Round.marks) + [.odd, .zeros, .absent]
 
   /// The name of the attribute that a key path of a class reads; nil unless it reads exactly one.
   static func name(of keyPath: AnyKeyPath, in type: ManagedObject.Type) -> String? {
@@ -112,16 +126,17 @@ enum KeyPathProbe {
     let root: Any = object
     var candidates: [Int]?
     for round in rounds {
-      var values: [Int: Value] = [:]
+      var values: [Int: [Value]] = [:]
       for (slot, property) in object.shape.storage.properties.enumerated() {
         guard case .attribute(let kind) = property.form, !property.isOpaque,
-          let value = Value(marking: slot, in: round, kind)
+          let value = Value(marking: slot, in: round, kind, isOptional: object.shape.isOptional(slot))
         else { continue }
         object.setAttributeValue(value, slot)
-        values[slot] = value
+        // An accessor may read a zero where there is no value.
+        values[slot] = [value] + (value == .null ? [Value(zeroOf: kind)].compactMap(\.self) : [])
       }
       guard let read = (root[keyPath: keyPath] as? any PredicateArgument)?.predicateValue else { return nil }
-      candidates = (candidates ?? Array(values.keys)).filter { values[$0] == read }
+      candidates = (candidates ?? Array(values.keys)).filter { values[$0]?.contains(read) == true }
     }
     guard let candidates, candidates.count == 1 else { return nil }
     return object.shape.propertyName(candidates[0])
@@ -158,7 +173,8 @@ enum KeyPathProbe {
     case .attribute(let attribute):
       .attribute(
         AttributeDescription(
-          attribute.name, attribute.type, valueTransformerName: attribute.valueTransformerName))
+          attribute.name, attribute.type, isOptional: attribute.isOptional,
+          valueTransformerName: attribute.valueTransformerName))
     case .relationship(let relationship):
       relationship.isToMany
         ? .toMany(relationship.name, destination, ordered: relationship.isOrdered)
@@ -169,9 +185,22 @@ enum KeyPathProbe {
 }
 
 extension Value {
-  /// A value that is unique to this slot and round; nil for kinds without such values. Truth values
-  /// are unique only over all rounds (K2).
-  fileprivate init?(marking slot: Int, in round: Int, _ kind: FieldKind) {
+  /// The value of an attribute in a round; nil for kinds without different values. Truth values are
+  /// unique only over all rounds (K2).
+  fileprivate init?(marking slot: Int, in round: KeyPathProbe.Round, _ kind: FieldKind, isOptional: Bool) {
+    switch round {
+    case .marks(let round): self.init(slot, round, kind)
+    case .odd: self.init(oddOf: kind, slot)
+    case .zeros:
+      guard let zero = Value(zeroOf: kind) ?? Value(slot, 10, kind) else { return nil }
+      self = zero
+    case .absent:
+      guard let value = Value(slot, 11, kind) else { return nil }
+      self = isOptional ? .null : value
+    }
+  }
+
+  private init?(_ slot: Int, _ round: Int, _ kind: FieldKind) {
     let number = 1_000 + slot * 16 + round
     switch kind {
     case .bool: self = .bool(round < 2 ? round == 0 : (slot + 1) >> (round - 2) & 1 == 1)
@@ -191,6 +220,32 @@ extension Value {
       guard let url = URL(string: "probe:\(number)") else { return nil }
       self = .url(url)
     case .absent, .reference: return nil
+    }
+  }
+
+  private init?(oddOf kind: FieldKind, _ slot: Int) {
+    guard let value = Value(slot, 12, kind) else { return nil }
+    switch value {
+    case .integer(let integer): self = .integer(-integer)
+    case .double(let double): self = .double(-double)
+    case .decimal(let decimal): self = .decimal(-decimal)
+    case .string(let text): self = .string(" Odd \(text) ")
+    case .date(let date):
+      self = .date(Date(timeIntervalSinceReferenceDate: -date.timeIntervalSinceReferenceDate))
+    default: self = value
+    }
+  }
+
+  /// The zero of a kind; nil if it has none.
+  fileprivate init?(zeroOf kind: FieldKind) {
+    switch kind {
+    case .bool: self = .bool(false)
+    case .int16, .int32, .int64: self = .integer(0)
+    case .float, .double: self = .double(0)
+    case .decimal: self = .decimal(0)
+    case .string: self = .string("")
+    case .data: self = .data(Data())
+    default: return nil
     }
   }
 }

@@ -31,6 +31,11 @@ private protocol Dated {
 
   var shout: String { name.uppercased() }
   var isShut: Bool { !isOpen }
+  var shownName: String { nick ?? name }
+  var label: String { name.isEmpty ? "unnamed" : name }
+  var trimmed: String { String(name.drop { $0 == " " }) }
+  var atLeastZero: Int { max(0, size) }
+  var small: String { name.lowercased() }
 }
 
 @Entity private final class Harbour: Place {
@@ -138,6 +143,10 @@ struct GenericQueryTests {
       #expect(error?.message.contains("reads no stored attribute of Place") == true)
     }
     for request in [
+      Place.fetchRequest { $0.shownName == "X" }, Place.fetchRequest { $0.label == "X" },
+      Place.fetchRequest { $0.trimmed == "X" }, Place.fetchRequest { $0.atLeastZero == 0 },
+      Place.fetchRequest { $0.small == "x" },
+      FetchRequest<Place>(sortDescriptors: [FetchOrder(\Place.shownName)]),
       Place.fetchRequest { $0.shout == "X" },
       FetchRequest<Place>(sortDescriptors: [FetchOrder(\Place.region?.name)]),
     ] {
