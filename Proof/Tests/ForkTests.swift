@@ -11,7 +11,7 @@ struct ForkCampaignTests {
     let seed = SeededGenerator.seedFromEnvironment()
     print("PERDURE_SEED=\(seed)")
     await #expect(processExitsWith: .success) { [seed = seed as UInt64] in
-      await recordingErrors {
+      await #expect(throws: Never.self) {
         var campaign = ForkCampaign()
         // The machine may be busy with other tests.
         campaign.secondsMax = 600
@@ -25,7 +25,7 @@ struct ForkCampaignTests {
   @Test("Where children may use the store of their parent, what is lost is noticed")
   func canary() async throws {
     await #expect(processExitsWith: .success) {
-      await recordingErrors {
+      await #expect(throws: Never.self) {
         var campaign = ForkCampaign()
         (campaign.ignoresForks, campaign.secondsMax) = (true, 1)
         let result = try await campaign.run(ProofPlan(seed: 1, scale: 0.02), .silent)

@@ -62,7 +62,7 @@ extension EntityDescription {
   }
 
   /// The entity and its ancestors, nearest first.
-  private var lineage: [EntityDescription] {
+  package var lineage: [EntityDescription] {
     var lineage = [self]
     // A program may change the superentity of a description to one of its own subentities.
     while let above = lineage.last?.superentity, !lineage.contains(where: { $0.name == above.name }) {

@@ -32,6 +32,8 @@ import Testing
   @Relationship(inverse: "mayor") var town: Town
 }
 
+// Of these two pairs, one has the reference in the row of the required end, the other does not.
+
 @Entity final class Ticket: ManagedObject {
   var text: String = ""
   @Relationship(inverse: "ticket") var seat: Seat

@@ -33,7 +33,6 @@ struct ClassResolution {
         guard let type = try objectClass(of: entity) else { continue }
         try check(type, entity)
         result[entity.name] = type
-        KeyPathProbe.note(type, serves: entity, of: model)
       }
       return result
     }

@@ -211,9 +211,11 @@ extension PersistentContainer {
   }
 
   private func resolvedClasses() throws(PerdureError) -> [String: ManagedObject.Type] {
-    try ClassResolution(
+    let resolved = try ClassResolution(
       model: managedObjectModel, given: classes, byEntityName: classesByEntityName
     ).classes()
+    KeyPathProbe.note(resolved, of: managedObjectModel)
+    return resolved
   }
 
   /// What contexts need of some stores.

@@ -3,7 +3,7 @@
 // `\Worker.name`, but the two are not equal.
 //
 // The probe inserts an object of the class into a private store in memory. In each of several
-// rounds, it gives every attribute a different value and reads the key path. The attribute whose
+// rounds, it gives the attributes other values and reads the key path. The attribute whose
 // value the key path returns in every round is the result.
 //
 //   K1. The probe calls no hook of the class and saves nothing. The relationships of its object are
@@ -81,20 +81,20 @@ enum KeyPathProbe {
     return name
   }
 
-  /// Notes the entity of a class, for classes whose accessors use names and that have no description
-  /// of their own.
-  static func note(_ type: ManagedObject.Type, serves entity: EntityDescription, of model: ManagedObjectModel)
-  {
-    guard type.entityDescription.name != entity.name, model.entitiesByName[destination] == nil else { return }
-    var chain = [entity]
-    while let parent = chain[0].superentityName.flatMap({ model.entitiesByName[$0] }), chain.count < 100 {
-      chain.insert(parent, at: 0)
-    }
-    let identifier = ObjectIdentifier(type)
-    let entities = chain.map { plain($0) }
-    knowledge.withLock { knowledge in
-      knowledge.entities[identifier] = entities
-      knowledge.answers = knowledge.answers.filter { $0.key.type != identifier }
+  /// Notes the entities of classes whose accessors use names and that do not describe themselves.
+  ///
+  /// - Parameter classes: The classes of a container by the names of their entities.
+  static func note(_ classes: [String: ManagedObject.Type], of model: ManagedObjectModel) {
+    // The probe's own container has no news.
+    guard model.entitiesByName[destination] == nil else { return }
+    for (name, type) in classes where type._entityName != name {
+      guard let entity = model.entitiesByName[name] else { continue }
+      let identifier = ObjectIdentifier(type)
+      let entities = entity.lineage.reversed().map { plain($0) }
+      knowledge.withLock { knowledge in
+        knowledge.entities[identifier] = entities
+        knowledge.answers = knowledge.answers.filter { $0.key.type != identifier }
+      }
     }
   }
 

@@ -14,7 +14,8 @@ internal import PerdurePredicates
 
 extension ManagedObject {
   /// Reads an attribute. Returns the zero value if the attribute has no value, or one that the type
-  /// does not know; for a sum that the type cannot hold, the nearest value that it can.
+  /// does not know. A sum that the type cannot hold reads as the nearest number that it can; a
+  /// decimal sum out of range reads as 0.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T {
     convert(attributeValue(slot), slot) ?? zeroValue(slot)
   }

@@ -32,12 +32,10 @@ extension ManagedObject {
     if derived.path.aggregate == .sum {
       // Only a sum that does not fit, or cannot be read, has no value.
       guard let context, !header.pointee.isGone, context.value(of: derived, reference) == .null,
-        context.readFailure == nil
+        context.readFailure == nil,
+        case .decimal(let sum) = context.value(of: derived.with(kind: .decimal), reference)
       else { return nil }
-      switch context.value(of: derived.with(kind: .decimal), reference) {
-      case .decimal(let sum): return derived.kind.nearest(to: sum)
-      default: return nil
-      }
+      return derived.kind.nearest(to: sum)
     }
     var object = self
     for slot in derived.slots.dropLast() {

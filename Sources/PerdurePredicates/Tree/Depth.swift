@@ -92,8 +92,9 @@ extension FetchPredicate {
 extension FetchPredicate {
   /// The predicate, or a fixed one that every fetch rejects if this one is nested too deeply.
   ///
-  /// Operators that join predicates call this. So a loop cannot build a tree whose release would
-  /// overflow the stack.
+  /// Operators that join predicates call this, because releasing a tree is recursive too. A loop that
+  /// nests in the first or last part stays shallow. Nesting in other parts, in subqueries, or by enum
+  /// cases is not noticed here: a fetch rejects it, but its release may overflow the stack.
   ///
   /// - Complexity: O(1): it follows a few of the first and last parts, where a loop nests, for at most
   ///   `2 * levelMax` levels.

@@ -195,9 +195,7 @@ struct BackupTests {
       let rows = try other.keyspace("others", .dense)
       try other.write { try $0.put([7], id: 7, in: rows) }
       try other.close()
-      for mark in ["COPY.tmp", CopyDraft.replacementMark.string] {
-        try disk.open("/\(number).copy/\(mark)", .create).close()
-      }
+      try disk.markAsReplacement("/\(number).copy")
       let error = #expect(throws: StoreError.self, "call \(number)") { try call("/\(number)") }
       #expect(error?.code == .invalidArgument, "call \(number)")
       let completed = try Store(at: "/\(number)", options: options)

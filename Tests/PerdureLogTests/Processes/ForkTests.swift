@@ -109,7 +109,7 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      await recordingErrors {
+      #expect(throws: Never.self) {
         let parent = try Parent(path)
         let handles = try parent.handles()
         for call in ForkedCalls.all {
@@ -132,7 +132,7 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      await recordingErrors {
+      #expect(throws: Never.self) {
         let parent = try Parent(path)
         let sequence = parent.store.snapshot().sequence
         let child = try ForkedChild.run(seconds: 300) {
@@ -150,7 +150,7 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      await recordingErrors {
+      #expect(throws: Never.self) {
         let parent = try Parent(path)
         var handles: ForkedCalls.Handles? = try parent.handles()
         var second: Store? = try Store(at: path + "2", options: Parent.options())
@@ -203,7 +203,7 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      await recordingErrors {
+      #expect(throws: Never.self) {
         let parent = try Parent(path)
         let handles = try parent.handles()
         let done = path + ".done"
@@ -240,7 +240,7 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      await recordingErrors {
+      #expect(throws: Never.self) {
         let parent = try Parent(path)
         let snapshot = parent.store.snapshot()
         let child = try ForkedChild(seconds: 900) {
@@ -277,7 +277,7 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      await recordingErrors {
+      #expect(throws: Never.self) {
         let program = try ForkedChild(seconds: 900) {
           do {
             let parent = try Parent(path)
@@ -324,7 +324,7 @@ struct ForkTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
-      await recordingErrors {
+      #expect(throws: Never.self) {
         let parent = try Parent(path)
         let reader = try Store(at: path, options: Parent.options(isReadOnly: true))
         let snapshot = reader.snapshot()

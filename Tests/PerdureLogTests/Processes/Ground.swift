@@ -1,4 +1,5 @@
 import PerdureFileIO
+import PerdureFormat
 import PerdureTestSupport
 import Testing
 
@@ -95,4 +96,13 @@ func expectReplaced(
   let error = #expect(throws: StoreError.self, "\(what)", sourceLocation: sourceLocation, performing: body)
   #expect(error?.code == .poisoned, "\(what)", sourceLocation: sourceLocation)
   #expect(error?.message.contains("removed or replaced") == true, "\(what)", sourceLocation: sourceLocation)
+}
+
+extension FileSystem {
+  /// Gives a store the marks of a complete draft that replaces another store.
+  func markAsReplacement(_ path: String) throws {
+    for mark in ["COPY.tmp", CopyDraft.replacementMark.string] {
+      try open(path + "/" + mark, .create).close()
+    }
+  }
 }

@@ -1,5 +1,4 @@
 import PerdureFileIO
-import PerdureFormat
 import PerdureTestSupport
 import Testing
 
@@ -69,9 +68,7 @@ struct LockTimeoutTests {
     let memory = InMemoryFileSystem()
     let options = Self.options(memory, .zero)
     try Store(at: "/s.copy", options: options).close()
-    for mark in ["COPY.tmp", CopyDraft.replacementMark.string] {
-      try memory.open("/s.copy/\(mark)", .create).close()
-    }
+    try memory.markAsReplacement("/s.copy")
     let holder = try memory.writerLock(ofStore: "/s.copy")
     let error = #expect(throws: StoreError.self) { try Store(at: "/s", options: options) }
     #expect(error?.code == .locked)
@@ -88,9 +85,7 @@ struct LockTimeoutTests {
     let rows = try prepared.keyspace("rows", .dense)
     try prepared.write { try $0.put([7], id: 7, in: rows) }
     try prepared.close()
-    for mark in ["COPY.tmp", CopyDraft.replacementMark.string] {
-      try memory.open("/prepared/\(mark)", .create).close()
-    }
+    try memory.markAsReplacement("/prepared")
     let late = Self.options(LateReplacement(memory), waits ? .seconds(600) : .zero)
     if !waits {
       let error = #expect(throws: StoreError.self) { try Store(at: "/s", options: late) }
