@@ -62,10 +62,11 @@ public enum SyncMode: Sendable, Hashable {
 ///
 /// Every method may be called from any thread, several at once.
 public protocol FileSystem: Sendable {
-  /// The path, from the root, of what `path` names now: one that is relative to the process's working directory
-  /// names something else when that changes.
+  /// The path from the root of the file or directory that `path` names now, without symbolic links
+  /// where the system has them. The last name may be absent.
   ///
-  /// By default `path` itself, as in memory, where nothing is relative to the process.
+  /// A later change of the working directory or of a link does not change its meaning. The default
+  /// implementation returns `path`, as in memory, where no path is relative to the process.
   ///
   /// - Throws: `.notFound` if the working directory is gone, `.permissionDenied`.
   func absolutePath(_ path: String) throws(FileIOError) -> String

@@ -8,12 +8,29 @@ public final class POSIXFileSystem: FileSystem {
   /// See `FileSystem.absolutePath(_:)`.
   public func absolutePath(_ path: String) throws(FileIOError) -> String {
     try check("absolutePath", path)
+    if let resolved = Self.resolved(path) { return resolved }
     if path.utf8.first == UInt8(ascii: "/") { return path }
     let directory = SystemCall.workingDirectory()
     guard directory.errno == 0 else {
       throw FileIOError(errno: directory.errno, operation: "absolutePath", path: path)
     }
     return directory.value == "/" ? "/" + path : directory.value + "/" + path
+  }
+
+  /// The path without symbolic links; nil if it cannot be resolved. The last name may be absent: a
+  /// new file or directory gets it.
+  private static func resolved(_ path: String) -> String? {
+    let whole = SystemCall.resolved(path)
+    if whole.errno == 0 { return whole.value }
+    var names = path.split(separator: "/", omittingEmptySubsequences: false)
+    while names.count > 1, names.last == "" { names.removeLast() }
+    guard KnownErrno.isAbsence(whole.errno), let name = names.popLast(), !["", ".", ".."].contains(name)
+    else {
+      return nil
+    }
+    let parent = SystemCall.resolved(names.isEmpty ? "." : names.joined(separator: "/") + "/")
+    guard parent.errno == 0 else { return nil }
+    return parent.value == "/" ? "/" + name : parent.value + "/" + name
   }
 
   /// See `FileSystem.createDirectory(_:)`.

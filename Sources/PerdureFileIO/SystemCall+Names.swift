@@ -23,6 +23,13 @@ extension SystemCall {
     return SystemResult(value: String(cString: path), errno: 0)
   }
 
+  /// The path from the root, without symbolic links. All its names must exist.
+  static func resolved(_ path: String) -> SystemResult<String> {
+    guard let resolved = realpath(path, nil) else { return SystemResult(value: "", errno: errno) }
+    defer { free(resolved) }
+    return SystemResult(value: String(cString: resolved), errno: 0)
+  }
+
   static func createDirectory(_ path: String) -> Int32 {
     repeating { mkdir(path, 0o755) }.errno
   }

@@ -4,9 +4,12 @@ import PerdureFormat
 // The directory `NAME.copy`, to which a copy is written. It is renamed when the copy is complete.
 //
 // Another store may have that name, so an existing directory is replaced only if it is empty or
-// marked as a draft. The mark is made durable before any other file is written, and removed after
-// the rename. It is a `*.tmp` file, which the next writer removes: a directory that was opened as a
-// store is no longer a draft.
+// marked as the draft of NAME. The mark is made durable before any other file is written, and
+// removed after the rename. It is a `*.tmp` file, which the next writer removes: a directory that
+// was opened as a store is no longer a draft.
+//
+// A mark holds the name of the copy. After a crash between the rename and the removal of the marks,
+// a complete copy named `OTHER.copy` still has them. Their text shows that it is no draft of OTHER.
 
 /// A copy in progress, and the lock on its directory.
 struct CopyDraft {
@@ -14,6 +17,8 @@ struct CopyDraft {
   private let fileSystem: any FileSystem
   /// Prevents another copy to the same name, and the opening of an incomplete copy.
   private let lock: any FileLock
+  /// The name of the copy, in the marks.
+  private var name: String { String(StorePath.name(of: path).dropLast(Self.suffix.count)) }
 
   /// The suffix of a draft's name.
   static let suffix = ".copy"
@@ -35,20 +40,19 @@ struct CopyDraft {
     do {
       try Self.checkIsDraft(path, fileSystem)
       try Store.removeFiles(of: path, fileSystem, keepsLock: true)
-      try fileSystem.open(path + "/" + Self.mark.string, .create).close()
-      try fileSystem.syncDirectory(path)
+      (self.path, self.fileSystem, self.lock) = (path, fileSystem, lock)
+      try write(Self.mark)
     } catch {
       lock.release()
       throw error
     }
-    (self.path, self.fileSystem, self.lock) = (path, fileSystem, lock)
   }
 
   /// Checks that `path` is a draft, or a directory without other files than LOCK.
   private static func checkIsDraft(_ path: String, _ fileSystem: any FileSystem) throws {
     if try fileSystem.kind(of: path) == .directory {
       let names = try fileSystem.contents(of: path)
-      if names.contains(where: { StoreFileName($0) == mark }) { return }
+      if try has(mark, path, fileSystem) { return }
       if names.allSatisfy({ StoreFileName($0) == .lock }) { return }
     }
     throw StoreError(
@@ -77,14 +81,46 @@ struct CopyDraft {
     try fileSystem.syncDirectory(StorePath.parent(of: target))
   }
 
+  // MARK: Marks
+
+  /// Creates a mark, durable when the call returns.
+  private func write(_ mark: StoreFileName) throws {
+    let file = try fileSystem.open(path + "/" + mark.string, .create)
+    var text = name + "\n"
+    try text.withUTF8 { try file.write(UnsafeRawBufferPointer($0), at: 0) }
+    try file.sync(.full)
+    try file.close()
+    try fileSystem.syncDirectory(path)
+  }
+
+  /// Whether the directory `path` has a mark that names the copy of which `path` is the draft.
+  ///
+  /// A mark that does not end with a newline is incomplete, or empty as earlier versions wrote it.
+  /// It counts.
+  static func has(
+    _ mark: StoreFileName, _ path: String, _ fileSystem: any FileSystem
+  ) throws(FileIOError) -> Bool {
+    let file: any File
+    do throws(FileIOError) { file = try fileSystem.open(path + "/" + mark.string, .read) } catch {
+      guard [.notFound, .notADirectory].contains(error.code) else { throw error }
+      return false
+    }
+    // It was only read.
+    defer { try? file.close() }
+    let expected = StorePath.name(of: path).dropLast(suffix.count) + "\n"
+    // One byte more than a complete mark: a longer text differs.
+    let text = try file.read(expected.utf8.count + 1, at: 0)
+    return text.elementsEqual(expected.utf8)
+      || text.last != UInt8(ascii: "\n") && text.count <= expected.utf8.count
+  }
+
   // MARK: Replacements
 
   /// Marks the complete copy as the one that replaces the store of its name.
-  func markAsReplacement() throws(FileIOError) {
+  func markAsReplacement() throws {
     // The draft's name must be durable before the old store is destroyed.
     try fileSystem.syncDirectory(StorePath.parent(of: path))
-    try fileSystem.open(path + "/" + Self.replacementMark.string, .create).close()
-    try fileSystem.syncDirectory(path)
+    try write(Self.replacementMark)
   }
 
   /// Renames the copy to `target`. It is kept if that fails: it may be the only store left.

@@ -34,16 +34,18 @@ extension Store {
     do {
       let path = try StorePath.fixed(path, fileSystem)
       let source = try StorePath.fixed(source, fileSystem)
-      for place in [path, source] { try Replacement(of: place, fileSystem).complete() }
+      let replacement = Replacement(of: path, fileSystem)
+      try replacement.complete()
+      try Replacement(of: source, fileSystem).complete()
       try checkHasNoStranger(path, options)
       let draft = try makeDraft(of: path, source, fileSystem)
       do {
         try destroyFiles(of: path, fileSystem)
-        try draft.takeAsReplacement(path)
+        try replacement.take(draft)
       } catch {
-        // `.locked`: the old store is open, and unchanged. After another error the draft may be the
-        // only store left (R2).
-        let isIntact = (error as? FileIOError)?.code == .locked || (error as? StoreError)?.code == .locked
+        // If the old store was not destroyed, the draft is not needed. Otherwise it may be the only
+        // store left (R2).
+        let isIntact = Replacement.isLocked(error) && (try? replacement.isPending) == false
         if isIntact { draft.remove() } else { draft.leave() }
         throw error
       }
@@ -87,16 +89,22 @@ struct Replacement {
     (self.path, draft, self.fileSystem) = (path, path + CopyDraft.suffix, fileSystem)
   }
 
-  private func has(_ name: StoreFileName, in directory: String) throws(FileIOError) -> Bool {
-    try fileSystem.kind(of: directory + "/" + name.string) != nil
+  private func hasSuperblock(_ directory: String) throws(FileIOError) -> Bool {
+    do throws(FileIOError) {
+      return try fileSystem.kind(of: directory + "/" + StoreFileName.superblock.string) != nil
+    } catch {
+      // The path of the store or of its draft is a file.
+      guard error.code == .notADirectory else { throw error }
+      return false
+    }
   }
 
   /// Whether the draft is the store of the path (R2).
   var isPending: Bool {
     get throws(FileIOError) {
-      if try has(.superblock, in: path) { return false }
-      guard try has(CopyDraft.replacementMark, in: draft) else { return false }
-      return try has(.superblock, in: draft)
+      if try hasSuperblock(path) { return false }
+      guard try CopyDraft.has(CopyDraft.replacementMark, draft, fileSystem) else { return false }
+      return try hasSuperblock(draft)
     }
   }
 
@@ -116,7 +124,7 @@ struct Replacement {
     do {
       if try isPending {
         try Store.destroyFiles(of: path, fileSystem)
-        return try held.takeAsReplacement(path)
+        return try take(held)
       }
       held.leave()
     } catch {
@@ -125,10 +133,34 @@ struct Replacement {
     }
   }
 
+  /// Renames the draft to the path, whose store was destroyed. Openings that make the directory of
+  /// the path anew at the same time find the replacement (`checkIsNotPending`) and give up. They
+  /// leave a directory without a store, which is removed here.
+  ///
+  /// - Throws: `StoreError` with code `.locked` if another process holds the path for a second;
+  ///   `FileIOError`. The draft is kept.
+  func take(_ held: CopyDraft) throws {
+    var wait = LockWait(.seconds(1))
+    while true {
+      do throws(FileIOError) {
+        return try held.takeAsReplacement(path)
+      } catch {
+        guard error.code == .directoryNotEmpty, try isPending else { throw error }
+        do { try Store.destroyFiles(of: path, fileSystem) } catch let error where Self.isLocked(error) {
+          guard try wait.next() else { throw error }
+        }
+      }
+    }
+  }
+
+  static func isLocked(_ error: any Error) -> Bool {
+    (error as? FileIOError)?.code == .locked || (error as? StoreError)?.code == .locked
+  }
+
   /// Removes a draft that never replaced the store (R3).
   func abandon() {
     // A later opening removes a draft that cannot be removed now.
-    guard (try? has(CopyDraft.replacementMark, in: draft)) == true,
+    guard (try? CopyDraft.has(CopyDraft.replacementMark, draft, fileSystem)) == true,
       let lock = try? fileSystem.writerLock(ofStore: draft)
     else { return }
     CopyDraft(draft, fileSystem, lock).remove()

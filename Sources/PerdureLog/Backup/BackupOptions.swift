@@ -51,6 +51,6 @@ public struct BackupReport: Hashable, Sendable {
   public var blobs = 0
   /// Bytes that were read, checked and written.
   public var bytesCopied: UInt64 = 0
-  /// Bytes of files shared with the earlier backup. They were neither read nor written.
+  /// Bytes of files shared with the earlier backup. They were compared with it, and not written.
   public var bytesShared: UInt64 = 0
 }

@@ -26,7 +26,7 @@ final class BackupRun {
   private var references: [UInt64: BlobReference] = [:]
   /// The numbers of the blob files that are shared.
   private var sharedBlobs: Set<UInt64> = []
-  /// The segments that are shared. Their records were not read.
+  /// The segments that are shared. Their records were not visited.
   private var sharedParts: [BackupSource.Part] = []
   private var isPacked = false
   /// Of a source that does not know its live records: the numbers of blob files that records name
@@ -64,7 +64,9 @@ final class BackupRun {
   private func copy(_ part: BackupSource.Part) throws {
     let name = StoreFileName.segment(part.segment.number)
     let isClosed = part.segment.number < source.superblock.durableEnd.segment
-    if isClosed, let path = try earlier?.path(of: part), target.share(name, from: path) {
+    if isClosed, let path = try earlier?.path(of: part, piece, didCompare: { try didCopy($0, progress) }),
+      target.share(name, from: path)
+    {
       sharedParts.append(part)
       return try noteShared(UInt64(part.length))
     }
@@ -138,10 +140,13 @@ final class BackupRun {
   private func shareBlobs() throws {
     guard let earlier else { return }
     for number in source.liveBlobs.sorted() {
-      guard let length = try source.blobs.length(of: number),
-        let path = try earlier.path(ofBlob: number, length: length),
+      guard let file = try source.blobs.file(number) else { continue }
+      // It was only read.
+      defer { try? file.close() }
+      guard let path = try earlier.path(ofBlob: number, file),
         target.share(StoreFileName.blob(number), from: path)
       else { continue }
+      let length = try file.size()
       sharedBlobs.insert(number)
       progress.bytesTotal += length
       try noteShared(length)

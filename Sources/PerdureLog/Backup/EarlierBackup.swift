@@ -4,12 +4,10 @@ import PerdureFormat
 /// An earlier backup in a folder. A new backup of the same branch may share its files.
 ///
 /// A file is shared only if it is never written again: a segment that is closed in both backups, or
-/// a blob file. Within one branch, number, generation and length identify a segment. The header and
-/// the end of a segment are compared as well, because a folder may be a copy made by other means.
+/// a blob file. Names and lengths do not identify a file: a store whose folder was replaced by an
+/// older copy of it continues on the same branch with the same numbers. So segments are compared
+/// byte by byte, and blob files by their headers and checksums.
 final class EarlierBackup {
-  /// How many bytes at the end of a segment are compared.
-  private static let comparedLength = 4096
-
   private let path: String
   private let fileSystem: any FileSystem
   private let superblock: Superblock
@@ -61,28 +59,50 @@ final class EarlierBackup {
   }
 
   /// The path of the same segment in the earlier backup; nil if it is absent or differs.
-  func path(of part: BackupSource.Part) throws -> String? {
+  ///
+  /// - Parameters:
+  ///   - buffer: Holds one piece of the earlier backup's file.
+  ///   - didCompare: Called after each piece with its length.
+  /// - Complexity: O(n) for n bytes of the segment.
+  func path(
+    of part: BackupSource.Part, _ buffer: UnsafeMutableRawBufferPointer, didCompare: (Int) throws -> Void
+  ) throws -> String? {
     let number = part.segment.number
     guard number < superblock.durableEnd.segment, files.segments.contains(number) else { return nil }
     let path = self.path + "/" + StoreFileName.segment(number).string
     let file = try fileSystem.open(path, .read)
     defer { try? file.close() }
     guard try file.size() == UInt64(part.length) else { return nil }
-    let tail = min(Self.comparedLength, part.length)
-    for range in [0..<SegmentHeader.length, (part.length - tail)..<part.length] {
-      let ours = UnsafeRawBufferPointer(
-        start: part.segment.mapping.base + range.lowerBound, count: range.count)
-      guard try file.read(range.count, at: UInt64(range.lowerBound)).elementsEqual(ours) else { return nil }
+    var offset = 0
+    while offset < part.length {
+      let theirs = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(part.length - offset))
+      let ours = UnsafeRawBufferPointer(start: part.segment.mapping.base + offset, count: theirs.count)
+      guard try file.readToEnd(into: theirs, at: UInt64(offset)) == theirs.count,
+        ours.hasSameBytes(as: UnsafeRawBufferPointer(theirs))
+      else { return nil }
+      offset += theirs.count
+      try didCompare(theirs.count)
     }
     return path
   }
 
-  /// The path of a blob file in the earlier backup; nil if it is absent, or not `length` bytes long.
-  func path(ofBlob number: UInt64, length: UInt64) throws -> String? {
+  /// The path of the same blob file in the earlier backup; nil if it is absent or differs.
+  ///
+  /// - Complexity: O(n) for n bytes of the table of checksums, a 16,384th of the value.
+  func path(ofBlob number: UInt64, _ ours: any File) throws -> String? {
     guard number < superblock.nextBlob, files.blobs.contains(number) else { return nil }
     let path = path + "/" + StoreFileName.blob(number).string
-    let file = try fileSystem.open(path, .read)
-    defer { try? file.close() }
-    return try file.size() == length ? path : nil
+    let theirs = try fileSystem.open(path, .read)
+    defer { try? theirs.close() }
+    let length = try ours.size()
+    guard try theirs.size() == length else { return nil }
+    let head = try ours.read(BlobHeader.length, at: 0)
+    guard try theirs.read(BlobHeader.length, at: 0) == head,
+      let header = try? head.withUnsafeBytes({ try BlobHeader(reading: $0) }), header.fileLength == length
+    else { return nil }
+    let table = Int(length - header.checksumsOffset)
+    guard try ours.read(table, at: header.checksumsOffset) == theirs.read(table, at: header.checksumsOffset)
+    else { return nil }
+    return path
   }
 }

@@ -15,7 +15,9 @@ extension Store {
   ///
   /// With an earlier backup, files that have not changed since are shared with it as hard links.
   /// They are copied where the file system has no hard links. Each backup is complete, and either
-  /// may be removed. Shared files are not read: damage to one is damage in both backups.
+  /// may be removed. A segment is shared if its bytes are equal in both. A file of a value is shared
+  /// if its header and checksums are equal: the value in it is not read. Later damage to a shared
+  /// file is damage in both backups.
   ///
   /// A store that was opened for reading can be backed up too, beside a writer in another process.
   /// The backup then has the state last opened or refreshed (`refresh()`). The last commits of that
@@ -41,8 +43,8 @@ extension Store {
   ///   the store; `.diskFull`, `.io`, `.locked`, `.closed`, `.poisoned`, `.unsupportedFormat`.
   ///   `CancellationError` if the task is cancelled. Errors of `progress`. After an error there is
   ///   no backup, unless the last sync failed. The store can still be used.
-  /// - Complexity: O(n) for n bytes of the store that are not shared; memory for a few mebibytes,
-  ///   and 24 bytes for each value with a file of its own.
+  /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared; memory
+  ///   for a few mebibytes, and 24 bytes for each value with a file of its own.
   @discardableResult
   public func backup(
     to target: String, since earlier: String? = nil, options: BackupOptions = BackupOptions(),

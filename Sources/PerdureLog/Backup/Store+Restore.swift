@@ -31,6 +31,7 @@ extension Store {
       let backup = try StorePath.fixed(backup, fileSystem)
       let target = try StorePath.fixed(target, fileSystem)
       try checkIsFree(target, fileSystem)
+      try Replacement(of: backup, fileSystem).complete()
       if try fileSystem.kind(of: backup) == .file {
         return try restore(fromFileAt: backup, to: target, options, progress)
       }

@@ -129,13 +129,17 @@ struct BlobFiles: Sendable {
     taken >= FormatLimits.counterMax ? next : max(next, taken + 1)
   }
 
+  /// The file with a number, open for reading; nil if it is absent.
+  func file(_ number: UInt64) throws(FileIOError) -> (any File)? {
+    do { return try directory.open(StoreFileName.blob(number).string, .read) } catch {
+      guard error.code == .notFound else { throw error }
+      return nil
+    }
+  }
+
   /// The length of a file; nil if it is absent.
   func length(of number: UInt64) throws(FileIOError) -> UInt64? {
-    let file: any File
-    do { file = try directory.open(StoreFileName.blob(number).string, .read) } catch {
-      if error.code == .notFound { return nil }
-      throw error
-    }
+    guard let file = try file(number) else { return nil }
     // It was only read.
     defer { try? file.close() }
     return try file.size()

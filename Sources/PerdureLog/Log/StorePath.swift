@@ -19,9 +19,18 @@ package enum StorePath {
     return place == path.startIndex ? "/" : withoutSlash(String(path[..<place]))
   }
 
-  /// The same place, wherever the process goes: every path that comes from outside passes here, once.
+  /// The last name of a path.
+  static func name(of path: String) -> String {
+    let path = withoutSlash(path)
+    guard let place = path.utf8.lastIndex(of: slash) else { return path }
+    return String(path[path.utf8.index(after: place)...])
+  }
+
+  /// The path from the root, without symbolic links. Every path from outside passes here, once, so
+  /// that `path.copy` is beside the directory itself, and the directory and not a link is replaced
+  /// or destroyed.
   static func fixed(_ path: String, _ fileSystem: any FileSystem) throws(FileIOError) -> String {
-    // An empty one is no place, and refused as what it is.
+    // Each caller refuses an empty path itself.
     path.isEmpty ? path : withoutSlash(try fileSystem.absolutePath(path))
   }
 }

@@ -127,9 +127,11 @@ final class CountingFolder: ForwardingFileSystem {
 
   init(_ behind: any FileSystem) { self.behind = behind }
 
-  /// Bytes that were written to files whose path contains `part`.
+  /// Bytes that were written to files whose path contains `part`, without marks.
   func written(to part: String) -> UInt64 {
-    bytes.withLock { $0.filter { $0.key.contains(part) }.values.reduce(0, +) }
+    bytes.withLock {
+      $0.filter { $0.key.contains(part) && !$0.key.hasSuffix(".tmp") }.values.reduce(0, +)
+    }
   }
 
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {

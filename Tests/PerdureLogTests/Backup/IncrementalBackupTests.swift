@@ -104,6 +104,76 @@ struct IncrementalBackupTests {
     try subject.check(directory.file("second"), options, report)
   }
 
+  @Test(
+    "Files of another history are not shared: the store's folder was replaced by an older copy of it",
+    arguments: [3, 7])
+  func rolledBack(changed: UInt64) throws {
+    let directory = try TemporaryDirectory()
+    let disk = POSIXFileSystem()
+    var options = BackedUpStore.options(disk)
+    options.blobThresholdBytes = 4096
+    let path = directory.file("store")
+    // All records have the same length, so both histories have the same offsets. One row differs.
+    func write(_ first: UInt8) throws {
+      let store = try Store(at: path, options: options)
+      let rows = try store.keyspace("rows", .dense)
+      for id in 1...600 as ClosedRange<UInt64> {
+        let length = id % 40 == changed % 40 ? 5000 : 60
+        try store.write {
+          try $0.put([id == changed ? first : 0] + .init(repeating: 1, count: length), id: id, in: rows)
+        }
+      }
+      try store.close()
+    }
+    let begun = try Store(at: path, options: options)
+    _ = try begun.keyspace("rows", .dense)
+    try begun.close()
+    let saved = try disk.files(in: path)
+    try write(1)
+    let first = try Store(at: path, options: options)
+    try first.backup(to: directory.file("first"), options: unpaced)
+    try first.close()
+    try disk.removeTree(path)
+    try disk.createDirectory(path)
+    for (name, bytes) in saved {
+      let file = try disk.open(path + "/" + name, .create)
+      try file.write(bytes, at: 0)
+      try file.close()
+    }
+    try write(2)
+    let store = try Store(at: path, options: options)
+    let report = try store.backup(
+      to: directory.file("second"), since: directory.file("first"), options: unpaced)
+    #expect(report.bytesShared > 0)
+    let backup = try Store(at: directory.file("second"), options: options)
+    let rows = try backup.keyspace("rows", .dense)
+    for id in 1...600 as ClosedRange<UInt64> {
+      let value = try backup.snapshot().value(id: id, in: rows)
+      #expect(value == (try store.snapshot().value(id: id, in: store.keyspace("rows", .dense))), "\(id)")
+    }
+    try backup.close()
+    try store.close()
+  }
+
+  @Test("A segment that is damaged in the earlier backup is copied, and not shared")
+  func damagedInEarlier() throws {
+    let directory = try TemporaryDirectory()
+    let disk = POSIXFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(at: directory.file("store"), options)
+    for number in 1...400 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.backup(to: directory.file("first"), options: unpaced)
+    for name in try disk.contents(of: directory.file("first")) where name.hasSuffix(".segment") {
+      let file = try disk.open(directory.file("first/" + name), .readWrite)
+      let place = try file.size() / 2
+      try file.write([try file.read(1, at: place)[0] ^ 1], at: place)
+      try file.close()
+    }
+    let report = try subject.store.backup(
+      to: directory.file("second"), since: directory.file("first"), options: unpaced)
+    try subject.check(directory.file("second"), options, report)
+  }
+
   @Test("An incremental backup copies files if the file system has no hard links")
   func withoutLinks() throws {
     let disk = InMemoryFileSystem()

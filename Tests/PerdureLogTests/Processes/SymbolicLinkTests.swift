@@ -1,0 +1,117 @@
+import PerdureFileIO
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+@Suite("Paths with symbolic links")
+struct SymbolicLinkTests {
+  private let disk = POSIXFileSystem()
+  private let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// Makes a link to a directory of the test.
+  private func link(_ name: String, to target: String) throws -> String {
+    let path = directory.file(name)
+    try #require(symlink(target, path) == 0)
+    return path
+  }
+
+  private func make(_ path: String, _ value: UInt8) throws {
+    let store = try Store(at: path)
+    let rows = try store.keyspace("rows", .dense)
+    try store.write { try $0.put([value], id: 1, in: rows) }
+    try store.close()
+  }
+
+  private func value(at path: String) throws -> [UInt8]? {
+    let store = try Store(at: path)
+    defer { try? store.close() }
+    return try store.snapshot().value(id: 1, in: store.keyspace("rows", .dense))
+  }
+
+  @Test("Destroying a store by a link removes its directory, and keeps the link")
+  func destroyed() throws {
+    let real = directory.file("real")
+    try make(real, 3)
+    let link = try link("link", to: real)
+    try Store.destroy(at: link)
+    #expect(try disk.kind(of: real) == nil)
+    #expect(try disk.contents(of: directory.path) == ["link"])
+    try make(real, 5)
+    #expect(try value(at: link) == [5])
+  }
+
+  @Test("Replacing a store by a link, absolute or relative, replaces the directory that it names")
+  func replaced() throws {
+    let real = directory.file("real")
+    try make(real, 3)
+    try make(directory.file("source"), 7)
+    for name in [real, "real", "./real/"] {
+      let link = try link("link", to: name)
+      try Store.replace(link, with: directory.file("source"))
+      #expect(try value(at: link) == [7] && value(at: real) == [7])
+      #expect(try disk.contents(of: directory.path) == ["link", "real", "source"])
+      try disk.remove(link)
+    }
+  }
+
+  @Test("A copy, a backup and a restore go into the empty directory that a link names")
+  func copied() throws {
+    let source = directory.file("source")
+    try make(source, 7)
+    let store = try Store(at: source)
+    try store.backup(to: directory.file("backup"))
+    try store.close()
+    let real = directory.file("real")
+    for operation in [
+      { try Store.copy(at: source, to: $0) },
+      { _ = try Store.restore(from: directory.file("backup"), to: $0) },
+      {
+        let store = try Store(at: source)
+        defer { try? store.close() }
+        try store.backup(to: $0)
+      },
+    ] as [(String) throws -> Void] {
+      try disk.createDirectory(real)
+      let link = try link("link", to: real)
+      try operation(link)
+      #expect(try value(at: real) == [7])
+      try disk.remove(link)
+      try Store.destroy(at: real)
+    }
+  }
+
+  @Test("An interrupted replacement is found by every path of the store")
+  func pending() throws {
+    let parent = directory.file("parent")
+    try disk.createDirectory(parent)
+    let link = try link("link", to: parent)
+    try make(parent + "/s.copy", 7)
+    try disk.markAsReplacement(parent + "/s.copy")
+    #expect(try value(at: link + "/s") == [7])
+    #expect(try disk.contents(of: parent) == ["s"])
+  }
+
+  @Test("A link to a directory that is absent, and a loop of links, are refused, and stay")
+  func dangling() throws {
+    for target in [directory.file("nowhere"), directory.file("link")] {
+      let link = try link("link", to: target)
+      #expect(throws: StoreError.self) { try Store(at: link) }
+      try Store.destroy(at: directory.file("nowhere"))
+      #expect(try disk.contents(of: directory.path) == ["link"])
+      try disk.remove(link)
+    }
+  }
+}
