@@ -89,7 +89,8 @@ let package = Package(
       name: "PerdureCLI", dependencies: ["PerdureCommands", argumentParser], path: "Sources/perdure-cli",
       swiftSettings: settings),
     .target(
-      name: "DebianIndexReading", dependencies: ["PerdureCompression"],
+      name: "DebianIndexReading",
+      dependencies: [.target(name: "CLZ4", condition: .when(platforms: [.linux, .macOS]))],
       path: "Examples/DebianArchive/Reading", swiftSettings: settings),
     .target(
       name: "DebianArchiveGraph", dependencies: ["Perdure", "DebianIndexReading"],
@@ -166,7 +167,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "PerdureCompressionTests",
-      dependencies: ["PerdureCompression", "PerdureTestSupport", "ChildProcesses"],
+      dependencies: ["PerdureCompression", "PerdureTestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "PerdurePredicatesTests", dependencies: ["PerdurePredicates", "PerdureTestSupport"],
@@ -207,8 +208,9 @@ let package = Package(
     .testTarget(
       name: "DebianArchiveTests",
       dependencies: [
-        "DebianArchive", "DebianArchiveGraph", "DebianIndexReading", "Perdure", "PerdureCompression",
-        "PerdureLog", "PerdureTestSupport", "ChildProcesses",
+        "DebianArchive", "DebianArchiveGraph", "DebianIndexReading", "Perdure", "PerdureLog",
+        "PerdureTestSupport", "ChildProcesses",
+        .target(name: "CLZ4", condition: .when(platforms: [.linux, .macOS])),
       ],
       swiftSettings: settings),
     .testTarget(

@@ -1,4 +1,5 @@
-import PerdureCompression
+import CLZ4
+import Testing
 
 @testable import DebianIndexReading
 
@@ -40,15 +41,18 @@ final class Collected<Item> {
   var items: [Item] = []
 }
 
-/// An LZ4 frame of blocks of 64 KiB with block checksums.
+/// An LZ4 frame of blocks of 64 KiB, with all checksums.
 func frame(_ content: [UInt8]) throws -> [UInt8] {
-  func word(_ word: UInt32) -> [UInt8] { withUnsafeBytes(of: word.littleEndian) { Array($0) } }
-  func hash(_ bytes: [UInt8]) -> UInt32 { bytes.withUnsafeBytes { XXHash32.hash($0) } }
-  let descriptor: [UInt8] = [0b0111_0000, 4 << 4]
-  var stream = word(0x184D_2204) + descriptor + [UInt8(truncatingIfNeeded: hash(descriptor) >> 8)]
-  for start in stride(from: 0, to: content.count, by: 65_536) {
-    let block = try Array(content[start...].prefix(65_536)).withUnsafeBytes { try LZ4Block.compress($0) }
-    stream += word(UInt32(block.count)) + block + word(hash(block))
+  var preferences = LZ4F_preferences_t()
+  preferences.frameInfo.blockSizeID = LZ4F_max64KB
+  preferences.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled
+  preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled
+  preferences.frameInfo.contentSize = UInt64(content.count)
+  let bound = LZ4F_compressFrameBound(content.count, &preferences)
+  let bytes = [UInt8](unsafeUninitializedCapacity: bound) { output, count in
+    let length = LZ4F_compressFrame(output.baseAddress, bound, content, content.count, &preferences)
+    count = LZ4F_isError(length) == 0 ? length : 0
   }
-  return stream + word(0)
+  try #require(!bytes.isEmpty)
+  return bytes
 }

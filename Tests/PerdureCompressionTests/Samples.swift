@@ -36,11 +36,6 @@ func mutated(_ bytes: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
   return result
 }
 
-func hexBytes(_ text: String) -> [UInt8] {
-  let digits = text.filter(\.isHexDigit).compactMap(\.hexDigitValue)
-  return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-}
-
 func compressed(_ bytes: [UInt8]) throws -> [UInt8] {
   try bytes.withUnsafeBytes { input in try LZ4Block.compress(input) }
 }

@@ -1,21 +1,20 @@
 import Foundation
-import PerdureCompression
 
 /// The text of an index in pieces, decompressed on the way when it is an LZ4 frame stream.
 ///
 /// What a file is shows in its first four bytes, not in its name.
 struct IndexText: ~Copyable {
   private let input: StoredBytes
-  private var frames: LZ4FrameReader?
+  private var frames: FrameStream?
 
   /// - Parameter source: Fills a buffer with stored bytes; 0 only at the end.
   /// - Throws: `.unsupported` for other compressions, `.unreadable`.
-  init(source: @escaping LZ4FrameReader.Source) throws(ArchiveReadError) {
+  init(source: @escaping FrameStream.Source) throws(ArchiveReadError) {
     let input = StoredBytes(source)
     self.input = input
     switch try input.firstBytes() {
     case let first where Self.isFrame(first):
-      frames = LZ4FrameReader { buffer in try input.read(into: buffer) }
+      frames = try FrameStream { buffer in try input.read(into: buffer) }
     case let first:
       if let name = Self.foreignCompression(first) {
         throw ArchiveReadError(
@@ -45,22 +44,8 @@ struct IndexText: ~Copyable {
   /// Replaces `piece` by the next part of the text; false at the end. At most 4 MiB.
   mutating func nextPiece(_ piece: inout [UInt8]) throws(ArchiveReadError) -> Bool {
     piece.removeAll(keepingCapacity: true)
-    guard frames != nil else { return try input.appendPiece(to: &piece) }
-    do throws(CompressionError) {
-      return try frames?.withNextChunk { chunk in piece.append(contentsOf: chunk) } != nil
-    } catch {
-      throw ArchiveReadError(
-        Self.code(error.code), "\(error.message) at byte \(error.byteOffset) of the file.")
-    }
-  }
-
-  private static func code(_ code: CompressionError.Code) -> ArchiveReadError.Code {
-    switch code {
-    case .truncated: .truncated
-    case .unsupported: .unsupported
-    case .unreadable: .unreadable
-    default: .damaged
-    }
+    guard let frames else { return try input.appendPiece(to: &piece) }
+    return try frames.appendPiece(to: &piece)
   }
 
   private static func isFrame(_ bytes: [UInt8]) -> Bool {
@@ -79,11 +64,11 @@ struct IndexText: ~Copyable {
 
 /// Bytes as they are stored, counted, with a look at the first four before they are read.
 private final class StoredBytes {
-  private let source: LZ4FrameReader.Source
+  private let source: FrameStream.Source
   private var peeked: [UInt8] = []
   private(set) var bytesRead = 0
 
-  init(_ source: @escaping LZ4FrameReader.Source) { self.source = source }
+  init(_ source: @escaping FrameStream.Source) { self.source = source }
 
   func firstBytes() throws(ArchiveReadError) -> [UInt8] {
     while peeked.count < 4 {
