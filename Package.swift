@@ -113,6 +113,8 @@ let package = Package(
     .executableTarget(
       name: "Conversations", dependencies: ["Perdure"], path: "Examples/Conversations",
       swiftSettings: settings),
+    .executableTarget(
+      name: "Journal", dependencies: ["Perdure"], path: "Examples/Journal", swiftSettings: settings),
 
     // The proof: what attacks the store, the program that runs it, and a slice of it as tests. Made of the
     // public interface and PerdureTestSupport, as users' own suites are.
@@ -215,7 +217,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ExampleTests",
-      dependencies: ["CompaniesWithMacros", "CompaniesInCode", "Conversations", "ChildProcesses"],
+      dependencies: [
+        "CompaniesWithMacros", "CompaniesInCode", "Conversations", "Journal", "ChildProcesses",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "PerdureCommandsTests",

@@ -252,21 +252,6 @@ private enum ServerExample {
   }
   // end
 
-  // OnAServer 5
-  actor Limiter {
-    private var free: Int
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    init(_ limit: Int) { free = limit }
-
-    func run<T: Sendable>(_ work: @Sendable () async throws -> T) async throws -> T {
-      if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
-      defer { if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() } }
-      return try await work()
-    }
-  }
-  // end
-
   static func run(_ folder: String) async throws {
     let path = folder + "/Shop.perdure"
     // OnAServer 2
@@ -284,18 +269,18 @@ private enum ServerExample {
       let pen = Product(context: context)
       (pen.name, pen.stock) = ("Pen", 20)
     }
-    let limiter = Limiter(2)
+    // OnAServer 5
+    container.backgroundTaskLimit = 8
+    // end
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<3 {
         group.addTask {
           for _ in 0..<3 {
-            try await limiter.run {
-              // OnAServer 4
-              try await container.performAndSave { context in
-                for pen in try context.fetch(Product.fetchRequest { $0.name == "Pen" }) { pen.stock -= 1 }
-              }
-              // end
+            // OnAServer 4
+            try await container.performAndSave { context in
+              for pen in try context.fetch(Product.fetchRequest { $0.name == "Pen" }) { pen.stock -= 1 }
             }
+            // end
           }
         }
       }

@@ -11,8 +11,9 @@ public final class BackgroundContext {
   /// Those of the context, which may be reached from anywhere.
   let streams: EventStreams
 
-  init(_ source: ContextSource) {
-    mark = QueueMark(DispatchQueue(label: "perdure.context"))
+  /// - Parameter mark: The queue. No other context uses it at the same time.
+  init(_ source: ContextSource, on mark: QueueMark = QueueMark(DispatchQueue(label: "perdure.context"))) {
+    self.mark = mark
     context = ManagedObjectContext(source, ownership: .queue(mark))
     streams = context.core.streams
   }

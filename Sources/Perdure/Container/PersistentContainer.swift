@@ -33,6 +33,8 @@ public final class PersistentContainer: Sendable {
   let factory: StoreFactory
   let loaded = Guarded<OpenStores?>(nil)
   let logSwitch = LogSwitch()
+  private let backgroundTasks = BackgroundTaskPool(
+    limit: max(16, 4 * ProcessInfo.processInfo.activeProcessorCount))
   @MainActor private var madeViewContext: ManagedObjectContext?
 
   package init(
@@ -199,15 +201,40 @@ extension PersistentContainer {
   /// The store must have been loaded.
   public func newBackgroundContext() -> BackgroundContext { BackgroundContext(loadedSource()) }
 
-  /// Runs a task in a new context on a queue of its own.
+  /// Runs a task in a new context, off the caller's isolation.
   ///
-  /// - Returns: What the task returns: ids and values, never objects.
-  /// - Throws: What the task throws; `PerdureError` with code 134080 when the store is not open, because somebody
-  ///   else has closed it.
+  /// The task has a thread of its own. At most `backgroundTaskLimit` tasks run at once. Others wait
+  /// in order, without a thread, and then see the newest state of the store. So `body` must not wait
+  /// for another background task of the container.
+  ///
+  /// If the calling task is cancelled, a fetch or count in `body` throws `CancellationError`.
+  ///
+  /// - Parameter body: The work to do with the context. Unsaved changes are lost when it returns.
+  /// - Returns: The result of `body`: ids and values, never objects.
+  /// - Throws: The error of `body`; `PerdureError` with code 134080 if no store is open;
+  ///   `CancellationError` if the calling task is cancelled while the task waits, and `body` then
+  ///   does not run.
   public func performBackgroundTask<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
     guard let source = loaded.withLock({ $0?.source }) else { throw PerdureError(.openFailed, hasNoStore) }
-    return try await BackgroundContext(source).perform(body)
+    return try await backgroundTasks.withQueue { queue in
+      try await BackgroundContext(source, on: queue).perform(body)
+    }
+  }
+
+  /// How many tasks of `performBackgroundTask` may run at once.
+  ///
+  /// Default: four for each processor, and at least 16. Why: running tasks block threads; saves that
+  /// wait for the disk at the same time share a sync, and a burst of requests needs no more threads.
+  ///
+  /// Range: 1 or more. Visible at once: a greater limit admits waiting tasks, a smaller one lets
+  /// running tasks end. May be set from any thread.
+  public var backgroundTaskLimit: Int {
+    get { backgroundTasks.limit }
+    set {
+      if newValue < 1 { stop("backgroundTaskLimit is \(newValue); give 1 or more.") }
+      backgroundTasks.setLimit(newValue)
+    }
   }
 }

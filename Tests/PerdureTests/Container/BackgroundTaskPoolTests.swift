@@ -1,0 +1,145 @@
+import PerdureFileIO
+import Testing
+
+@testable import Perdure
+
+@Suite("Background tasks of a container")
+struct BackgroundTaskPoolTests {
+  /// Counts the tasks that run, and lets them end when it is opened.
+  private final class Gate: Sendable {
+    private struct State {
+      var running = 0
+      var most = 0
+      var order: [Int] = []
+      var isOpen = false
+    }
+    private let state = Guarded(State())
+    private let lock = Lock()
+    private let opened = Condition()
+
+    var running: Int { state.withLock { $0.running } }
+    var most: Int { state.withLock { $0.most } }
+    var order: [Int] { state.withLock { $0.order } }
+
+    func open() {
+      lock.withLock {
+        state.withLock { $0.isOpen = true }
+        opened.broadcast()
+      }
+    }
+
+    func pass(_ number: Int) {
+      state.withLock { state in
+        state.running += 1
+        state.most = max(state.most, state.running)
+        state.order.append(number)
+      }
+      lock.withLock { while !state.withLock({ $0.isOpen }) { opened.wait(lock) } }
+      state.withLock { $0.running -= 1 }
+    }
+
+    func waitForRunning(_ count: Int) async {
+      while running < count { await Task.yield() }
+    }
+  }
+
+  @Test("At most as many tasks run at once as the limit allows, and others begin in the order of asking")
+  func limited() async throws {
+    let container = try Staff.container()
+    container.backgroundTaskLimit = 2
+    #expect(container.backgroundTaskLimit == 2)
+    let gate = Gate()
+    let pool = BackgroundTaskPool(limit: 2)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<50 {
+        group.addTask { try await container.performBackgroundTask { _ in gate.pass(number) } }
+      }
+      await gate.waitForRunning(2)
+      for _ in 0..<1000 { await Task.yield() }
+      #expect(gate.running == 2)
+      gate.open()
+      try await group.waitForAll()
+    }
+    #expect(gate.most == 2 && gate.order.count == 50)
+    // The line itself: each task asks only when the one before is in the line.
+    let line = Guarded<[Int]>([])
+    try await pool.withQueue { _ in
+      try await pool.withQueue { _ in
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<20 {
+          tasks.append(Task { try await pool.withQueue { _ in line.withLock { $0.append(number) } } })
+          while pool.waitingCount < number + 1 { await Task.yield() }
+        }
+        pool.setLimit(3)
+        for task in tasks { try await task.value }
+      }
+    }
+    #expect(line.withLock { $0 } == Array(0..<20))
+  }
+
+  @Test("A greater limit admits waiting tasks at once, and a smaller one lets running tasks end")
+  func changedLimit() async throws {
+    let container = try Staff.container()
+    container.backgroundTaskLimit = 1
+    let gate = Gate()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<10 {
+        group.addTask { try await container.performBackgroundTask { _ in gate.pass(number) } }
+      }
+      await gate.waitForRunning(1)
+      container.backgroundTaskLimit = 4
+      await gate.waitForRunning(4)
+      container.backgroundTaskLimit = 1
+      #expect(gate.running == 4)
+      gate.open()
+      try await group.waitForAll()
+    }
+    #expect(gate.most == 4 && gate.order.count == 10)
+  }
+
+  @Test("A task that is cancelled while it waits throws, does not run, and does not use up the limit")
+  func cancelled() async throws {
+    let container = try Staff.container()
+    container.backgroundTaskLimit = 1
+    let gate = Gate()
+    let first = Task { try await container.performBackgroundTask { _ in gate.pass(0) } }
+    await gate.waitForRunning(1)
+    let waiting = (1...20).map { number in
+      Task { try await container.performBackgroundTask { _ in gate.pass(number) } }
+    }
+    for task in waiting { task.cancel() }
+    for task in waiting { await #expect(throws: CancellationError.self) { try await task.value } }
+    gate.open()
+    try await first.value
+    try await container.performBackgroundTask { _ in gate.pass(21) }
+    #expect(gate.order == [0, 21])
+  }
+
+  @Test("A task that waited sees the state at its beginning, and errors of tasks give their queues back")
+  func newestState() async throws {
+    struct Refused: Error {}
+    let container = try Staff.container()
+    container.backgroundTaskLimit = 1
+    let gate = Gate()
+    let first = Task {
+      try await container.performBackgroundTask { context in
+        gate.pass(0)
+        _ = context.worker("W")
+        try context.save()
+      }
+    }
+    await gate.waitForRunning(1)
+    let second = Task {
+      try await container.performBackgroundTask { try $0.fetch(Employee.fetchRequest()).map(\.name) }
+    }
+    for _ in 0..<1000 { await Task.yield() }
+    gate.open()
+    try await first.value
+    #expect(try await second.value == ["W"])
+    for _ in 0..<5 {
+      await #expect(throws: Refused.self) {
+        try await container.performBackgroundTask { _ in throw Refused() }
+      }
+    }
+  }
+}
