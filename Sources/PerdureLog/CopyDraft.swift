@@ -23,6 +23,8 @@ struct CopyDraft {
   /// The suffix of a draft's name.
   static let suffix = ".copy"
   private static let mark = StoreFileName.temporary("COPY")
+  /// A mark while its text is written.
+  private static let unnamedMark = StoreFileName.temporary("MARK")
   /// Marks a complete draft that replaces the store of its name (Store+Replacing.swift).
   static let replacementMark = StoreFileName.temporary("REPLACEMENT")
 
@@ -48,12 +50,12 @@ struct CopyDraft {
     }
   }
 
-  /// Checks that `path` is a draft, or a directory without other files than LOCK.
+  /// Checks that `path` is a draft, or a directory with LOCK and an unfinished mark only.
   private static func checkIsDraft(_ path: String, _ fileSystem: any FileSystem) throws {
     if try fileSystem.kind(of: path) == .directory {
       let names = try fileSystem.contents(of: path)
       if try has(mark, path, fileSystem) { return }
-      if names.allSatisfy({ StoreFileName($0) == .lock }) { return }
+      if names.allSatisfy({ [.lock, unnamedMark].contains(StoreFileName($0)) }) { return }
     }
     throw StoreError(
       .invalidArgument,
@@ -83,20 +85,22 @@ struct CopyDraft {
 
   // MARK: Marks
 
-  /// Creates a mark, durable when the call returns.
+  /// Creates a mark, durable when the call returns. It is renamed to its name when its text is
+  /// durable, because a torn text could name another copy.
   private func write(_ mark: StoreFileName) throws {
-    let file = try fileSystem.open(path + "/" + mark.string, .create)
+    let unnamed = path + "/" + Self.unnamedMark.string
+    let file = try fileSystem.open(unnamed, .create)
     var text = name + "\n"
     try text.withUTF8 { try file.write(UnsafeRawBufferPointer($0), at: 0) }
     try file.sync(.full)
     try file.close()
+    try fileSystem.rename(unnamed, to: path + "/" + mark.string)
     try fileSystem.syncDirectory(path)
   }
 
   /// Whether the directory `path` has a mark that names the copy of which `path` is the draft.
   ///
-  /// A mark that does not end with a newline is incomplete, or empty as earlier versions wrote it.
-  /// It counts.
+  /// An empty mark, as earlier versions wrote it, counts.
   static func has(
     _ mark: StoreFileName, _ path: String, _ fileSystem: any FileSystem
   ) throws(FileIOError) -> Bool {
@@ -110,8 +114,7 @@ struct CopyDraft {
     let expected = StorePath.name(of: path).dropLast(suffix.count) + "\n"
     // One byte more than a complete mark: a longer text differs.
     let text = try file.read(expected.utf8.count + 1, at: 0)
-    return text.elementsEqual(expected.utf8)
-      || text.last != UInt8(ascii: "\n") && text.count <= expected.utf8.count
+    return text.isEmpty || text.elementsEqual(expected.utf8)
   }
 
   // MARK: Replacements
