@@ -63,7 +63,8 @@ struct RegularExpressionTests {
       ("a{2,3}", "aaaa", false),
       ("a{2}", "aa", true), ("a{2,}", "a", false), ("a{,2}", "aa", true), ("a{", "a{", true),
       ("a??b", "b", true),
-      ("(?i)ABC", "abc", true), ("(?i:A)B", "aB", true), ("(?i:A)B", "ab", false), ("a(?#note)b", "ab", true),
+      ("(?i)ABC", "abc", true), ("AB(?i)c", "ABC", true), ("AB(?i)c", "abc", false), ("(?i:A)B", "aB", true),
+      ("(?i:A)B", "ab", false), ("a(?#note)b", "ab", true),
       (".", "\n", false), ("(?s).", "\n", true), ("a$(?s:.)^b", "a\nb", false),
       ("(?m)a$(?s:.)^b", "a\nb", true),
       ("\\Qa.b\\E", "a.b", true), ("\\Qa.b\\E", "axb", false), ("\\bfoo\\b.*", "foo bar", true),
@@ -91,6 +92,76 @@ struct RegularExpressionTests {
     #expect(try matches("É[a-c]+", "ébC", .caseInsensitive))
     #expect(try matches("resume", "résumé", .diacriticInsensitive))
     #expect(try matches("[e]+", "éè", .diacriticInsensitive))
+  }
+
+  @Test("Escapes of a character's parts match the character, also in sets and with quantifiers")
+  func joinedEscapes() throws {
+    let cases: [(String, String, Bool)] = [
+      ("a\\r\\nb", "a\r\nb", true), ("\\x0D\\x0A", "\r\n", true), ("\\r\\n", "\n", false),
+      ("e\\u0301", "é", true), ("\\u0065\\u0301", "é", true), ("\\Qe\\E\\u{301}", "é", true),
+      ("(?:a\\r\\n)+", "a\r\na\r\n", true), ("\\r\\n{2}", "\r\n\r\n", true), ("\\r\\n?", "", true),
+      ("xe\\u0301*", "xéé", true), ("xe\\u0301*", "x", true), ("e\\u0301?", "e", false),
+      ("\\r(?#note)\\n", "\r\n", false), ("\\u{1F1E9}\\u{1F1EA}", "🇩🇪", true),
+      ("[\\r\\n]+", "\r\n\n\r", true), ("[\\n\\r]+", "\r\n", true), ("[^\\n\\r]*", "a\r\nb", false),
+      ("[^\\r\\n]", "\r\n", false), ("[\r\n]+", "\n\r\n", true), ("[\\x00-\\x1F]", "\r\n", true),
+      ("[\\r]", "\r\n", false), ("[e\\u0301x]+", "éx", true), ("[e\\u0301]", "e", false),
+      ("[e\\u0301-\\u0310]", "e", true), ("\\uD83D\\uDE00", "😀", true), ("[\\uD83D\\uDE00]", "😀", true),
+    ]
+    for (pattern, text, expected) in cases {
+      #expect(try matches(pattern, text) == expected, "\(pattern) on \(text.debugDescription)")
+    }
+    #expect(try matches("E\\u0301", "é", .caseInsensitive))
+    #expect(try matches("r\\u00e9sum\\u00e9", "resume", .diacriticInsensitive))
+    #expect(try matches("re\\u0301[\\u00e0-\\u00e9]", "réa", .diacriticInsensitive))
+    for pattern in ["\\N{DIGIT ONE}", "\\uD83D", "\\uD83Dx", "\\uD83D\\u0041"] {
+      #expect(throws: PredicateEvaluationError.self, "\(pattern)") { try matches(pattern, "1") }
+    }
+  }
+
+  @Test("A pattern with escapes matches as the pattern with the characters themselves")
+  func escapesAndCharacters() throws {
+    var random = SeededGenerator.forTest("escapes in patterns")
+    let scalars: [Unicode.Scalar] = [
+      "a", "e", "E", "\u{301}", "\u{308}", "\r", "\n", "é", "1", "\u{200D}", "👨", "👧", "\u{1F1E9}",
+      "\u{1F1EA}",
+      "\u{1112}", "\u{1161}", "\u{11AB}", "\u{FE0F}", "ﬁ",
+    ]
+    var matched = 0
+    for _ in 0..<4_000 {
+      func text(_ length: ClosedRange<Int>) -> [Unicode.Scalar] {
+        ["x"] + (0..<Int.random(in: length, using: &random)).map { _ in random.pick(scalars) }
+      }
+      let content = text(1...5)
+      let isSet = random.chance(30)
+      let quantifier = random.chance(30) ? random.pick(["*", "+", "?", "{2}"]) : ""
+      func pattern(_ content: String) -> String { (isSet ? "[" + content + "]" : content) + quantifier }
+      let literal = pattern(String(String.UnicodeScalarView(content)))
+      let escaped = pattern(content.map { Self.escaped($0, &random) }.joined())
+      let options = StringOptions(rawValue: UInt8.random(in: 0...3, using: &random))
+      let repeated = content + content.suffix(Int.random(in: 0...2, using: &random))
+      for scalars in [content, repeated, text(0...3), Array(content.dropFirst())] {
+        let text = String(String.UnicodeScalarView(scalars))
+        let expected = try matches(literal, text, options)
+        if expected { matched += 1 }
+        #expect(
+          try matches(escaped, text, options) == expected,
+          "\(escaped) for \(literal.debugDescription) on \(text.debugDescription), \(options.rawValue)")
+      }
+    }
+    #expect(matched > 2_000)
+  }
+
+  private static func escaped(_ scalar: Unicode.Scalar, _ random: inout SeededGenerator) -> String {
+    let digits = String(scalar.value, radix: 16)
+    let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    switch Int.random(in: 0..<5, using: &random) {
+    case 0: return "\\u{\(digits)}"
+    case 1 where scalar.value < 0x10000: return "\\u" + padded
+    case 2 where scalar.value < 0x100: return "\\x" + padded.suffix(2)
+    case 3 where scalar == "\r": return "\\r"
+    case 3 where scalar == "\n": return "\\n"
+    default: return String(Character(scalar))
+    }
   }
 
   @Test("A pattern with a thousand lookaheads takes no more memory than the step budget allows")

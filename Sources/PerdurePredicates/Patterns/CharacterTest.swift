@@ -16,6 +16,7 @@ indirect enum CharacterTest: Sendable {
   case newline
   /// The characters whose first scalar has one of these general categories.
   case categories(Set<Unicode.GeneralCategory>)
+  /// What one of the tests holds for. A union that has CR and LF has CR LF too, which is one character.
   case union([CharacterTest])
   case intersection(CharacterTest, CharacterTest)
   case not(CharacterTest)
@@ -39,7 +40,9 @@ indirect enum CharacterTest: Sendable {
     case .categories(let categories):
       return character.unicodeScalars.first.map { categories.contains($0.properties.generalCategory) }
         ?? false
-    case .union(let tests): return tests.contains { $0.holds(character) }
+    case .union(let tests):
+      if tests.contains(where: { $0.holds(character) }) { return true }
+      return character == "\r\n" && holds("\r") && holds("\n")
     case .intersection(let first, let second): return first.holds(character) && second.holds(character)
     case .not(let test): return !test.holds(character)
     }

@@ -2,7 +2,7 @@
 
 extension PatternParser {
   /// Parses an escape outside of a set, from the character after the backslash.
-  mutating func parseEscape() throws(PatternError) -> PatternNode? {
+  mutating func parseEscape() throws(PatternError) -> PatternAtom {
     switch peek() {
     case "b": return assertion(.wordBoundary)
     case "B": return assertion(.noWordBoundary)
@@ -12,87 +12,99 @@ extension PatternParser {
     case "Q": return parseQuoted()
     case "X":
       position += 1
-      return test(.any)
-    case .some(let digit) where digit.isASCII && digit.isNumber && digit != "0":
+      return .node(test(.any))
+    case .some(let digit) where "1"..."9" ~= digit:
       throw PatternError.unsupported("the backreference \\\(digit)")
     case "k", "g": throw PatternError.unsupported("a backreference")
-    default: return test(try parseEscapedTest())
+    default:
+      if let test = try parseClass() { return .node(self.test(test)) }
+      return .scalar(try parseEscapedScalar())
     }
   }
 
-  private mutating func assertion(_ assertion: PatternAssertion) -> PatternNode {
+  private mutating func assertion(_ assertion: PatternAssertion) -> PatternAtom {
     position += 1
-    return .assertion(assertion)
+    return .node(.assertion(assertion))
   }
 
   /// `\Q…\E`: literal characters.
-  private mutating func parseQuoted() -> PatternNode {
+  private mutating func parseQuoted() -> PatternAtom {
     position += 1
-    var parts: [PatternNode] = []
-    while !accept("\\E"), let character = next() { parts.append(test(literal(character))) }
-    return .sequence(parts)
+    var text = ""
+    while !accept("\\E"), let scalar = next() { text.unicodeScalars.append(scalar) }
+    return .quoted(text)
   }
 
-  /// Parses an escape that takes one character, from the character after the backslash.
-  mutating func parseEscapedTest() throws(PatternError) -> CharacterTest {
+  /// Parses a class such as `\d`, from the character after the backslash; nil if there is none, and
+  /// nothing is read.
+  mutating func parseClass() throws(PatternError) -> CharacterTest? {
+    guard let character = peek() else { return nil }
+    let test: CharacterTest
+    switch character {
+    case "d": test = .digit
+    case "D": test = .not(.digit)
+    case "w": test = .word
+    case "W": test = .not(.word)
+    case "s": test = .whitespace
+    case "S": test = .not(.whitespace)
+    case "h": test = .horizontalSpace
+    case "H": test = .not(.horizontalSpace)
+    case "v", "R": test = .newline
+    case "N" where peek(1) == "{": throw PatternError("has \\N{, a character by its name: write \\u{…}")
+    case "V", "N": test = .not(.newline)
+    case "p", "P":
+      position += 1
+      return try parseProperty(isNegative: character == "P")
+    default: return nil
+    }
+    position += 1
+    return test
+  }
+
+  /// Parses an escape that stands for one scalar, from the character after the backslash.
+  mutating func parseEscapedScalar() throws(PatternError) -> Unicode.Scalar {
     guard let character = next() else { throw PatternError("ends in a backslash") }
     switch character {
-    case "d": return .digit
-    case "D": return .not(.digit)
-    case "w": return .word
-    case "W": return .not(.word)
-    case "s": return .whitespace
-    case "S": return .not(.whitespace)
-    case "h": return .horizontalSpace
-    case "H": return .not(.horizontalSpace)
-    case "v", "R": return .newline
-    case "V", "N": return .not(.newline)
-    case "p", "P": return try parseProperty(isNegative: character == "P")
-    default: return literal(try escapedCharacter(character))
-    }
-  }
-
-  /// The control character that a backslash and a character name; nil if they name none.
-  func controlCharacter(_ character: Character) -> Character? {
-    switch character {
-    case "t": "\t"
-    case "n": "\n"
-    case "r": "\r"
-    case "f": "\u{C}"
-    case "e": "\u{1B}"
-    case "a": "\u{7}"
-    case "0": "\0"
-    default: nil
-    }
-  }
-
-  mutating func escapedCharacter(_ character: Character) throws(PatternError) -> Character {
-    if let control = controlCharacter(character) { return control }
-    switch character {
+    case "t": return "\t"
+    case "n": return "\n"
+    case "r": return "\r"
+    case "f": return "\u{C}"
+    case "e": return "\u{1B}"
+    case "a": return "\u{7}"
+    case "0": return "\0"
     case "x": return try parseScalar(digits: 2)
     case "u": return try parseScalar(digits: 4)
     case "U": return try parseScalar(digits: 8)
-    case _ where character.isASCII && (character.isLetter || character.isNumber):
-      throw PatternError("has \\\(character), which is not known")
+    case "a"..."z", "A"..."Z", "0"..."9": throw PatternError("has \\\(character), which is not known")
     default: return character
     }
   }
 
-  /// `\u00e9` or `\u{e9}`.
-  private mutating func parseScalar(digits count: Int) throws(PatternError) -> Character {
+  /// `\u00e9`, `\u{e9}`, or the two halves of a surrogate pair.
+  private mutating func parseScalar(digits count: Int) throws(PatternError) -> Unicode.Scalar {
+    var code = try parseCode(digits: count)
+    if let high = code, 0xD800..<0xDC00 ~= high, accept("\\u"), let low = try parseCode(digits: 4),
+      0xDC00..<0xE000 ~= low
+    {
+      code = 0x10000 + (high - 0xD800) << 10 + (low - 0xDC00)
+    }
+    guard let scalar = code.flatMap(Unicode.Scalar.init) else {
+      throw PatternError("has an escape without the number of a character")
+    }
+    return scalar
+  }
+
+  private mutating func parseCode(digits count: Int) throws(PatternError) -> UInt32? {
     var digits = ""
     if accept("{") {
       digits = try textUp(to: "}", after: "\\u{")
     } else {
-      while digits.count < count, let character = peek(), character.isHexDigit {
-        digits.append(character)
+      while digits.count < count, let digit = peek(), digit.isASCII, digit.properties.isASCIIHexDigit {
+        digits.unicodeScalars.append(digit)
         position += 1
       }
     }
-    guard let scalar = UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init) else {
-      throw PatternError("has an escape without the number of a character")
-    }
-    return Character(scalar)
+    return UInt32(digits, radix: 16)
   }
 
   /// `\p{Lu}` or `\pL`.
@@ -101,7 +113,7 @@ extension PatternParser {
     if accept("{") {
       name = try textUp(to: "}", after: "\\p{")
     } else if let character = next() {
-      name.append(character)
+      name.unicodeScalars.append(character)
     }
     let isInverted = name.hasPrefix("^")
     guard let test = CharacterTest(property: isInverted ? String(name.dropFirst()) : name) else {

@@ -26,7 +26,7 @@ extension PatternParser {
   private mutating func parseMembers(isFirst: Bool = false) throws(PatternError) -> CharacterTest {
     var isFirst = isFirst
     var tests: [CharacterTest] = []
-    while let character = peek(), isFirst || character != "]", !isAt("&&"), !isAt("--") {
+    while let scalar = peek(), isFirst || scalar != "]", !isAt("&&"), !isAt("--") {
       tests.append(try parseMember())
       isFirst = false
     }
@@ -36,9 +36,12 @@ extension PatternParser {
   private mutating func parseMember() throws(PatternError) -> CharacterTest {
     if accept("[:") { return try parsePosix() }
     if accept("[") { return try parseSet() }
-    guard let low = try parseEnd() else { return try parseEscapedTest() }
+    guard let low = try parseEnd() else {
+      guard let test = try parseClass() else { throw PatternError("ends in a backslash") }
+      return test
+    }
     guard peek() == "-", let after = peek(1), after != "]", after != "-", after != "[" else {
-      return literal(low)
+      return .union(member(low))
     }
     position += 1
     guard let high = try parseEnd() else { throw PatternError("has a range that ends in a class") }
@@ -48,23 +51,47 @@ extension PatternParser {
     return .range(first...last, ignoresCase: options.ignoresCase)
   }
 
-  /// Parses a character that may begin or end a range. Returns nil at a class such as `\d`, after
-  /// reading its backslash.
+  /// The tests of a character. A set with CR LF has CR and LF too.
+  private func member(_ character: Character) -> [CharacterTest] {
+    character == "\r\n" ? [literal("\r"), literal("\n")] : folded(String(character)).map(literal)
+  }
+
+  /// Parses a character that may begin or end a range, with the scalars that join it. Returns nil at
+  /// a class such as `\d`, after reading its backslash.
   private mutating func parseEnd() throws(PatternError) -> Character? {
+    guard let first = try parseEndScalar() else { return nil }
+    var text = String(Character(first))
+    while let next = peek(), next != "]", !isAt("&&"), !isAt("--") {
+      let start = position
+      guard let scalar = try parseEndScalar() else {
+        position = start
+        break
+      }
+      text.unicodeScalars.append(scalar)
+      if text.count > 1 {
+        text.unicodeScalars.removeLast()
+        position = start
+        break
+      }
+    }
+    return Character(text)
+  }
+
+  private mutating func parseEndScalar() throws(PatternError) -> Unicode.Scalar? {
     guard accept("\\") else { return next() }
     switch peek() {
     case "d", "D", "w", "W", "s", "S", "h", "H", "v", "V", "R", "N", "p", "P": return nil
     case "b":
       position += 1
       return "\u{8}"
-    default:
-      guard let character = next() else { throw PatternError("ends in a backslash") }
-      return try escapedCharacter(character)
+    default: return try parseEscapedScalar()
     }
   }
 
+  /// The only scalar of a character that begins or ends a range.
   private func scalar(_ character: Character) -> UInt32? {
-    let scalars = character.unicodeScalars
+    let characters = folded(String(character))
+    let scalars = (characters.count == 1 ? characters[0] : character).unicodeScalars
     return scalars.count == 1 ? scalars.first?.value : nil
   }
 
@@ -74,7 +101,7 @@ extension PatternParser {
     var name = ""
     while !accept(":]") {
       guard let character = next() else { throw PatternError("has a [: that nothing closes") }
-      name.append(character)
+      name.unicodeScalars.append(character)
     }
     guard let test = CharacterTest(posix: name) else {
       throw PatternError("has [:\(name.shortened):], which is not known")

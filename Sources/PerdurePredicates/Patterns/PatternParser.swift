@@ -1,11 +1,22 @@
 // Parses the text of a pattern into a tree of alternatives, sequences, repetitions and groups.
 // Escapes are in PatternParser+Escapes.swift, sets in brackets in PatternParser+Sets.swift.
 
+/// A part of a pattern, before scalars that make one character are joined.
+enum PatternAtom {
+  /// A scalar, literal or by an escape.
+  case scalar(Unicode.Scalar)
+  /// The text of `\Q…\E`, which a quantifier repeats as a whole.
+  case quoted(String)
+  case node(PatternNode)
+}
+
 struct PatternParser {
-  let text: [Character]
-  /// The index of the next character; at most `text.count`.
+  /// The scalars of the pattern: a combining mark may follow the end of an escape.
+  let text: [Unicode.Scalar]
+  /// The index of the next scalar; at most `text.count`.
   var position = 0
   var options: Options
+  private let foldsDiacritics: Bool
   private var depth = 0
 
   /// The options that `(?ims)` sets until the end of the group.
@@ -15,9 +26,12 @@ struct PatternParser {
     var anchorsAtLines = false
   }
 
-  init(_ pattern: String, ignoresCase: Bool) {
-    text = Array(pattern)
+  /// Makes a parser. If `foldsDiacritics` is set, the caller has folded the pattern; the parser folds
+  /// the characters of escapes.
+  init(_ pattern: String, ignoresCase: Bool, foldsDiacritics: Bool = false) {
+    text = Array(pattern.unicodeScalars)
     options = Options(ignoresCase: ignoresCase)
+    self.foldsDiacritics = foldsDiacritics
   }
 
   mutating func parse() throws(PatternError) -> PatternNode {
@@ -26,38 +40,38 @@ struct PatternParser {
     return node
   }
 
-  func peek(_ ahead: Int = 0) -> Character? {
+  func peek(_ ahead: Int = 0) -> Unicode.Scalar? {
     position + ahead < text.count ? text[position + ahead] : nil
   }
 
-  mutating func next() -> Character? {
-    guard let character = peek() else { return nil }
+  mutating func next() -> Unicode.Scalar? {
+    guard let scalar = peek() else { return nil }
     position += 1
-    return character
+    return scalar
   }
 
-  mutating func accept(_ character: Character) -> Bool {
-    guard peek() == character else { return false }
+  mutating func accept(_ scalar: Unicode.Scalar) -> Bool {
+    guard peek() == scalar else { return false }
     position += 1
     return true
   }
 
   mutating func accept(_ characters: String) -> Bool {
     guard isAt(characters) else { return false }
-    position += characters.count
+    position += characters.unicodeScalars.count
     return true
   }
 
-  func isAt(_ characters: String) -> Bool { text[position...].starts(with: characters) }
+  func isAt(_ characters: String) -> Bool { text[position...].starts(with: characters.unicodeScalars) }
 
   /// Reads characters up to a closing one, which is read too.
   ///
   /// - Parameter opening: What the closing character ends, for the message.
-  mutating func textUp(to closing: Character, after opening: String) throws(PatternError) -> String {
+  mutating func textUp(to closing: Unicode.Scalar, after opening: String) throws(PatternError) -> String {
     var text = ""
-    while let character = next() {
-      if character == closing { return text }
-      text.append(character)
+    while let scalar = next() {
+      if scalar == closing { return text }
+      text.unicodeScalars.append(scalar)
     }
     throw PatternError("has a \(opening) that nothing closes")
   }
@@ -82,21 +96,63 @@ struct PatternParser {
     return alternatives.count == 1 ? alternatives[0] : .alternatives(alternatives)
   }
 
+  /// Parses atoms up to the end of an alternative. Joins literal characters and escapes: CR and LF
+  /// are one character of a text, and so are a letter and a combining mark.
   private mutating func parseSequence() throws(PatternError) -> PatternNode {
     var parts: [PatternNode] = []
+    var literals = ""
     while let character = peek(), character != "|", character != ")" {
-      guard let part = try parseAtom() else { continue }
-      parts.append(try parseRepetition(of: part))
+      let outside = options
+      let atom = try parseAtom()
+      let counts = atom == nil ? nil : try parseQuantifier()
+      switch atom {
+      case .scalar(let scalar):
+        literals.unicodeScalars.append(scalar)
+        // A quantifier repeats the last character, after joining.
+        if let counts, let last = literals.popLast() {
+          parts += literalNodes(literals)
+          parts.append(.repeated(.sequence(literalNodes(String(last))), min: counts.min, max: counts.max))
+          literals = ""
+        }
+      case .quoted(let text) where counts == nil: literals += text
+      case .quoted(let text): parts += repeated(.sequence(literalNodes(text)), counts, after: &literals)
+      case .node(let node): parts += repeated(node, counts, after: &literals)
+      case nil:
+        // An option such as (?i) applies from here on.
+        let inside = options
+        options = outside
+        parts += literalNodes(literals)
+        (options, literals) = (inside, "")
+      }
     }
+    parts += literalNodes(literals)
     return parts.count == 1 ? parts[0] : .sequence(parts)
   }
 
-  private mutating func parseRepetition(of part: PatternNode) throws(PatternError) -> PatternNode {
-    guard let (min, max) = try parseCounts() else { return part }
+  /// The nodes of the literals so far, which end here, and a node with its quantifier.
+  private func repeated(
+    _ node: PatternNode, _ counts: (min: Int, max: Int?)?, after literals: inout String
+  ) -> [PatternNode] {
+    defer { literals = "" }
+    let last = counts.map { PatternNode.repeated(node, min: $0.min, max: $0.max) } ?? node
+    return literalNodes(literals) + [last]
+  }
+
+  /// The tests of the characters of a text.
+  private func literalNodes(_ text: String) -> [PatternNode] { folded(text).map { test(literal($0)) } }
+
+  /// The characters of a text without diacritics, if the pattern ignores these.
+  func folded(_ text: String) -> [Character] {
+    guard foldsDiacritics else { return Array(text) }
+    return Array(StringFolding.folded(text, options: .diacriticInsensitive))
+  }
+
+  private mutating func parseQuantifier() throws(PatternError) -> (min: Int, max: Int?)? {
+    guard let counts = try parseCounts() else { return nil }
     // Skips a lazy quantifier's `?`: it does not change whether the text matches.
     if !accept("?"), accept("+") { throw PatternError.unsupported("a possessive quantifier") }
     guard try parseCounts() == nil else { throw PatternError("has a quantifier after a quantifier") }
-    return .repeated(part, min: min, max: max)
+    return counts
   }
 
   private mutating func parseCounts() throws(PatternError) -> (min: Int, max: Int?)? {
@@ -120,8 +176,8 @@ struct PatternParser {
 
   private mutating func parseNumber() -> Int? {
     var digits = ""
-    while let character = peek(), character.isASCII, character.isNumber {
-      digits.append(character)
+    while let digit = peek(), "0"..."9" ~= digit {
+      digits.unicodeScalars.append(digit)
       position += 1
     }
     // A larger count exceeds the limit of a program in any case.
@@ -129,17 +185,17 @@ struct PatternParser {
   }
 
   /// Parses one character, set, group or assertion; nil for a comment or an option such as `(?i)`.
-  private mutating func parseAtom() throws(PatternError) -> PatternNode? {
+  private mutating func parseAtom() throws(PatternError) -> PatternAtom? {
     guard let character = next() else { return nil }
     switch character {
-    case "(": return try parseGroup()
-    case "[": return test(try parseSet())
-    case ".": return test(options.dotTakesNewlines ? .any : .not(.newline))
-    case "^": return .assertion(options.anchorsAtLines ? .lineStart : .textStart)
-    case "$": return .assertion(options.anchorsAtLines ? .lineEnd : .textEnd)
+    case "(": return try parseGroup().map(PatternAtom.node)
+    case "[": return .node(test(try parseSet()))
+    case ".": return .node(test(options.dotTakesNewlines ? .any : .not(.newline)))
+    case "^": return .node(.assertion(options.anchorsAtLines ? .lineStart : .textStart))
+    case "$": return .node(.assertion(options.anchorsAtLines ? .lineEnd : .textEnd))
     case "\\": return try parseEscape()
     case "*", "+", "?": throw PatternError("has the quantifier \(character) after nothing to repeat")
-    default: return test(literal(character))
+    default: return .scalar(character)
     }
   }
 

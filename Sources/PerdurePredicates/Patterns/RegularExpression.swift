@@ -35,7 +35,8 @@ package struct RegularExpression: Sendable {
       throw Self.invalid(pattern, "is longer than \(Self.lengthLimit) bytes")
     }
     do throws(PatternError) {
-      var parser = PatternParser(text, ignoresCase: options.contains(.caseInsensitive))
+      var parser = PatternParser(
+        text, ignoresCase: options.contains(.caseInsensitive), foldsDiacritics: foldsDiacritics)
       program = try PatternProgram(try parser.parse())
     } catch {
       throw Self.invalid(pattern, error.message)
