@@ -30,7 +30,7 @@ struct PartialPredicate {
     switch predicate {
     case .true, .false: nil
     case .and(let parts), .or(let parts): parts.lazy.compactMap { flaw(in: $0) }.first
-    case .not(let part): flaw(in: part)
+    case .not(let part): flaw(in: part.only)
     case .comparison(let comparison): flaw(in: comparison)
     }
   }

@@ -36,7 +36,7 @@ extension FetchPredicate {
   var conjuncts: [FetchPredicate] {
     switch self {
     case .true: []
-    case .and(let parts): parts
+    case .and(let parts): Array(parts)
     default: [self]
     }
   }

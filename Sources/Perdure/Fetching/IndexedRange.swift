@@ -63,7 +63,7 @@ struct IndexedRange {
   /// Comparisons that all hold, as they are written, between one property and something.
   private static func comparisons(_ predicate: FetchPredicate) -> (name: String, [FetchComparison])? {
     let parts: [FetchPredicate]
-    if case .and(let all) = predicate { parts = all } else { parts = [predicate] }
+    if case .and(let all) = predicate { parts = Array(all) } else { parts = [predicate] }
     var (name, comparisons) = ("", [FetchComparison]())
     for part in parts {
       guard case .comparison(let comparison) = part, comparison.modifier == .direct,

@@ -29,7 +29,7 @@ struct PredicateCheck {
     case .true, .false: break
     case .and(let parts), .or(let parts):
       for part in parts { try check(part, variables: variables) }
-    case .not(let part): try check(part, variables: variables)
+    case .not(let part): try check(part.only, variables: variables)
     case .comparison(let comparison):
       let left = try type(comparison.left, variables)
       let right = try type(comparison.right, variables)

@@ -41,7 +41,7 @@ struct PredicateCompiler {
     switch predicate {
     case .true: return whenTrue
     case .false: return whenFalse
-    case .not(let part): return emit(part, whenFalse, whenTrue)
+    case .not(let part): return emit(part.only, whenFalse, whenTrue)
     case .and(let parts):
       return parts.reversed().reduce(whenTrue) { emit($1, $0, whenFalse) }
     case .or(let parts):
@@ -151,7 +151,7 @@ extension FetchPredicate {
     case .or(let parts):
       let asked = parts.compactMap { $0.asked(of: variable) }
       return asked.count == parts.count ? .or(asked) : nil
-    case .not(let part): return part.asked(of: variable).map { .not($0) }
+    case .not(let part): return part.only.asked(of: variable).map { .not($0) }
     case .comparison(var comparison):
       guard let left = comparison.left.asked(of: variable),
         let right = comparison.right.asked(of: variable)

@@ -28,7 +28,7 @@ extension FetchPredicate {
       case .constant = comparison.left, let mirrored = comparison.op.mirrored
     else { return inner }
     if case .constant = comparison.right { return inner }
-    swap(&comparison.left, &comparison.right)
+    (comparison.left, comparison.right) = (comparison.right, comparison.left)
     comparison.op = mirrored
     return .comparison(comparison)
   }

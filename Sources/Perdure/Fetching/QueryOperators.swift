@@ -144,26 +144,24 @@ extension EntityRef {
 extension FetchPredicate {
   /// Whether both hold.
   public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
-    FetchPredicate.and(left.parts(ofAnd: true) + right.parts(ofAnd: true)).bounded
+    .and(left.joinable(ofAnd: true) + right.joinable(ofAnd: true))
   }
 
   /// Whether at least one holds.
   public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
-    FetchPredicate.or(left.parts(ofAnd: false) + right.parts(ofAnd: false)).bounded
+    .or(left.joinable(ofAnd: false) + right.joinable(ofAnd: false))
   }
 
   /// Whether the predicate does not hold.
   public static prefix func ! (operand: FetchPredicate) -> FetchPredicate {
-    if case .not(let negated) = operand { return negated }
-    return FetchPredicate.not(operand).bounded
+    if case .not(let negated) = operand { return negated.only }
+    return .not(operand)
   }
 
-  /// The parts of an AND or OR, so that a loop of operators makes one of them and no nested ones.
-  private func parts(ofAnd isAnd: Bool) -> [FetchPredicate] {
-    switch self {
-    case .and(let parts) where isAnd: parts
-    case .or(let parts) where !isAnd: parts
-    default: [self]
-    }
+  /// The parts of an AND or OR, so that operators in a row make one of them. A long one stays a part:
+  /// copying it for each operator of a loop would take quadratic time.
+  private func joinable(ofAnd isAnd: Bool) -> [FetchPredicate] {
+    guard let parts = parts(ofAnd: isAnd), parts.count < PredicateParts.groupMax else { return [self] }
+    return Array(parts)
   }
 }

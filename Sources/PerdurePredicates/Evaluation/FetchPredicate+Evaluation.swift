@@ -4,11 +4,13 @@ extension FetchPredicate {
   /// Whether the predicate holds for an object, with values for variables.
   ///
   /// - Throws: when a property or variable is unknown, a function cannot take its operands or is not
-  ///   supported, a regular expression cannot be read, or the source fails.
+  ///   supported, a regular expression cannot be read, the predicate has more than 200 levels, or the
+  ///   source fails.
   public func evaluate(
     with source: some PropertySource, variables: [String: any PredicateArgument] = [:]
   ) throws(PredicateEvaluationError) -> Bool {
-    try PredicateEvaluator(self, variables: variables).evaluate(with: source)
+    try checkDepth()
+    return try PredicateEvaluator(self, variables: variables).evaluate(with: source)
   }
 
   /// Whether the predicate holds for a value, which `SELF` means.
@@ -17,7 +19,16 @@ extension FetchPredicate {
   public func evaluate(
     with value: Value, variables: [String: any PredicateArgument] = [:]
   ) throws(PredicateEvaluationError) -> Bool {
-    try PredicateEvaluator(self, variables: variables).evaluate(with: value)
+    try checkDepth()
+    return try PredicateEvaluator(self, variables: variables).evaluate(with: value)
+  }
+
+  private func checkDepth() throws(PredicateEvaluationError) {
+    if depth <= Self.levelMax { return }
+    throw PredicateEvaluationError(
+      .tooDeep,
+      "The predicate is nested more than \(Self.levelMax) levels deep. Join alternatives in one OR, conditions in "
+        + "one AND, or use IN with a list.")
   }
 }
 

@@ -6,7 +6,7 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String, Sendable {
       case unknownProperty, unboundVariable, invalidOperand, invalidPattern, matchTooLong
-      case unsupportedFunction, sourceFailed
+      case unsupportedFunction, sourceFailed, tooDeep
     }
     private let kind: Kind
 
@@ -22,6 +22,8 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
     public static let matchTooLong = Code(kind: .matchTooLong)
     /// The function is part of the language but not evaluated.
     public static let unsupportedFunction = Code(kind: .unsupportedFunction)
+    /// The predicate is nested more than 200 levels deep.
+    public static let tooDeep = Code(kind: .tooDeep)
     /// The source of properties failed; see the cause.
     public static let sourceFailed = Code(kind: .sourceFailed)
 

@@ -87,7 +87,7 @@ extension PredicateEvaluator {
     case .or(let parts):
       for part in parts where try evaluate(part, in: scope) { return true }
       return false
-    case .not(let part): return try !evaluate(part, in: scope)
+    case .not(let part): return try !evaluate(part.only, in: scope)
     case .comparison(let comparison): return try evaluate(comparison, in: scope)
     }
   }

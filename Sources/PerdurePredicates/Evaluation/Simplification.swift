@@ -13,9 +13,9 @@ extension FetchPredicate {
     let inner = mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
     switch inner {
     case .true, .false: return inner
-    case .and(let parts): return Self.flattened(parts, neutral: .true, decisive: .false)
-    case .or(let parts): return Self.flattened(parts, neutral: .false, decisive: .true)
-    case .not(let part): return part.negated
+    case .and(let parts): return Self.flattened(Array(parts), neutral: .true, decisive: .false)
+    case .or(let parts): return Self.flattened(Array(parts), neutral: .false, decisive: .true)
+    case .not(let part): return part.only.negated
     case .comparison(let comparison): return comparison.simplified
     }
   }
@@ -26,7 +26,7 @@ extension FetchPredicate {
     let isAnd = neutral == .true
     var seen: Set<FetchPredicate> = [neutral]
     var kept: [FetchPredicate] = []
-    for part in parts.flatMap({ $0.parts(ofAnd: isAnd) ?? [$0] }) {
+    for part in parts.flatMap({ $0.parts(ofAnd: isAnd).map(Array.init) ?? [$0] }) {
       if part == decisive { return decisive }
       if seen.insert(part).inserted { kept.append(part) }
     }
@@ -34,19 +34,11 @@ extension FetchPredicate {
     return isAnd ? .and(kept) : .or(kept)
   }
 
-  private func parts(ofAnd isAnd: Bool) -> [FetchPredicate]? {
-    switch self {
-    case .and(let parts) where isAnd: parts
-    case .or(let parts) where !isAnd: parts
-    default: nil
-    }
-  }
-
   private var negated: FetchPredicate {
     switch self {
     case .true: return .false
     case .false: return .true
-    case .not(let part): return part
+    case .not(let part): return part.only
     case .comparison(var comparison) where comparison.modifier == .direct:
       guard comparison.op == .equal || comparison.op == .notEqual else { return .not(self) }
       comparison.op = comparison.op == .equal ? .notEqual : .equal

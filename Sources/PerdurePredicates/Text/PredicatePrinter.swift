@@ -18,7 +18,7 @@ extension FetchPredicate: CustomStringConvertible {
     case .false: "FALSEPREDICATE"
     case .and(let parts): Self.joined(parts, by: " AND ", none: "TRUEPREDICATE")
     case .or(let parts): Self.joined(parts, by: " OR ", none: "FALSEPREDICATE")
-    case .not(let part): "NOT (\(part.printed))"
+    case .not(let part): "NOT (\(part.only.printed))"
     case .comparison(let comparison): comparison.printed
     }
   }
@@ -26,7 +26,7 @@ extension FetchPredicate: CustomStringConvertible {
   /// The same as ``predicateFormat``.
   public var description: String { predicateFormat }
 
-  private static func joined(_ parts: [FetchPredicate], by word: String, none: String) -> String {
+  private static func joined(_ parts: PredicateParts, by word: String, none: String) -> String {
     if parts.count < 2 { return parts.first?.printed ?? none }
     return parts.map { part in
       switch part {

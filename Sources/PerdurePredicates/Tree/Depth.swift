@@ -1,5 +1,5 @@
-// Limits the depth of a tree. Every walk of a predicate is recursive, so a fetch rejects a tree
-// that could overflow the stack. AND in AND, OR in OR and NOT of NOT do not count: a loop flattens
+// Limits the depth of a tree that is evaluated. Every walk of a predicate is recursive, so a fetch
+// rejects a tree that could overflow the stack. PredicateParts.swift bounds all trees. AND in AND, OR in OR and NOT of NOT do not count: a loop flattens
 // them before the depth is measured. Paths are walked recursively too, so the names of a path have the
 // same limit.
 
@@ -62,7 +62,7 @@ extension FetchPredicate {
     case .or: return .or(joinedParts(ofAnd: false).map { $0.flat(levels - 1, &isTooDeep) })
     case .not:
       var (inner, isNegated) = (self, false)
-      while case .not(let part) = inner { (inner, isNegated) = (part, !isNegated) }
+      while case .not(let part) = inner { (inner, isNegated) = (part.only, !isNegated) }
       let flat = inner.flat(levels - 1, &isTooDeep)
       return isNegated ? .not(flat) : flat
     default:
@@ -90,42 +90,16 @@ extension FetchPredicate {
 }
 
 extension FetchPredicate {
-  /// The predicate, or a fixed one that every fetch rejects if this one is nested too deeply.
-  ///
-  /// Operators that join predicates call this, because releasing a tree is recursive too. A loop that
-  /// nests in the first or last part stays shallow. Nesting in other parts, in subqueries, or by enum
-  /// cases is not noticed here: a fetch rejects it, but its release may overflow the stack.
-  ///
-  /// - Complexity: O(1): it follows a few of the first and last parts, where a loop nests, for at most
-  ///   `2 * levelMax` levels.
-  package var bounded: FetchPredicate {
-    var level: [FetchPredicate] = [self]
-    for _ in 0..<(2 * Self.levelMax) {
-      var next: [FetchPredicate] = []
-      for predicate in level {
-        switch predicate {
-        case .and(let parts), .or(let parts):
-          for part in [parts.first, parts.last] { if let part, part.isCompound { next.append(part) } }
-        case .not(let part): if part.isCompound { next.append(part) }
-        default: break
-        }
-      }
-      if next.isEmpty { return self }
-      level = Array(next.prefix(4))
-    }
-    return Self.tooDeep
-  }
-
-  private var isCompound: Bool {
-    switch self {
-    case .and, .or, .not: true
-    default: false
-    }
-  }
-
   /// A predicate with more levels than a fetch accepts.
-  private static let tooDeep = (0...levelMax).reduce(FetchPredicate.true) { predicate, level in
+  static let tooDeep = (0...levelMax).reduce(FetchPredicate.true) { predicate, level in
     level % 2 == 0 ? .and([predicate, .true]) : .or([predicate, .true])
+  }
+}
+
+extension FetchExpression {
+  /// An expression with more levels than a fetch accepts.
+  static let tooDeep = (0...FetchPredicate.levelMax).reduce(FetchExpression.evaluatedObject) { inner, _ in
+    .function(.negate, [inner])
   }
 }
 

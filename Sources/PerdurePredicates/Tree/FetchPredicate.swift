@@ -3,17 +3,21 @@
 /// A predicate: a tree of comparisons joined by AND, OR and NOT.
 ///
 /// Logic has two values. There is no third one for null: `a != "x"` holds when `a` is null.
+///
+/// Predicates are joined by `and(_:)`, `or(_:)`, `not(_:)`, and by operators in Swift. One with more
+/// than 200 levels is not evaluated: a fetch throws `FetchError.Code.tooDeep`. AND in AND and OR in OR
+/// do not count.
 public indirect enum FetchPredicate: Hashable, Sendable {
   /// Holds always.
   case `true`
   /// Never holds.
   case `false`
   /// Holds when all parts hold; so with no parts it holds.
-  case and([FetchPredicate])
+  case and(PredicateParts)
   /// Holds when at least one part holds; so with no parts it does not.
-  case or([FetchPredicate])
+  case or(PredicateParts)
   /// Holds when the part does not.
-  case not(FetchPredicate)
+  case not(PredicateParts)
   /// A comparison of two expressions.
   case comparison(FetchComparison)
 }
@@ -21,24 +25,33 @@ public indirect enum FetchPredicate: Hashable, Sendable {
 /// Two expressions and an operator between them.
 public struct FetchComparison: Hashable, Sendable {
   /// The left operand, to which the modifier applies.
-  public var left: FetchExpression
+  public var left: FetchExpression {
+    get { operands.left }
+    set { operands = Operands(newValue, operands.right) }
+  }
   /// What is asked about the two.
   public var op: Operator
   /// The right operand.
-  public var right: FetchExpression
+  public var right: FetchExpression {
+    get { operands.right }
+    set { operands = Operands(operands.left, newValue) }
+  }
   /// How a collection on the left is treated.
   public var modifier: Modifier
   /// How text is compared.
   public var options: StringOptions
+  private var operands: Operands
+
+  /// The number of levels, with this one.
+  var depth: Int { operands.depth }
 
   /// A comparison.
   public init(
     _ left: FetchExpression, _ op: Operator, _ right: FetchExpression,
     modifier: Modifier = .direct, options: StringOptions = []
   ) {
-    self.left = left
+    operands = Operands(left, right)
     self.op = op
-    self.right = right
     self.modifier = modifier
     self.options = options
   }

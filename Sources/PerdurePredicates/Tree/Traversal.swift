@@ -8,7 +8,7 @@ extension FetchPredicate {
     switch self {
     case .true, .false: break
     case .and(let parts), .or(let parts): parts.forEach(predicate)
-    case .not(let part): predicate(part)
+    case .not(let part): predicate(part.only)
     case .comparison(let comparison):
       expression(comparison.left)
       expression(comparison.right)
@@ -23,7 +23,7 @@ extension FetchPredicate {
     case .true, .false: return self
     case .and(let parts): return .and(parts.map(predicate))
     case .or(let parts): return .or(parts.map(predicate))
-    case .not(let part): return .not(predicate(part))
+    case .not(let part): return .not(predicate(part.only))
     case .comparison(var comparison):
       comparison.left = expression(comparison.left)
       comparison.right = expression(comparison.right)

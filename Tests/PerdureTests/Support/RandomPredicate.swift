@@ -327,7 +327,7 @@ extension FetchPredicate {
     case .true, .false: self
     case .and(let parts): .and(parts.map { $0.about(variable: variable) })
     case .or(let parts): .or(parts.map { $0.about(variable: variable) })
-    case .not(let part): .not(part.about(variable: variable))
+    case .not(let part): .not(part.only.about(variable: variable))
     case .comparison(var comparison):
       {
         comparison.left = comparison.left.about(variable: variable)

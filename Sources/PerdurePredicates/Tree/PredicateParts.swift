@@ -1,0 +1,158 @@
+// The edges of the tree of a predicate. Every walk of a tree is recursive, and so are its release,
+// its comparison and its hash. So no tree gets deeper than `levelMax`: where one would, a fixed
+// predicate replaces the part, and every fetch rejects that.
+//
+//   P1. Parts and comparisons know the number of their levels. So joining costs O(1) for each part.
+//   P2. From `plainMax` levels on, AND in AND and OR in OR are flattened, into groups of `groupMax`
+//       parts. So a loop that joins n predicates takes O(n log n), and its tree stays shallow.
+
+/// The parts of an AND or OR, or the part of a NOT.
+public struct PredicateParts: Sendable {
+  private let elements: [FetchPredicate]
+  /// The number of levels, with the one that has these parts.
+  let depth: Int
+
+  /// The most levels of a tree. A fetch accepts fewer (`FetchPredicate.levelMax`).
+  static let levelMax = 400
+  static let plainMax = 50
+  /// The most parts that joining two predicates copies.
+  package static let groupMax = 64
+  /// Groups have fewer levels than this, and are not flattened again.
+  private static let groupLevelMax = 8
+
+  init(_ elements: [FetchPredicate]) {
+    let depth = Self.depth(elements)
+    self.elements = depth > Self.levelMax ? [.tooDeep] : elements
+    self.depth = depth > Self.levelMax ? Self.depth(self.elements) : depth
+  }
+
+  /// The parts of an AND or OR.
+  init(_ elements: [FetchPredicate], ofAnd isAnd: Bool) {
+    if Self.depth(elements) <= Self.plainMax {
+      self.init(elements)
+    } else {
+      self.init(Self.rejoined(elements, ofAnd: isAnd))
+    }
+  }
+
+  private static func depth(_ elements: [FetchPredicate]) -> Int {
+    elements.reduce(0) { Swift.max($0, $1.depth) } + 1
+  }
+
+  /// The parts with those of deep parts with the same operator in their place, in order (P2).
+  private static func rejoined(_ elements: [FetchPredicate], ofAnd isAnd: Bool) -> [FetchPredicate] {
+    var parts: [FetchPredicate] = []
+    var waiting = Array(elements.reversed())
+    while let next = waiting.popLast() {
+      if next.depth > groupLevelMax, let inner = next.parts(ofAnd: isAnd) {
+        waiting += inner.reversed()
+      } else {
+        parts.append(next)
+      }
+    }
+    while parts.count > groupMax {
+      parts = stride(from: 0, to: parts.count, by: groupMax).map { start in
+        let group = PredicateParts(Array(parts[start..<Swift.min(start + groupMax, parts.count)]))
+        return group.count == 1 ? group[0] : isAnd ? .and(group) : .or(group)
+      }
+    }
+    return parts
+  }
+
+  /// The part of a NOT.
+  package var only: FetchPredicate { elements[0] }
+}
+
+extension PredicateParts: RandomAccessCollection {
+  /// The position of the first part.
+  public var startIndex: Int { 0 }
+  /// The position behind the last part.
+  public var endIndex: Int { elements.count }
+  /// The part at a position.
+  public subscript(position: Int) -> FetchPredicate { elements[position] }
+}
+
+extension PredicateParts: Hashable {
+  /// Whether both have equal parts in the same order.
+  public static func == (left: Self, right: Self) -> Bool { left.elements == right.elements }
+
+  /// Hashes the parts.
+  public func hash(into hasher: inout Hasher) { hasher.combine(elements) }
+}
+
+extension FetchPredicate {
+  /// Holds when all parts hold; so with no parts it holds.
+  ///
+  /// - Complexity: O(n) for n parts.
+  public static func and(_ parts: [FetchPredicate]) -> FetchPredicate {
+    .and(PredicateParts(parts, ofAnd: true))
+  }
+
+  /// Holds when at least one part holds; so with no parts it does not.
+  ///
+  /// - Complexity: O(n) for n parts.
+  public static func or(_ parts: [FetchPredicate]) -> FetchPredicate {
+    .or(PredicateParts(parts, ofAnd: false))
+  }
+
+  /// Holds when the part does not.
+  public static func not(_ part: FetchPredicate) -> FetchPredicate {
+    if case .not(let inner) = part, inner.depth > PredicateParts.plainMax { return inner.only }
+    return .not(PredicateParts([part]))
+  }
+
+  /// The number of levels, with this one.
+  package var depth: Int {
+    switch self {
+    case .true, .false: 1
+    case .and(let parts), .or(let parts), .not(let parts): parts.depth
+    case .comparison(let comparison): comparison.depth
+    }
+  }
+
+  /// The parts of an AND, or of an OR; nil for other predicates.
+  package func parts(ofAnd isAnd: Bool) -> PredicateParts? {
+    switch self {
+    case .and(let parts) where isAnd: parts
+    case .or(let parts) where !isAnd: parts
+    default: nil
+    }
+  }
+}
+
+/// The operands of a comparison.
+struct Operands: Hashable, Sendable {
+  let left: FetchExpression
+  let right: FetchExpression
+  let depth: Int
+
+  init(_ left: FetchExpression, _ right: FetchExpression) {
+    let (first, second) = (left.bounded, right.bounded)
+    (self.left, self.right) = (first.expression, second.expression)
+    depth = max(first.depth, second.depth) + 1
+  }
+}
+
+extension FetchExpression {
+  /// The expression with the number of its levels, or a fixed one that every fetch rejects if this
+  /// one has too many.
+  ///
+  /// - Complexity: O(n) for n nodes, without those in predicates.
+  package var bounded: (expression: FetchExpression, depth: Int) {
+    let depth = depth(upTo: PredicateParts.levelMax)
+    return depth > PredicateParts.levelMax ? (.tooDeep, FetchPredicate.levelMax + 2) : (self, depth)
+  }
+
+  /// The number of levels; more than `limit` if there are more.
+  private func depth(upTo limit: Int) -> Int {
+    switch self {
+    case .constant, .keyPath, .variable, .evaluatedObject: return 1
+    default: if limit <= 0 { return 1 }
+    }
+    var deepest = 0
+    forEachChild(
+      predicate: { deepest = max(deepest, $0.depth) },
+      expression: { if deepest < limit { deepest = max(deepest, $0.depth(upTo: limit - 1)) } })
+    return deepest + 1
+  }
+}
