@@ -19,6 +19,8 @@ final class LayeredView: StoreView {
     if case .success(let layer) = layer { layer.content } else { nil }
   }
 
+  func checkIsOpen() throws { try base.checkIsOpen() }
+
   // MARK: Rows
 
   func row(_ reference: ObjectReference) throws -> StoredRow? {

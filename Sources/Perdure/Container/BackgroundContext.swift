@@ -8,19 +8,22 @@ internal import Dispatch
 public final class BackgroundContext {
   private let context: ManagedObjectContext
   private let mark: QueueMark
+  private let turn: QueueTurn
   /// Those of the context, which may be reached from anywhere.
   let streams: EventStreams
 
   /// - Parameter mark: The queue. No other context uses it at the same time.
   init(_ source: ContextSource, on mark: QueueMark = QueueMark(DispatchQueue(label: "perdure.context"))) {
     self.mark = mark
+    turn = QueueTurn(mark.queue)
     context = ManagedObjectContext(source, ownership: .queue(mark))
     streams = context.core.streams
   }
 
   /// Runs a task in the context, after those that were asked for before. The caller's thread is not blocked.
   ///
-  /// If the calling task is cancelled, a fetch or count in `body` throws `CancellationError`.
+  /// `body` runs as a part of the calling task: `Task.isCancelled` and task-local values are those of
+  /// the task. If the task is cancelled, a fetch or count in `body` throws `CancellationError`.
   /// `body` itself always runs.
   ///
   /// - Parameter body: The work to do with the context, on its queue.
@@ -31,11 +34,7 @@ public final class BackgroundContext {
   ) async throws -> T {
     let flag = CancellationFlag()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        mark.queue.async {
-          continuation.resume(with: Result { try self.run(body, cancelledBy: flag) })
-        }
-      }
+      try await turn.run { try self.run(body, cancelledBy: flag) }
     } onCancel: {
       flag.set()
     }
@@ -68,3 +67,25 @@ public final class BackgroundContext {
 // Unchecked: the context is touched on the queue only, one call at a time, and the compiler keeps it from
 // leaving the closures.
 extension BackgroundContext: @unchecked Sendable {}
+
+/// Runs functions on a queue, one at a time, as parts of the tasks that call it.
+private actor QueueTurn {
+  private let executor: QueueExecutor
+
+  init(_ queue: DispatchQueue) { executor = QueueExecutor(queue) }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  func run<R: Sendable>(_ body: @Sendable () throws -> R) rethrows -> R { try body() }
+}
+
+private final class QueueExecutor: SerialExecutor {
+  private let queue: DispatchQueue
+
+  init(_ queue: DispatchQueue) { self.queue = queue }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}

@@ -19,23 +19,30 @@ extension PersistentContainer {
   ///     it, where the file system has hard links, and not read.
   ///   - options: How fast, and in which file system. A store in memory is backed up to the disk.
   ///   - progress: Called on this thread after each mebibyte, or less. What it throws gives the
-  ///     backup up, and is the error's `cause`.
+  ///     backup up, and is the error's `cause`; a `CancellationError` is thrown as it is.
   /// - Returns: What the backup has.
   /// - Throws: `PerdureError` with code 134060 when the store is not open or the backup cannot be
-  ///   made. There is no backup then, and the store continues.
+  ///   made. `CancellationError` if `progress` throws it. There is no backup then, and the store
+  ///   continues.
   /// - Complexity: O(n) for n bytes of the store that are not shared. Blocks the caller's thread.
   @discardableResult
   public func backup(
     _ store: LoadedStore? = nil, to target: String, since earlier: String? = nil,
     options: BackupOptions = BackupOptions(), progress: (BackupProgress) throws -> Void = { _ in }
-  ) throws(PerdureError) -> BackupReport {
+  ) throws -> BackupReport {
     let (member, engine) = try backedUp(store)
     var options = options
     if options.fileSystem == nil, member.name.persistentStoreDescription.location == .memory {
       options.fileSystem = POSIXFileSystem()
     }
-    return try Self.working(.readFailed, "The store could not be backed up to \(target).") {
-      try engine.backUp(to: target, since: earlier, options, progress)
+    do {
+      return try engine.backUp(to: target, since: earlier, options, progress)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      var failure = PerdureError(.readFailed, "The store could not be backed up to \(target).")
+      failure.cause = error
+      throw failure
     }
   }
 

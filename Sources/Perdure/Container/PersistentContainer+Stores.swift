@@ -120,6 +120,7 @@ extension PersistentContainer {
           .storeOperation, "The container \"\(name)\" has no open store \(store.identifier).")
       }
       let removed = members.remove(at: position)
+      if members.isEmpty { try noteClosed([removed]) }
       loaded =
         members.isEmpty
         ? nil : OpenStores(members: members, source: try source(members, resolvedClasses()))
@@ -128,15 +129,31 @@ extension PersistentContainer {
     try Self.close(closing)
   }
 
-  /// Closes the stores. Contexts can read on what they see and cannot save any more.
+  /// Closes the stores, and ends the use of all contexts.
+  ///
+  /// From then on, fetches throw 134060 with a `StoreError` of the code `closed` as `cause`, and saves
+  /// throw. Objects show what they have loaded; a property that is not loaded reads as having no
+  /// value. Contexts may still be made; their fetches and saves throw too. So a task that works while
+  /// another one closes the container gets an error. A fetch that is running ends or throws.
   ///
   /// - Throws: `PerdureError` with code 134030 when what was committed could not be made durable.
   public func close() throws(PerdureError) {
-    let closing = loaded.withLock { loaded in
-      defer { loaded = nil }
-      return loaded
+    let closing = try loaded.withLock { loaded throws(PerdureError) in
+      guard let open = loaded else { return nil as OpenStores? }
+      try noteClosed(open.members)
+      loaded = nil
+      return open
     }
-    if let closing { try Self.close(closing.source.store) }
+    guard let closing else { return }
+    closing.source.store.endReading()
+    try Self.close(closing.source.store)
+  }
+
+  /// Notes what contexts are made on while no store is open.
+  private func noteClosed(_ members: [OpenStores.Member]) throws(PerdureError) {
+    let members = members.map { OpenStores.Member(name: $0.name, store: ClosedStore($0.store)) }
+    let source = try source(members, resolvedClasses())
+    closed.withLock { $0 = source }
   }
 
   private static func close(_ store: any PersistentStore) throws(PerdureError) {

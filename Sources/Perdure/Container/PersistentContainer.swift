@@ -32,6 +32,8 @@ public final class PersistentContainer: Sendable {
   let classesByEntityName: [String: ManagedObject.Type]
   let factory: StoreFactory
   let loaded = Guarded<OpenStores?>(nil)
+  /// What contexts are made on after `close()`; nil while a store is open.
+  let closed = Guarded<ContextSource?>(nil)
   let logSwitch = LogSwitch()
   private let backgroundTasks = BackgroundTaskPool(
     limit: max(16, 4 * ProcessInfo.processInfo.activeProcessorCount))
@@ -139,7 +141,7 @@ public final class PersistentContainer: Sendable {
 
 extension PersistentContainer {
   func loadedSource() -> ContextSource {
-    guard let source = loaded.withLock({ $0?.source }) else {
+    guard let source = loaded.withLock({ $0?.source }) ?? closed.withLock({ $0 }) else {
       stop(hasNoStore)
     }
     return source
@@ -166,7 +168,8 @@ extension PersistentContainer {
 extension PersistentContainer {
   /// Makes a context for the caller's own isolation: a local variable, or a property of an actor.
   ///
-  /// The store must have been loaded.
+  /// The store must have been loaded; the program stops if it never was. After `close()`, the fetches
+  /// and saves of the context throw.
   public func newContext() -> sending ManagedObjectContext {
     ManagedObjectContext(loadedSource(), ownership: .local)
   }
@@ -198,7 +201,7 @@ extension PersistentContainer {
 
   /// Makes a context with a queue of its own.
   ///
-  /// The store must have been loaded.
+  /// The store must have been loaded, as for `newContext()`.
   public func newBackgroundContext() -> BackgroundContext { BackgroundContext(loadedSource()) }
 
   /// Runs a task in a new context, off the caller's isolation.

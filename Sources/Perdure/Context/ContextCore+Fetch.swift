@@ -90,7 +90,10 @@ extension ContextCore {
   func answering<R>(_ body: () throws -> R) throws -> R {
     checkOwner()
     propagateDeletes()
-    return try translatingErrors(body)
+    return try translatingErrors {
+      try view.checkIsOpen()
+      return try body()
+    }
   }
 
   private func translatingErrors<R>(_ body: () throws -> R) throws -> R {
@@ -189,6 +192,7 @@ extension ContextCore {
     if !graph.isJoined { try throwRefreshFailure(ofPlace: 0) }
     if request.includesPendingChanges { propagateDeletes() }
     if let readFailure { throw readFailure }
+    try view.checkIsOpen()
     return try request.query(graph.store, entityOfClass: try entityName(of: wanted))
   }
 

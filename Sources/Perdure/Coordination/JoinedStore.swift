@@ -160,6 +160,10 @@ package final class JoinedStore: PersistentStore {
     return try members[place].store.allocateIDs(entity: entity - places.offsets[place].entity, count: count)
   }
 
+  package func endReading() {
+    for member in members { member.store.endReading() }
+  }
+
   package func close() throws {
     var first: (any Error)?
     for member in members {

@@ -14,6 +14,10 @@ final class JoinedView: StoreView {
     sequence = views.reduce(0) { $0 &+ $1.sequence }
   }
 
+  func checkIsOpen() throws {
+    for view in views { try view.checkIsOpen() }
+  }
+
   /// The view that an object is in, and what the object is called there.
   private func part(_ reference: ObjectReference) -> (view: any StoreView, reference: ObjectReference)? {
     places.place(ofEntity: reference.entityNumber).map { place in

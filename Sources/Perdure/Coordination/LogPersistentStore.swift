@@ -36,6 +36,7 @@ package final class LogPersistentStore: PersistentStore {
   let keyspaces: LogKeyspaces
   private let ids: IDReservations
   /// Reads the stored model.
+  private let permission: ReadPermission
   let factory: RowIndexExtractor.Factory
   /// Constraints that cannot be judged (L3), by the number of an entity whose objects they are about.
   let unjudged: [UInt16: String]
@@ -65,6 +66,7 @@ package final class LogPersistentStore: PersistentStore {
   ) throws {
     self.store = store
     self.factory = factory
+    permission = ReadPermission(path: store.path)
     do {
       if isReadOnly || model == nil,
         try !store.keyspaces.contains(where: { $0.name == LogKeyspaces.metaName })
@@ -99,7 +101,7 @@ package final class LogPersistentStore: PersistentStore {
   }
 
   package func view() -> any StoreView {
-    LogStoreView(shown.withLock { $0 } ?? store.snapshot(), schema, keyspaces)
+    LogStoreView(shown.withLock { $0 } ?? store.snapshot(), schema, keyspaces, permission)
   }
 
   package func refresh() throws {
@@ -122,6 +124,8 @@ package final class LogPersistentStore: PersistentStore {
   package func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
     try ids.take(count, of: entity)
   }
+
+  package func endReading() { permission.end() }
 
   package func close() throws { try store.close() }
 }

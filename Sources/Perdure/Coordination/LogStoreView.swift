@@ -7,8 +7,12 @@ final class LogStoreView: StoreView {
   let snapshot: Snapshot
   private let schema: StoreSchema
   private let keyspaces: LogKeyspaces
+  private let permission: ReadPermission
 
-  init(_ snapshot: Snapshot, _ schema: StoreSchema, _ keyspaces: LogKeyspaces) {
+  init(
+    _ snapshot: Snapshot, _ schema: StoreSchema, _ keyspaces: LogKeyspaces, _ permission: ReadPermission
+  ) {
+    self.permission = permission
     self.snapshot = snapshot
     self.schema = schema
     self.keyspaces = keyspaces
@@ -16,13 +20,18 @@ final class LogStoreView: StoreView {
 
   var sequence: UInt64 { snapshot.sequence }
 
+  @inline(__always)
+  func checkIsOpen() throws { try permission.check() }
+
   func row(_ reference: ObjectReference) throws -> StoredRow? {
+    try checkIsOpen()
     guard let keyspace = keyspaces.rows[checked: reference.entityNumber] else { return nil }
     guard let record = try snapshot.record(id: reference.id, in: keyspace) else { return nil }
     return StoredRow(bytes: record.bytes, version: RowVersion(rawValue: record.version.rawValue))
   }
 
   func version(of reference: ObjectReference) throws -> RowVersion? {
+    try checkIsOpen()
     guard let keyspace = keyspaces.rows[checked: reference.entityNumber] else { return nil }
     return try snapshot.version(id: reference.id, in: keyspace).map { RowVersion(rawValue: $0.rawValue) }
   }
@@ -32,6 +41,7 @@ final class LogStoreView: StoreView {
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
   ) throws {
+    try checkIsOpen()
     try snapshot.visitBytes(keyspaces.rows(of: entity), ids: 0 ... .max, descending: descending) {
       id, bytes, version in
       try body(
@@ -43,6 +53,7 @@ final class LogStoreView: StoreView {
   func visitReferences(
     entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
   ) throws {
+    try checkIsOpen()
     try snapshot.visitIDs(keyspaces.rows(of: entity), from: first) {
       try body(ObjectReference(entity: entity, id: $0))
     }
@@ -50,6 +61,7 @@ final class LogStoreView: StoreView {
 
   /// In batches by entity, each read in the order of the log.
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
+    try checkIsOpen()
     if references.count == 1 { return try body(0, row(references[0])) }
     for (entity, positions) in Dictionary(grouping: references.indices, by: { references[$0].entityNumber }) {
       guard let keyspace = keyspaces.rows[checked: entity] else {
@@ -66,7 +78,8 @@ final class LogStoreView: StoreView {
   }
 
   func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int {
-    switch keyspaces.places[index.rawValue] {
+    try checkIsOpen()
+    return switch keyspaces.places[index.rawValue] {
     case .derived(let derived): try snapshot.count(in: derived, range: range.inLog)
     case .links(let links): try snapshot.countPairs(links, range.inLog)
     }
@@ -76,6 +89,7 @@ final class LogStoreView: StoreView {
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
   ) throws {
+    try checkIsOpen()
     switch keyspaces.places[index.rawValue] {
     case .derived(let derived):
       try snapshot.visit(derived, range.inLog, descending: descending) { key, reference in
@@ -95,6 +109,7 @@ extension LogStoreView {
   func orderKey(
     of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
   ) throws -> OrderKey? {
+    try checkIsOpen()
     guard case .links(let keyspace) = keyspaces.places[order.keys.rawValue] else { return nil }
     let key = withUnsafeBytes(of: (owner.rawValue.bigEndian, member.rawValue.bigEndian)) { Array($0) }
     return try snapshot.value(key: key, in: keyspace).flatMap { OrderKey($0) }
@@ -104,6 +119,7 @@ extension LogStoreView {
     at position: Int, of range: KeyRange, in index: StoreIndex,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
   ) throws {
+    try checkIsOpen()
     guard case .derived(let derived) = keyspaces.places[index.rawValue] else {
       preconditionFailure("Positions are asked of derived indexes.")
     }
@@ -117,6 +133,7 @@ extension LogStoreView {
 
 extension LogStoreView {
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
+    try checkIsOpen()
     guard case .derived(let derived) = keyspaces.places[index.rawValue] else { return nil }
     return try snapshot.sum(of: owner.rawValue, in: derived).map { StoredSum($0) }
       ?? StoredSum(isReal: schema.definition(index).sumsReals)
@@ -129,6 +146,7 @@ extension LogStoreView {
   func appendReferences(
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
   ) throws {
+    try checkIsOpen()
     switch keyspaces.places[index.rawValue] {
     case .derived(let derived):
       try snapshot.forEachMember(of: owner.rawValue, in: derived) {
@@ -144,7 +162,8 @@ extension LogStoreView {
   func hasEntry(
     under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
   ) throws -> Bool {
-    switch keyspaces.places[index.rawValue] {
+    try checkIsOpen()
+    return switch keyspaces.places[index.rawValue] {
     case .derived(let derived):
       try snapshot.hasMember(reference.rawValue, of: owner.rawValue, in: derived)
     case .links(let links): try snapshot.hasMember(reference.rawValue, of: owner.rawValue, in: links)
@@ -156,6 +175,7 @@ extension LogStoreView {
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void
   ) throws {
+    try checkIsOpen()
     try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: references.count) { ids in
       var start = 0
       while start < references.count {

@@ -55,6 +55,10 @@ package protocol StoreView: AnyObject, Sendable {
   /// The sequence number of the newest commit in this view; grows from view to view.
   var sequence: UInt64 { get }
 
+  /// Checks that the container of the store has not been closed. Every other method that throws
+  /// checks it too. O(1).
+  func checkIsOpen() throws
+
   /// The row of an object, or nil when there is none. O(1).
   func row(_ reference: ObjectReference) throws -> StoredRow?
 
@@ -135,6 +139,8 @@ extension StoreView {
   }
 
   package func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? { nil }
+
+  package func checkIsOpen() throws {}
 }
 
 /// What must still hold when a commit is applied (S4).
@@ -320,11 +326,15 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// not after a crash.
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64>
 
-  /// Ends the use of the store. Views taken earlier stay readable.
+  /// Makes all views throw, those taken earlier too. Called before the container closes the store.
+  func endReading()
+
+  /// Ends the use of the store. Views taken earlier stay readable, unless `endReading()` was called.
   func close() throws
 }
 
 extension PersistentStore {
   package func refresh() throws {}
+  package func endReading() {}
   package func check(_ change: StoreChange) throws {}
 }

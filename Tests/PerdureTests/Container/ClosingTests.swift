@@ -45,6 +45,76 @@ struct ClosingTests {
     try container.close()
   }
 
+  @Test("After a container is closed, fetches and saves of all contexts throw until it is loaded again")
+  func reads() async throws {
+    let directory = try TemporaryDirectory()
+    let (container, _) = try opened(directory)
+    try save(3, container)
+    let context = container.newContext()
+    let request = FetchRequest<ManagedObject>(entityName: "Note")
+    let notes = try context.fetch(request)
+    let text = notes[0]["text"] as? String
+    let faults = try container.newContext().fetch(request).map(\.objectID)
+    let background = container.newBackgroundContext()
+    try container.close()
+
+    func expectClosed(_ context: ManagedObjectContext) {
+      for read in [
+        { _ = try context.fetch(request) }, { _ = try context.count(for: request) },
+        { _ = try context.fetchIDs(request) }, { _ = try context.existingObject(with: faults[0]) },
+        {
+          let predicate = try FetchPredicate(format: "text != nil")
+          _ = try context.count(for: FetchRequest<ManagedObject>(entityName: "Note", predicate: predicate))
+        },
+      ] as [() throws -> Void] {
+        let error = #expect(throws: PerdureError.self) { try read() }
+        #expect(error?.code == .readFailed)
+        #expect("\(String(describing: error))".contains("closed"))
+      }
+    }
+    expectClosed(context)
+    #expect(notes[0]["text"] as? String == text)
+    #expect(throws: PerdureError.self) {
+      try FetchPredicate(format: "text != nil").evaluate(with: notes[0])
+    }
+    notes[0]["text"] = "later"
+    #expect(throws: PerdureError.self) { try context.save() }
+    #expect(throws: PerdureError.self) { try background.performAndWait { try $0.count(for: request) } }
+
+    let late = container.newContext()
+    expectClosed(late)
+    late.insertNewObject(forEntityName: "Note")["text"] = "lost"
+    #expect(throws: PerdureError.self) { try late.save() }
+    #expect(container.managedObjectID(forURI: faults[0].uri) == faults[0])
+    let error = await #expect(throws: PerdureError.self) {
+      try await container.performBackgroundTask { try $0.count(for: request) }
+    }
+    #expect(error?.code == .openFailed)
+    #expect(throws: PerdureError.self) {
+      try container.newBackgroundContext().performAndWait { try $0.count(for: request) }
+    }
+    try container.close()
+
+    try container.loadPersistentStores()
+    #expect(try container.newContext().count(for: request) == 3)
+    try container.close()
+  }
+
+  @Test("A fault of a closed container reads as without values, and the next fetch throws the reason")
+  func faults() throws {
+    let directory = try TemporaryDirectory()
+    let (container, _) = try opened(directory)
+    try save(1, container)
+    let context = container.newContext()
+    var request = FetchRequest<ManagedObject>(entityName: "Note")
+    request.includesPropertyValues = false
+    let note = try #require(try context.fetch(request).first)
+    try container.close()
+    #expect(note["text"] == nil)
+    let error = #expect(throws: PerdureError.self) { try context.fetch(request) }
+    #expect(error?.code == .readFailed)
+  }
+
   @Test("What the description says of checkpoints holds")
   func configured() throws {
     let directory = try TemporaryDirectory()

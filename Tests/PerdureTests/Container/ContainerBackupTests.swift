@@ -45,6 +45,24 @@ struct ContainerBackupTests {
     try container.close()
   }
 
+  @Test("A backup that its progress cancels throws CancellationError, and leaves no backup")
+  func cancelled() throws {
+    let directory = try TemporaryDirectory()
+    let container = try opened(.init(path: directory.file("notes"), durability: .processCrash))
+    try save(3, in: container.newContext())
+    #expect(throws: CancellationError.self) {
+      try container.backup(to: directory.file("backup")) { _ in throw CancellationError() }
+    }
+    struct Stop: Error {}
+    let error = #expect(throws: PerdureError.self) {
+      try container.backup(to: directory.file("backup")) { _ in throw Stop() }
+    }
+    #expect(error?.cause is Stop)
+    try container.backup(to: directory.file("backup"))
+    #expect(try count(directory.file("backup")) == 3)
+    try container.close()
+  }
+
   @Test("A store in memory is backed up to the disk")
   func memory() throws {
     let directory = try TemporaryDirectory()

@@ -105,7 +105,7 @@ struct PersistentContainerTests {
     #expect(error?.message.hasPrefix("Person.name must be unique") == true)
   }
 
-  @Test("A closed container's contexts read on and cannot save")
+  @Test("Objects of a closed container show what they have loaded, and cannot be saved")
   func closed() throws {
     let container = try Staff.container(.engine)
     let context = container.newContext()
@@ -202,7 +202,9 @@ struct PersistentContainerTests {
   }
 
   @MainActor
-  @Test("A store that is closed and loaded again has a new view context; the old one reads on")
+  @Test(
+    "A store that is closed and loaded again has a new view context; objects of the old one show what they have"
+  )
   func viewContextAfterReopening() throws {
     let container = try Staff.container()
     let old = container.viewContext

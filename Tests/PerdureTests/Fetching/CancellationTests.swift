@@ -43,6 +43,70 @@ struct CancellationTests {
     }
   }
 
+  @TaskLocal private static var name = ""
+
+  @Test("The work of a background context sees that its task is cancelled, and the task's local values")
+  func taskOfWork() async throws {
+    let container = try container()
+    let background = container.newBackgroundContext()
+    let begun = Mutex(false)
+    let task = Task {
+      try await Self.$name.withValue("caller") {
+        try await container.performBackgroundTask { context -> (Bool, String, Int) in
+          #expect(!Task.isCancelled)
+          begun.withLock { $0 = true }
+          while !Task.isCancelled {}
+          return (Task.isCancelled, Self.name, context.registeredObjects.count)
+        }
+      }
+    }
+    while !begun.withLock({ $0 }) { await Task.yield() }
+    task.cancel()
+    #expect(try await task.value == (true, "caller", 0))
+    #expect(try await background.perform { _ in Task.isCancelled } == false)
+  }
+
+  private final class Turns: Sendable {
+    private let state = Mutex((running: 0, overlaps: 0, numbers: [Int]()))
+
+    var haveOverlapped: Bool { state.withLock { $0.overlaps > 0 } }
+    var numbers: [Int] { state.withLock { $0.numbers } }
+
+    func begin() {
+      state.withLock { state in
+        state.running += 1
+        if state.running > 1 { state.overlaps += 1 }
+      }
+    }
+
+    func end(_ number: Int) {
+      state.withLock { state in
+        state.running -= 1
+        state.numbers.append(number)
+      }
+    }
+  }
+
+  @Test("Tasks that use a background context at once run one after the other")
+  func order() async throws {
+    let background = try container().newBackgroundContext()
+    let turns = Turns()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<50 {
+        group.addTask {
+          try await background.perform { context in
+            turns.begin()
+            context.worker("\(number)")
+            turns.end(number)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(turns.numbers.sorted() == Array(0..<50) && !turns.haveOverlapped)
+    #expect(try background.performAndWait { try $0.count(for: FetchRequest<Employee>()) } == 650)
+  }
+
   @Test("A fetch that evaluates each object is cancelled too, also with unsaved changes")
   func evaluated() async throws {
     let container = try container()

@@ -1,0 +1,31 @@
+internal import PerdureLog
+internal import Synchronization
+
+/// Whether the views of a store may be read: until the container of the store is closed. The engine
+/// itself lets snapshots of a closed store be read.
+final class ReadPermission: Sendable {
+  private let isEnded = Atomic(false)
+  private let path: String
+
+  init(path: String) { self.path = path }
+
+  func end() { isEnded.store(true, ordering: .relaxed) }
+
+  /// - Throws: `PerdureError` with code 134060 and a `StoreError` with code `closed` as cause.
+  @inline(__always)
+  func check() throws {
+    if isEnded.load(ordering: .relaxed) { throw PerdureError.closed(path) }
+  }
+}
+
+extension PerdureError {
+  /// The error of reads after the container was closed.
+  @inline(never)
+  static func closed(_ path: String) -> PerdureError {
+    var failure = PerdureError(
+      .readFailed,
+      "The store \(path) was closed with its container. Load the stores again, and use a new context.")
+    failure.cause = StoreError(.closed, "The store was closed; open it again", at: path)
+    return failure
+  }
+}
