@@ -44,6 +44,7 @@ extension ContextCore {
   /// The value of a column in the kept row of an object with unsaved changes. Null unless the
   /// object is deleted or another context has removed it.
   func lastValue(_ slot: Int, of object: ManagedObject) -> Value {
+    if let probedReads { return probedReads.value(slot, of: object) }
     guard let overlay = object.overlay, let kept = overlay.keptBase,
       overlay.isDeleted || hasVanished(object.reference), let layouts = object.shape.storage.layouts
     else { return .null }
@@ -119,7 +120,7 @@ extension ContextCore {
   }
 
   /// A deleted instance without values, for an object that does not exist.
-  private func absentInstance(of entity: UInt16) -> ManagedObject? {
+  func absentInstance(of entity: UInt16) -> ManagedObject? {
     guard let number = graph.store.entity(entity).concrete.first else { return nil }
     let shape = graph.shape(numbered: number)
     let reference = ObjectReference(entity: number, id: 0)

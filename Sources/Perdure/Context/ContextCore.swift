@@ -96,6 +96,8 @@ final class ContextCore {
   /// The instances of objects that a save or another context has removed. Relationships of other
   /// removed instances lead to them.
   @exclusivity(unchecked) var removedInstances: [ObjectReference: Unmanaged<ManagedObject>] = [:]
+  /// The reads of a key path that is being probed (KeyPathProbe.swift); nil in other contexts.
+  @exclusivity(unchecked) var probedReads: ProbedReads?
   /// The changes that were refused since the last save.
   var refusedChanges = RefusedChanges()
   /// The versions of objects that the next save looks at, though it does not write them.

@@ -2,29 +2,26 @@
 // `\T.name` is the key path of the protocol's requirement. It reads the same value as
 // `\Worker.name`, but the two are not equal.
 //
-// The probe inserts an object of the class into a private store in memory. In each of several
-// rounds, it gives the attributes other values and reads the key path. The attribute whose
-// value the key path returns in every round is the result.
+// The probe makes an object of the class in a private store in memory. In each of several rounds, it
+// gives the attributes other values, reads the key path, and notes what that asked the object for
+// (ProbedReads.swift). The key path is that of an attribute if every round read this attribute once,
+// read nothing else, and returned its value.
 //
-//   K1. The probe calls no hook of the class and saves nothing. The relationships of its object are
-//       empty.
-//   K2. A computed property differs from every attribute in some round, so it gets no name: rounds
-//       have no values, zeros, negative numbers, capitals and spaces too. A property that differs only
-//       for other values, such as numbers above a million, cannot be recognized. Truth values are
-//       identified by their sequence over all rounds. In the first two rounds they are all equal,
-//       which rules out a negated one.
-//   K3. Attributes of types with few values, such as enumerations, are not found.
+//   K1. The probe calls no hook of the class and saves nothing.
+//   K2. A computed property that reads a second property, or the same one twice, gets no name. Nor
+//       does one that changes the value in some round. Only a function of one attribute that returns
+//       all values of ProbeValues.swift unchanged cannot be recognized.
+//   K3. No read of a property stops the program: a to-many relationship is empty, an optional to-one
+//       relationship leads to no object, a required one to an object of the same kind as the probe's.
+//       Two reads cannot have a value: that of a required transformable attribute, and of a required
+//       transient one of any type. They stop with the name of the property.
 //   K4. The entity of a class without a description is the one that the newest container gives it.
+//   K5. An attribute of an enumeration is found if the enumeration is `CaseIterable` and has several
+//       cases.
 
 internal import PerdureModel
 internal import PerdurePredicates
 internal import Synchronization
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
 
 extension QueryableObject {
   /// The name of the property that a key path reads.
@@ -55,28 +52,13 @@ enum KeyPathProbe {
 
   private static let knowledge = Mutex(Knowledge())
 
-  /// The values that the attributes get in a round.
-  fileprivate enum Round {
-    /// Different values. In the first two of these rounds all truth values are equal; each of the
-    /// other eight has one bit of the slot's number.
-    case marks(Int)
-    /// Different negative numbers, and texts with capitals and spaces at both ends.
-    case odd
-    /// Zeros, empty texts and the like.
-    case zeros
-    /// No values in optional attributes, different values in others.
-    case absent
-  }
-
-  private static let rounds = (0..<10).map(Round.marks) + [.odd, .zeros, .absent]
-
   /// The name of the attribute that a key path of a class reads; nil unless it reads exactly one.
   static func name(of keyPath: AnyKeyPath, in type: ManagedObject.Type) -> String? {
     let question = Question(type: ObjectIdentifier(type), keyPath: keyPath)
     if let known = knowledge.withLock({ $0.answers[question] }) { return known }
     // A class whose entities do not form a valid model gets no names; the fetch reports the key
     // path.
-    let name = try? probe(keyPath, type)
+    let name = keyPath.isOneProperty ? try? probe(keyPath, type) : nil
     knowledge.withLock { $0.answers[question] = .some(name) }
     return name
   }
@@ -99,50 +81,75 @@ enum KeyPathProbe {
   }
 
   private static func probe(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) throws -> String? {
-    if continuesBehindProperty(keyPath, type) { return nil }
     let entities = entities(of: type)
-    guard let name = entities.last?.name else { return nil }
-    let container = PersistentContainer(
-      name: "Probe",
-      model: try ManagedObjectModel(entities + [EntityDescription(destination, properties: [])]),
-      classesByEntityName: [name: type], description: .inMemory)
-    try container.loadPersistentStores()
-    let context = container.newContext()
-    let found = attribute(keyPath, of: context.core.insertWithoutHooks(type))
-    try container.close()
-    return found
+    guard !entities.isEmpty else { return nil }
+    let probe = Probe()
+    defer { probe.end() }
+    let object = try probe.object(of: type, entities)
+    probe.reads.object = object
+    probe.reads.cases = ProbedType.cases(of: Swift.type(of: keyPath).valueType)
+    return attribute(keyPath, of: object, probe.reads)
   }
 
-  /// Whether a key path extends the key path of a property. The probe's object has no value there.
-  private static func continuesBehindProperty(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) -> Bool {
-    let text = "\(keyPath)"
-    return type._propertyNamesByKeyPath.keys.contains { known in
-      let front = "\(known)"
-      return text.hasPrefix(front) && [".", "?", "!"].contains(text.dropFirst(front.count).first)
-    }
-  }
-
-  private static func attribute(_ keyPath: AnyKeyPath, of object: ManagedObject) -> String? {
+  private static func attribute(
+    _ keyPath: AnyKeyPath, of object: ManagedObject, _ reads: ProbedReads
+  ) -> String? {
     let root: Any = object
-    var candidates: [Int]?
-    for round in rounds {
-      var values: [Int: [Value]] = [:]
-      for (slot, property) in object.shape.storage.properties.enumerated() {
-        guard case .attribute(let kind) = property.form, !property.isOpaque,
-          let value = Value(marking: slot, in: round, kind, isOptional: object.shape.isOptional(slot))
-        else { continue }
-        object.setAttributeValue(value, slot)
-        // An accessor may read a zero where there is no value.
-        values[slot] = [value] + (value == .null ? [Value(zeroOf: kind)].compactMap(\.self) : [])
-      }
-      guard let read = (root[keyPath: keyPath] as? any PredicateArgument)?.predicateValue else { return nil }
-      candidates = (candidates ?? Array(values.keys)).filter { values[$0]?.contains(read) == true }
+    var slot: Int?
+    for round in 0..<ProbedReads.roundCount {
+      reads.begin(round: round)
+      guard let result = (root[keyPath: keyPath] as? any PredicateArgument)?.predicateValue,
+        let read = reads.onlyRead, slot == nil || slot == read.slot,
+        isSame(result, read.value, object.shape.storage.properties[read.slot].form)
+      else { return nil }
+      slot = read.slot
     }
-    guard let candidates, candidates.count == 1 else { return nil }
-    return object.shape.propertyName(candidates[0])
+    return slot.map(object.shape.propertyName)
+  }
+
+  private static func isSame(_ result: Value, _ value: Value, _ form: PropertyStorage.Form) -> Bool {
+    if result == value { return true }
+    if case (.double(let left), .double(let right)) = (result, value) { return left.isNaN && right.isNaN }
+    guard value == .null, case .attribute(let kind) = form else { return false }
+    return result == ProbeValues.zero(of: kind)
   }
 
   // MARK: A model for one class
+
+  /// The containers of a probe, one for each class of which it has an object.
+  private final class Probe {
+    private var containers: [(container: PersistentContainer, core: ContextCore)] = []
+    private(set) lazy var reads = ProbedReads { [unowned self] type, _ in standIn(of: type) }
+
+    private func standIn(of type: ManagedObject.Type) -> ManagedObject? {
+      let known = KeyPathProbe.entities(of: type)
+      // A class without an entity reads its properties by name, and finds none.
+      let entities = known.isEmpty ? [EntityDescription("PerdureProbeStandIn", properties: [])] : known
+      return try? object(of: type, entities)
+    }
+
+    /// A new object of a class that reads its properties from the record.
+    func object(of type: ManagedObject.Type, _ entities: [EntityDescription]) throws -> ManagedObject {
+      guard let name = entities.last?.name else { preconditionFailure("A class without an entity.") }
+      let container = PersistentContainer(
+        name: "Probe",
+        model: try ManagedObjectModel(entities + [EntityDescription(destination, properties: [])]),
+        classesByEntityName: [name: type], description: .inMemory)
+      try container.loadPersistentStores()
+      let core = container.newContext().core
+      containers.append((container, core))
+      core.probedReads = reads
+      guard let shape = core.graph.shape(of: type), let object = core.absentInstance(of: shape.number) else {
+        preconditionFailure("The probe's container does not know \(type).")
+      }
+      return object
+    }
+
+    func end() {
+      reads.end()
+      for (_, core) in containers { core.probedReads = nil }
+    }
+  }
 
   private static let destination = "PerdureProbeDestination"
 
@@ -174,7 +181,7 @@ enum KeyPathProbe {
       .attribute(
         AttributeDescription(
           attribute.name, attribute.type, isOptional: attribute.isOptional,
-          valueTransformerName: attribute.valueTransformerName))
+          isTransient: attribute.type == .undefined, valueTransformerName: attribute.valueTransformerName))
     case .relationship(let relationship):
       relationship.isToMany
         ? .toMany(relationship.name, destination, ordered: relationship.isOrdered)
@@ -184,80 +191,39 @@ enum KeyPathProbe {
   }
 }
 
-extension Value {
-  /// The value of an attribute in a round; nil for kinds without different values. Truth values are
-  /// unique only over all rounds (K2).
-  fileprivate init?(marking slot: Int, in round: KeyPathProbe.Round, _ kind: FieldKind, isOptional: Bool) {
-    switch round {
-    case .marks(let round): self.init(slot, round, kind)
-    case .odd: self.init(oddOf: kind, slot)
-    case .zeros:
-      guard let zero = Value(zeroOf: kind) ?? Value(slot, 10, kind) else { return nil }
-      self = zero
-    case .absent:
-      guard let value = Value(slot, 11, kind) else { return nil }
-      self = isOptional ? .null : value
-    }
+/// The static type of a key path's value.
+private enum ProbedType {
+  /// The values of an enumeration; nil for other types, and for those without several cases.
+  static func cases(of type: Any.Type) -> [Value]? {
+    let plain = (type as? any MayBeNothing.Type)?.somethingType ?? type
+    guard let cases = plain as? any (AttributeValue & CaseIterable).Type else { return nil }
+    let values = values(cases)
+    return values.count > 1 ? values : nil
   }
 
-  private init?(_ slot: Int, _ round: Int, _ kind: FieldKind) {
-    let number = 1_000 + slot * 16 + round
-    switch kind {
-    case .bool: self = .bool(round < 2 ? round == 0 : (slot + 1) >> (round - 2) & 1 == 1)
-    case .int16:
-      guard Int16(exactly: number) != nil else { return nil }
-      self = .integer(Int64(number))
-    case .int32, .int64: self = .integer(Int64(number))
-    case .float, .double: self = .double(Double(number) + 0.5)
-    case .decimal: self = .decimal(Decimal(number) + Decimal(sign: .plus, exponent: -1, significand: 5))
-    case .string: self = .string("probe \(number)")
-    case .date: self = .date(Date(timeIntervalSinceReferenceDate: Double(number)))
-    case .data: self = .data(Data("probe \(number)".utf8))
-    case .uuid:
-      let (high, low) = (UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number))
-      self = .uuid(UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, high, low)))
-    case .url:
-      guard let url = URL(string: "probe:\(number)") else { return nil }
-      self = .url(url)
-    case .absent, .reference: return nil
-    }
-  }
-
-  private init?(oddOf kind: FieldKind, _ slot: Int) {
-    guard let value = Value(slot, 12, kind) else { return nil }
-    switch value {
-    case .integer(let integer): self = .integer(-integer)
-    case .double(let double): self = .double(-double)
-    case .decimal(let decimal): self = .decimal(-decimal)
-    case .string(let text): self = .string(" Odd \(text) ")
-    case .date(let date):
-      self = .date(Date(timeIntervalSinceReferenceDate: -date.timeIntervalSinceReferenceDate))
-    default: self = value
-    }
-  }
-
-  /// The zero of a kind; nil if it has none.
-  fileprivate init?(zeroOf kind: FieldKind) {
-    switch kind {
-    case .bool: self = .bool(false)
-    case .int16, .int32, .int64: self = .integer(0)
-    case .float, .double: self = .double(0)
-    case .decimal: self = .decimal(0)
-    case .string: self = .string("")
-    case .data: self = .data(Data())
-    default: return nil
-    }
+  private static func values<T: AttributeValue & CaseIterable>(_ type: T.Type) -> [Value] {
+    type.allCases.map(\.predicateValue)
   }
 }
 
-extension ContextCore {
-  /// Inserts an object of a class without calling hooks or observers.
-  fileprivate func insertWithoutHooks(_ type: ManagedObject.Type) -> ManagedObject {
-    let object = type.init(seedForInserting(type))
-    let overlay = ObjectOverlay(object.reference, object.shape, isNew: true, in: memory)
-    tracker.insert(overlay)
-    attach(overlay, to: object)
-    object.header.pointee.wakefulness = .awake
-    return object
+extension AnyKeyPath {
+  /// Whether the key path has one component. A longer one reads the value of a property, and may
+  /// unwrap it by force.
+  ///
+  /// The description of a component without a known name is `<computed 0x… (Type)>`.
+  fileprivate var isOneProperty: Bool {
+    let text = "\(self)"
+    let front = "\\\(type(of: self).rootType)."
+    guard text.hasPrefix(front) else { return true }
+    var depth = 0
+    for (index, character) in text.dropFirst(front.count).enumerated() {
+      switch character {
+      case "<", "(": depth += 1
+      case ">", ")": depth -= 1
+      case ".", "?", "!", "[": if depth == 0, index > 0 { return false }
+      default: break
+      }
+    }
+    return true
   }
 }

@@ -66,7 +66,7 @@ extension ManagedObject {
   /// Reads a to-one relationship that always has an object.
   @inlinable
   public final func _get<T: ManagedObject>(_ slot: Int) -> T {
-    guard let object: T = _get(slot) else { return absentTarget(slot).typed(T.self) }
+    guard let object: T = _get(slot) else { return absentTarget(slot, T.self).typed(T.self) }
     return object
   }
 
@@ -75,7 +75,8 @@ extension ManagedObject {
   /// and stops.
   @usableFromInline
   @inline(never)
-  final func absentTarget(_ slot: Int) -> ManagedObject {
+  final func absentTarget(_ slot: Int, _ type: ManagedObject.Type) -> ManagedObject {
+    if let object = core.probedReads?.standIn(of: type) { return object }
     if let target = core.lastTarget(of: self, shape.relationship(slot)) { return target }
     stop(
       "\(shape.name).\(shape.propertyName(slot)) has no object. Make the property optional to ask.")

@@ -27,6 +27,8 @@ extension ManagedObject {
     if let composite = shape.composite(named: key) {
       return compositeValue(composite) { value(forKey: shape.propertyName($0)) }
     }
+    // An object that stands in for one of a class without an entity has no properties.
+    if core.probedReads != nil, shape.schema.slot(named: key) == nil { return nil }
     return value(ofSlot: shape.slot(named: key))
   }
 

@@ -267,7 +267,7 @@ extension ManagedObject {
     }
     return uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
-      return header.pointee.isGone ? SiblingWalk() : core.walk(over: slot, of: self)
+      return header.pointee.isGone ? core.walkOfGone() : core.walk(over: slot, of: self)
     }
   }
 

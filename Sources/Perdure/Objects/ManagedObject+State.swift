@@ -45,7 +45,10 @@ extension ManagedObject {
 
   /// Where the object is in its life.
   var state: ObjectState {
-    if header.pointee.isGone { return .gone }
+    if header.pointee.isGone {
+      core.probedReads?.noteOther()
+      return .gone
+    }
     return overlay?.state ?? .stored
   }
 
@@ -73,7 +76,7 @@ extension ManagedObject {
   var reference: ObjectReference { header.pointee.reference }
 
   /// What the object lives in; nil when it is gone.
-  var context: ContextCore? { header.pointee.isGone ? nil : core }
+  var context: ContextCore? { header.pointee.isGone ? core.contextOfGone() : core }
 
   var overlay: ObjectOverlay? { header.pointee.overlay?.takeUnretainedValue() }
 }

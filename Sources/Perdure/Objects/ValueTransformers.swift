@@ -150,8 +150,10 @@ extension ManagedObject {
 /// Tells optionals from other types.
 protocol MayBeNothing {
   var something: Any? { get }
+  static var somethingType: Any.Type { get }
 }
 
 extension Optional: MayBeNothing {
   var something: Any? { self }
+  static var somethingType: Any.Type { Wrapped.self }
 }

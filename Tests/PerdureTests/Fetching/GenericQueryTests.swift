@@ -76,6 +76,59 @@ private final class Plain: ManagedObject {
   var loud: String { title + "!" }
 }
 
+private enum Berth: String, AttributeValue, CaseIterable { case open, closed, unknown }
+
+private protocol Moored {
+  var berth: Berth { get }
+  var spare: Berth? { get }
+  var draught: Double { get }
+  var log: Data { get }
+}
+
+/// A class with computed properties that read what a new object does not have.
+@Entity private final class Ship: ManagedObject {
+  var name: String
+  var berth: Berth = Berth.open
+  var spare: Berth?
+  var draught: Double = 0
+  var log: Data = Data()
+  var tons: Int = 0
+  @Relationship(inverse: "ships") var home: Quay
+  @Relationship(inverse: "tows") var towedBy: Ship?
+  @Relationship(inverse: "towedBy") var tows: ToMany<Ship>
+  @Relationship(inverse: "owner") var owned: ToMany<Quay>
+
+  var homeName: String { home.name }
+  var homeRegionName: String { home.owner.tows.isEmpty ? home.name : name }
+  var nameAtHome: String { home.name.isEmpty ? "none" : name }
+  var nameIfAlone: String { tows.isEmpty ? name : "fleet" }
+  var nameIfTowed: String { towedBy?.name ?? name }
+  var nameIfSaved: String { isInserted ? "new" : name }
+  var nameTwice: String { name.isEmpty ? "" : name }
+  var keyedHome: String { value(forKey: "home") == nil ? name : "" }
+  var firstMaster: String {
+    var ship = self
+    while ship.home.owner !== ship { ship = ship.home.owner }
+    return ship.name
+  }
+  var cappedTons: Int { min(tons, 1_000_000) }
+  var tonsButOne: Int { tons == .max ? 0 : tons }
+  var shortName: String { String(name.prefix(500)) }
+  var knownName: String { name == "unknown" ? "" : name }
+  var shownDraught: Double { draught.isFinite ? draught : 0 }
+  var shownBerth: Berth { berth == .unknown ? .open : berth }
+  var initial: String { "\(name.first!)" }
+  var number: Int { Int(name)! }
+}
+
+@Entity private final class Quay: ManagedObject {
+  var name: String
+  @Relationship(inverse: "home") var ships: ToMany<Ship>
+  @Relationship(inverse: "owned") var owner: Ship
+}
+
+extension Ship: Moored {}
+
 extension Place: Named {}
 extension Harbour: Dated {}
 extension Hooked: Named {}
@@ -162,6 +215,56 @@ struct GenericQueryTests {
     #expect(Hooked.insertions.withLock { $0 } == 1)
     #expect(try named(Hooked.self, "a", in: context) == [hooked])
     #expect(Hooked.insertions.withLock { $0 } == 1)
+  }
+
+  @Test("A computed property that reads relationships or changes rare values is an error")
+  func unusual() throws {
+    let container = try PersistentContainer(
+      name: "Ships", classes: [Ship.self, Quay.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    for keyPath in [
+      \Ship.homeName, \.homeRegionName, \.nameAtHome, \.nameIfAlone, \.nameIfTowed, \.nameIfSaved,
+      \.nameTwice,
+      \.keyedHome, \.firstMaster, \.shortName, \.knownName, \.initial, \.home.name,
+    ] as [KeyPath<Ship, String>] {
+      #expect(throws: FetchError.self) {
+        try context.fetch(FetchRequest<Ship>(sortDescriptors: [FetchOrder(keyPath)]))
+      }
+    }
+    for keyPath in [\Ship.cappedTons, \.tonsButOne, \.number] as [KeyPath<Ship, Int>] {
+      let order = FetchOrder(keyPath)
+      let error = #expect(throws: FetchError.self) {
+        try context.fetch(FetchRequest<Ship>(sortDescriptors: [order]))
+      }
+      #expect(error?.code == .unknownProperty)
+    }
+    for request in [
+      Ship.fetchRequest { $0.shownDraught > 1 }, Ship.fetchRequest { $0.shownBerth == .open },
+      Ship.fetchRequest { $0.homeName == "x" },
+    ] {
+      #expect(throws: FetchError.self) { try context.fetch(request) }
+    }
+  }
+
+  @Test("Key paths of a protocol find numbers, data and enumerations with several cases")
+  func enumerations() throws {
+    let container = try PersistentContainer(
+      name: "Ships", classes: [Ship.self, Quay.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let (quay, ship) = (Quay(context: context), Ship(context: context))
+    (ship.name, ship.berth, ship.spare, ship.draught, ship.home) = ("S", .closed, .open, 2.5, quay)
+    (ship.log, quay.owner) = (Data([1]), ship)
+    func found<T: ManagedObject & Moored>(_ type: T.Type) throws -> [T] {
+      try context.fetch(
+        T.fetchRequest {
+          $0.berth == .closed && $0.spare == .open && $0.draught == 2.5 && $0.log == Data([1])
+        })
+    }
+    #expect(try found(Ship.self) == [ship])
+    try context.save()
+    #expect(try found(Ship.self) == [ship])
   }
 
   @Test("Typed queries and orders resolve accessors by name of a class that does not describe itself")
