@@ -23,7 +23,8 @@ public struct AttributeDescription: Sendable, Hashable {
   /// it is what it stands for.
   ///
   /// A path has no value where one of its relationships leads nowhere or its attribute has none; the derived attribute is
-  /// optional then. A sum of whole numbers may be decimal. One that its type cannot hold has no value.
+  /// optional then. A sum of whole numbers may be decimal. If its type cannot hold a sum, the property and orders have
+  /// the nearest number; predicates and other sums take the exact one.
   ///
   /// Reading one follows its path; a sum looks at all members, O(n), each time, unless an index on it keeps the sum.
   public var derivation: String?

@@ -244,28 +244,23 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("A sum that its type cannot hold has no value, in memory and in predicates")
+  @Test("A property shows the nearest value for a sum beyond its type, and predicates ask the exact sum")
   func tooLarge() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
-    for _ in 0..<2 { hand(context, "h", pay: 0, firm).small = .max }
-    let request = FetchRequest<Firm>(predicate: try FetchPredicate(format: "smallSum == nil"))
-    #expect(firm.smallSum == nil)
-    #expect(try context.count(for: request) == 1)
-    try context.save()
-    #expect(try context.count(for: request) == 1)
-    firm.hands.first { _ in true }?.small = -1
-    #expect(firm.smallSum == Int16.max - 1)
-    #expect(try context.count(for: request) == 0)
-  }
-
-  @Test("A property that is not optional shows the nearest value for a sum that its type cannot hold")
-  func tooLargeToRead() throws {
-    let context = try sandbox().container.newContext()
-    let firm = Firm(context: context)
     let hands = (0..<2).map { hand(context, "\($0)", pay: .max, firm) }
+    for hand in hands { hand.small = .max }
+    func count(_ format: String) throws -> Int {
+      try context.count(for: FetchRequest<Firm>(predicate: try FetchPredicate(format: format)))
+    }
     for state in ["unsaved", "saved"] {
-      #expect(firm.payroll == .max && firm.value(forKey: "payroll") == nil, "\(state)")
+      #expect(firm.smallSum == .max && firm.value(forKey: "smallSum") as? Int16 == .max, "\(state)")
+      #expect(firm.payroll == .max && firm.value(forKey: "payroll") as? Int == .max, "\(state)")
+      #expect(hands[0].firmPay == .max, "\(state)")
+      #expect(try count("smallSum == nil") == 0 && count("smallSum > 32767") == 1, "\(state)")
+      #expect(try count("smallSum == 65534") == 1 && count("smallSum == 32767") == 0, "\(state)")
+      #expect(try count("payroll > 9223372036854775807") == 1, "\(state)")
+      #expect(try count("payroll == %@".replacing("%@", with: "18446744073709551614")) == 1, "\(state)")
       try context.save()
     }
     for hand in hands { hand.pay = .min }
@@ -275,22 +270,29 @@ struct DerivedAttributeTests {
     #expect(firm.payroll == .min)
     hands[0].pay = 1
     #expect(firm.payroll == .min + 1)
-  }
-
-  @Test("A copy of a sum that its type cannot hold has no value, and objects that are gone read as zero")
-  func copyOfTooLarge() throws {
-    let context = try sandbox().container.newContext()
-    let firm = Firm(context: context)
-    let hands = (0..<2).map { hand(context, "\($0)", pay: .max, firm) }
-    #expect(firm.value(forKey: "payroll") == nil && hands[0].firmPay == nil)
-    try context.save()
-    #expect(firm.value(forKey: "payroll") == nil && hands[0].firmPay == nil)
-    hands[0].pay = -1
-    #expect(firm.payroll == Int.max - 1 && hands[0].firmPay == Int.max - 1)
+    hands[0].small = -1
+    #expect(firm.smallSum == Int16.max - 1)
+    #expect(try count("smallSum == nil") == 0)
     context.rollback()
     context.delete(firm)
     try context.save()
     #expect(firm.payroll == 0)
+  }
+
+  @Test("A decimal sum out of range is no zero: a property shows the greatest decimal, predicates the sum")
+  func decimalOutOfRange() throws {
+    let context = try sandbox().container.newContext()
+    let firm = Firm(context: context)
+    for number in 0..<2 { hand(context, "\(number)", firm).bonus = .greatestFiniteMagnitude }
+    for state in ["unsaved", "saved"] {
+      #expect(firm.bonuses == .greatestFiniteMagnitude, "\(state)")
+      for format in ["bonuses > 1", "hands.@sum.bonus > 1", "bonuses != 0", "bonuses != nil"] {
+        let request = FetchRequest<Firm>(predicate: try FetchPredicate(format: format))
+        #expect(try context.count(for: request) == 1, "\(state): \(format)")
+        #expect(try request.predicate?.evaluate(with: firm) == true, "\(state): \(format)")
+      }
+      try context.save()
+    }
   }
 
   @Test("Snapshots, descriptions and key paths have what is derived")

@@ -40,7 +40,7 @@ extension ContextCore {
           }
         }
       }
-      return sum.value(as: derived.kind)
+      return derived.exact(sum.value)
     } catch {
       noteReadFailure(error, owner)
       return .null

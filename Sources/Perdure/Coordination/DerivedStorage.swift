@@ -4,14 +4,22 @@
 //       context shows it, so that it is never out of date.
 //   D2. A copy (a path without a function) means exactly the path: predicates and orders are planned and run with the
 //       path in the name's place (`StoreSchema.expanded`).
+//   D3. A sum may be a number that the kind of the attribute does not hold. Predicates and other sums take the exact
+//       sum. Properties, values by name and orders take the nearest number of the kind.
 
 internal import PerdureModel
 package import PerdurePredicates
 
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
 /// What a derived attribute of an entity stands for.
 package struct DerivedStorage: Hashable, Sendable {
   /// The kind of the values.
-  package private(set) var kind: FieldKind
+  package let kind: FieldKind
   /// The path that the value follows from, from the object on.
   package let path: PropertyPath
   /// The slots along the path, each in the entity that the ones before lead to.
@@ -42,13 +50,6 @@ package struct DerivedStorage: Hashable, Sendable {
     expression = function.map { [path] in .function($0, [.keyPath(path)]) } ?? .keyPath(path)
   }
 
-  /// The same derivation with values of another kind.
-  func with(kind: FieldKind) -> DerivedStorage {
-    var copy = self
-    copy.kind = kind
-    return copy
-  }
-
   /// Whether it is what stands at the end of a path, unchanged.
   package var isCopy: Bool { function == nil && path.aggregate == nil }
 
@@ -58,8 +59,17 @@ package struct DerivedStorage: Hashable, Sendable {
   func value(
     of source: some PropertySource
   ) throws(PredicateEvaluationError) -> Value {
-    try expression.value(with: source).stored(as: kind) ?? .null
+    exact(try expression.value(with: source))
   }
+
+  /// A value in the attribute's kind. A number that the kind cannot hold stays as it is (D3).
+  func exact(_ value: Value) -> Value {
+    if let stored = value.stored(as: kind) { return stored }
+    return kind.isNumeric && value.double != nil ? value : .null
+  }
+
+  /// What a property shows for an exact value: the nearest number that its kind holds (D3).
+  func shown(_ value: Value) -> Value { value.stored(as: kind) ?? kind.nearest(to: value) ?? .null }
 }
 
 extension FetchFunction {
@@ -69,6 +79,41 @@ extension FetchFunction {
     case .lowercase: self = .lowercase
     case .uppercase: self = .uppercase
     }
+  }
+}
+
+extension FieldKind {
+  /// The number of the kind that is nearest to a sum; nil for what is no number.
+  fileprivate func nearest(to sum: Value) -> Value? {
+    guard let double = sum.double, !double.isNaN else { return nil }
+    return switch self {
+    case .int16: .integer(Int64(Int16(clamping: Int64(nearest: double))))
+    case .int32: .integer(Int64(Int32(clamping: Int64(nearest: double))))
+    case .int64: .integer(Int64(nearest: double))
+    case .float: .double(Double(Float(double)))
+    case .double: .double(double)
+    case .decimal: .decimal(double < 0 ? -.greatestFiniteMagnitude : .greatestFiniteMagnitude)
+    default: nil
+    }
+  }
+}
+
+extension Value {
+  /// A number as the nearest real one; nil for other values.
+  fileprivate var double: Double? {
+    switch self {
+    case .integer(let integer): Double(integer)
+    case .double(let double): double
+    case .decimal(let decimal): Double("\(decimal)")
+    default: nil
+    }
+  }
+}
+
+extension Int64 {
+  /// The nearest whole number of 64 bits.
+  fileprivate init(nearest double: Double) {
+    self = Int64(exactly: double.rounded()) ?? (double < 0 ? .min : .max)
   }
 }
 

@@ -28,8 +28,8 @@ package struct StoredSum {
     if let term = SumTerm(value, sum.kind) { sum.remove(term) }
   }
 
-  /// The sum as fields of a kind hold it; null where they cannot.
-  package func value(as kind: FieldKind) -> Value { sum.sum.value.stored(as: kind) ?? .null }
+  /// The exact sum.
+  package var value: Value { sum.sum.value }
 }
 
 extension SumTerm {

@@ -11,7 +11,8 @@ extension FetchPredicate {
   ///     let predicate = try FetchPredicate(format: "salary > 1000")
   ///     let isRich = try predicate.evaluate(with: worker)
   ///
-  /// For many objects, `filtered(by:)` checks the predicate once.
+  /// No predicate holds for an object that the next save deletes, or that another context has
+  /// removed. For many objects, `filtered(by:)` checks the predicate once.
   ///
   /// - Parameter object: An object of a context.
   /// - Parameter variables: The values of variables such as `$name`, by name.
@@ -29,8 +30,8 @@ extension FetchPredicate {
 }
 
 extension Sequence where Element: ManagedObject {
-  /// The objects for which a predicate holds, in the same order. The objects may be of several
-  /// entities and contexts.
+  /// The objects for which a predicate holds, in the same order. Objects that the next save deletes
+  /// are left out. The objects may be of several entities and contexts.
   ///
   ///     let rich = try company.workers.filtered(by: FetchPredicate(format: "salary > 1000"))
   ///
@@ -69,6 +70,8 @@ private struct PredicateInHand {
       let evaluator =
         try evaluators[entity]?.evaluator ?? core.evaluator(predicate, ofEntity: entity.number)
       evaluators[entity] = (core, evaluator)
+      // No fetch returns it.
+      if core.isRemovedElsewhere(object) { return false }
       return try evaluator.evaluate(with: PendingSource(core, object.reference))
     }
   }

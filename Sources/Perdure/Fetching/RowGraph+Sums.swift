@@ -18,7 +18,7 @@ extension RowGraph {
       kind != .absent
     else { return nil }
     let members = try targets(index, of: owner)
-    return try Aggregation.sum(values(derived.slots[1], of: members)).stored(as: derived.kind) ?? .null
+    return derived.exact(try Aggregation.sum(values(derived.slots[1], of: members)))
   }
 
   /// What objects have in a slot, but nulls; an object whose row is gone has no values.

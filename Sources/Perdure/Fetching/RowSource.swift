@@ -130,7 +130,7 @@ final class RowSource: PropertySource {
   /// A derived attribute, by the index of sums where there is one.
   func value(of derived: DerivedStorage) throws -> Value {
     if let sums = derived.sums, let sum = try graph.view.sum(sums, of: identity) {
-      return sum.value(as: derived.kind)
+      return derived.exact(sum.value)
     }
     if let sum = try graph.memberSum(derived, of: identity) { return sum }
     return try derived.value(of: self)

@@ -74,7 +74,7 @@ struct SortKeys {
       append(count: try graph.count(index, of: reference), isDescending, &key)
     case .derived(let derived):
       let value = try RowSource(reference, graph, row: row).value(of: derived)
-      key.append(value, as: derived.kind, descending: isDescending)
+      key.append(derived.shown(value), as: derived.kind, descending: isDescending)
     case .inverse(_, let index, _, true):
       append(count: try graph.count(index, of: reference), isDescending, &key)
     case .inverse(_, let index, _, false):

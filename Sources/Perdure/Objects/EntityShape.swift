@@ -65,6 +65,11 @@ final class EntityShape: Sendable {
   /// The slots of transformable attributes.
   let transformableSlots: Set<Int>
 
+  /// The types of attributes that hold raw values, such as enumerations. A class with accessors by
+  /// name has none.
+  // Unsafe: the compiler cannot see that a metatype is immutable.
+  nonisolated(unsafe) let rawTypes: [Int: any AttributeValue.Type]
+
   /// Whether a save has to ask objects before it writes.
   let hasSaveHooks: Bool
   /// Whether objects have to be told when their rows come and go.
@@ -105,6 +110,7 @@ final class EntityShape: Sendable {
       uniqueKeysWithValues: transformable.compactMap { property in
         property.transformerName.flatMap(ValueTransformers.transformer).map { (property.slot, $0) }
       })
+    rawTypes = Self.rawTypes(parts)
     let leaves = Set(parts.schema.composites.flatMap(\.slots))
     ruledSlots = parts.properties.indices.filter {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
@@ -116,6 +122,19 @@ final class EntityShape: Sendable {
     }
     incoming = parts.incoming
     deletionGuards = parts.deletionGuards
+  }
+
+  private static func rawTypes(_ parts: EntityShapeParts) -> [Int: any AttributeValue.Type] {
+    var types: [Int: any AttributeValue.Type] = [:]
+    for (keyPath, name) in parts.objectClass._propertyNamesByKeyPath {
+      let type = Swift.type(of: keyPath).valueType
+      let plain = (type as? any MayBeNothing.Type)?.somethingType ?? type
+      guard plain is any RawRepresentable.Type, let value = plain as? any AttributeValue.Type,
+        let slot = parts.schema.slot(named: name)
+      else { continue }
+      types[slot] = value
+    }
+    return types
   }
 
   /// The relationship in a slot. Asking for a slot that holds something else is a mistake of the caller.

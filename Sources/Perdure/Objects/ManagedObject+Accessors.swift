@@ -14,10 +14,9 @@ internal import PerdurePredicates
 
 extension ManagedObject {
   /// Reads an attribute. Returns the zero value if the attribute has no value, or one that the type
-  /// does not know. A sum that the type cannot hold reads as the nearest number that it can; a
-  /// decimal sum out of range reads as 0.
+  /// does not know. A sum that the type cannot hold reads as the nearest number that it can.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T {
-    convert(attributeValue(slot), slot) ?? zeroValue(slot)
+    convert(attributeValue(slot), slot) ?? T.zeroValue
   }
 
   /// Reads an attribute; nil when it has no value, or one that the type does not know.
@@ -33,12 +32,6 @@ extension ManagedObject {
   /// Changes an attribute; nil takes its value away.
   public final func _set<T: AttributeValue>(_ slot: Int, _ value: T?) {
     setAttributeValue(value?.predicateValue ?? .null, slot)
-  }
-
-  /// The value of a property that is not optional, for an attribute without a value.
-  @inline(never)
-  func zeroValue<T: AttributeValue>(_ slot: Int) -> T {
-    nearestToSum(slot).flatMap { T(attributeValue: $0) } ?? T.zeroValue
   }
 
   /// The value as its property has it; nil for none, and for one that the type does not know.

@@ -171,7 +171,9 @@ extension ManagedObject {
       let relationship = shape.relationship(counted)
       return stored.map { $0.context.settledTargetCount(of: reference, relationship) }
     case .derived(let derived):
-      return stored.flatMap { shown($0.context.storedValue(of: derived, reference), slot, derived.kind) }
+      return stored.flatMap {
+        shown(derived.shown($0.context.storedValue(of: derived, reference)), slot, derived.kind)
+      }
     case .relationship(let relationship):
       if let order = relationship.order {
         return stored?.context.storedMembers(of: reference, relationship, order).map(core.instance) ?? []

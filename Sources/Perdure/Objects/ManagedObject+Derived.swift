@@ -3,17 +3,13 @@
 
 internal import PerdurePredicates
 
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
-
 extension ManagedObject {
   /// The value of a derived attribute. Along a path faults fire as they do along a key path; what is added up is
   /// asked of the context, which makes no instance of it.
   func derivedValue(_ derived: DerivedStorage) -> Value {
-    if derived.path.aggregate != nil { return context?.value(of: derived, reference) ?? .null }
+    if derived.path.aggregate != nil {
+      return context.map { derived.shown($0.value(of: derived, reference)) } ?? .null
+    }
     var object = self
     for slot in derived.slots.dropLast() {
       guard let next = object.related(slot) else { return .null }
@@ -25,37 +21,24 @@ extension ManagedObject {
     return .string(function.applied(to: text))
   }
 
-  /// The value nearest to a sum that the type of the slot cannot hold. The slot has the sum or a copy
-  /// of it. nil if the slot has no value for another reason.
-  func nearestToSum(_ slot: Int) -> Value? {
-    guard case .derived(let derived) = shape.properties[slot], derived.function == nil else { return nil }
+  /// The sum behind a derived attribute, as a `Decimal` or `Double`, if the attribute's type cannot
+  /// hold it. The property shows the nearest number then (D3 in DerivedStorage.swift).
+  func sumBeyondItsType(named name: String) -> Any? {
+    guard let slot = shape.schema.slot(named: name), case .derived(let derived) = shape.properties[slot],
+      derived.function == nil
+    else { return nil }
     if derived.path.aggregate == .sum {
-      // Only a sum that does not fit, or cannot be read, has no value.
-      guard let context, !header.pointee.isGone, context.value(of: derived, reference) == .null,
-        context.readFailure == nil,
-        case .decimal(let sum) = context.value(of: derived.with(kind: .decimal), reference)
-      else { return nil }
-      return derived.kind.nearest(to: sum)
+      guard let sum = context?.value(of: derived, reference), sum.stored(as: derived.kind) == nil else {
+        return nil
+      }
+      return sum.swiftValue(of: .decimal)
     }
     var object = self
     for slot in derived.slots.dropLast() {
       guard let next = object.related(slot) else { return nil }
       object = next
     }
-    return derived.slots.last.flatMap(object.nearestToSum)
-  }
-}
-
-extension FieldKind {
-  /// The number of the kind that is nearest to a sum which no value of the kind equals.
-  fileprivate func nearest(to sum: Decimal) -> Value? {
-    switch self {
-    case .int16: .integer(Int64(sum < 0 ? Int16.min : Int16.max))
-    case .int32: .integer(Int64(sum < 0 ? Int32.min : Int32.max))
-    case .int64: .integer(sum < 0 ? Int64.min : Int64.max)
-    case .float, .double: Double(sum.description).map(Value.double)
-    default: nil
-    }
+    return derived.slots.last.flatMap { object.sumBeyondItsType(named: object.shape.propertyName($0)) }
   }
 }
 

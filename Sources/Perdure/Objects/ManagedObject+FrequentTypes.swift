@@ -42,7 +42,7 @@ extension ManagedObject {
 
   @inline(never)
   private func slowValue<T: AttributeValue>(_ slot: Int) -> T {
-    convert(attributeValue(slot), slot) ?? zeroValue(slot)
+    convert(attributeValue(slot), slot) ?? T.zeroValue
   }
 
   @inline(never)

@@ -79,7 +79,7 @@ extension ManagedObject {
   public func setCheckedValue(_ value: Any?, forKeyPath path: String) throws(PerdureError) {
     let changes = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
       var changes: [() -> Void] = []
-      for (object, key) in try ends(of: path) { changes += try object.changes(value, key) }
+      for (object, key) in try ends(of: path) { changes += try object.checkedChanges(value, key) }
       return changes
     }
     for change in changes { change() }
@@ -146,6 +146,8 @@ struct KeyPathWalk {
   private let path: String
   private var names: ArraySlice<String>
   private var place: Place
+  /// Whether an operator is in the path. Then a derived sum counts exactly, also beyond its type.
+  private let hasOperator: Bool
 
   /// The longest path, in names.
   private static let namesMax = 100
@@ -161,6 +163,7 @@ struct KeyPathWalk {
     self.path = path
     names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
     place = .one(object)
+    hasOperator = path.contains("@")
   }
 
   mutating func end() throws(KeyedProblem) -> Any? {
@@ -202,6 +205,7 @@ struct KeyPathWalk {
   private func step(_ name: String, from value: Any) throws(KeyedProblem) -> Place {
     guard let object = value as? ManagedObject else { return .one(try element(name, of: value)) }
     let next = try object.keyedValue(name)
+    if hasOperator, let exact = object.sumBeyondItsType(named: name) { return .one(exact) }
     guard object.isToMany(name) else { return .one(next) }
     // An ordered relationship gives an array, in order.
     if let objects = next as? [ManagedObject] { return .many(objects) }

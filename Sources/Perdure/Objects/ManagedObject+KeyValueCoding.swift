@@ -89,11 +89,12 @@ extension ManagedObject {
   /// see `setValue(_:forKey:)`.
   ///
   /// - Throws: `PerdureError`; then nothing has changed. 1550 with `details` if the property cannot
-  ///   hold the value, or if an object is of another entity. `PerdureError.Code.unknownKey`,
+  ///   hold the value, if the class's enumeration does not know it, or if an object is of another entity. `PerdureError.Code.unknownKey`,
   ///   139001, if the entity has no such property, the property is derived, or an object belongs to
   ///   another context.
   public func setCheckedValue(_ value: Any?, forKey key: String) throws(PerdureError) {
-    let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in try changes(value, key)
+    let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
+      try checkedChanges(value, key)
     }
     for change in found { change() }
   }
@@ -108,7 +109,9 @@ extension ManagedObject {
   public func setCheckedValues(_ values: [String: Any?]) throws(PerdureError) {
     var all: [() -> Void] = []
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
-      all += try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in try changes(value, key) }
+      all += try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
+        try checkedChanges(value, key)
+      }
     }
     for change in all { change() }
   }
@@ -152,6 +155,18 @@ extension ManagedObject {
     var changes: [() -> Void] = []
     for (slot, leaf) in try settable(value, key) { changes.append(try change(leaf, slot)) }
     return changes
+  }
+
+  /// The changes that set a property to a value from outside of the program. The class's type of the
+  /// property must know the value.
+  func checkedChanges(_ value: Any?, _ key: String) throws(KeyedProblem) -> [() -> Void] {
+    for (slot, leaf) in try settable(value, key) {
+      guard let type = shape.rawTypes[slot], let leaf = KeyedValue.present(leaf),
+        let held = held(leaf, slot), type.init(attributeValue: held) == nil
+      else { continue }
+      throw .unfit(self, shape.propertyName(slot), leaf, ": \(type) has no such value")
+    }
+    return try changes(value, key)
   }
 
   private func primitiveChange(_ leaf: Any?, _ slot: Int) throws(KeyedProblem) -> () -> Void {

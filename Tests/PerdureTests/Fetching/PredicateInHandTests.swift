@@ -53,6 +53,25 @@ struct PredicateInHandTests {
     try compare("reset")
   }
 
+  @Test("No predicate holds for an object that is to be deleted, as no fetch returns it")
+  func deleted() throws {
+    let context = try context()
+    try context.save()
+    let all = try context.fetch(FetchRequest<Employee>(sortDescriptors: [FetchOrder("name")]))
+    let new = context.worker("New")
+    context.delete(all[1])
+    context.delete(new)
+    for format in Self.formats {
+      let predicate = try FetchPredicate(format: format)
+      let fetched = try Set(context.fetch(FetchRequest<Employee>(predicate: predicate)))
+      #expect(try Set(all.filtered(by: predicate)) == fetched, "\(format)")
+      #expect(try !predicate.evaluate(with: all[1]), "\(format)")
+    }
+    #expect(throws: FetchError.self) { try FetchPredicate(format: "nonsense == 1").evaluate(with: all[1]) }
+    context.rollback()
+    #expect(try FetchPredicate(format: "TRUEPREDICATE").evaluate(with: all[1]))
+  }
+
   @Test("Filtering keeps the order of objects of several entities and contexts")
   func several() throws {
     let (first, second) = (try context(), try context())

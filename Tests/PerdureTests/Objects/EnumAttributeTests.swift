@@ -72,6 +72,26 @@ struct EnumAttributeTests {
     }
   }
 
+  @Test("Values from outside that an enumeration does not know are refused, and nothing changes")
+  func unknownFromOutside() throws {
+    try inDirectory { directory in
+      let volume = Volume(context: try container(Volume.self, "\(directory)/V.perdure").newContext())
+      try volume.setCheckedValues(["binding": "leather", "grade": 2, "former": nil, "shelf": 12])
+      #expect(volume.binding == .leather && volume.grade == .good && volume.shelf == Shelf(rawValue: 12))
+      for values: [String: Any?] in [
+        ["binding": "vellum", "grade": 3], ["grade": 77, "shelf": 4], ["former": "bark", "grade": 1],
+      ] {
+        let error = #expect(throws: PerdureError.self) { try volume.setCheckedValues(values) }
+        #expect(error?.code == .validation && error?.details.count == 1)
+        #expect(error?.message.contains("has no such value") == true)
+      }
+      #expect(throws: PerdureError.self) { try volume.setCheckedValue(4, forKey: "grade") }
+      #expect(throws: PerdureError.self) { try volume.setCheckedValue("vellum", forKeyPath: "binding") }
+      try volume.setCheckedValue(Grade.fine, forKey: "grade")
+      #expect(volume.binding == .leather && volume.grade == .fine && volume.former == nil)
+    }
+  }
+
   @Test("What has no value reads as the case for zero, else as the first case")
   func zero() throws {
     try inDirectory { directory in
