@@ -20,7 +20,8 @@ public struct ContextLogEntry: Sendable {
   /// What the context was asked to do.
   public let kind: Kind
   /// What it was about: the entity, predicate, order and window of a request (`explain(_:)` says how it is fetched); how
-  /// many objects a save was to insert, update and delete, before delete rules and hooks.
+  /// many objects a save was to insert, update and delete, before delete rules and hooks, and how many of the new ones it
+  /// has merged into others.
   public let subject: String
   /// How many objects were found or counted, or pending as `subject` says when they were saved; 0 where it failed.
   public let objectCount: Int
@@ -71,19 +72,19 @@ extension ContextCore {
   @inline(__always)
   func logged<R, Failure: Error>(
     _ kind: ContextLogEntry.Kind, _ subject: @autoclosure () -> String, count: (R) -> Int,
-    _ body: () throws(Failure) -> R
+    outcome: (R) -> String? = { _ in nil }, _ body: () throws(Failure) -> R
   ) throws(Failure) -> R {
     guard let log = logSwitch.current else { return try body() }
     let (subject, before, start) = (subject(), statistics, ContinuousClock.now)
-    func tell(_ count: Int, _ failure: String?) {
+    func tell(_ count: Int, _ failure: String?, _ outcome: String? = nil) {
       log(
         ContextLogEntry(
-          kind: kind, subject: subject, objectCount: count, duration: .now - start,
+          kind: kind, subject: outcome ?? subject, objectCount: count, duration: .now - start,
           requests: statistics.since(before), failure: failure))
     }
     do throws(Failure) {
       let result = try body()
-      tell(count(result), nil)
+      tell(count(result), nil, outcome(result))
       return result
     } catch {
       tell(0, "\(error)")
@@ -102,13 +103,23 @@ extension ContextCore {
   }
 
   func loggedSave() throws(PerdureError) {
-    var pending = 0
+    var (pending, inserted, updated, deleted) = (0, 0, 0, 0)
     func subject() -> String {
       let states = tracker.all.map(\.state)
       func count(_ state: ObjectState) -> Int { states.count { $0 == state } }
       pending = states.count(where: \.isPending)
-      return "\(count(.inserted)) inserted, \(count(.updated)) updated, \(count(.deleted)) deleted"
+      (inserted, updated, deleted) = (count(.inserted), count(.updated), count(.deleted))
+      return "\(inserted) inserted, \(updated) updated, \(deleted) deleted"
     }
-    try logged(.save, subject(), count: { pending }) { () throws(PerdureError) in try save() }
+    // New objects that the save has merged into others were not inserted.
+    func outcome() -> String? {
+      let merged = min(mergedObjects.count, inserted)
+      if merged == 0 { return nil }
+      return "\(inserted - merged) inserted, \(merged) merged into others, \(updated) updated, "
+        + "\(deleted) deleted"
+    }
+    try logged(.save, subject(), count: { pending }, outcome: { _ in outcome() }) { () throws(PerdureError) in
+      try save()
+    }
   }
 }

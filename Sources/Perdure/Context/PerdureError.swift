@@ -210,13 +210,19 @@ extension PerdureError {
 }
 
 extension PerdureError: CustomStringConvertible {
-  /// The code, the message, and what they are about.
+  /// The code, the message, and the first of what they are about.
   public var description: String {
     var lines = ["\(code.rawValue): \(message)"]
-    lines += details.map { "  \($0)" }
-    lines += conflicts.map { "  \($0)" }
+    lines += Self.lines(details, "details") + Self.lines(conflicts, "conflicts")
     if let cause { lines.append("  caused by: \(cause)") }
     return lines.joined(separator: "\n")
+  }
+
+  private static let listedMax = 10
+
+  private static func lines(_ items: [some CustomStringConvertible], _ name: String) -> [String] {
+    let more = items.count - listedMax
+    return items.prefix(listedMax).map { "  \($0)" } + (more > 0 ? ["  and \(more) more \(name)"] : [])
   }
 }
 

@@ -45,7 +45,7 @@ enum PropertyRules {
     let argument = (value as? any PredicateArgument)?.predicateValue
     return (
       .validation, argument ?? .null,
-      "cannot hold \(argument?.kindName ?? "a \(type(of: value))") of this size or form: give it what its type can hold"
+      "cannot hold \(argument?.kindName ?? "a \(type(of: value))") that is not of its type: give it a value of its type"
     )
   }
 

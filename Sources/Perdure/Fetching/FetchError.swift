@@ -150,10 +150,13 @@ extension FetchError {
         entity: entity.name, key: name)
     }
     let near = NearMisses.of(name, in: entity.properties.map(\.name))
+    let isOperator = CollectionOperator(spelling: name) != nil
     let hint =
-      near.isEmpty
-      ? "Its properties are \(entity.properties.map(\.name).joined(separator: ", "))."
-      : "Did you mean \(near.joined(separator: " or "))?"
+      isOperator
+      ? "Write @\(name) for the operator, as in objects.@\(name)."
+      : near.isEmpty
+        ? "Its properties are \(entity.properties.map(\.name).joined(separator: ", "))."
+        : "Did you mean \(near.joined(separator: " or "))?"
     return FetchError(
       .unknownProperty, "\(entity.name) has no property \(name). \(hint)", entity: entity.name, key: name,
       suggestions: near)

@@ -71,7 +71,10 @@ extension PredicateCheck {
       case .any: continue
       case .value(let kind) where isRight(kind): continue
       case .value, .object, .many:
-        throw mistake(function, "needs \(needed), and \(argument.shortDescription) is \(type.words)")
+        var found = "is \(type.words)"
+        if case .value(let kind) = type, kind.isNumeric { found = "may have a fraction" }
+        if case .constant = argument, found == "may have a fraction" { found = "is a real number" }
+        throw mistake(function, "needs \(needed), and \(argument.shortDescription) \(found)")
       }
     }
   }

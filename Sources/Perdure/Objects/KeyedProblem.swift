@@ -13,7 +13,11 @@ enum KeyedProblem: Error {
       PerdureError.Detail(
         code: .validation, objectID: object.objectID, property: property,
         value: (value as? any PredicateArgument)?.predicateValue ?? .null,
-        rule: "cannot hold a \(type(of: value))\(why)"))
+        rule: "cannot hold \(Self.article(of: value)) \(type(of: value))\(why)"))
+  }
+
+  private static func article(of value: Any) -> String {
+    "\(type(of: value))".first.map("AEIOU".contains) == true ? "an" : "a"
   }
 
   /// The error that the throwing functions report.

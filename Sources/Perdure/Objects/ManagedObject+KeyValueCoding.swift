@@ -227,7 +227,22 @@ extension ManagedObject {
     }
     guard let value = KeyedValue.present(value) else { return .null }
     if let held = held(value, slot) { return held }
-    throw .unfit(self, name, value, " of this size or form")
+    throw .unfit(self, name, value, unfitness(of: value, slot))
+  }
+
+  /// Why an attribute cannot hold a value, after the value's type.
+  private func unfitness(of value: Any, _ slot: Int) -> String {
+    let kind: FieldKind? =
+      switch shape.properties[slot] {
+      case .attribute(let kind, _) where !shape.transformableSlots.contains(slot): kind
+      case .transient(let type, _) where type != .transformable: FieldKind(type)
+      default: nil
+      }
+    guard let kind else { return ": its transformer does not accept the value" }
+    if let argument = (value as? any PredicateArgument)?.predicateValue, kind.mayEqual(argument) {
+      return ": the value does not fit the type of the attribute"
+    }
+    return ": it holds \(kind.words)"
   }
 
   private func object(_ value: Any, _ relationship: RelationshipShape) throws(KeyedProblem) -> ManagedObject {

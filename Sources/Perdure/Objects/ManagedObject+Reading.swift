@@ -150,7 +150,7 @@ extension ManagedObject {
     let type = shape.schema.properties[slot].attributeType.map { "\($0)" } ?? "nothing"
     stop(
       "\(shape.name).\(shape.propertyName(slot)) holds \(type) and cannot hold "
-        + "\(value.kindName) of this size or form.")
+        + "\(value.kindName) that is not of this type.")
   }
 
   /// Changes an attribute without counting it as a change.

@@ -162,10 +162,21 @@ extension PredicateParser {
     switch part {
     case .predicate(let predicate): return predicate
     case .expression(let expression):
-      let text = expression.node.printed
       throw unexpected(
-        "a comparison operator such as == or IN",
-        remedy: "An expression alone is not a predicate: write \(text.prefix(40)) == TRUE.")
+        "a comparison operator such as == or IN", remedy: remedy(forLone: expression.node))
+    }
+  }
+
+  private func remedy(forLone expression: FetchExpression) -> String {
+    let text = expression.printed.prefix(40)
+    if case .word(let word) = token.kind, word.uppercased() == "IS" {
+      return "There is no IS: write \(text) == NULL or \(text) != NULL."
+    }
+    let start = "An expression alone is not a predicate:"
+    switch expression {
+    case .keyPath, .member: return "\(start) write \(text) == TRUE for a truth value, or another comparison."
+    case .constant(.bool(let bool)): return "\(start) write \(bool ? "TRUEPREDICATE" : "FALSEPREDICATE")."
+    default: return "\(start) compare \(text) with a property."
     }
   }
 }

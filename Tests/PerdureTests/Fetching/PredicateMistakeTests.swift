@@ -169,6 +169,45 @@ struct PredicateMistakeTests {
     #expect(throws: Never.self) { try context.count(for: FetchRequest<Employee>(predicate: level)) }
   }
 
+  @Test("Messages say what to write in place of a common mistake")
+  func remedies() throws {
+    let context = try Staff.context()
+    func message(_ format: String) -> String {
+      do {
+        _ = try context.count(for: FetchRequest<Employee>(predicate: try FetchPredicate(format: format)))
+        return "no error"
+      } catch { return "\(error)" }
+    }
+    for (format, expected) in [
+      ("name IS NULL", "write name == NULL or name != NULL"),
+      ("salary", "write salary == TRUE for a truth value"),
+      ("5", "compare 5 with a property"), ("salary + 1", "compare salary + 1 with a property"),
+      ("TRUE", "write TRUEPREDICATE"), ("'x'", "compare \"x\" with a property"),
+      ("friends.count > 1", "Write @count for the operator"), ("(salary & 1.5) == 0", "1.5 is a real number"),
+    ] {
+      #expect(message(format).contains(expected), "\(format): \(message(format))")
+    }
+    let worker = context.worker("W")
+    for (key, value, expected) in [
+      ("name", 3 as Any, "cannot hold an Int: it holds text"),
+      ("salary", "x" as Any, "cannot hold a String: it holds a number"),
+      ("salary", 1.5 as Any, "cannot hold a Double: the value does not fit"),
+    ] {
+      let error = #expect(throws: PerdureError.self) { try worker.setCheckedValue(value, forKey: key) }
+      #expect(error?.message.contains(expected) == true, "\(error?.message ?? "")")
+    }
+  }
+
+  @Test("The description of an error about thousands of objects shows the first ones and a number")
+  func longDescriptions() throws {
+    let context = try Staff.context()
+    for _ in 0..<3_000 { context.worker("W")["name"] = nil }
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.details.count ?? 0 >= 3_000)
+    let text = "\(String(describing: error))"
+    #expect(text.count < 10_000 && text.contains("more details"))
+  }
+
   @Test("A message shows only the beginning of a long value")
   func longValues() throws {
     let context = try Staff.context()
