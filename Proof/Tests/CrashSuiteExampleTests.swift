@@ -1,5 +1,5 @@
-// The suites in the documentation of `CrashExplorer`, of `FailureSweep` and of `Shrinker`, as code that compiles and
-// runs: each line of them stands here, in its order. Change both. The page about PerdureTestSupport has them too.
+// The examples of `CrashExplorer` and `FailureSweep`, and those of the pages of PerdureTestSupport.
+// This file has each of their lines, in the same order. Change both.
 
 import Foundation
 import PerdureFileIO
@@ -189,11 +189,11 @@ struct CrashSuiteExampleTests {
   }
 
   @Test(
-    "Are these, line by line",
-    arguments: ["CrashExplorer.swift", "FailureSweep.swift", "PerdureTestSupport.docc/PerdureTestSupport.md"])
+    "The examples in comments and pages are the code of this file",
+    arguments: ["CrashExplorer.swift", "FailureSweep.swift"] + pages)
   func sameText(_ file: String) throws {
     let here = URL(fileURLWithPath: #filePath)
-    let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let root = Self.root
     let source = root.appendingPathComponent("Sources/PerdureTestSupport/\(file)")
     let examples = file.hasSuffix(".md") ? try Self.codeBlocks(of: source) : [try Self.example(in: source)]
     #expect(!examples.isEmpty)
@@ -208,6 +208,18 @@ struct CrashSuiteExampleTests {
       }
     }
   }
+
+  private static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  /// All pages of the catalog.
+  private static let pages: [String] = {
+    let catalog = "PerdureTestSupport.docc"
+    let folder = root.appendingPathComponent("Sources/PerdureTestSupport/\(catalog)").path
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    precondition(files.contains("PerdureTestSupport.md"), "There is no landing page in \(folder)")
+    return files.filter { $0.hasSuffix(".md") }.map { "\(catalog)/\($0)" }.sorted()
+  }()
 
   private static let objects = "Proof/GraphTests/GraphSuiteExampleTests.swift"
 
