@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-objects bench-graph bench-tables test-benchmarks clean coverage fuzz scanner-comparison
+.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-objects bench-graph bench-tables test-benchmarks clean coverage docs fuzz scanner-comparison
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -103,6 +103,15 @@ format: setup ## Format the sources in place
 
 check: lint ## Check formatting, import directions and that nothing warns
 	$(SWIFT) build --build-tests $(STRICT_FLAGS)
+
+# The path at which a web server serves the site, such as /perdure/.
+DOCS_BASE ?= /
+
+docs: setup ## Build the documentation as a site in .build/docs; warnings are errors
+	$(SWIFT) build --target Perdure $(TEST_BUILD_FLAGS)
+	$(SWIFT) build --target PerdureTestSupport $(TEST_BUILD_FLAGS)
+	Scripts/build-docs .build/docs $(DOCS_BASE)
+	@echo "To read it: python3 -m http.server --directory .build/docs"
 
 bench: setup ## Measure beside SQLite
 	@.ci/setup libsqlite3-dev

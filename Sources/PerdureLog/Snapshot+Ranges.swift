@@ -8,7 +8,9 @@ extension Snapshot {
   /// Where nothing else says whether ids or byte strings are meant, say it: `ids: 0 ... .max`, or the type
   /// of what the closure takes.
   ///
-  /// - Parameter descending: From the last to the first.
+  /// - Parameter keyspace: The keyspace to read.
+  /// - Parameter ids: The ids to visit. Absent ids are skipped.
+  /// - Parameter descending: Whether the walk runs from the last entry to the first.
   /// - Parameter body: Returns false to stop.
   /// - Precondition: The keyspace has ids for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
@@ -30,7 +32,9 @@ extension Snapshot {
   ///
   /// Where nothing else says whether ids or byte strings are meant, say it: `range: .all`.
   ///
-  /// - Parameter descending: From the last to the first.
+  /// - Parameter keyspace: The keyspace to read.
+  /// - Parameter range: The keys to visit.
+  /// - Parameter descending: Whether the walk runs from the last entry to the first.
   /// - Parameter body: Returns false to stop.
   /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
@@ -53,6 +57,10 @@ extension Snapshot {
   }
 
   /// Visits the keys of a range in bytewise order, without reading their values.
+  ///
+  /// - Parameter keyspace: The keyspace to read.
+  /// - Parameter range: The keys to visit.
+  /// - Parameter descending: Whether the walk runs from the last key to the first.
   /// - Parameter body: Returns false to stop.
   /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there; what `body` throws.
@@ -88,6 +96,9 @@ extension Snapshot {
   /// Visits the entries of a derived index: index keys in bytewise order, references ascending
   /// within a key.
   ///
+  /// - Parameter index: An index of the store of this snapshot.
+  /// - Parameter range: The index keys to visit.
+  /// - Parameter descending: Whether the walk runs from the last entry to the first.
   /// - Parameter body: Returns false to stop.
   /// - Throws: `StoreError` with code `.indexUnavailable`; what `body` throws.
   public func forEachEntry(

@@ -56,6 +56,7 @@ extension Store {
   /// Readers can still read the files that they have open; other reads throw. Files that do not
   /// belong to the store are kept, and then the directory is kept too.
   ///
+  /// - Parameter path: The directory of the store.
   /// - Parameter options: Only `fileSystem` is used.
   /// - Throws: `StoreError`: `.locked` while a writer has it open; `.io`. After `.io`, or after a
   ///   power cut, files may be left. They are a store only if the superblock is among them. Call

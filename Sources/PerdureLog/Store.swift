@@ -39,6 +39,7 @@ public final class Store: Sendable {
   ///   is looked up once. If the folder is moved later, the store can still be used. If the folder
   ///   is removed or replaced, calls fail with code `.poisoned`, at the latest when the store
   ///   begins its next segment. Files of a new folder at the path are not changed.
+  /// - Parameter options: The options of this opening. The store does not keep them.
   /// - Throws: `StoreError`: `.locked` (after `StoreOptions.lockTimeout`), `.notAStore`,
   ///   `.unsupportedFormat`, `.corruption` (nothing was changed), `.io`, `.invalidArgument`.
   ///   `CancellationError` while it waits for the lock. Errors of `StoreOptions.recoveryProgress`.
@@ -109,8 +110,11 @@ public final class Store: Sendable {
   /// In an asynchronous function this is the `write` that is meant; the other one is reached through a
   /// function, or a closure, that is not asynchronous.
   ///
-  /// - Parameter isolation: The caller's actor. `body` runs there, before anything is waited for, so it may
-  ///   use and return what is not `Sendable`.
+  /// - Parameter durability: The failure that the commit survives when this returns; nil: the
+  ///   store's default.
+  /// - Parameter isolation: The caller's actor. `body` runs there, before the first suspension. It
+  ///   may use and return values that are not `Sendable`.
+  /// - Parameter body: Writes. If it throws, nothing is written.
   @discardableResult
   public func write<R>(
     durability: Durability? = nil, isolation: isolated (any Actor)? = #isolation,

@@ -37,6 +37,7 @@ public final class ValueReader {
   /// with its own file. Returning false stops.
   ///
   /// - Parameter range: Within `0..<count`, or the program stops; nil: the whole value.
+  /// - Parameter body: Receives one piece. Returns false to stop.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws. What was handed out before
   ///   is right.
   public func forEachPiece(of range: Range<UInt64>? = nil, _ body: (RawSpan) throws -> Bool) throws {

@@ -29,6 +29,8 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// - Parameter value: 0 to 4 GiB. Longer than `StoreOptions.blobThresholdBytes`, it is written
   ///   to a file of its own and synced right here.
+  /// - Parameter id: The id, any number.
+  /// - Parameter keyspace: A dense keyspace.
   /// - Throws: `StoreError`: `.invalidArgument`, or `.io` when a blob file cannot be written.
   public mutating func put(_ value: [UInt8], id: UInt64, in keyspace: Keyspace) throws {
     try value.withUnsafeBytes { try put($0, id: id, in: keyspace) }
@@ -38,6 +40,7 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// - Parameter key: 0 to 65,535 bytes.
   /// - Parameter value: as for `put(_:id:in:)`.
+  /// - Parameter keyspace: A keyspace of byte strings.
   /// - Throws: `StoreError`: `.invalidArgument`, or `.io` when a blob file cannot be written.
   public mutating func put(_ value: [UInt8], key: [UInt8], in keyspace: Keyspace) throws {
     try value.withUnsafeBytes { value in try key.withUnsafeBytes { try put(value, key: $0, in: keyspace) } }

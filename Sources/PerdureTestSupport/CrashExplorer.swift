@@ -197,6 +197,7 @@ extension CrashExplorer {
   /// `recover` and `verify` are called on this thread, in turns.
   ///
   /// - Parameters:
+  ///   - journal: The operations of the workload, from `SimulatedFileSystem.journal`.
   ///   - recover: As that of `explore`.
   ///   - verify: As that of `explore`.
   /// - Returns: What was tried, with the first violation: what the closures throw is one.

@@ -116,6 +116,7 @@ extension Damage {
   ///   - count: The file's length.
   ///   - sector: The length of a sector: 512 or 4,096.
   ///   - others: Bytes that sectors of something else are taken from; none if empty.
+  ///   - random: The source of all random choices.
   public static func sectors(
     of count: Int, sector: Int, others: [UInt8] = [], using random: inout SeededGenerator
   ) -> [Damage] {
@@ -139,7 +140,9 @@ extension Damage {
 
   /// Any damage to a file of so many bytes.
   ///
-  /// - Parameter count: 1 or more.
+  /// - Parameters:
+  ///   - count: The length of the file in bytes, 1 or more.
+  ///   - random: The source of all random choices.
   public static func random(in count: Int, using random: inout SeededGenerator) -> Damage {
     precondition(count > 0, "An empty file cannot be damaged.")
     let place = Int.random(in: 0..<count, using: &random)

@@ -47,7 +47,13 @@ public struct InjectedFailure: Sendable {
 
   /// Describes a failure.
   ///
-  /// - Parameter nth: 1 or more.
+  /// - Parameters:
+  ///   - operation: The kind of call that fails; nil for any.
+  ///   - nth: The call that fails, counted from the injection: 1 or more.
+  ///   - repeats: Whether later calls fail too.
+  ///   - code: The code of the error.
+  ///   - effect: The state that the failed call leaves.
+  ///   - pathContains: Only calls whose path contains this text count; nil for all.
   public init(
     of operation: FileOperation?, nth: Int = 1, repeats: Bool = false,
     code: FileIOError.Code = .mediaError, effect: Effect = .nothing, pathContains: String? = nil
@@ -58,7 +64,13 @@ public struct InjectedFailure: Sendable {
   /// Describes a failure by the system's number for it, as `EINTR`. The code is what a file system of the
   /// operating system makes of it.
   ///
-  /// - Parameter nth: 1 or more.
+  /// - Parameters:
+  ///   - operation: The kind of call that fails; nil for any.
+  ///   - nth: The call that fails, counted from the injection: 1 or more.
+  ///   - repeats: Whether later calls fail too.
+  ///   - errno: The system's number for the error.
+  ///   - effect: The state that the failed call leaves.
+  ///   - pathContains: Only calls whose path contains this text count; nil for all.
   public init(
     of operation: FileOperation?, nth: Int = 1, repeats: Bool = false, errno: Int32,
     effect: Effect = .nothing, pathContains: String? = nil

@@ -32,6 +32,7 @@ public final class SimulatedFileSystem: FileSystem {
   /// Makes a file system with `image` on its disk.
   ///
   /// - Parameters:
+  ///   - image: The files at the start.
   ///   - capacityBytes: How many bytes all files may have in all; a write that goes beyond fails with
   ///     `.noSpace`, after as much of it as there is room for. What a removed file had is there again at once, also
   ///     where somebody has the file open, as a real system would not have it.

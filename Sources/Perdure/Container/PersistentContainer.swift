@@ -66,10 +66,13 @@ public final class PersistentContainer: Sendable {
   /// Makes a container; the store is opened by `loadPersistentStores`.
   ///
   /// - Parameters:
+  ///   - name: The name of the container, for messages.
+  ///   - model: The entities of the store.
   ///   - classes: The classes of the objects. An entity has the one that its `managedObjectClassName` names, as
   ///     `Class` or `Module.Class`, or else the one that describes it. An entity without one takes its parent's, at the
   ///     root `ManagedObject`, whose properties are reached by name.
   ///   - classesByEntityName: The classes of particular entities; a class may be that of several.
+  ///   - description: The location and the options of the store.
   public convenience init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
     classesByEntityName: [String: ManagedObject.Type] = [:], description: PersistentStoreDescription
@@ -92,7 +95,12 @@ public final class PersistentContainer: Sendable {
   /// first of them that can be written, unless `ManagedObjectContext.assign(_:to:)` says otherwise. No relationship
   /// leads from one store to another.
   ///
-  /// - Parameter storeDescriptions: At least one.
+  /// - Parameters:
+  ///   - name: The name of the container, for messages.
+  ///   - model: The entities of all stores, with the configurations that the descriptions name.
+  ///   - classes: The classes of the objects, as for one store.
+  ///   - classesByEntityName: The classes of particular entities.
+  ///   - storeDescriptions: At least one.
   public convenience init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
     classesByEntityName: [String: ManagedObject.Type] = [:],

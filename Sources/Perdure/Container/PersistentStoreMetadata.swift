@@ -31,7 +31,9 @@ public struct PersistentStoreMetadata: Sendable {
 extension ManagedObjectModel {
   /// Whether a container with this model opens a store: equal, or different by what stores take on.
   ///
-  /// - Parameter configuration: The configuration to open it with; nil for all entities.
+  /// - Parameters:
+  ///   - configuration: The configuration to open it with; nil for all entities.
+  ///   - metadata: The metadata of the store.
   public func isConfiguration(
     withName configuration: String? = nil, compatibleWithStoreMetadata metadata: PersistentStoreMetadata
   ) -> Bool {
@@ -123,7 +125,9 @@ extension PersistentContainer {
   /// Replaces what the program says about a store. Durable when the call returns, whatever contexts have
   /// pending. The store must have been loaded.
   ///
-  /// - Parameter store: Which; nil for the first.
+  /// - Parameters:
+  ///   - userInfo: The new values. Keys that are missing here are removed.
+  ///   - store: The store; nil for the first.
   /// - Throws: `PerdureError` with code 134030 when the store could not write, 134060 when it is not open.
   public func setPersistentStoreMetadata(
     _ userInfo: [String: String], of store: LoadedStore? = nil

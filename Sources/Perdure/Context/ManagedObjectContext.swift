@@ -193,9 +193,11 @@ extension ManagedObjectContext {
 
   /// Moves on to the newest state of the store and brings one object up to it.
   ///
-  /// - Parameter mergeChanges: Whether the object keeps its unsaved changes, on top of the newest row:
-  ///   after that the save no longer conflicts with what others have saved before. If false, they are lost,
-  ///   and the object is a fault.
+  /// - Parameters:
+  ///   - object: An object of this context.
+  ///   - mergeChanges: Whether the object keeps its unsaved changes, on top of the newest row. Then
+  ///     the save does not conflict with earlier saves of other contexts. If false, the changes are
+  ///     lost, and the object becomes a fault.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     core.refresh(object, mergeChanges: mergeChanges)
   }

@@ -196,6 +196,7 @@ extension PerdureError {
   ///     }
   ///
   /// - Parameters:
+  ///   - object: The object with the invalid value.
   ///   - key: The property that is in the way.
   ///   - rule: What is asked of it, in words that follow the property's name.
   ///   - code: What kind of rule it is.

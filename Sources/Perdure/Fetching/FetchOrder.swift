@@ -45,7 +45,10 @@ public struct FetchOrder: Hashable, Sendable {
   ///     FetchOrder(Worker.self) { $0.company.name }
   ///     FetchOrder(Company.self, ascending: false) { $0.workers.count }
   ///
-  /// - Parameter value: Runs once, on a stand-in for the object.
+  /// - Parameters:
+  ///   - root: The class of the fetched objects.
+  ///   - isAscending: Whether the least values come first.
+  ///   - value: Runs once, on a stand-in for the object.
   public init<Root: QueryableObject, V>(
     _ root: Root.Type, ascending isAscending: Bool = true, by value: (EntityRef<Root>) -> PropertyRef<V>
   ) {

@@ -164,7 +164,9 @@ public struct ToManyRef<Element: QueryableObject> {
 extension FetchPredicate {
   /// The predicate that a query denotes.
   ///
-  /// - Parameter query: Runs once, on a stand-in for the object.
+  /// - Parameters:
+  ///   - root: The class of the fetched objects.
+  ///   - query: Runs once, on a stand-in for the object.
   public static func query<Root: QueryableObject>(
     _ root: Root.Type, _ query: (EntityRef<Root>) throws -> FetchPredicate
   ) rethrows -> FetchPredicate {
@@ -173,7 +175,9 @@ extension FetchPredicate {
 
   /// The predicate that a query denotes which is a truth value alone: whether it is true.
   ///
-  /// - Parameter query: Runs once, on a stand-in for the object.
+  /// - Parameters:
+  ///   - root: The class of the fetched objects.
+  ///   - query: Runs once, on a stand-in for the object.
   @_disfavoredOverload
   public static func query<Root: QueryableObject>(
     _ root: Root.Type, _ query: (EntityRef<Root>) throws -> PropertyRef<Bool>

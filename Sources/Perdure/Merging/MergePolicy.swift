@@ -39,7 +39,9 @@ public struct MergePolicy: Sendable {
 
   /// The same, with another policy for the objects of an entity and of those below it.
   ///
-  /// - Parameter policy: What it says of properties and other entities is of no account here.
+  /// - Parameters:
+  ///   - entityName: The entity. Its sub-entities have the same policy.
+  ///   - policy: Only its general policy is used, not its rules for properties and entities.
   public func merging(_ entityName: String, by policy: MergePolicy) -> MergePolicy {
     var copy = self
     copy.policies[entityName] = policy.general

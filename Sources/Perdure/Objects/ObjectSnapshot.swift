@@ -144,7 +144,9 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
 
   /// The object as a value, with its unsaved changes.
   ///
-  /// - Parameter paths: The relationships to follow, as for `ManagedObject.snapshot(including:)`.
+  /// - Parameters:
+  ///   - object: The object to copy.
+  ///   - paths: The relationships to follow, as for `ManagedObject.snapshot(including:)`.
   /// - Throws: As that.
   public init(_ object: Root, including paths: [String] = []) throws(PerdureError) {
     contents = try object.snapshot(including: paths)

@@ -44,6 +44,7 @@ extension StoreInspection {
   /// an abstract entity those of its sub-entities, one after the other. One that cannot be read is visited
   /// too.
   ///
+  /// - Parameter entity: The name of the entity.
   /// - Parameter ids: The numbers to visit.
   /// - Parameter body: Returns false to stop.
   /// - Returns: False if the model has no such entity.

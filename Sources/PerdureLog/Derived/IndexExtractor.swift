@@ -7,9 +7,12 @@ import PerdureFormat
 public protocol IndexExtractorFactory: Sendable {
   /// Reads the parameters of a definition.
   ///
-  /// - Parameter store: Looks up what the extractor needs besides, in the store itself; what it
-  ///   finds must not change what the extractor says of records that are there already.
-  /// - Throws: when they are not what this factory writes; the index is then unavailable.
+  /// - Parameters:
+  ///   - parameters: The bytes that the definition holds.
+  ///   - store: Reads other values of the store. They must not change the entries of records that
+  ///     are indexed already.
+  /// - Throws: any error if this factory did not write the parameters. The index is then
+  ///   unavailable.
   func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor
 }
 
@@ -52,8 +55,10 @@ public struct IndexEntries: ~Copyable {
 
   /// Adds an entry; no other record may give the same one (`IndexExtractor`).
   ///
-  /// - Parameter key: At most 65,000 bytes; a longer one is cut there. No key of an index may be
-  ///   the beginning of another: give keys of one length, or end them (`IndexKey.text`).
+  /// - Parameters:
+  ///   - key: At most 65,000 bytes; a longer one is cut there. No key of an index may be the
+  ///     beginning of another: give keys of one length, or end them (`IndexKey.text`).
+  ///   - reference: The number to store with the key, such as the id of the record.
   public mutating func add(key: UnsafeRawBufferPointer, reference: UInt64) {
     bytes.append(contentsOf: key.prefix(IndexKey.lengthMax))
     finish(reference)

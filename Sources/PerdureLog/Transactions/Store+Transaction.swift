@@ -19,6 +19,7 @@ extension Store {
   ///   conflict means that somebody else's commit succeeded. Unit: runs. Range: 1 to 1,000; others are refused
   ///   with code `.invalidArgument` before `body` runs. Default: 1. Why: only the caller knows whether `body` can
   ///   be done again.
+  /// - Parameter body: Reads and writes through the transaction. If it throws, nothing is written.
   /// - Returns: What `body` returned in the run that was committed, and the commit's sequence number (that of
   ///   the snapshot, if there was nothing to write).
   /// - Throws: what `body` throws (nothing is written); `StoreError` with code `.conflict` and `isRetryable`
@@ -35,8 +36,12 @@ extension Store {
 
   /// As the synchronous `transaction`, but waits for the sync without blocking a thread of the pool.
   ///
-  /// - Parameter isolation: The caller's actor. `body` runs there, before anything is waited for, so it may use
-  ///   and return what is not `Sendable`.
+  /// - Parameter durability: The failure that the commit survives when this returns; nil: the
+  ///   store's default.
+  /// - Parameter attemptsMax: The maximum number of runs of `body`, 1 to 1,000.
+  /// - Parameter isolation: The caller's actor. `body` runs there, before the first suspension. It
+  ///   may use and return values that are not `Sendable`.
+  /// - Parameter body: Reads and writes through the transaction. If it throws, nothing is written.
   @discardableResult
   public func transaction<R>(
     durability: Durability? = nil, attemptsMax: Int = 1, isolation: isolated (any Actor)? = #isolation,

@@ -8,8 +8,10 @@ extension StoreTransaction {
   /// Copies of the entries of a dense keyspace whose ids are in `ids`, in order. The commit will demand that
   /// no id among those visited has come, gone or changed, phantoms included.
   ///
-  /// - Parameter limit: Stop after so many entries.
-  /// - Parameter descending: From the last to the first.
+  /// - Parameter keyspace: The keyspace to read.
+  /// - Parameter ids: The ids to read. Absent ids are skipped.
+  /// - Parameter limit: The maximum number of entries.
+  /// - Parameter descending: Whether the entries run from the last to the first.
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   /// - Complexity: O(log n + k + w log w) for k entries and w own writes.
   public mutating func entries(
@@ -41,8 +43,10 @@ extension StoreTransaction {
   /// Copies of the entries of a byte-string keyspace whose keys are in `range`, in order. The commit will
   /// demand that no key among those visited has come, gone or changed, phantoms included.
   ///
-  /// - Parameter limit: Stop after so many entries.
-  /// - Parameter descending: From the last to the first.
+  /// - Parameter keyspace: The keyspace to read.
+  /// - Parameter range: The keys to read.
+  /// - Parameter limit: The maximum number of entries.
+  /// - Parameter descending: Whether the entries run from the last to the first.
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   /// - Complexity: O(log n + k + w log w) for k entries and w own writes.
   public mutating func entries(
@@ -108,7 +112,10 @@ extension StoreTransaction {
   /// transaction's own writes do not show. The commit will demand that no entry in the range has come or
   /// gone, up to those with the last key that was seen.
   ///
-  /// - Parameter limit: Stop after so many entries.
+  /// - Parameter index: An index of the store of this transaction.
+  /// - Parameter range: The index keys to read.
+  /// - Parameter limit: The maximum number of entries.
+  /// - Parameter descending: Whether the entries run from the last to the first.
   /// - Throws: `StoreError` with code `.indexUnavailable`.
   public mutating func indexEntries(
     in index: DerivedIndex, range: KeyRange = .all, limit: Int = .max, descending: Bool = false

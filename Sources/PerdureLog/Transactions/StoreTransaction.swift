@@ -79,7 +79,10 @@ public struct StoreTransaction: ~Copyable {
   }
 
   /// Puts a value under an id. Other commits to it since are overwritten, unless the transaction has read it.
+  ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
+  /// - Parameter id: The id, any number.
+  /// - Parameter keyspace: A dense keyspace.
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func put(_ value: [UInt8], id: UInt64, in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .dense)
@@ -88,8 +91,10 @@ public struct StoreTransaction: ~Copyable {
 
   /// Puts a value under a byte-string key. Other commits to it since are overwritten, unless the transaction
   /// has read it.
-  /// - Parameter key: 0 to 65,535 bytes.
+  ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
+  /// - Parameter key: 0 to 65,535 bytes.
+  /// - Parameter keyspace: A keyspace of byte strings.
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func put(_ value: [UInt8], key: [UInt8], in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .bytes)

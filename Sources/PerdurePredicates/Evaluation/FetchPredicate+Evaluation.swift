@@ -35,7 +35,7 @@ extension FetchPredicate {
 extension FetchExpression {
   /// The value of the expression for an object; objects in it become references, collections lists.
   ///
-  /// - Throws: as ``FetchPredicate/evaluate(with:variables:)``.
+  /// - Throws: as `FetchPredicate.evaluate(with:variables:)`.
   public func value(
     with source: some PropertySource, variables: [String: any PredicateArgument] = [:]
   ) throws(PredicateEvaluationError) -> Value {
