@@ -115,6 +115,10 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "Journal", dependencies: ["Perdure"], path: "Examples/Journal", swiftSettings: settings),
+    // The last step of the tutorial.
+    .executableTarget(
+      name: "ReadingList", dependencies: ["Perdure"], path: "Examples/ReadingList",
+      swiftSettings: settings),
 
     // The proof: what attacks the store, the program that runs it, and a slice of it as tests. Made of the
     // public interface and PerdureTestSupport, as users' own suites are.
@@ -218,7 +222,8 @@ let package = Package(
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        "CompaniesWithMacros", "CompaniesInCode", "Conversations", "Journal", "ChildProcesses",
+        "CompaniesWithMacros", "CompaniesInCode", "Conversations", "Journal", "ReadingList", "Perdure",
+        "PerdureTestSupport", "ChildProcesses",
       ],
       swiftSettings: settings),
     .testTarget(

@@ -16,11 +16,12 @@ enum Repository {
   /// A folder without a Swift file: a rule about its files would hold, whatever the rule.
   struct NoFiles: Error { var folder: String }
 
-  /// All Swift files below a folder; there is at least one.
+  /// All Swift files below a folder; there is at least one. Code files of tutorials are left out:
+  /// no target compiles them.
   static func swiftFiles(in folder: String) throws -> [SourceFile] {
     let base = root.appendingPathComponent(folder)
     let paths = FileManager.default.enumerator(atPath: base.path)?.compactMap { $0 as? String } ?? []
-    let found = paths.filter { $0.hasSuffix(".swift") }.sorted()
+    let found = paths.filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }.sorted()
     guard !found.isEmpty else { throw NoFiles(folder: folder) }
     return try found.map { path in
       SourceFile(

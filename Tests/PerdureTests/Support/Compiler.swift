@@ -34,6 +34,14 @@ struct Compiler {
     try run(source, ["-emit-sil", "-o", "/dev/null"])
   }
 
+  /// Checks the types of a package manifest. Returns the messages.
+  func checkManifest(_ source: String) throws -> String {
+    let tool = URL(fileURLWithPath: executable).resolvingSymlinksInPath()
+    let toolchain = tool.deletingLastPathComponent().deletingLastPathComponent()
+    let module = toolchain.appendingPathComponent("lib/swift/pm/ManifestAPI").path
+    return try run(source, ["-typecheck", "-I", module]).output
+  }
+
   /// Checks the types of a source. Messages begin with place and kind, as `file:line:column: error:`.
   func check(_ source: String) throws -> String {
     try run(source, ["-typecheck", "-diagnostic-style", "llvm"]).output

@@ -1,0 +1,26 @@
+import Perdure
+
+@Entity final class Author: ManagedObject {
+  @Attribute(.unique) var name: String
+  @Relationship(inverse: "author", deleteRule: .cascade) var books: ToMany<Book>
+}
+
+@Entity final class Book: ManagedObject {
+  @Attribute(.length(1...200)) var title: String
+  @Attribute(.minimum(1), .maximum(5)) var stars: Int?
+  @Relationship(inverse: "books", optional: false) var author: Author?
+}
+
+struct ReadingList {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+
+  init(_ description: PersistentStoreDescription) throws {
+    container = try PersistentContainer(
+      name: "ReadingList", classes: [Author.self, Book.self], description: description)
+    try container.loadPersistentStores()
+    context = container.newContext()
+  }
+
+  func close() throws { try container.close() }
+}
