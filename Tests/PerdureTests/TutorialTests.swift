@@ -26,8 +26,11 @@ struct TutorialTests {
   @Test("The manifest is valid")
   func manifest() throws {
     let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
-    let messages = try compiler.checkManifest(try Self.text("ReadingList-Package.swift"))
-    #expect(messages == "")
+    let manifest = try Self.text("ReadingList-Package.swift")
+    #expect(manifest.hasPrefix("// swift-tools-version: 6.1\n"))
+    #expect(try compiler.checkManifest(manifest, version: "6.1") == "")
+    let wrong = manifest.replacing(".executableTarget", with: ".program")
+    #expect(try compiler.checkManifest(wrong, version: "6.1").contains("program"))
   }
 
   @Test("Its steps show all code files, in their order")

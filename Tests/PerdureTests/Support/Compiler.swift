@@ -35,11 +35,13 @@ struct Compiler {
   }
 
   /// Checks the types of a package manifest. Returns the messages.
-  func checkManifest(_ source: String) throws -> String {
+  ///
+  /// - Parameter version: The version of its first line, such as 6.1.
+  func checkManifest(_ source: String, version: String) throws -> String {
     let tool = URL(fileURLWithPath: executable).resolvingSymlinksInPath()
     let toolchain = tool.deletingLastPathComponent().deletingLastPathComponent()
     let module = toolchain.appendingPathComponent("lib/swift/pm/ManifestAPI").path
-    return try run(source, ["-typecheck", "-I", module]).output
+    return try launch(source, ["-typecheck", "-I", module, "-package-description-version", version]).output
   }
 
   /// Checks the types of a source. Messages begin with place and kind, as `file:line:column: error:`.
@@ -48,14 +50,19 @@ struct Compiler {
   }
 
   private func run(_ source: String, _ mode: [String]) throws -> (status: Int32, output: String) {
+    try launch(
+      source,
+      mode + ["-parse-as-library"]
+        + ["-load-plugin-executable", "\(modules)/../PerdureMacros-tool#PerdureMacros"]
+        + ([modules] + Self.headers).flatMap { ["-I", $0] })
+  }
+
+  private func launch(_ source: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).swift")
     try Data(source.utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
-    let arguments =
-      mode + ["-swift-version", "6", "-parse-as-library"]
-      + ["-load-plugin-executable", "\(modules)/../PerdureMacros-tool#PerdureMacros"]
-      + ([modules] + Self.headers).flatMap { ["-I", $0] } + [file.path]
-    let run = try ChildRun(URL(fileURLWithPath: executable), arguments)
+    let run = try ChildRun(
+      URL(fileURLWithPath: executable), arguments + ["-swift-version", "6", file.path])
     return (run.status, run.output + run.errors)
   }
 
