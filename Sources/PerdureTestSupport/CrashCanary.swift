@@ -1,28 +1,29 @@
-/// A mistake that a `CrashExplorer` makes on purpose, to see that a suite notices: the report of a suite that is worth
-/// something has a violation then.
+/// A mistake that a `CrashExplorer` makes on purpose. A suite that checks its promises then reports a
+/// violation.
 ///
 ///     var explorer = CrashExplorer()
 ///     explorer.canary = .acknowledgesEarly
 ///     #expect(try notesReport(explorer).violation != nil)
 ///
-/// The violation's `reason` says who has noticed: an error of your check, or one of the recovery.
+/// The `reason` of the violation is an error of the check or of the recovery.
 public enum CrashCanary: String, Sendable, Hashable, CaseIterable {
   /// A step counts as acknowledged as soon as it has begun.
   ///
-  /// Shows that the check looks for what was acknowledged: the store itself makes no mistake, so nobody but the check can
-  /// notice. Does not show that every part of a step is looked for. Promises (`CrashMarker.promise`) stay as they are.
+  /// Shows that the check looks for acknowledged steps: the store makes no mistake, so only the check
+  /// can notice. Does not show that the check looks at every part of a step. Promises
+  /// (`CrashMarker.promise`) are not changed.
   case acknowledgesEarly
 
   /// A step counts as begun only when it has been acknowledged.
   ///
-  /// Shows that the check notices what nobody wrote, or what should not be there yet. A check that only looks for what is
-  /// lost does not notice, and need not.
+  /// Shows that the check notices steps that are on the disk too early or were never tried. A check
+  /// that looks only for lost steps does not notice it.
   case beginsLate
 
-  /// Syncs of the workload do nothing, from the first mark on; those of recoveries do what they should.
+  /// Syncs of the workload do nothing from the first mark on. Syncs of recoveries work.
   ///
-  /// Shows that what is lost without a sync is noticed, by the check or by the store itself: a store that is damaged so much
-  /// that it does not open says nothing about the check. See who has noticed in `reason`.
+  /// Shows that the check or the store notices lost writes. A store that fails to open shows nothing
+  /// about the check: see `reason`.
   case ignoresSync
 }
 

@@ -1,8 +1,7 @@
-/// Where a crash stands among those that an explorer tries: `"19.3"` is disk 3 of those built after operation 19 of the
-/// workload; `"19.3/4.0"` is disk 0 after operation 4 of the recovery from it.
+/// The place of one crash in an exploration: `"19.3"` is disk 3 after operation 19 of the workload, and
+/// `"19.3/4.0"` is disk 0 after operation 4 of the recovery from it.
 ///
-/// Together with the explorer's seed and settings, and a workload that does the same again, it is one crash
-/// (`CrashExplorer.only`).
+/// With the same seed, settings and workload, a place names the same crash (`CrashExplorer.only`).
 public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, ExpressibleByStringLiteral {
   struct Step: Sendable, Hashable {
     /// 0 is before the first.

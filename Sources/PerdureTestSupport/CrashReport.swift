@@ -1,6 +1,6 @@
-/// What a `CrashExplorer` has tried and found.
+/// The counts and the first violation of an exploration.
 public struct CrashReport: Sendable, CustomStringConvertible {
-  /// What it is about: `CrashExplorer.name`.
+  /// The name of the explorer.
   public let name: String
   /// The seed of the explorer.
   public let seed: UInt64
@@ -39,8 +39,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public internal(set) var matrix = CrashMatrix()
   /// The first check that failed; the exploration ends there.
   public internal(set) var violation: CrashViolation?
-  /// Whether all was tried that the explorer's settings ask for: neither a violation nor
-  /// `CrashExplorer.checksMax` has ended it before.
+  /// Whether the exploration reached its end: no violation and no `CrashExplorer.checksMax` stopped it.
   public internal(set) var isComplete = false
 
   private var labelMistakes: [String] = []
@@ -53,9 +52,9 @@ public struct CrashReport: Sendable, CustomStringConvertible {
       repeating: 0, count: max(explorer.recoveryDepth + 1, explorer.only?.steps.count ?? 0))
   }
 
-  /// Throws the violation, if there is one, or else why no violation means nothing.
+  /// Throws the violation, or the reason why the suite tested less than it seems to.
   ///
-  /// - Parameter allowed: What this suite leaves untested on purpose.
+  /// - Parameter allowed: The parts that this suite leaves untested on purpose.
   /// - Throws: `CrashViolation`, or `SuiteMistake`.
   public func check(allowing allowed: Set<SuiteMistake.Kind> = []) throws {
     // What a program did elsewhere is missing here: that says nothing about the program.
@@ -64,7 +63,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
   }
 
-  /// Why no violation means little, the gravest first; empty if all is well.
+  /// The reasons why a missing violation means little, the gravest first; empty if there are none.
   public var mistakes: [SuiteMistake] {
     var mistakes: [SuiteMistake] = []
     if operationCount == 0 { mistakes.append(.noOperation) }

@@ -1,8 +1,8 @@
 // What media do to bytes: to those of one file, as a value that can be printed, kept and done again.
 
-/// A way in which the bytes of a file are no longer what was written.
+/// A change of the bytes of a file that the program did not make.
 ///
-/// For tests of whatever reads files. Every single bit of a file, one after the other:
+/// For tests of code that reads files. Each bit of a file, one after the other:
 ///
 ///     for damage in Damage.bits(of: bytes.count) {
 ///       #expect(reads(damage.applied(to: bytes)) != .wrongly)
@@ -16,28 +16,28 @@
 ///       #expect(reads(damage.applied(to: bytes)) != .wrongly, "\(damage), seed \(random.seed)")
 ///     }
 ///
-/// Places behind the end of the bytes are left out: damage made for one file can be done to a shorter one.
+/// Offsets after the end are skipped, so a damage for one file also applies to a shorter one.
 public enum Damage: Hashable, Sendable {
-  /// A bit is the other way round: bit `n % 8` of byte `n / 8`.
+  /// One bit is flipped: bit `n % 8` of byte `n / 8`.
   case bit(Int)
   /// The file ends after so many bytes.
   case truncation(Int)
-  /// Zeros stand there: a sector that was never written.
+  /// The range has zeros, as a sector that was never written.
   case zeros(Range<Int>)
-  /// Noise stands there, of this seed.
+  /// The range has random bytes of this seed.
   case noise(Range<Int>, seed: UInt64)
-  /// What stands at `from` stands at `to` too: a write that went to the wrong place.
+  /// The bytes at `from` are at `to` too, as after a write to the wrong offset.
   case copy(from: Int, to: Int, length: Int)
-  /// What stands at one place stands at the other.
+  /// The bytes at two offsets are exchanged.
   case exchange(Int, Int, length: Int)
-  /// Bytes of something else stand there: of another file, or of what the file was before.
+  /// Other bytes are at the offset: of another file, or of an earlier state of this one.
   case foreign([UInt8], at: Int)
-  /// The file is another one: that of an earlier time, say.
+  /// The whole file is replaced, for example by an earlier state.
   case replacement([UInt8])
 }
 
 extension Damage: CustomStringConvertible {
-  /// What is done, and where.
+  /// The kind of damage and its offsets.
   public var description: String {
     switch self {
     case .bit(let bit): "bit \(bit % 8) of byte \(bit / 8) flipped"
@@ -53,9 +53,9 @@ extension Damage: CustomStringConvertible {
 }
 
 extension Damage {
-  /// Does it.
+  /// Damages the bytes.
   ///
-  /// - Complexity: O(n) for the bytes that change.
+  /// - Complexity: O(n) for the changed bytes.
   public func apply(to bytes: inout [UInt8]) {
     switch self {
     case .bit(let bit):
@@ -96,26 +96,26 @@ extension Damage {
 
 // All of a kind.
 extension Damage {
-  /// Each bit of a file of so many bytes, in order.
+  /// A flip of each bit of a file of `count` bytes, in order.
   public static func bits(of count: Int) -> some Sequence<Damage> {
     (0..<(8 * count)).lazy.map { .bit($0) }
   }
 
-  /// Each length that a file of so many bytes can be cut to.
+  /// A cut of a file of `count` bytes to each shorter length.
   public static func truncations(of count: Int) -> some Sequence<Damage> {
     (0..<count).lazy.map { .truncation($0) }
   }
 
-  /// What can happen to each sector of a file: it is zeros, noise, its neighbour, exchanged with another one, written
-  /// where another one should be, or a sector of something else.
+  /// Damages of each sector of a file: zeros, noise, the bytes of its neighbour, an exchange with another
+  /// sector, a copy to another sector, or bytes of something else.
   ///
-  /// Some change nothing: of a sector that is exchanged with itself, say, or copied from behind the end of a short file. Who
-  /// counts compares the bytes.
+  /// Some change nothing, such as the exchange of a sector with itself. A test that counts damages
+  /// compares the bytes.
   ///
   /// - Parameters:
   ///   - count: The file's length.
   ///   - sector: The length of a sector: 512 or 4,096.
-  ///   - others: Bytes that sectors of something else are taken from; none if empty.
+  ///   - others: The bytes of something else; empty: no such damage.
   ///   - random: The source of all random choices.
   public static func sectors(
     of count: Int, sector: Int, others: [UInt8] = [], using random: inout SeededGenerator
@@ -138,7 +138,7 @@ extension Damage {
     return all
   }
 
-  /// Any damage to a file of so many bytes.
+  /// A random damage of a file.
   ///
   /// - Parameters:
   ///   - count: The length of the file in bytes, 1 or more.

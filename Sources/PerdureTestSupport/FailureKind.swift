@@ -2,9 +2,8 @@ import PerdureFileIO
 
 /// The ways in which a system fails a program that stores something.
 ///
-/// What a file system of the operating system never lets through, because it makes an interrupted call again and
-/// goes on with a transfer that ended early, comes through here: other file systems may not be so patient, and
-/// the program above should be right all the same.
+/// The file system of Perdure repeats interrupted calls and completes short transfers. Here these failures
+/// reach the program: another file system may not hide them, and the program must be correct anyway.
 public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   /// `EIO`: the medium failed.
   case mediaError = "EIO"
@@ -14,7 +13,7 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   case quotaExceeded = "EDQUOT"
   /// `EINTR`: a signal came, and the call was not made again.
   case interrupted = "EINTR"
-  /// `EAGAIN`: not now. As an answer to who asks for a lock: somebody has it.
+  /// `EAGAIN`: the call must be repeated later. For a lock: another process holds it.
   case again = "EAGAIN"
   /// `EMFILE`: the process has too many files open.
   case tooManyFiles = "EMFILE"

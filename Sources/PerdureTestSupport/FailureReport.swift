@@ -1,13 +1,13 @@
-/// What a `FailureSweep` has tried and found.
+/// The counts and the first violation of a sweep.
 public struct FailureReport: Sendable, CustomStringConvertible {
-  /// What it is about: `FailureSweep.name`.
+  /// The name of the sweep.
   public let name: String
 
   /// The seed that chose the runs.
   public let seed: UInt64
   private let words: String
 
-  /// Whether syncs that failed reported success, for somebody to notice: `FailureSweep.hidesFailedSyncs`.
+  /// Whether failed syncs reported success: `FailureSweep.hidesFailedSyncs`.
   public let hidesFailedSyncs: Bool
 
   /// How many calls the program made in the first run, of `run(only:…)` in the only one.
@@ -30,9 +30,9 @@ public struct FailureReport: Sendable, CustomStringConvertible {
     runs = Dictionary(kinds.map { ($0, 0) }, uniquingKeysWith: +)
   }
 
-  /// Throws the violation, if there is one, or else why no violation means nothing.
+  /// Throws the violation, or the reason why the suite tested less than it seems to.
   ///
-  /// - Parameter allowed: What this suite leaves untested on purpose.
+  /// - Parameter allowed: The parts that this suite leaves untested on purpose.
   /// - Throws: `FailureViolation`, or `SuiteMistake`.
   public func check(allowing allowed: Set<SuiteMistake.Kind> = []) throws {
     // What a program did elsewhere is missing here: that says nothing about the program.
@@ -41,7 +41,7 @@ public struct FailureReport: Sendable, CustomStringConvertible {
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
   }
 
-  /// Why no violation means little, the gravest first; empty if all is well.
+  /// The reasons why a missing violation means little, the gravest first; empty if there are none.
   public var mistakes: [SuiteMistake] {
     if callCount == 0 { return [.noOperation] }
     guard struckCount == 0 else {

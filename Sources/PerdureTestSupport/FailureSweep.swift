@@ -1,8 +1,8 @@
-/// Fails every single call that a program makes to its file system, one run for each, in all the ways in which
-/// systems fail.
+/// Fails each file call of a program, in one run for each call and kind of failure.
 ///
-/// What a program may say is held against the disks that a loss of power leaves after the failure, so that a program
-/// passes over no failed sync. `Notes` is a store of your own on Perdure, which opens with the file system that it is given:
+/// The check compares the report of the program with the disks that a power cut leaves after the failure.
+/// So it notices a failed sync that the program ignores. `Notes` is a store on Perdure that opens with the
+/// given file system:
 ///
 ///     @Test func notesSurviveFailures() throws {
 ///       var explorer = CrashExplorer()
@@ -26,17 +26,18 @@
 ///       try report.check()
 ///     }
 ///
-/// The program may go on after errors as far as its rules let it: close the store and open it again, say, as one that is
-/// poisoned asks for. That tests more; a commit that was refused may be there then all the same. It must do the same in each
-/// run until a call fails, or the sweep leaves calls out: no random choices but those of a seed, and a store that does nothing by
-/// itself in the background (for one of Perdure, `checkpoints = .manual` and `compactsAutomatically = false`).
-/// A program or a check that throws is a violation, and so is a program that tries a call for ever. The first run has no
-/// failure in it.
+/// The program may continue after an error: close the store and open it again, for example. That tests
+/// more, but a refused commit may then be on the disk.
+///
+/// The program must make the same calls in each run until one fails, or the sweep omits calls. So it makes
+/// no random choices without a seed, and its store does no background work: `checkpoints = .manual` and
+/// `compactsAutomatically = false` for Perdure. An error of the program or the check is a violation. So is
+/// a program that repeats a call forever. The first run has no failure.
 public struct FailureSweep: Sendable {
-  /// How calls fail: one kind at least.
+  /// The kinds of failures, at least one.
   public var kinds = FailureKind.allCases
 
-  /// Which part of all runs is made.
+  /// The part of all runs that the sweep makes.
   ///
   /// Range: above 0; 1 and more is every call. Default: 1.
   public var part = 1.0
@@ -44,7 +45,7 @@ public struct FailureSweep: Sendable {
   /// Chooses the runs where `part` is less than 1.
   public var seed: UInt64 { didSet { origin = nil } }
 
-  /// What reports and violations begin with: the function that has made the sweep, if nothing else is said.
+  /// The name at the beginning of reports and violations. Default: the function that made the sweep.
   public var name: String
 
   /// The seed of the generator that the seed is from.
@@ -53,36 +54,36 @@ public struct FailureSweep: Sendable {
   /// Whether failing syncs are those of directories too, and forget changes of names.
   package var dropsNames = false
 
-  /// Whether it is a test's: it is noted in a file what the sweep is at, for who looks after a trap, and a violation says how
-  /// to run the test again.
+  /// Whether a test uses the sweep: then a file has its next run, for the case of a trap, and a violation
+  /// says how to run the test again.
   package var leavesNote = true
 
   /// Called before each run in which a call is to fail.
   package var onRun: @Sendable (_ kind: FailureKind, _ nth: Int, _ repeats: Bool) -> Void = { _, _, _ in }
 
-  /// How many calls of one run fail at most; then they succeed again, and the run is a violation: a program that
-  /// tries until it succeeds would not end.
+  /// The maximum number of failed calls in one run. After it, calls succeed, and the run is a violation:
+  /// a program that repeats a call until it succeeds would not end.
   ///
-  /// Unit: calls. Range: 2 up. Default: 10,000. Why: far more than a small program makes.
+  /// Unit: calls. Range: 2 or more. Default: 10,000. Why: far more than a small program makes.
   public var failedCallsMax = 10_000
 
-  /// Whether a sync that fails reports success all the same, as in a program that does not look at it. With that a
-  /// suite has to find a violation, or it does not notice what failures cost.
+  /// Whether a failed sync reports success, as for a program that ignores its error. A suite that checks
+  /// the disks then finds a violation.
   ///
-  /// A violation of a run in which a sync failed shows that the check looks at what a loss of power leaves. It says nothing
-  /// of how the program takes other failures.
+  /// The violation shows that the check looks at the disks after a power cut. It shows nothing about
+  /// other failures.
   public var hidesFailedSyncs = false
 
-  /// How many bytes all files may have in all.
+  /// The maximum number of bytes of all files together.
   public var capacityBytes: UInt64 = 1 << 40
 
-  /// Makes a sweep. Without a seed, it comes from `PERDURE_SEED`, or else is a new one.
+  /// Makes a sweep. The default seed is `PERDURE_SEED`, or a new one if that is not set.
   public init(seed: UInt64 = SeededGenerator.seedFromEnvironment(), name: String = #function) {
     (self.seed, self.name) = (seed, name)
   }
 
-  /// Makes a sweep whose seed is the next number of a generator: that of the program's random choices. What is printed to
-  /// run a failure again is the seed of the generator, or of the one that this is derived from.
+  /// Makes a sweep whose seed is the next number of a generator. Failures print the seed of the
+  /// generator, or of the generator that it is derived from.
   public init(using random: inout SeededGenerator, name: String = #function) {
     self.init(seed: random.next(), name: name)
     origin = random.origin
@@ -91,15 +92,15 @@ public struct FailureSweep: Sendable {
   /// What gives the same seed again.
   var seedWords: String { SeedWords.words(seed, origin: origin, "FailureSweep") }
 
-  /// Fails the calls of a program, each once, and again with all later ones.
+  /// Fails each call of a program: first alone, then together with all later calls.
   ///
-  /// `program` and `verify` are called on this thread, in turns, and all is over when `run` returns. What they throw is
-  /// a violation and is not thrown on: a program takes what its calls throw.
+  /// `program` and `verify` run on this thread, in turns. An error of either is a violation, and `run`
+  /// does not throw it: the program must catch the errors of its calls.
   ///
   /// - Parameters:
-  ///   - program: What it returns is for the check.
-  ///   - verify: Called after each run, when calls fail no more.
-  /// - Returns: What was tried, with the first violation, after which it stops.
+  ///   - program: Returns the state that the check compares.
+  ///   - verify: Called after each run. File calls do not fail in it.
+  /// - Returns: The counts, with the first violation, which ends the sweep.
   public func run<State>(
     program: (SimulatedFileSystem) throws -> State,
     verify: (State, SimulatedFileSystem) throws -> Void
@@ -120,7 +121,7 @@ public struct FailureSweep: Sendable {
     return report
   }
 
-  /// Runs the program once, with one failure of the kinds that are: what a violation prints.
+  /// Runs the program once, with one failure: the call that a violation prints.
   public func run<State>(
     only kind: FailureKind, nth: Int, repeats: Bool,
     program: (SimulatedFileSystem) throws -> State,
@@ -129,7 +130,7 @@ public struct FailureSweep: Sendable {
     run(FailureStrike(kind: kind, nth: nth, repeats: repeats, dropsNames: dropsNames), program, verify)
   }
 
-  /// Runs the program once, with a failure of any making.
+  /// Runs the program once, with any failure.
   public func run<State>(
     only failure: InjectedFailure,
     program: (SimulatedFileSystem) throws -> State,

@@ -1,9 +1,9 @@
 public import PerdureFileIO
 
-/// A file system that stands before another one, and is like it but for what it does itself: for counting calls,
-/// failing some, or leaving some out.
+/// A file system that forwards each call that it does not implement to another one. Use it to count, fail
+/// or skip calls.
 public protocol ForwardingFileSystem: FileSystem {
-  /// Where everything goes that this file system doesn't do itself.
+  /// The file system that receives the forwarded calls.
   var behind: any FileSystem { get }
 }
 
@@ -44,9 +44,9 @@ extension ForwardingFileSystem {
   }
 }
 
-/// A file of such a file system.
+/// A file that forwards each call that it does not implement to another one.
 public protocol ForwardingFile: File {
-  /// Where everything goes that this file doesn't do itself.
+  /// The file that receives the forwarded calls.
   var behind: any File { get }
 }
 

@@ -6,18 +6,17 @@ public import PerdureFileIO
 ///
 /// Failing the nth call of any kind, for n from 1 until a run meets no failure, walks every error path.
 public struct InjectedFailure: Sendable {
-  /// What is left behind by the call that fails.
+  /// The state that the failed call leaves.
   public enum Effect: Sendable, Hashable {
-    /// Nothing was done.
+    /// The call does nothing.
     case nothing
-    /// A write stores this many bytes of its beginning, or all of them, before it fails.
+    /// A write stores its first `byteCount` bytes, or all if it has fewer, before it fails.
     case partialWrite(byteCount: Int)
-    /// A read gives this many bytes of those that it was asked for, or one fewer than there are, and reports
-    /// no error: the file seems to end there. Where there is nothing to be read the call is as ever. Calls
-    /// other than reads fail.
+    /// A read returns at most `byteCount` bytes, always fewer than a full read, and no error: the file
+    /// seems to end. A read at the end of the file is not changed. Other calls fail.
     case partialRead(byteCount: Int)
-    /// A sync forgets the writes it was asked to make durable: they can be read, yet no later sync makes
-    /// them durable. Some systems do so after a medium error.
+    /// A failed sync drops its pending writes: they can be read, but no later sync makes them durable.
+    /// Some systems do this after a medium error.
     case forgetsWrites
   }
 
@@ -33,13 +32,13 @@ public struct InjectedFailure: Sendable {
   /// Whether later calls fail too.
   public let repeats: Bool
 
-  /// The code of the error; of one that was described by a number, what a file system makes of that.
+  /// The code of the error. For a failure described by a number, the code that belongs to it.
   public let code: FileIOError.Code
 
-  /// The system's number for the error; 0 if it is said to come from no system.
+  /// The system's number for the error; 0 if it has none.
   public let errno: Int32
 
-  /// What is left behind.
+  /// The state that the failed call leaves.
   public let effect: Effect
 
   /// Whether it is one of syncs of directories too, where it is one of syncs: what these forget is the changes of names.
@@ -61,8 +60,7 @@ public struct InjectedFailure: Sendable {
     self.init(operation, nth, repeats, code, errno: 0, effect, pathContains)
   }
 
-  /// Describes a failure by the system's number for it, as `EINTR`. The code is what a file system of the
-  /// operating system makes of it.
+  /// Describes a failure by the system's number for it, such as `EINTR`. The code is derived from it.
   ///
   /// - Parameters:
   ///   - operation: The kind of call that fails; nil for any.

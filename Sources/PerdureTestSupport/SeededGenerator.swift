@@ -1,18 +1,18 @@
 import PerdureFileIO
 
-/// A random generator that gives the same numbers for the same seed, on every machine.
+/// A random generator that returns the same numbers for the same seed, on every machine.
 ///
-/// Print the seed of a random test, and take it from the environment, so that a failure can be run again:
+/// A random test prints its seed and reads it from the environment, so that a failure can be repeated:
 ///
 ///     var random = SeededGenerator.forTest("deleting in any order")
 ///
 /// Not for secrets. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
-  /// The seed the generator was made with.
+  /// The seed of this generator.
   public let seed: UInt64
 
-  /// The seed of the generator that this one is derived from, by however many steps; its own if it is from none. What one
-  /// prints, to run all of it again.
+  /// The seed of the first generator that this one is derived from; its own if there is none. Print it
+  /// to repeat the whole run.
   public let origin: UInt64
 
   private var state: UInt64
@@ -31,7 +31,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return Self.mixed(state)
   }
 
-  /// A generator of its own for part `index` of a run, so that one part can be repeated without the others.
+  /// A generator for part `index` of a run, so that one part can be repeated without the others.
   public func derived(_ index: UInt64) -> SeededGenerator {
     SeededGenerator(seed: Self.mixed(seed ^ Self.mixed(index &+ 0x9E37_79B9_7F4A_7C15)), origin: origin)
   }
@@ -42,9 +42,9 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     derived(name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
   }
 
-  /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`; if the variable isn't set, a new one for the process: an
-  /// explorer and a sweep that choose beside each other have the same, and one of them printed finds both again. What isn't
-  /// a number stops the program: a seed with a slip in it would find nothing again.
+  /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`. If the variable is not set, a new seed,
+  /// the same for the whole process: so one printed seed repeats all explorers and sweeps. A text that
+  /// is not a number stops the program.
   public static func seedFromEnvironment() -> UInt64 {
     let text = Environment.value(of: "PERDURE_SEED")
     guard let seed = text.map(seed(from:)) ?? seedOfProcess else {
@@ -74,7 +74,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// True in `percent` of a hundred cases, on average.
   public mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
-  /// One of the elements of a collection that has some.
+  /// A random element of a collection that is not empty.
   public mutating func pick<C: Collection>(_ elements: C) -> C.Element {
     precondition(!elements.isEmpty, "There is nothing to pick from.")
     return elements[

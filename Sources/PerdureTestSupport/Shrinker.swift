@@ -1,48 +1,48 @@
-/// Makes a failing list of operations as short as it can: what is left of it is what the failure needs.
+/// Shortens a failing list of operations to those that the failure needs.
 ///
-/// It leaves out parts, first halves and then smaller ones down to single elements, as long as the rest still fails
-/// (delta debugging), and then puts simpler elements in the places of those that are left:
+/// It removes parts, first halves and then smaller ones, while the rest still fails (delta debugging).
+/// Then it replaces the remaining elements by simpler ones:
 ///
 ///     let reason = whatGoesWrong(operations)
 ///     let small = Shrinker<Operation>().shrink(operations, simplifying: { $0.simpler }) { candidate in
 ///       whatGoesWrong(candidate) == reason
 ///     }
 ///
-/// Compare the reason: a list that fails in another way, or that makes no sense any more, is another failure.
+/// Compare the reason: a list that fails in another way is another failure.
 ///
-/// It knows nothing of what the elements mean, so each must make sense whatever stands before it. The same list
-/// and the same verdicts give the same result.
+/// Each element must be valid after any other elements, because the shrinker removes elements freely. The
+/// same list and the same verdicts give the same result.
 ///
 /// Source: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002.
 public struct Shrinker<Element: Equatable> {
-  /// How many candidates are tried at most.
+  /// The maximum number of candidates.
   ///
-  /// Unit: runs of the test. Range: 2 up. Default: 5,000. Why: a history of thousands of steps is down to a few by
-  /// then.
+  /// Unit: runs of the test. Range: 2 or more. Default: 5,000. Why: enough for a history of thousands of
+  /// steps.
   public var trialsMax = 5_000
 
-  /// What came out.
+  /// The result of a search.
   public struct Result {
     /// The shortest list found that fails.
     public var elements: [Element]
     /// How many candidates were tried.
     public var trials: Int
-    /// Whether there was nothing left to try: to leave out any one element, or to make one simpler, makes it pass.
+    /// Whether the search reached its end: without any one element, or with a simpler one, the list passes.
     public var isMinimal: Bool
-    /// Whether the list that was given has failed, and what came out of it once more at the end. If not, the failure comes
-    /// and goes, and no list says what it needs.
+    /// Whether the given list failed, and the result failed once more at the end. If not, the failure
+    /// does not depend on the list alone.
     public var isConfirmed: Bool
   }
 
-  /// Makes one.
+  /// Makes a shrinker.
   public init() {}
 
-  /// The shortest list that fails, of those that it tries. The first that it tries is the given one: if that does not fail,
-  /// it comes back as it is, and `isConfirmed` is false.
+  /// Returns the shortest failing list that it finds. It tries the given list first. If that does not
+  /// fail, it is the result, and `isConfirmed` is false.
   ///
-  /// - Parameter elements: Fails.
-  /// - Parameter simplifying: Elements that may stand in the place of one, the simplest first; each must be simpler
-  ///   than it, in a way that comes to an end.
+  /// - Parameter elements: A list that fails.
+  /// - Parameter simplifying: Returns simpler elements that can replace one, the simplest first. Repeated
+  ///   simplifying must end.
   /// - Parameter fails: Whether a list still fails.
   /// - Complexity: O(n log n) trials for a failure that a few elements cause, O(n²) at worst; never more than
   ///   `trialsMax`.

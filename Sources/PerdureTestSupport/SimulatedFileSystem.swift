@@ -6,11 +6,11 @@ public import PerdureFileIO
 // disk would hold is not kept here; it follows from the journal (see DurabilityModel). One lock makes an
 // operation and its line in the journal one step, so the journal is an order in which things happened.
 
-/// A file system for tests: in memory, with a journal of all that a loss of power could undo, and failures on
-/// demand.
+/// A file system in memory for tests, with a journal of all changes that a power cut can undo, and
+/// failures on demand.
 ///
-/// Keeps the contract of `FileSystem`, from several threads too. Lives as long as the object. Nothing is
-/// random: the same calls give the same journal.
+/// It keeps the contract of `FileSystem`, also for several threads. It has no random behaviour: the same
+/// calls give the same journal.
 public final class SimulatedFileSystem: FileSystem {
   struct State: Sendable {
     var tree = NameTree()
@@ -33,11 +33,11 @@ public final class SimulatedFileSystem: FileSystem {
   ///
   /// - Parameters:
   ///   - image: The files at the start.
-  ///   - capacityBytes: How many bytes all files may have in all; a write that goes beyond fails with
-  ///     `.noSpace`, after as much of it as there is room for. What a removed file had is there again at once, also
-  ///     where somebody has the file open, as a real system would not have it.
-  ///   - ignoresSync: True makes every sync report success and do nothing. A test of durability that passes
-  ///     then tests nothing. `CrashExplorer.canary` does that and more for a suite.
+  ///   - capacityBytes: The maximum number of bytes of all files together. A longer write stores the
+  ///     bytes that fit and fails with `.noSpace`. The bytes of a removed file are free at once, even
+  ///     while the file is open, unlike on a real system.
+  ///   - ignoresSync: Whether each sync reports success and does nothing. A test of durability must
+  ///     then fail. `CrashExplorer.canary` does this for suites.
   /// - Complexity: O(n) for the bytes of the image.
   public init(_ image: CrashImage = .empty, capacityBytes: UInt64 = 1 << 40, ignoresSync: Bool = false) {
     var state = State(capacityBytes: capacityBytes, ignoresSync: ignoresSync)
@@ -50,7 +50,7 @@ public final class SimulatedFileSystem: FileSystem {
 
 // What tests ask and say.
 extension SimulatedFileSystem {
-  /// What has happened so far.
+  /// The operations and marks so far.
   public var journal: CrashJournal {
     state.withLock { $0.journal }
   }
@@ -60,7 +60,7 @@ extension SimulatedFileSystem {
     state.withLock { $0.journal.operationCount }
   }
 
-  /// Lets a call fail. Several failures may wait at once; each counts calls for itself.
+  /// Fails a later call. Several failures can be pending; each counts calls on its own.
   public func inject(_ failure: InjectedFailure) {
     inject(failure, strikesMax: .max)
   }
@@ -70,7 +70,7 @@ extension SimulatedFileSystem {
     state.withLock { $0.failures.add(failure, strikesMax: strikesMax) }
   }
 
-  /// Forgets the failures that are still to come.
+  /// Removes the pending failures.
   public func removeInjectedFailures() {
     state.withLock { $0.failures.removeAll() }
   }
@@ -90,7 +90,7 @@ extension SimulatedFileSystem {
     }
   }
 
-  /// How many calls have failed by injection.
+  /// The number of calls that failed by injection.
   public var injectedFailureCount: Int {
     state.withLock { $0.failures.struckCount }
   }
@@ -110,7 +110,7 @@ extension SimulatedFileSystem {
     state.withLock { $0.failures.callCounts }
   }
 
-  /// The disk as it would be if everything pending reached it: what callers see now.
+  /// The disk with all pending changes, as callers see it now.
   public var currentImage: CrashImage {
     state.withLock { $0.image() }
   }

@@ -1,6 +1,7 @@
-/// A suite that passes and has tested less than it seems to: `CrashReport.check` and `FailureReport.check` throw it.
+/// A suite that passes but tested less than it seems to. `CrashReport.check` and `FailureReport.check`
+/// throw it.
 ///
-/// Where it is meant, say so: `try report.check(allowing: [.noAcknowledgement])`.
+/// If the suite means it: `try report.check(allowing: [.noAcknowledgement])`.
 public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
   /// What was not tested.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -14,7 +15,8 @@ public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
     case noFailure
     /// Steps were marked with labels that cannot be right.
     case labels
-    /// A mistake was made on purpose (`CrashExplorer.canary`, `FailureSweep.hidesFailedSyncs`), and nobody has noticed.
+    /// The suite did not notice a mistake on purpose: `CrashExplorer.canary` or
+    /// `FailureSweep.hidesFailedSyncs`.
     case canary
   }
 
