@@ -45,8 +45,10 @@ public struct VerificationReport: Sendable {
 
   /// What is wrong; empty for a store that is well. At most `findingsListedMax` of them are listed.
   public internal(set) var findings: [Finding] = []
+  /// How many findings break each invariant, the findings that are not listed included.
+  public private(set) var findingCounts: [Finding.Invariant: Int] = [:]
   /// How many findings there are.
-  public internal(set) var findingCount = 0
+  public var findingCount: Int { findingCounts.values.reduce(0, +) }
   /// The most findings that are listed.
   public static let findingsListedMax = 10_000
   /// Commits whose frames were read: all up to the first that does not read.
@@ -62,10 +64,15 @@ public struct VerificationReport: Sendable {
   private var unreadable: [String: (finding: Finding, position: Int?, count: Int)] = [:]
 
   /// Whether nothing was found.
-  public var isClean: Bool { findingCount == 0 }
+  public var isClean: Bool { findingCounts.isEmpty }
+
+  /// Counts findings without a place.
+  mutating func addUnlisted(_ invariant: Finding.Invariant, _ count: Int) {
+    if count > 0 { findingCounts[invariant, default: 0] += count }
+  }
 
   mutating func add(_ invariant: Finding.Invariant, at place: String, _ message: String) {
-    findingCount += 1
+    addUnlisted(invariant, 1)
     guard findings.count < Self.findingsListedMax else { return }
     findings.append(Finding(invariant: invariant, place: place, message: message))
   }

@@ -1,0 +1,37 @@
+import PerdureFileIO
+
+extension Store {
+  /// Lists the damaged places of a store that may not open. Changes nothing.
+  ///
+  /// Reads what `salvage(from:to:options:keepsUnfinishedCommits:progress:)` would read, so one
+  /// damaged segment does not hide the damage of the next one. An intact store has no damages here.
+  /// This reads no index: `verify(progress:)` of an open store checks more.
+  ///
+  /// - Parameter path: The store's directory. No process may have the store open for writing.
+  /// - Parameter options: Only `fileSystem` is used.
+  /// - Parameter progress: Called with the bytes done and the bytes in all. Throw from it to cancel.
+  /// - Returns: A report with the damages, and counts of segments, frames and records. It has no
+  ///   `contents`, as nothing is restored.
+  /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
+  ///   `.unsupportedFormat`; `.io`. Errors of `progress`.
+  /// - Complexity: O(n) for the bytes of all segments and the blob files of all keys. Needs memory
+  ///   for one segment and an index.
+  public static func survey(
+    at path: String, options: StoreOptions = StoreOptions(),
+    progress: ((_ bytesDone: UInt64, _ bytesTotal: UInt64) throws -> Void)? = nil
+  ) throws -> SalvageReport {
+    do {
+      let path = try StorePath.fixed(path, options.fileSystem)
+      return try withoutActuallyEscaping(progress ?? { _, _ in }) { progress in
+        // A salvage reads everything twice, and this only once.
+        var salvage = try Salvage(path, options.fileSystem, keepsUnfinished: false) {
+          try progress($0, $1 / 2)
+        }
+        try salvage.findNewest()
+        return salvage.report
+      }
+    } catch let error as FileIOError {
+      throw StoreError.io(error, "Looking for damage")
+    }
+  }
+}
