@@ -46,6 +46,8 @@ let package = Package(
 
     // Level 0: nothing of ours below them but C, and the sums that stores keep and predicates ask for.
     .target(name: "PerdureNumbers", swiftSettings: settings),
+    // Tables, JSON and progress as text, for programs and reports; no output of its own.
+    .target(name: "PerdureText", swiftSettings: settings),
     .target(name: "PerdureFileIO", dependencies: ["CPerdureShims"], swiftSettings: settings),
     .target(
       name: "PerdureFormat", dependencies: ["PerdureNumbers", "CPerdureShims"], swiftSettings: settings),
@@ -64,7 +66,7 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(name: "PerdureModel", dependencies: ["PerdurePredicates"], swiftSettings: settings),
-    .macro(name: "PerdureMacros", swiftSettings: settings),
+    .macro(name: "PerdureMacros", dependencies: ["PerdureText"], swiftSettings: settings),
 
     // Level 2
     .target(
@@ -74,7 +76,7 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
-      name: "PerdureTestSupport", dependencies: ["PerdureFileIO"], swiftSettings: settings),
+      name: "PerdureTestSupport", dependencies: ["PerdureFileIO", "PerdureText"], swiftSettings: settings),
     // By itself, as it takes all of Foundation.
     .target(name: "PerdureKeyedArchives", dependencies: ["Perdure"], swiftSettings: settings),
     // By itself, as it takes swift-log.
@@ -82,7 +84,8 @@ let package = Package(
 
     // Level 3: programs
     .target(
-      name: "PerdureCommands", dependencies: ["Perdure", "PerdureLog", argumentParser],
+      name: "PerdureCommands",
+      dependencies: ["Perdure", "PerdureFileIO", "PerdureLog", "PerdureText", argumentParser],
       swiftSettings: settings),
     // Its product is called perdure; the target is not, as some file systems do not tell it from Perdure.
     .executableTarget(
@@ -90,7 +93,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "DebianIndexReading",
-      dependencies: [.target(name: "CLZ4", condition: .when(platforms: [.linux, .macOS]))],
+      dependencies: ["PerdureText", .target(name: "CLZ4", condition: .when(platforms: [.linux, .macOS]))],
       path: "Examples/DebianArchive/Reading", swiftSettings: settings),
     .target(
       name: "DebianArchiveGraph", dependencies: ["Perdure", "DebianIndexReading"],
@@ -99,7 +102,8 @@ let package = Package(
       name: "DebianArchive",
       // The engine and its files for the test that kills the import only.
       dependencies: [
-        "Perdure", "PerdureLog", "PerdureFileIO", "DebianArchiveGraph", "DebianIndexReading", argumentParser,
+        "Perdure", "PerdureLog", "PerdureFileIO", "PerdureText", "DebianArchiveGraph", "DebianIndexReading",
+        argumentParser,
       ],
       path: "Examples/DebianArchive/Command", swiftSettings: settings),
 
@@ -126,7 +130,7 @@ let package = Package(
       name: "PerdureProving",
       dependencies: [
         "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "PerdureLog",
-        "PerdureTestSupport",
+        "PerdureTestSupport", "PerdureText",
       ],
       path: "Proof/Proving", swiftSettings: settings),
     .target(
@@ -165,6 +169,7 @@ let package = Package(
 
     // Tests
     .target(name: "ChildProcesses", path: "Tests/ChildProcesses", swiftSettings: settings),
+    .testTarget(name: "PerdureTextTests", dependencies: ["PerdureText"], swiftSettings: settings),
     .testTarget(
       name: "PerdureFileIOTests", dependencies: ["PerdureFileIO", "PerdureTestSupport"],
       swiftSettings: settings),
@@ -230,6 +235,7 @@ let package = Package(
       name: "PerdureCommandsTests",
       dependencies: [
         "PerdureCommands", argumentParser, "Perdure", "PerdureFileIO", "PerdureLog", "PerdureTestSupport",
+        "PerdureText", "ChildProcesses",
       ],
       swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),

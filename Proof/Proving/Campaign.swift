@@ -1,3 +1,5 @@
+import PerdureText
+
 /// One kind of attack on a store: it tries many things, counts them, and says which of them went wrong.
 ///
 /// A campaign is a pure function of its plan as far as it can be: the same seed and scale try the same things,
@@ -128,6 +130,6 @@ package struct ProofCounts: Sendable, Equatable {
 
   /// One object on one line.
   package var json: String {
-    "{" + Self.fields.map { "\"\($0.name)\": \(self[keyPath: $0.path])" }.joined(separator: ", ") + "}"
+    JSONText.object(Self.fields.map { ($0.name, .integer(self[keyPath: $0.path])) }).text
   }
 }

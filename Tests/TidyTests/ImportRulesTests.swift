@@ -10,6 +10,7 @@ struct ImportRulesTests {
   private static let allowed: [String: [String]] = [
     "PerdureFileIO": system + ["CPerdureShims", "Synchronization"],
     "PerdureNumbers": [],
+    "PerdureText": [],
     "PerdureFormat": ["PerdureNumbers", "CPerdureShims"],
     "PerdureCompression": ["CLZ4"],
     // libm, for logarithms and powers.
@@ -19,12 +20,12 @@ struct ImportRulesTests {
       "Synchronization",
     ],
     "PerdureModel": foundation + ["PerdurePredicates"],
-    "PerdureMacros": foundation + system,
+    "PerdureMacros": foundation + system + ["PerdureText"],
     "Perdure": foundation + [
       "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",
       "Synchronization",
     ],
-    "PerdureTestSupport": ["PerdureFileIO", "Synchronization"],
+    "PerdureTestSupport": ["PerdureFileIO", "PerdureText", "Synchronization"],
     "PerdureKeyedArchives": ["Foundation", "Perdure"],
     "PerdureLogging": ["Logging", "Perdure"],
     "PerdureCommands": system + ["Perdure", "PerdureLog", "ArgumentParser"],
@@ -32,7 +33,7 @@ struct ImportRulesTests {
     // The proof. What attacks the engine knows nothing of the graph.
     "PerdureProving": foundation + system + [
       "PerdureCompression", "PerdureFileIO", "PerdureFormat", "PerdureLog", "PerdureNumbers",
-      "PerdureTestSupport",
+      "PerdureTestSupport", "PerdureText",
       "Synchronization",
     ],
     "PerdureGraphProving": foundation + [

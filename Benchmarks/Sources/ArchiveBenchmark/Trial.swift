@@ -33,7 +33,7 @@ struct Trial<Engine: ArchiveEngine> {
     let engine = try Engine(folder: folder, durability: durability, packageNames: try packageNames())
     var expected = ExpectedDigest()
     var batch: [PackageRecord] = []
-    var bar = ProgressBar("Importing into \(Engine.name)", unit: "stanzas")
+    var bar = ImportProgress("Importing into \(Engine.name)", unit: "stanzas")
     let total = indexes.reduce(0) { $0 + $1.byteCount }
     var done = 0
     func flush() throws {

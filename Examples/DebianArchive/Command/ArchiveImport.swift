@@ -13,7 +13,7 @@ struct ArchiveImport {
 
   func run() throws {
     let importer = try ArchiveImporter(container, packageNames: survey.packageNames)
-    var bar = ProgressBar("Importing", unit: "stanzas")
+    var bar = ImportProgress("Importing", unit: "stanzas")
     var done = 0
     for index in survey.indexes {
       try run(index, importer) { count in

@@ -2,6 +2,7 @@ import DebianArchiveGraph
 import DebianIndexReading
 import Foundation
 import Perdure
+import PerdureText
 
 /// What the graph answers, on standard output.
 struct ArchiveReport {
@@ -115,7 +116,7 @@ struct ArchiveReport {
   }
 
   private func row(_ name: String, _ value: String) {
-    let shown = name.count > 38 ? String(name.prefix(37)) + "…" : name
-    print("  " + shown + String(repeating: " ", count: 40 - shown.count) + value)
+    let table = TextTable(widths: [38], alignments: [.leading, .leading])
+    print("  " + table.line([TextTable.cell(name, limit: 38), value]))
   }
 }

@@ -17,7 +17,7 @@ struct ArchiveSurvey {
   var stanzaCount: Int { indexes.reduce(0) { $0 + $1.stanzaCount } }
 
   init(_ files: [IndexFile]) throws {
-    var bar = ProgressBar("Scanning", unit: "stanzas")
+    var bar = ImportProgress("Scanning", unit: "stanzas")
     let total = files.reduce(0) { $0 + $1.byteCount }
     var done = 0
     for file in files {

@@ -1,4 +1,5 @@
 package import PerdureTestSupport
+import PerdureText
 
 /// What was tried of one kind of program.
 package struct CrashTally: Sendable {

@@ -1,5 +1,6 @@
 package import PerdureFileIO
 package import PerdureTestSupport
+import PerdureText
 
 /// Fails every call that small programs make to their file system, once and for ever, in all the ways in
 /// which systems fail.

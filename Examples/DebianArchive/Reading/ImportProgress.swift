@@ -1,0 +1,34 @@
+import Foundation
+import PerdureText
+
+/// Shows the progress of a long import on the standard error stream.
+public struct ImportProgress {
+  private var bar: ProgressBar
+  private let origin: ContinuousClock.Instant
+
+  /// - Parameters:
+  ///   - title: The name of the work.
+  ///   - unit: The name of what is counted, in the plural.
+  public init(_ title: String, unit: String) {
+    origin = ContinuousClock.now
+    let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) } ?? 80
+    bar = ProgressBar(
+      title, unit: unit, isTerminal: isatty(STDERR_FILENO) == 1, width: columns, start: .zero)
+  }
+
+  /// Shows the state, unless it was shown a moment ago.
+  ///
+  /// - Parameters:
+  ///   - fraction: The done part of the work, 0 to 1.
+  ///   - count: The number of units that are done.
+  public mutating func update(fraction: Double, count: Int) {
+    if let text = bar.show(fraction, count: count, at: elapsed) { Self.write(text) }
+  }
+
+  /// Shows the last state and ends the line.
+  public mutating func finish(count: Int) { Self.write(bar.finish(count: count, at: elapsed)) }
+
+  private var elapsed: Duration { ContinuousClock.now - origin }
+
+  private static func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+}

@@ -1,0 +1,83 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The standard streams of the process, without a buffer.
+package enum StandardStreams {
+  /// A stream that a program writes to.
+  package enum Output: Sendable {
+    case output, error
+
+    fileprivate var descriptor: Int32 { self == .output ? STDOUT_FILENO : STDERR_FILENO }
+    fileprivate var name: String { self == .output ? "the standard output" : "the standard error stream" }
+  }
+
+  /// Whether a terminal shows the stream.
+  package static func isTerminal(_ stream: Output) -> Bool { isatty(stream.descriptor) == 1 }
+
+  /// Whether a terminal shows the stream and accepts colours: TERM is not `dumb`, and NO_COLOR is
+  /// unset or empty.
+  package static func takesColours(_ stream: Output) -> Bool {
+    isTerminal(stream) && (Environment.value(of: "NO_COLOR") ?? "").isEmpty
+      && Environment.value(of: "TERM") ?? "dumb" != "dumb"
+  }
+
+  /// The columns of the terminal by the variable COLUMNS; 80 without it.
+  package static var columns: Int {
+    Environment.value(of: "COLUMNS").flatMap { Int($0) }.map { max(20, $0) } ?? 80
+  }
+
+  /// Writes all of the bytes.
+  ///
+  /// - Throws: If the stream is closed or takes no more bytes. Part of the bytes may be written.
+  package static func write(_ bytes: UnsafeRawBufferPointer, to stream: Output) throws(FileIOError) {
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let length = min(rest.count, SystemCall.transferLengthMax)
+      let result = SystemCall.repeating { systemWrite(stream.descriptor, rest.baseAddress, length) }
+      guard result.errno == 0 else { throw failure(result.errno, "write", stream.name) }
+      done += result.value
+    }
+  }
+
+  /// Writes text as far as the stream takes it. A closed stream loses the rest.
+  package static func say(_ text: String, on stream: Output) {
+    var text = text
+    text.withUTF8 { bytes in
+      // A closed stream leaves no way to report the failure.
+      try? write(UnsafeRawBufferPointer(bytes), to: stream)
+    }
+  }
+
+  /// Reads at most `count` bytes of the standard input; none at its end.
+  package static func read(_ count: Int) throws(FileIOError) -> [UInt8] {
+    var failed: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { bytes, done in
+      let result = SystemCall.repeating {
+        systemRead(STDIN_FILENO, bytes.baseAddress, min(count, SystemCall.transferLengthMax))
+      }
+      (failed, done) = (result.errno, max(0, result.value))
+    }
+    guard failed == 0 else { throw failure(failed, "read", "the standard input") }
+    return bytes
+  }
+
+  private static func failure(_ errno: Int32, _ operation: String, _ name: String) -> FileIOError {
+    FileIOError(FileIOError.Code(errno: errno), operation: operation, path: name, errno: errno)
+  }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+  write(descriptor, bytes, count)
+}
+
+private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+  read(descriptor, bytes, count)
+}

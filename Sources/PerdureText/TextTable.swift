@@ -1,0 +1,110 @@
+/// A table of text in columns. It pads cells with spaces, but no line ends with spaces.
+package struct TextTable: Sendable {
+  /// The side of a column on which its cells begin.
+  package enum Alignment: Sendable {
+    case leading, trailing
+  }
+
+  private let widths: [Int]
+  private let alignments: [Alignment]
+
+  /// Makes a table with fixed widths, in characters. A longer cell moves the rest of its line.
+  package init(widths: [Int], alignments: [Alignment]) {
+    self.widths = widths
+    self.alignments = alignments
+  }
+
+  /// Makes a table that is as wide as the widest cells of some rows.
+  ///
+  /// - Parameter alignments: One for each column. Missing ones are `trailing`.
+  package init(fitting rows: [[String]], alignments: [Alignment]) {
+    let count = rows.map(\.count).max() ?? 0
+    widths = (0..<count).map { column in
+      rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
+    }
+    self.alignments = alignments
+  }
+
+  /// One line with a cell for each column.
+  package func line(_ cells: [String]) -> String {
+    var line = ""
+    for (column, cell) in cells.enumerated() {
+      let space = String(repeating: " ", count: max(0, width(of: column) - cell.count))
+      if column > 0 { line += "  " }
+      switch alignment(of: column) {
+      case .leading: line += cell + space
+      case .trailing: line += space + cell
+      }
+    }
+    while line.last == " " { line.removeLast() }
+    return line
+  }
+
+  /// The lines of a whole table. By default the first column is `leading` and the others are
+  /// `trailing`.
+  package static func lines(_ rows: [[String]], alignments: [Alignment] = [.leading]) -> [String] {
+    let table = TextTable(fitting: rows, alignments: alignments)
+    return rows.map(table.line)
+  }
+
+  /// The lines of a table in Markdown. The first row is the header.
+  package static func markdown(_ rows: [[String]], alignments: [Alignment] = [.leading]) -> [String] {
+    guard let header = rows.first else { return [] }
+    let table = TextTable(widths: [], alignments: alignments)
+    let rule = header.indices.map { table.alignment(of: $0) == .leading ? "---" : "--:" }
+    var lines = rows.map { "| \($0.map(escapedForMarkdown).joined(separator: " | ")) |" }
+    lines.insert("|\(rule.joined(separator: "|"))|", at: 1)
+    return lines
+  }
+
+  private static func escapedForMarkdown(_ cell: String) -> String {
+    cell.split(separator: "|", omittingEmptySubsequences: false).joined(separator: "\\|")
+  }
+
+  private func width(of column: Int) -> Int { column < widths.count ? widths[column] : 0 }
+
+  private func alignment(of column: Int) -> Alignment {
+    column < alignments.count ? alignments[column] : .trailing
+  }
+}
+
+extension TextTable {
+  /// Text as one cell: at most `limit` characters, and no control characters.
+  ///
+  /// A control character of a value could move the cursor of a terminal, so it becomes an escape
+  /// such as `\n` or `\u{1b}`. The cost depends on the limit, not on the length of the text.
+  package static func cell(_ text: String, limit: Int) -> String {
+    var (cell, count) = ("", 0)
+    // The longest beginning that leaves one character for the mark of a cut.
+    var beginning = ""
+    for character in text {
+      let shown = visible(character)
+      guard count + shown.count <= limit else { return limit == 0 ? "" : beginning + "…" }
+      cell += shown
+      count += shown.count
+      if count < limit { beginning = cell }
+    }
+    return cell
+  }
+
+  private static func visible(_ character: Character) -> String {
+    guard character.unicodeScalars.contains(where: isControl) else { return String(character) }
+    return character.unicodeScalars.reduce(into: "") { text, scalar in
+      switch scalar {
+      case "\n": text += "\\n"
+      case "\r": text += "\\r"
+      case "\t": text += "\\t"
+      case _ where isControl(scalar): text += "\\u{\(String(scalar.value, radix: 16))}"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
+  /// Control characters, separators of lines, and marks that change the direction of text.
+  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import Testing
+
+@testable import PerdureText
+
+@Suite("Tables of text")
+struct TextTableTests {
+  @Test("Columns are as wide as their widest cells, and no line ends with spaces")
+  func lines() {
+    let rows = [["name", "count", "note"], ["é", "10", ""], ["longest", "7", "x"]]
+    #expect(
+      TextTable.lines(rows) == ["name     count  note", "é           10", "longest      7     x"])
+    #expect(
+      TextTable.lines(rows, alignments: [.trailing, .leading, .leading])
+        == ["   name  count  note", "      é  10", "longest  7      x"])
+    #expect(TextTable.lines([]) == [])
+  }
+
+  @Test("A row behind those that decided the widths may be wider")
+  func wider() {
+    let table = TextTable(fitting: [["a", "b"]], alignments: [.leading, .leading])
+    #expect(table.line(["wide", "c", "more"]) == "wide  c  more")
+  }
+
+  @Test("A table in Markdown has a rule under its header, and escapes the character of the rule")
+  func markdown() {
+    #expect(
+      TextTable.markdown([["a", "b"], ["x|y", "1"]])
+        == ["| a | b |", "|---|--:|", "| x\\|y | 1 |"])
+    #expect(TextTable.markdown([]) == [])
+  }
+
+  @Test("A cell has no control characters, and at most as many characters as its limit")
+  func cells() {
+    #expect(TextTable.cell("plain", limit: 5) == "plain")
+    #expect(TextTable.cell("plainer", limit: 5) == "plai…")
+    #expect(TextTable.cell("a\nb\tc\r\nd", limit: 20) == "a\\nb\\tc\\r\\nd")
+    #expect(TextTable.cell("\u{1B}[2J", limit: 20) == "\\u{1b}[2J")
+    #expect(TextTable.cell("a\u{202E}b", limit: 20) == "a\\u{202e}b")
+    #expect(TextTable.cell("x", limit: 0) == "")
+    // An escape is never cut.
+    #expect(
+      TextTable.cell("a\u{1B}bcd", limit: 6) == "a…" && TextTable.cell("a\u{1B}b", limit: 8) == "a\\u{1b}b")
+    let huge = String(repeating: "\u{1}", count: 1_000_000)
+    for limit in 0..<20 {
+      #expect(TextTable.cell(huge, limit: limit).count <= limit)
+    }
+  }
+}
