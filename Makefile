@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-objects bench-graph bench-tables test-benchmarks clean coverage docs fuzz scanner-comparison
+.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-objects bench-graph bench-tables test-benchmarks command-line-page clean coverage docs fuzz scanner-comparison
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -138,6 +138,10 @@ bench-graph: setup ## Measure a graph of objects beside SQLite, GRDB and plain c
 
 bench-tables: bench-setup ## Write what was measured into the tables of the documents
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark tables
+
+command-line-page: setup ## Write the documentation page of the command line from its help
+	$(SWIFT) build --product perdure $(BUILD_FLAGS)
+	"$$($(SWIFT) build --show-bin-path)/perdure" help-page > Sources/Perdure/Perdure.docc/CommandLine.md
 
 test-benchmarks: bench-setup ## Build and run the tests of the benchmarks
 	$(SWIFT) test --package-path Benchmarks $(TEST_ARGS)

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Perdure
+import PerdureFileIO
 import PerdureLog
+import PerdureText
 
 /// Backs a store up, also while another process writes it.
 struct BackupCommand: ConsoleCommand {
@@ -19,13 +21,14 @@ struct BackupCommand: ConsoleCommand {
       Exit codes: 0 done; 2 the store could not be opened, is damaged, or the work not be done. Then there is no backup.
       """)
 
-  @Argument(help: "The store's directory.")
+  @Argument(help: "The store's directory.", completion: .directory)
   var path: String
 
-  @Argument(help: "The backup's directory, absent or empty; - for the standard output.")
+  @Argument(
+    help: "The backup's directory, absent or empty; - for the standard output.", completion: .directory)
   var target: String
 
-  @Option(help: "An earlier backup of the store, in a folder.")
+  @Option(help: "An earlier backup of the store, in a folder.", completion: .directory)
   var since: String?
 
   @Option(help: "While the store is written: read so many bytes a second at most; 0: no limit.")
@@ -49,7 +52,7 @@ struct BackupCommand: ConsoleCommand {
     let report = try console.withProgress("backing up") { show in
       if isStream {
         return try store.backup(options: options, progress: { show($0.bytesDone, $0.bytesTotal) }) { bytes in
-          try bytes.withUnsafeBytes { try StandardStreams.writeOutput($0) }
+          try bytes.withUnsafeBytes { try StandardStreams.write($0, to: .output) }
         }
       }
       return try store.backup(to: target, since: since, options: options) {
@@ -82,10 +85,11 @@ struct RestoreCommand: ConsoleCommand {
       Exit codes: 0 done; 2 the backup could not be read, is damaged, or the work not be done. Then there is no new store.
       """)
 
-  @Argument(help: "The backup's directory, a file with a backup, or - for the standard input.")
+  @Argument(
+    help: "The backup's directory, a file with a backup, or - for the standard input.", completion: .file())
   var path: String
 
-  @Argument(help: "The new store's directory: absent or empty.")
+  @Argument(help: "The new store's directory: absent or empty.", completion: .directory)
   var target: String
 
   @Flag(help: "One JSON object.")
@@ -97,7 +101,7 @@ struct RestoreCommand: ConsoleCommand {
         return try Store.restore(to: target) {
           show($0.bytesDone, $0.bytesTotal)
         } read: {
-          try StandardStreams.readInput($0)
+          try StandardStreams.read($0)
         }
       }
       return try Store.restore(from: path, to: target) { show($0.bytesDone, $0.bytesTotal) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Perdure
 import PerdureLog
+import PerdureText
 
 /// Takes out of a store what nobody can see any more.
 struct CompactCommand: ConsoleCommand {
@@ -11,7 +12,7 @@ struct CompactCommand: ConsoleCommand {
       stopped. Exit codes: 0 done; 2 the store could not be opened, or the work not be done.
       """)
 
-  @Argument(help: "The store's directory.")
+  @Argument(help: "The store's directory.", completion: .directory)
   var path: String
 
   @Flag(help: "One JSON object.")

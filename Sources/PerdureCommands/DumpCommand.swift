@@ -1,18 +1,19 @@
 import ArgumentParser
 import Perdure
 import PerdureLog
+import PerdureText
 
 /// The store has not got what is asked for.
-struct NothingToDump: Error, CustomStringConvertible {
+struct NotInStore: Error, CustomStringConvertible {
   let description: String
 
   /// What has a name that the store does not know.
   static func unknown(
     _ kind: String, _ name: String, _ names: [String], near: (String, [String]) -> [String]
-  ) -> NothingToDump {
+  ) -> NotInStore {
     let near = near(name, names)
     let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
-    return NothingToDump(
+    return NotInStore(
       description: "There is no \(kind) \(name).\(hint) The store has \(names.joined(separator: ", "))")
   }
 }
@@ -35,7 +36,7 @@ struct DumpCommand: ConsoleCommand {
       read on, so that what was printed is not all.
       """)
 
-  @Argument(help: "The store's directory.")
+  @Argument(help: "The store's directory.", completion: .directory)
   var path: String
 
   @Option(help: "Only this keyspace; may be given several times.")
@@ -84,7 +85,7 @@ struct DumpCommand: ConsoleCommand {
   private func dumpRecords(of store: Store, _ console: Console) throws -> ExitCode {
     let all = try store.keyspaces
     for name in keyspace where !all.contains(where: { $0.name == name }) {
-      throw NothingToDump.unknown("keyspace", name, all.map(\.name), near: NearMisses.of)
+      throw NotInStore.unknown("keyspace", name, all.map(\.name), near: NearMisses.of)
     }
     let snapshot = store.snapshot()
     var numbers = CommitNumbers(snapshot)
@@ -182,7 +183,7 @@ struct DumpCommand: ConsoleCommand {
     of entity: String, in store: OpenedStore, _ console: Console
   ) throws -> ExitCode {
     guard let graph = store.graph else {
-      throw NothingToDump(
+      throw NotInStore(
         description: "The store holds no objects; leave --entity out to see its records")
     }
     guard let ids = try ids(), limit != 0 else { return .success }
@@ -198,7 +199,7 @@ struct DumpCommand: ConsoleCommand {
       return left > 0
     }
     if !isKnown {
-      throw NothingToDump.unknown("entity", entity, graph.objectCounts.map(\.entity)) { name, _ in
+      throw NotInStore.unknown("entity", entity, graph.objectCounts.map(\.entity)) { name, _ in
         graph.entities(like: name)
       }
     }
@@ -214,24 +215,11 @@ struct DumpCommand: ConsoleCommand {
       }
       return JSONText.object([
         ("entity", .string(object.entity)), ("id", .integer(object.id)),
-        ("properties", .object(object.properties.map { ($0.name, Self.text($0.value)) })),
+        ("properties", .object(object.properties.map { ($0.name, $0.value.json) })),
       ]).text
     }
     if let problem = object.problem { return "\(object.entity)/p\(object.id)\tcannot be read: \(problem)" }
-    let properties = object.properties.map { "\($0.name)=\(Self.text($0.value).text)" }
+    let properties = object.properties.map { "\($0.name)=\($0.value.json.text)" }
     return (["\(object.entity)/p\(object.id)"] + properties).joined(separator: "\t")
-  }
-
-  private static func text(_ property: InspectedObject.Property) -> JSONText {
-    switch property {
-    case .none: .null
-    case .bool(let value): .bool(value)
-    case .integer(let value): .integer(value)
-    case .double(let value): .double(value)
-    case .text(let value): .string(value)
-    // Always, so that nobody takes bytes that happen to be UTF-8 for text.
-    case .data(let value): .hex(value)
-    case .object(let entity, let id): .string("\(entity)/p\(id)")
-    }
   }
 }

@@ -1,4 +1,5 @@
 import PerdureLog
+import PerdureText
 
 /// Keys and values as people write and read them: text as it is, anything else as `0x` and hexadecimal
 /// digits.

@@ -1,23 +1,32 @@
 package import ArgumentParser
+import Perdure
+import PerdureFileIO
 import PerdureLog
+import PerdureText
 
-/// Looks into stores and mends them.
+/// The commands of the program `perdure`.
 package struct PerdureCommand: ParsableCommand {
   package static let configuration = CommandConfiguration(
     commandName: "perdure",
-    abstract: "Looks into Perdure stores, backs them up, and saves what damaged ones still hold.",
+    abstract: "Inspects Perdure stores, backs them up, and salvages damaged ones.",
     discussion: """
-      Results go to the standard output, progress and errors to the standard error stream. With --json the \
-      results are JSON: an object, or for `dump` an object a line; an error is an object with the member \
-      "error".
+      Results go to the standard output, progress and errors to the standard error stream. With --json or --format json \
+      the results are JSON: an object, or an object a line for `dump` and `query`. An error is an object with the \
+      member "error".
+
+      Colours and progress bars appear only on terminals. Set NO_COLOR to have no colours.
 
       Exit codes: 0 all is well; 1 the store could be read, and something in it is wrong or damaged \
       (`salvage`: what could be read is in the new store); 2 the store could not be opened, or the work not \
       be done; 64 the command line is wrong.
+
+      `perdure --generate-completion-script bash` prints completions for a shell: bash, zsh or fish.
       """,
+    version: PerdureVersion.number,
     subcommands: [
-      VerifyCommand.self, StatsCommand.self, DumpCommand.self, BackupCommand.self, RestoreCommand.self,
-      SalvageCommand.self, CompactCommand.self,
+      VerifyCommand.self, StatsCommand.self, DumpCommand.self, QueryCommand.self, ModelCommand.self,
+      BackupCommand.self, RestoreCommand.self, SalvageCommand.self, CompactCommand.self,
+      HelpPageCommand.self,
     ])
 
   package init() {}
@@ -27,13 +36,29 @@ package struct PerdureCommand: ParsableCommand {
   /// - Parameter arguments: Without the program's name.
   /// - Throws: What is wrong with them, for `exit(withError:)`.
   package static func command(for arguments: [String]) throws -> any ParsableCommand {
-    let names = configuration.subcommands.compactMap { $0.configuration.commandName }
-    if let first = arguments.first, !first.hasPrefix("-"), !(names + ["help"]).contains(first) {
-      throw ValidationError(
-        "There is no subcommand \"\(first)\"; there are \(names.dropLast().joined(separator: ", ")) and "
-          + "\(names.last ?? "")")
-    }
+    try checkNames(in: arguments)
     return try parseAsRoot(arguments)
+  }
+
+  /// Checks the names of subcommands at the front.
+  private static func checkNames(in arguments: [String]) throws {
+    var command: any ParsableCommand.Type = self
+    for name in arguments {
+      let below = command.configuration.subcommands
+      if below.isEmpty || name.hasPrefix("-") || name == "help" { return }
+      guard let next = below.first(where: { $0.configuration.commandName == name }) else {
+        throw ValidationError(complaint(about: name, below))
+      }
+      command = next
+    }
+  }
+
+  private static func complaint(about name: String, _ commands: [any ParsableCommand.Type]) -> String {
+    let shown = commands.map { $0.configuration }.filter(\.shouldDisplay)
+    let names = shown.compactMap(\.commandName)
+    let near = NearMisses.of(name, in: names)
+    let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
+    return "There is no subcommand \"\(name)\".\(hint) The subcommands are \(names.joined(separator: ", "))."
   }
 }
 
@@ -64,17 +89,30 @@ extension ConsoleCommand {
     do {
       return try perform(on: console)
     } catch {
-      console.error("error: \(error)")
+      console.failure(error)
       if json { console.print(JSONText.object([("error", Self.describe(error))]).text) }
       return .failed
     }
   }
 
   private static func describe(_ error: any Error) -> JSONText {
-    guard let error = error as? StoreError else { return .object([("message", .string("\(error)"))]) }
-    return .object([
-      ("code", .string("\(error.code)")), ("message", .string(error.message)),
-      ("place", error.place.map(JSONText.string) ?? .null),
-    ])
+    switch error {
+    case let error as StoreError:
+      .object([
+        ("code", .string("\(error.code)")), ("message", .string(error.message)),
+        ("place", error.place.map(JSONText.string) ?? .null),
+      ])
+    case let error as FetchError:
+      .object([
+        ("code", .string("\(error.code)")), ("message", .string(error.message)),
+        ("place", .string(error.entity)), ("suggestions", .array(error.suggestions.map(JSONText.string))),
+      ])
+    case let error as FileIOError:
+      .object([
+        ("code", .string("\(error.code)")), ("message", .string(error.message)),
+        ("place", .string(error.path)),
+      ])
+    default: .object([("message", .string("\(error)"))])
+    }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Perdure
 import PerdureLog
+import PerdureText
 
 /// Makes a new store of what can still be read of a damaged one.
 struct SalvageCommand: ConsoleCommand {
@@ -11,10 +12,10 @@ struct SalvageCommand: ConsoleCommand {
       is damage, and what could be read is in the new store; 2 nothing was done.
       """)
 
-  @Argument(help: "The damaged store's directory.")
+  @Argument(help: "The damaged store's directory.", completion: .directory)
   var path: String
 
-  @Argument(help: "The new store's directory: absent or empty.")
+  @Argument(help: "The new store's directory: absent or empty.", completion: .directory)
   var target: String
 
   @Flag(help: "Also give back records of commits that nothing says were finished.")

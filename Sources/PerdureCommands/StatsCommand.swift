@@ -1,13 +1,14 @@
 import ArgumentParser
 import Perdure
 import PerdureLog
+import PerdureText
 
 /// Shows what is in a store and what it takes.
 struct StatsCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "stats", abstract: "Shows what is in a store and what it takes.")
 
-  @Argument(help: "The store's directory.")
+  @Argument(help: "The store's directory.", completion: .directory)
   var path: String
 
   @Flag(help: "One JSON object.")
@@ -33,18 +34,19 @@ struct StatsCommand: ConsoleCommand {
         ]).text)
       return .success
     }
-    func row(_ name: String, _ value: String) {
-      console.print(name + String(repeating: " ", count: max(1, 32 - name.count)) + value)
+    var rows = [
+      ("store", store.engine.identifier), ("closed properly", report.wasClosed ? "yes" : "no"),
+      ("torn tail bytes", "\(report.tornTailBytes)"),
+    ]
+    rows += Self.rows(fields)
+    rows += store.graph?.objectCounts.map { ("objects of \($0.entity)", "\($0.count)") } ?? []
+    rows +=
+      store.graph?.indexCounts.map { ("entries of \($0.name)", $0.count.map { "\($0)" } ?? "not available") }
+      ?? []
+    if store.graph == nil { rows += keyspaces.map { ("keys of \($0.0)", "\($0.1)") } }
+    for line in TextTable.lines(rows.map { [$0.0, $0.1] }, alignments: [.leading, .leading]) {
+      console.print(line)
     }
-    row("store", store.engine.identifier)
-    row("closed properly", report.wasClosed ? "yes" : "no")
-    row("torn tail bytes", "\(report.tornTailBytes)")
-    for (name, value) in Self.rows(fields) { row(name, value) }
-    for (entity, count) in store.graph?.objectCounts ?? [] { row("objects of \(entity)", "\(count)") }
-    for (name, count) in store.graph?.indexCounts ?? [] {
-      row("entries of \(name)", count.map { "\($0)" } ?? "not available")
-    }
-    for (name, count) in store.graph == nil ? keyspaces : [] { row("keys of \(name)", "\(count)") }
     return .success
   }
 

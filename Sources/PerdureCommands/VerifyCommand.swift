@@ -1,28 +1,43 @@
 import ArgumentParser
 import Perdure
 import PerdureLog
+import PerdureText
 
 /// Checks every invariant of a store, from the bytes of the log to the relationships of the graph.
 struct VerifyCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Checks a store: log, index, derived indexes, blob files, graph.",
     discussion: """
-      V1 frames of the log; V2 addresses; V3 index; V4 derived indexes; V5 uniqueness; V6 blob files; V7 \
-      order and counts; V8 superblock; V9 catalog; V10 checkpoint; V11 counts of garbage; G1 rows; G2 to-one \
-      references; G3 links; G4 uniqueness; G5 pairs and inverses; G6 numbers of objects; G7 places in \
-      orders. Exit codes: 0 clean; 1 findings; 2 the store cannot be opened: `perdure salvage` makes a new one of what can be read.
+      Findings are grouped by invariant: \(Invariants.all.map { "\($0.name) \($0.title)" }.joined(separator: "; ")).
+
+      If damage keeps the store from being opened, such as a bad header of a segment, the files of the log are checked \
+      all the same, and every damaged place is a finding. `perdure salvage` makes a new store of what can be read.
+
+      Exit codes: 0 clean; 1 findings; 2 the store could not be opened for another reason than damage.
       """)
 
-  @Argument(help: "The store's directory.")
+  @Argument(help: "The store's directory.", completion: .directory)
   var path: String
+
+  @Option(help: "Of each invariant at most so many findings; not with --json.")
+  var findings = 5
 
   @Flag(help: "One JSON object.")
   var json = false
 
+  func validate() throws {
+    guard findings >= 0 else { throw ValidationError("--findings takes no negative number") }
+  }
+
   func perform(on console: Console) throws -> ExitCode {
-    let store = try OpenedStore(at: path, on: console)
+    let store: OpenedStore
+    do {
+      store = try OpenedStore(at: path, on: console)
+    } catch let error as StoreError where error.code == .corruption {
+      return try verifyFiles(error, on: console)
+    }
     let engine = try console.withProgress("verifying") { try store.engine.verify(progress: $0) }
-    // Said before the graph is looked at, which may take long.
+    // Printed before the check of the graph, which may take long.
     if !json { show(engine, on: console) }
     let graph = try store.graph.map { graph in
       try console.withProgress("verifying the graph") { try graph.verifyGraph(progress: $0) }
@@ -35,38 +50,88 @@ struct VerifyCommand: ConsoleCommand {
     return engine.isClean && graph?.isClean ?? true ? .success : .findings
   }
 
+  // MARK: - A store that does not open
+
+  private func verifyFiles(_ failure: StoreError, on console: Console) throws -> ExitCode {
+    let report = try console.withProgress("looking for damage") {
+      try Store.survey(at: path, progress: $0)
+    }
+    var found = report.damages.map { ShownFinding($0) }
+    // Damage of an index, or of a record that only an opening reads.
+    if found.isEmpty {
+      found = [ShownFinding(invariant: "V1", place: failure.place ?? path, message: failure.message)]
+    }
+    let count = max(report.damageCount, found.count)
+    if json {
+      console.print(Self.text(path, failure, found, count, report).text)
+      return .findings
+    }
+    console.print("The store does not open: \(failure)")
+    show(FindingGroup.groups(found), on: console)
+    if count > found.count { console.print("and \(counted(count - found.count, "damaged place")) more") }
+    console.print(
+      "log: \(counted(report.segments, "segment")), \(counted(report.records, "record")) readable: "
+        + summary(count, on: console))
+    return .findings
+  }
+
+  private static func text(
+    _ path: String, _ failure: StoreError, _ found: [ShownFinding], _ count: Int, _ report: SalvageReport
+  ) -> JSONText {
+    .object([
+      ("path", .string(path)), ("clean", .bool(false)), ("opens", .bool(false)),
+      ("opening", .string("\(failure)")), ("findings", .array(found.map(json))),
+      ("findingCount", .integer(count)), ("segments", .integer(report.segments)),
+      ("records", .integer(report.records)),
+    ])
+  }
+
+  // MARK: - Text
+
+  private func show(_ groups: [FindingGroup], on console: Console) {
+    for group in groups {
+      console.print(console.styled(group.title, .red))
+      for line in group.lines(limit: findings) { console.print(line) }
+    }
+  }
+
   private func show(_ engine: VerificationReport, on console: Console) {
-    for finding in engine.findings { console.print("\(finding)") }
+    let counts = engine.findingCounts.map { ("V\($0.key.rawValue)", $0.value) }
+    let groups = FindingGroup.groups(
+      engine.findings.map { ShownFinding($0) }, counts: Dictionary(uniqueKeysWithValues: counts))
+    show(groups, on: console)
     // How many there are is known when all of them could be read.
     let readsWhole = !engine.findings.contains { $0.invariant == .log }
     let commits = readsWhole ? counted(engine.commits, "commit") + ", " : ""
     console.print(
       "log: \(commits)\(counted(engine.records, "record")), "
         + "\(counted(engine.indexEntries, "index entry", plural: "index entries")), "
-        + "\(counted(engine.blobs, "blob file")): \(summary(engine.findingCount))")
+        + "\(counted(engine.blobs, "blob file")): \(summary(engine.findingCount, on: console))")
   }
 
   private func show(_ graph: GraphVerificationReport, on console: Console) {
-    for finding in graph.findings { console.print("\(finding)") }
+    show(FindingGroup.groups(graph.findings.map { ShownFinding($0) }), on: console)
     let left = graph.referencesLeft
     let leftText =
       left == 0 ? "" : ", \(counted(left, "reference")) to deleted objects left by the rule noAction"
     console.print(
       "graph: \(counted(graph.rows, "object")), \(counted(graph.links, "link"))\(leftText): "
-        + summary(graph.findings.count))
+        + summary(graph.findings.count, on: console))
   }
 
-  private func summary(_ count: Int) -> String { count == 0 ? "clean" : counted(count, "finding") }
+  private func summary(_ count: Int, on console: Console) -> String {
+    count == 0 ? console.styled("clean", .green) : console.styled(counted(count, "finding"), .red)
+  }
+
+  // MARK: - JSON
 
   private static func text(
     _ path: String, _ engine: VerificationReport, _ graph: GraphVerificationReport?
   ) -> JSONText {
-    let found =
-      engine.findings.map { finding("V\($0.invariant.rawValue)", $0.place, $0.message) }
-      + (graph?.findings ?? []).map { finding("G\($0.invariant)", $0.place, $0.message) }
+    let found = engine.findings.map { ShownFinding($0) } + (graph?.findings ?? []).map { ShownFinding($0) }
     var members: [(String, JSONText)] = [
       ("path", .string(path)), ("clean", .bool(engine.isClean && graph?.isClean ?? true)),
-      ("findings", .array(found)),
+      ("opens", .bool(true)), ("findings", .array(found.map(json))),
       ("findingCount", .integer(engine.findingCount + (graph?.findings.count ?? 0))),
       ("commits", .integer(engine.commits)), ("records", .integer(engine.records)),
       ("indexEntries", .integer(engine.indexEntries)), ("blobs", .integer(engine.blobs)),
@@ -80,7 +145,10 @@ struct VerifyCommand: ConsoleCommand {
     return .object(members)
   }
 
-  private static func finding(_ invariant: String, _ place: String, _ message: String) -> JSONText {
-    .object([("invariant", .string(invariant)), ("place", .string(place)), ("message", .string(message))])
+  private static func json(_ finding: ShownFinding) -> JSONText {
+    .object([
+      ("invariant", .string(finding.invariant)), ("place", .string(finding.place)),
+      ("message", .string(finding.message)),
+    ])
   }
 }

@@ -41,10 +41,15 @@ struct Outcome {
 
   /// Runs the command line, without the program's name.
   init(_ arguments: String..., isTerminal: Bool = false) throws {
+    try self.init(arguments, isTerminal: isTerminal)
+  }
+
+  init(_ arguments: [String], isTerminal: Bool = false) throws {
     var lines: [String] = []
     var errors = ""
     let console = Console(
-      output: { lines.append($0) }, errors: { errors += $0 }, isTerminal: isTerminal, now: { .zero })
+      output: { lines.append($0) }, errors: { errors += $0 },
+      terminal: .init(drawsProgress: isTerminal), now: { .zero })
     let command = try PerdureCommand.command(for: arguments)
     code = try #require(command as? any ConsoleCommand).report(on: console)
     self.lines = lines
@@ -53,9 +58,9 @@ struct Outcome {
 }
 
 extension Console {
-  /// Nobody listens.
+  /// Drops all output.
   static var silent: Console {
-    Console(output: { _ in }, errors: { _ in }, isTerminal: false, now: { .zero })
+    Console(output: { _ in }, errors: { _ in }, terminal: .init(), now: { .zero })
   }
 }
 
@@ -141,7 +146,7 @@ struct CommandTests {
     #expect(outcome.errors == "")
     let json = try Outcome("verify", path, "--json")
     #expect(json.lines.count == 1)
-    #expect(json.lines[0].contains("\"clean\":true,\"findings\":[],\"findingCount\":0"))
+    #expect(json.lines[0].contains("\"clean\":true,\"opens\":true,\"findings\":[],\"findingCount\":0"))
   }
 
   @Test("verify looks at the graph as well")
@@ -177,7 +182,8 @@ struct CommandTests {
     try fileSystem.open(path + "/" + name, .readWrite).write([8], at: 500_000)
     let outcome = try Outcome("verify", path)
     #expect(outcome.code == .findings)
-    #expect(outcome.lines.contains { $0.hasPrefix("V6 at \(name)") })
+    #expect(outcome.lines.first == "V6 (blob files): 1 finding")
+    #expect(outcome.lines[1].hasPrefix("  at \(name)"))
     #expect(outcome.lines.last == "log: 7 commits, 8 records, 0 index entries, 1 blob file: 1 finding")
     let json = try Outcome("verify", path, "--json")
     #expect(json.code == .findings)
@@ -204,8 +210,8 @@ struct CommandTests {
     let outcome = try Outcome("verify", path)
     #expect(outcome.code == .findings)
     let engine = try #require(outcome.lines.firstIndex { $0.hasPrefix("V") })
-    let graph = try #require(outcome.lines.firstIndex { $0.hasPrefix("G1 at Boat/p2: ") })
-    #expect(engine < graph)
+    let graph = try #require(outcome.lines.firstIndex { $0.hasPrefix("  at Boat/p2: ") })
+    #expect(engine < graph && outcome.lines[graph - 1] == "G1 (rows): 1 finding")
     #expect(outcome.lines[graph].contains("perdure salvage"))
     // The log cannot be read to its end either, so nobody knows how many commits there are.
     let log = try #require(outcome.lines.first { $0.hasPrefix("log: ") })
@@ -219,14 +225,17 @@ struct CommandTests {
     #expect(json.lines.count == 3 && json.lines[1].hasPrefix(#"{"entity":"Boat","id":2,"problem":"#))
   }
 
-  @Test("A store that does not open exits with 2, and says why")
+  @Test("A store that does not open exits with 2 and says why; verify has findings instead")
   func unopened() throws {
     let missing = try Outcome("verify", directory.file("none"), "--json")
     #expect(missing.code == .failed)
     #expect(missing.lines[0].hasPrefix("{\"error\":{\"code\":\"notAStore\""))
     #expect(missing.errors.hasPrefix("error: notAStore"))
     try POSIXFileSystem().remove(path + "/SUPERBLOCK")
-    for command in ["verify", "stats", "dump"] {
+    let verify = try Outcome("verify", path)
+    #expect(verify.code == .findings && verify.lines[0].hasPrefix("The store does not open: corruption"))
+    #expect(verify.lines[1] == "V8 (superblock): 1 finding")
+    for command in ["stats", "dump"] {
       let outcome = try Outcome(command, path)
       #expect(outcome.code == .failed && outcome.lines.isEmpty)
       #expect(outcome.errors.hasPrefix("error: corruption"))
@@ -339,7 +348,8 @@ struct CommandTests {
     let message = PerdureCommand.message(for: try #require(error))
     #expect(
       message
-        == "There is no subcommand \"vrfy\"; there are verify, stats, dump, backup, restore, salvage and compact"
+        == "There is no subcommand \"vrfy\". The subcommands are verify, stats, dump, query, "
+        + "model, backup, restore, salvage, compact."
     )
     #expect(PerdureCommand.exitCode(for: try #require(error)) == .validationFailure)
   }

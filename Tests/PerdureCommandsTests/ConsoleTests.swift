@@ -1,40 +1,21 @@
+import PerdureText
 import Testing
 
 @testable import PerdureCommands
 
 @Suite("What commands write")
 struct ConsoleTests {
-  @Test("In a pipe, progress is a line now and then, and none for short work")
-  func lines() {
-    var display = ProgressDisplay("reading", isTerminal: false, start: .zero)
-    #expect(display.show(0, of: 100, at: .zero) == nil)
-    #expect(display.show(10, of: 100, at: .seconds(1)) == nil)
-    #expect(display.show(20, of: 100, at: .seconds(2)) == "reading: 20 %\n")
-    #expect(display.show(30, of: 100, at: .seconds(3)) == nil)
-    #expect(display.show(20, of: 100, at: .seconds(9)) == nil)
-    #expect(display.show(31, of: 100, at: .seconds(9)) == "reading: 31 %\n")
-    #expect(display.end() == "")
-  }
-
-  @Test("On a terminal, a bar is drawn when it changes, and is never longer than what wipes it away")
-  func bar() {
-    var display = ProgressDisplay("reading", isTerminal: true, start: .zero)
-    #expect(display.end() == "")
-    #expect(display.show(1, of: 3, at: .zero) == "\rreading [#########.....................] 33 %")
-    #expect(display.show(33, of: 99, at: .zero) == nil)
-    let full = display.show(9, of: 0, at: .zero) ?? ""
-    #expect(full == "\rreading [##############################] 100 %")
-    #expect(display.end().count - 2 >= full.count - 1)
-  }
-
-  @Test("JSON strings escape what they must")
-  func json() {
-    let text = JSONText.object([
-      ("a\"\\", .string("\u{1}\n\t\r\u{7F}é")), ("b", .array([.null, .bool(true), .integer(-5 as Int)])),
-      ("c", .double(0.5)), ("d", .double(.infinity)), ("e", .bytes([0xC3])),
-    ]).text
-    #expect(
-      text == #"{"a\"\\":"\u0001\n\t\r\u007fé","b":[null,true,-5],"c":0.5,"d":"inf","e":{"hex":"c3"}}"#)
+  @Test("Styles and red errors appear only where a terminal takes colours")
+  func styles() {
+    for takesColours in [false, true] {
+      var errors = ""
+      let terminal = Console.Terminal(coloursOutput: takesColours, coloursErrors: takesColours)
+      let console = Console(
+        output: { _ in }, errors: { errors += $0 }, terminal: terminal, now: { .zero })
+      #expect(console.styled("clean", .green) == (takesColours ? "\u{1B}[32mclean\u{1B}[0m" : "clean"))
+      console.failure(NoGraph(path: "x"))
+      #expect(errors.hasPrefix(takesColours ? "\u{1B}[31merror:\u{1B}[0m The store" : "error: The store"))
+    }
   }
 
   @Test("Keys are read as they are written")

@@ -28,7 +28,7 @@ struct ImportRulesTests {
     "PerdureTestSupport": ["PerdureFileIO", "PerdureText", "Synchronization"],
     "PerdureKeyedArchives": ["Foundation", "Perdure"],
     "PerdureLogging": ["Logging", "Perdure"],
-    "PerdureCommands": system + ["Perdure", "PerdureLog", "ArgumentParser"],
+    "PerdureCommands": ["Perdure", "PerdureFileIO", "PerdureLog", "PerdureText", "ArgumentParser"],
     "perdure-cli": ["PerdureCommands", "ArgumentParser"],
     // The proof. What attacks the engine knows nothing of the graph.
     "PerdureProving": foundation + system + [

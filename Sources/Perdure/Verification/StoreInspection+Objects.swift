@@ -1,4 +1,5 @@
 internal import PerdureLog
+package import PerdureModel
 internal import PerdurePredicates
 
 #if canImport(FoundationEssentials)
@@ -26,6 +27,8 @@ public struct InspectedObject: Sendable {
     case data([UInt8])
     /// Another object.
     case object(entity: String, id: UInt64)
+    /// Several values.
+    case list([Property])
   }
 
   /// The name of its entity.
@@ -84,27 +87,46 @@ extension StoreInspection {
     }
   }
 
-  private func inspected(_ value: Value, _ kind: FieldKind) -> InspectedObject.Property {
+  func inspected(_ value: Value, _ kind: FieldKind) -> InspectedObject.Property {
     switch value {
     // The argument of a predicate is what a Float shows.
     case .double(let value) where kind == .float: inspected(Float(value).argumentValue, .double)
-    case .null, .list, .objectID: .none
-    case .bool(let value): .bool(value)
-    case .integer(let value): .integer(value)
-    case .double(let value): .double(value)
-    case .decimal(let value): .text("\(value)")
-    case .string(let value): .text(value)
-    case .date(let value): .text(Self.text(of: value))
-    case .uuid(let value): .text(value.uuidString)
-    case .data(let value): .data(Array(value))
-    case .url(let value): .text(value.absoluteString)
     case .reference(let reference):
       .object(entity: name(of: reference.entityNumber), id: UInt64(reference.id))
+    case .list(let values): .list(values.map { inspected($0, kind) })
+    default: InspectedObject.Property(plain: value)
     }
   }
 
-  /// To the millisecond; without a fraction if there is none. Calendars show what is beyond their range, and what
-  /// is no date, as one that they have: such a one is shown in seconds.
+  private func name(of entity: UInt16) -> String {
+    let known = Int(entity) < schema.entities.count ? schema.entities[Int(entity)]?.name : nil
+    return known ?? "entity \(entity)"
+  }
+}
+
+extension InspectedObject.Property {
+  /// The value of a default; none for a default that is made for each object.
+  package init(_ value: DefaultValue) { self.init(plain: value.value) }
+
+  /// A value that names no object.
+  fileprivate init(plain value: Value) {
+    self =
+      switch value {
+      case .null, .list, .objectID, .reference: .none
+      case .bool(let value): .bool(value)
+      case .integer(let value): .integer(value)
+      case .double(let value): .double(value)
+      case .decimal(let value): .text("\(value)")
+      case .string(let value): .text(value)
+      case .date(let value): .text(Self.text(of: value))
+      case .uuid(let value): .text(value.uuidString)
+      case .data(let value): .data(Array(value))
+      case .url(let value): .text(value.absoluteString)
+      }
+  }
+
+  /// To the millisecond; without a fraction if there is none. Calendars show what is beyond their
+  /// range, and what is no date, as a date that they have: such a date is shown in seconds.
   private static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
     let first = Date.distantPast.timeIntervalSinceReferenceDate
@@ -112,10 +134,5 @@ extension StoreInspection {
     guard (first...last).contains(seconds) else { return "\(seconds) s" }
     let hasFraction = (seconds * 1000).rounded() != seconds.rounded(.down) * 1000
     return date.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
-  }
-
-  private func name(of entity: UInt16) -> String {
-    let known = Int(entity) < schema.entities.count ? schema.entities[Int(entity)]?.name : nil
-    return known ?? "entity \(entity)"
   }
 }

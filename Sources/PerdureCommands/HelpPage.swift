@@ -1,0 +1,65 @@
+import ArgumentParser
+
+/// The page about the command line in the documentation: the help of every command.
+package enum HelpPage {
+  /// The file of the page, from the root of the repository.
+  package static let path = "Sources/Perdure/Perdure.docc/CommandLine.md"
+
+  /// The lines of help are at most so long.
+  private static let columns = 100
+
+  /// The page in Markdown.
+  package static var text: String {
+    let head = """
+      # The command line
+
+      Inspect, query, back up and repair stores with the program `perdure`.
+
+      ## Overview
+
+      `swift run perdure` builds the program and runs it. <doc:OperatingAStore> says when to use which command. This page is \
+      the output of `perdure help`, and `make command-line-page` writes it.
+
+      """
+    let tail = """
+
+      ## See Also
+
+      - <doc:OperatingAStore>
+      - ``StoreInspection``
+
+      """
+    return head + section(PerdureCommand.self, []) + tail
+  }
+
+  private static func section(_ command: any ParsableCommand.Type, _ above: [String]) -> String {
+    let configuration = command.configuration
+    let names = above + [configuration.commandName ?? ""]
+    let help = PerdureCommand.helpMessage(for: command, columns: columns)
+    var text = "\n### \(names.joined(separator: " "))\n\n```text\n\(help.trimmedLines)\n```\n"
+    for next in configuration.subcommands where next.configuration.shouldDisplay {
+      text += section(next, names)
+    }
+    return text
+  }
+}
+
+extension String {
+  /// Without spaces at ends of lines, and without empty lines at the end.
+  fileprivate var trimmedLines: String {
+    var lines = split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      String(line.reversed().drop { $0 == " " }.reversed())
+    }
+    while lines.last == "" { lines.removeLast() }
+    return lines.joined(separator: "\n")
+  }
+}
+
+/// Prints the page. Hidden: only `make command-line-page` uses it.
+struct HelpPageCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "help-page", abstract: "Prints the documentation page of the command line.",
+    shouldDisplay: false)
+
+  func run() throws { print(HelpPage.text, terminator: "") }
+}

@@ -1,0 +1,121 @@
+import ArgumentParser
+import Perdure
+import PerdureText
+
+/// Prints the objects of an entity that satisfy a predicate.
+struct QueryCommand: ConsoleCommand {
+  /// How results are written.
+  enum Format: String, CaseIterable, ExpressibleByArgument {
+    case table, json, csv
+  }
+
+  static let configuration = CommandConfiguration(
+    commandName: "query", abstract: "Prints the objects that a predicate selects.",
+    discussion: """
+      The predicate is written as for a fetch request, for example:
+
+        perdure query Staff.perdure Worker "salary > 1000" \\
+          --order "company.name, salary desc" \\
+          --columns name,salary,company.name --limit 20
+
+      A column is a path of properties, with @count, @sum, @min, @max or @avg at the end of a path through a to-many \
+      relationship. The column objectID is the object itself. Without --columns there are objectID and all properties \
+      but to-many relationships. Property names are those of the stored model (`perdure model show`).
+
+      A table cuts long values. JSON has an object a line with the whole values; bytes are {"hex": "…"}. CSV has whole \
+      values too; bytes are 0x and hexadecimal digits, no value is an empty field, and an empty text is "".
+
+      Objects are printed as they are found. If no index gives the order, the keys of all objects are sorted first.
+
+      Exit codes: 0 done; 2 the store could not be opened or read, or the query does not fit its model; 64 the \
+      predicate or an option is not readable.
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
+  var path: String
+
+  @Argument(help: "The entity.")
+  var entity: String
+
+  @Argument(help: "The predicate. (default: all objects)")
+  var predicate: String?
+
+  @Option(help: ArgumentHelp("Paths to sort by, each with asc or desc behind it.", valueName: "paths"))
+  var order: [String] = []
+
+  @Option(help: ArgumentHelp("Paths of the values to print.", valueName: "paths"))
+  var columns: [String] = []
+
+  @Option(help: "At most so many objects. (default: all)")
+  var limit: Int?
+
+  @Option(help: "Skip so many objects.")
+  var offset = 0
+
+  @Option(help: "How results are written.")
+  var format = Format.table
+
+  @Option(help: "Of each value at most so many characters; in a table only.")
+  var width = 40
+
+  var json: Bool { format == .json }
+
+  func validate() throws {
+    guard limit ?? 0 >= 0, offset >= 0, width > 0 else {
+      throw ValidationError("--limit and --offset take no negative number, and --width takes at least 1")
+    }
+    if (Self.names(columns) + Self.names(order)).contains("") {
+      throw ValidationError("--columns and --order take no empty path")
+    }
+    do { _ = try query() } catch { throw ValidationError("\(error)") }
+  }
+
+  func perform(on console: Console) throws -> ExitCode {
+    let store = try OpenedStore(at: path, on: console, checksIndex: false)
+    guard let graph = store.graph else { throw NoGraph(path: path) }
+    let results = try graph.results(of: try query())
+    var output = QueryOutput(format, results.columns, width: width, console)
+    try results.forEach { values in
+      output.add(values)
+      return true
+    }
+    output.end()
+    return .success
+  }
+
+  private func query() throws -> InspectionQuery {
+    var query = InspectionQuery(entity: entity)
+    query.predicate = try predicate.map { try FetchPredicate(format: $0) }
+    query.order = try Self.names(order).map(Self.criterion)
+    query.columns = Self.names(columns)
+    (query.limit, query.offset) = (limit, offset)
+    return query
+  }
+
+  /// What commas separate.
+  private static func names(_ options: [String]) -> [String] {
+    options.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { name in
+      String(name.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+  }
+
+  /// "salary desc" as a criterion.
+  private static func criterion(_ text: String) throws -> FetchOrder {
+    let words = text.split(separator: " ")
+    switch (words.count, words.last?.lowercased()) {
+    case (1, _), (2, "asc"): return FetchOrder(String(words[0]))
+    case (2, "desc"): return FetchOrder(String(words[0]), ascending: false)
+    default:
+      throw ValidationError("\"\(text)\" is no path to sort by. Write a path, with asc or desc behind it.")
+    }
+  }
+}
+
+/// A command for objects was given a store of keys and values.
+struct NoGraph: Error, CustomStringConvertible {
+  let path: String
+
+  var description: String {
+    "The store \(path) holds no objects. `perdure dump` prints its records."
+  }
+}

@@ -1,0 +1,59 @@
+import Perdure
+import PerdureText
+
+/// Writes the results of a query as they come.
+struct QueryOutput {
+  private let format: QueryCommand.Format
+  private let columns: [InspectedColumn]
+  private let width: Int
+  private let console: Console
+  /// The first rows of a table, until its layout is known.
+  private var held: [[String]] = []
+  private var table: TextTable?
+  private var count = 0
+
+  /// The rows that decide how wide the columns of a table are. Later rows may be wider.
+  private static let heldMax = 200
+
+  init(_ format: QueryCommand.Format, _ columns: [InspectedColumn], width: Int, _ console: Console) {
+    self.format = format
+    self.columns = columns
+    self.width = width
+    self.console = console
+    if format == .csv { console.print(CSVText.line(columns.map(\.name))) }
+  }
+
+  mutating func add(_ values: [InspectedObject.Property]) {
+    count += 1
+    switch format {
+    case .json:
+      console.print(JSONText.object(zip(columns, values).map { ($0.name, $1.json) }).text)
+    case .csv: console.print(CSVText.line(values.map(\.field)))
+    case .table: add(cells: values.map { $0.cell(limit: width) })
+    }
+  }
+
+  private mutating func add(cells: [String]) {
+    if let table { return console.print(table.line(cells)) }
+    held.append(cells)
+    if held.count == Self.heldMax { showHeld() }
+  }
+
+  /// Ends the output. A table gets the number of objects.
+  mutating func end() {
+    guard format == .table else { return }
+    showHeld()
+    console.print(counted(count, "object"))
+  }
+
+  private mutating func showHeld() {
+    guard table == nil, !held.isEmpty else { return }
+    let header = columns.map { TextTable.cell($0.name, limit: max(width, $0.name.count)) }
+    let table = TextTable(
+      fitting: [header] + held, alignments: columns.map { $0.isNumeric ? .trailing : .leading })
+    console.print(console.styled(table.line(header), .bold))
+    for cells in held { console.print(table.line(cells)) }
+    held = []
+    self.table = table
+  }
+}

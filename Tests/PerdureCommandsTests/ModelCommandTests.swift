@@ -1,0 +1,120 @@
+import ArgumentParser
+import Perdure
+import PerdureLog
+import PerdureTestSupport
+import PerdureText
+import Testing
+
+@testable import PerdureCommands
+
+@Suite("perdure model show")
+struct ModelCommandTests {
+  private let directory: TemporaryDirectory
+  private var path: String { directory.file("Staff.perdure") }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    let person = EntityDescription(
+      "Person", isAbstract: true, className: "Human",
+      properties: [
+        .string("name", optional: false, default: "new\nbody", rules: [.minimumLength(1)]),
+        .attribute("joined", .date, default: .now),
+        .composite("address", [.string("street"), .string("city", optional: false)]),
+        .attribute(AttributeDescription("mood", .string, isTransient: true)),
+      ], uniquenessConstraints: [["name"]])
+    let worker = EntityDescription(
+      "Worker", superentity: "Person",
+      properties: [
+        .attribute("salary", .double, optional: false, default: 0.5),
+        .relationship(
+          RelationshipDescription(
+            "company", to: "Company", inverse: "workers", maxCount: 1, isOptional: false)),
+      ],
+      indexes: [
+        FetchIndexDescription("rich", [.descending("salary"), "name"], where: "salary > 1000")
+      ])
+    let company = EntityDescription(
+      "Company",
+      properties: [
+        .toMany("workers", "Worker", inverse: "company", deleteRule: .cascade),
+        .derived("workerCount", "workers.@count"),
+      ])
+    let model = try ManagedObjectModel([person, worker, company], versionIdentifiers: ["7"])
+    let container = PersistentContainer(name: "Staff", model: model, at: path)
+    try container.loadPersistentStores()
+    try container.close()
+  }
+
+  @Test("The stored model is shown as tables: entities, properties, constraints, indexes and rules")
+  func tables() throws {
+    let outcome = try Outcome("model", "show", path)
+    #expect(outcome.code == .success && outcome.errors == "")
+    #expect(
+      outcome.lines[0].hasPrefix("3 entities, version hash ") && outcome.lines[0].hasSuffix("versions 7"))
+    #expect(
+      outcome.lines.dropFirst() == [
+        "",
+        "Person, abstract, class Human",
+        "  attribute       type    optional  default      derived  transient  indexed",
+        "  name            string            \"new\\nbody\"                      yes",
+        "  joined          date    yes       now",
+        "  address.street  string  yes",
+        "  address.city    string",
+        "  mood            string  yes                             yes",
+        "",
+        "  unique: name",
+        "  name must have a length of at least 1",
+        "",
+        "Worker: Person",
+        "  attribute  type    optional  default  derived  transient  indexed",
+        "  salary     double            0.5                          yes",
+        "",
+        "  relationship  leads to  inverse  objects  optional  delete rule  ordered  transient",
+        "  company       Company   workers  1                  nullify",
+        "",
+        "  index rich: salary descending, name, where salary > 1000",
+        "",
+        "Company",
+        "  attribute    type   optional  default  derived         transient  indexed",
+        "  workerCount  int64                     workers.@count",
+        "",
+        "  relationship  leads to  inverse  objects    optional  delete rule  ordered  transient",
+        "  workers       Worker    company  0 to many  yes       cascade",
+      ], "\(outcome.lines.joined(separator: "\n"))")
+  }
+
+  @Test("The model is also written as Markdown and JSON, and a part of it by the names of entities")
+  func formats() throws {
+    let markdown = try Outcome("model", "show", path, "--format", "markdown", "--entity", "Company")
+    #expect(
+      markdown.lines.dropFirst() == [
+        "", "## Company", "",
+        "| attribute | type | optional | default | derived | transient | indexed |",
+        "|---|---|---|---|---|---|---|", "| workerCount | int64 |  |  | workers.@count |  |  |", "",
+        "| relationship | leads to | inverse | objects | optional | delete rule | ordered | transient |",
+        "|---|---|---|---|---|---|---|---|",
+        "| workers | Worker | company | 0 to many | yes | cascade |  |  |",
+      ])
+    let json = try Outcome("model", "show", path, "--format", "json", "--entity", "Worker")
+    let line = try #require(json.lines.first)
+    #expect(json.lines.count == 1)
+    #expect(line.contains(#""versionIdentifiers":["7"]"#))
+    #expect(line.contains(#"{"name":"Worker","superentity":"Person","abstract":false,"class":"Worker""#))
+    #expect(line.contains(#""name":"salary","type":"double","optional":false,"default":0.5,"#))
+    #expect(
+      line.contains(#"{"name":"rich","elements":["salary descending","name"],"where":"salary > 1000"}"#))
+    #expect(!line.contains("Human"))
+  }
+
+  @Test("An entity that the model does not have, and a store without objects, are errors")
+  func refused() throws {
+    let near = try Outcome("model", "show", path, "--entity", "Wrker", "--format", "json")
+    #expect(near.code == .failed && near.errors.contains("There is no entity Wrker. Did you mean Worker?"))
+    #expect(near.lines.first?.hasPrefix(#"{"error":{"message":"There is no entity Wrker"#) == true)
+    try Store(at: directory.file("plain")).close()
+    let plain = try Outcome("model", "show", directory.file("plain"))
+    #expect(
+      plain.code == .failed && plain.errors.contains("holds no objects. `perdure dump` prints its records"))
+    #expect(try Outcome("model", "show", directory.file("none")).code == .failed)
+  }
+}
