@@ -32,6 +32,21 @@ public struct Keyspace: Hashable, Sendable {
   static let catalog = Keyspace(id: 0, name: "", kind: .bytes)
 }
 
+extension Keyspace {
+  /// Stops a program that reads the keyspace by keys of the other kind. The message is there in optimised
+  /// programs too, unlike that of `precondition`.
+  @inline(__always)
+  func requireKeys(_ kind: KeyspaceKind) {
+    if self.kind != kind { stopAtOtherKind() }
+  }
+
+  @inline(never)
+  private func stopAtOtherKind() -> Never {
+    let (held, label) = kind == .dense ? ("ids", "id: or ids:") : ("byte strings", "key:, keys: or range:")
+    fatalError("The keyspace \"\(name)\" has \(held) as keys. Call the function with \(label).")
+  }
+}
+
 /// Keyspaces and derived indexes are numbered by each store for itself, so a number alone says nothing in
 /// another store. A commit compares names too; reads, which have no time for that, compare these marks.
 enum HandleMark {

@@ -15,7 +15,7 @@ extension Snapshot {
   public func withValues(
     keys: [[UInt8]], in keyspace: Keyspace, _ body: (_ position: Int, _ value: RawSpan?) throws -> Void
   ) throws {
-    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    keyspace.requireKeys(.bytes)
     for start in stride(from: 0, to: keys.count, by: Self.groupSize) {
       let group = keys[start..<min(start + Self.groupSize, keys.count)]
       try Self.withBytes(of: group) { try withValues(group: $0, from: start, in: keyspace, body) }

@@ -52,7 +52,7 @@ extension Snapshot {
   package func record(
     id: UInt64, in keyspace: Keyspace
   ) throws(StoreError) -> (bytes: UnsafeRawBufferPointer, version: RecordVersion)? {
-    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    keyspace.requireKeys(.dense)
     guard let word = try word(id: id, in: keyspace) else { return nil }
     var hold = GroupHold()
     defer { hold.release() }
@@ -80,7 +80,7 @@ extension Snapshot {
     ids: UnsafeBufferPointer<UInt64>, in keyspace: Keyspace, bytesMax: Int,
     _ body: (Int, UnsafeRawBufferPointer, RecordVersion) throws -> Void
   ) throws {
-    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    keyspace.requireKeys(.dense)
     guard let first = ids.first, let last = ids.last else { return }
     let table = try trees(of: keyspace).dense
     let areNeighbours = last &- first < Self.neighbourDistance

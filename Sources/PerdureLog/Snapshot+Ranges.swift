@@ -43,7 +43,7 @@ extension Snapshot {
     in keyspace: Keyspace, range: KeyRange = .all, descending: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
-    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    keyspace.requireKeys(.bytes)
     let reader = reader
     var hold = GroupHold()
     defer { hold.release() }
@@ -68,7 +68,7 @@ extension Snapshot {
     in keyspace: Keyspace, range: KeyRange = .all, descending: Bool = false,
     _ body: (_ key: RawSpan) throws -> Bool
   ) throws {
-    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    keyspace.requireKeys(.bytes)
     try visit(tree(of: keyspace), range, descending: descending) { key, _ in try body(key.bytes) }
   }
 
@@ -77,7 +77,7 @@ extension Snapshot {
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   /// - Complexity: O(log n).
   public func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) throws(StoreError) -> Int {
-    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    keyspace.requireKeys(.dense)
     let table = try trees(of: keyspace).dense
     let count = table.count(in: ids)
     try check(table.file)
@@ -89,7 +89,7 @@ extension Snapshot {
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   /// - Complexity: O(log n).
   public func count(in keyspace: Keyspace, range: KeyRange) throws(StoreError) -> Int {
-    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    keyspace.requireKeys(.bytes)
     return try count(tree(of: keyspace), range)
   }
 
@@ -187,7 +187,7 @@ extension Snapshot {
     _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
     _ body: (UInt64, UInt64, RecordReader, inout GroupHold) throws -> Bool
   ) throws {
-    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    keyspace.requireKeys(.dense)
     let reader = reader
     var hold = GroupHold()
     defer { hold.release() }

@@ -87,7 +87,7 @@ extension Snapshot {
   /// - Precondition: The key is of the keyspace's kind.
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   public func version(_ key: Key, in keyspace: Keyspace) throws(StoreError) -> RecordVersion? {
-    precondition(keyspace.kind == key.kind, "Keyspace \(keyspace.name) has keys of kind \(keyspace.kind)")
+    keyspace.requireKeys(key.kind)
     switch key {
     case .id(let id): return try word(id: id, in: keyspace).map(RecordVersion.init(rawValue:))
     case .bytes(let bytes):
@@ -133,7 +133,7 @@ extension Snapshot {
   package func withRecord<R>(
     id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer, RecordVersion) throws -> R
   ) throws -> R? {
-    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    keyspace.requireKeys(.dense)
     guard let word = try word(id: id, in: keyspace) else { return nil }
     var hold = GroupHold()
     defer { hold.release() }
@@ -148,7 +148,7 @@ extension Snapshot {
   package func withBytes<R>(
     key: [UInt8], in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R? {
-    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    keyspace.requireKeys(.bytes)
     return try key.withUnsafeBytes { key in
       guard let word = try word(key: key, in: keyspace) else { return nil }
       var hold = GroupHold()
@@ -223,7 +223,7 @@ extension Snapshot {
   private func visit(
     ids: [UInt64], in keyspace: Keyspace, _ body: (Int, Record?, UInt64, GroupHold) throws -> Void
   ) throws {
-    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    keyspace.requireKeys(.dense)
     var hold = GroupHold()
     defer { hold.release() }
     let table = try trees(of: keyspace).dense

@@ -81,7 +81,7 @@ extension Snapshot {
   /// - Precondition: The keyspace has ids for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func reader(id: UInt64, in keyspace: Keyspace) throws -> ValueReader? {
-    precondition(keyspace.kind == .dense, "Keyspace \(keyspace.name) has byte-string keys")
+    keyspace.requireKeys(.dense)
     guard let word = try word(id: id, in: keyspace) else { return nil }
     var hold = GroupHold()
     defer { hold.release() }
@@ -93,7 +93,7 @@ extension Snapshot {
   /// - Precondition: The keyspace has byte strings for keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func reader(key: [UInt8], in keyspace: Keyspace) throws -> ValueReader? {
-    precondition(keyspace.kind == .bytes, "Keyspace \(keyspace.name) has ids for keys")
+    keyspace.requireKeys(.bytes)
     return try key.withUnsafeBytes { key in
       guard let word = try word(key: key, in: keyspace) else { return nil }
       var hold = GroupHold()
