@@ -145,9 +145,11 @@ public struct KeyedArchiveTransformer: ValueTransformer {
 }
 
 /// Why a value cannot be archived, or an archive not be read.
-public struct KeyedArchiveError: Error, CustomStringConvertible {
+public struct KeyedArchiveError: LocalizedError, CustomStringConvertible {
   /// What is wrong, and what to do.
   public let description: String
+  /// The description.
+  public var errorDescription: String? { description }
 
   init(_ description: String) { self.description = description }
 }

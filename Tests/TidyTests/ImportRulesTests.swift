@@ -19,13 +19,15 @@ struct ImportRulesTests {
       "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "CPerdureShims",
       "Synchronization",
     ],
-    "PerdureModel": foundation + ["PerdurePredicates"],
+    "PerdureModel": foundation + ["PerdurePredicates", "Synchronization"],
     "PerdureMacros": foundation + system + ["PerdureText"],
     "Perdure": foundation + [
       "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",
       "Synchronization",
     ],
-    "PerdureTestSupport": ["PerdureFileIO", "PerdureText", "Synchronization"],
+    "PerdureTestSupport": [
+      "FoundationEssentials", "Foundation", "PerdureFileIO", "PerdureText", "Synchronization",
+    ],
     "PerdureKeyedArchives": ["Foundation", "Perdure"],
     "PerdureLogging": ["Logging", "Perdure"],
     "PerdureCommands": ["Perdure", "PerdureFileIO", "PerdureLog", "PerdureText", "ArgumentParser"],

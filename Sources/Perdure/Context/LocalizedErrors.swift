@@ -1,0 +1,23 @@
+// The errors of contexts and containers in Foundation's form. `localizedDescription` says what
+// `description` says. The engine's errors: Container/EngineErrors.swift.
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+extension PerdureError: LocalizedError {
+  /// The description.
+  public var errorDescription: String? { description }
+}
+
+extension FetchError: LocalizedError {
+  /// The description.
+  public var errorDescription: String? { description }
+}
+
+/// Reaches programs as the `cause` of a `PerdureError`.
+extension RowError: LocalizedError {
+  package var errorDescription: String? { description }
+}
