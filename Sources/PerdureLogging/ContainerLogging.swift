@@ -10,13 +10,18 @@ extension PersistentContainer {
   /// `relationshipRequests`, and `error` where there was one.
   ///
   /// - Parameters:
-  ///   - level: Of what went well.
-  ///   - failureLevel: Of what was thrown.
-  public func log(to logger: Logger, level: Logger.Level = .debug, failureLevel: Logger.Level = .error) {
+  ///   - level: The level of fetches and saves that succeed.
+  ///   - failureLevel: The level of those that throw.
+  ///   - warningLevel: The level of warnings about the model. They are logged at once, and once for each model.
+  public func log(
+    to logger: Logger, level: Logger.Level = .debug, failureLevel: Logger.Level = .error,
+    warningLevel: Logger.Level = .warning
+  ) {
     log { entry in
+      let isWarning = entry.kind == .warning
       logger.log(
-        level: entry.failure == nil ? level : failureLevel, "\(entry.kind) \(entry.subject)",
-        metadata: metadata(of: entry))
+        level: isWarning ? warningLevel : entry.failure == nil ? level : failureLevel,
+        "\(entry.kind) \(entry.subject)", metadata: isWarning ? nil : metadata(of: entry))
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A set of entities that has been checked as a whole and can no longer change.
 ///
 /// A model may be shared by any number of containers, on any thread.
@@ -17,7 +19,8 @@ public final class ManagedObjectModel: Sendable {
   public let entities: [EntityDescription]
   /// The entities by name.
   public let entitiesByName: [String: EntityDescription]
-  /// What is allowed but deserves a look, for example a relationship without an inverse.
+  /// Legal parts of the model that are often mistakes, for example a relationship without an inverse. The log of
+  /// the first container that gets one (`PersistentContainer.log(_:)`) receives them, once for each model.
   public let warnings: [ModelProblem]
   /// The version of the model: a hash of the versions of its entities. Equal models have equal hashes on every platform;
   /// the order of entities and properties does not count.
@@ -39,6 +42,7 @@ public final class ManagedObjectModel: Sendable {
   /// The entities with inheritance and inverses resolved, at the same indices as `entities`.
   package let schemas: [EntitySchema]
   private let indicesByName: [String: Int]
+  private let hasLoggedWarnings = Atomic(false)
   /// The entities of each configuration, in the order of `entities`.
   let entityNamesByConfiguration: [String: [String]]
 
@@ -93,6 +97,11 @@ public final class ManagedObjectModel: Sendable {
   public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
     guard let name else { return entities }
     return entityNamesByConfiguration[name]?.compactMap { entitiesByName[$0] }
+  }
+
+  /// Returns the warnings to the first caller, and none to the others. Any thread may call it.
+  package func warningsToLog() -> [ModelProblem] {
+    hasLoggedWarnings.exchange(true, ordering: .relaxed) ? [] : warnings
   }
 
   /// The resolved entity called `name`, or nil.

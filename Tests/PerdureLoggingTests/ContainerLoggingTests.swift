@@ -50,4 +50,21 @@ struct ContainerLoggingTests {
     _ = try context.fetch(FetchRequest<Note>())
     #expect(lines.lines.count == 3)
   }
+
+  @Test("Warnings about the model are lines of the level of warnings, once for each model")
+  func warnings() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "Company", properties: [.string("name"), .toMany("workers", "Worker", inverse: nil)]),
+      EntityDescription("Worker", properties: [.string("name")]),
+    ])
+    let lines = Lines()
+    for _ in 0..<2 {
+      PersistentContainer(name: "Staff", model: model, description: .inMemory)
+        .log(to: Logger(label: "staff") { _ in Handler(lines: lines) }, level: .trace)
+    }
+    #expect(lines.lines.map(\.level) == [.warning])
+    #expect(lines.lines[0].message.hasPrefix("warning Company.workers: The relationship has no inverse."))
+    #expect(lines.lines[0].metadata.isEmpty)
+  }
 }

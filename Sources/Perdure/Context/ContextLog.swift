@@ -1,11 +1,12 @@
-// What fetches and saves take, for who switches it on. Off, it costs a look at a flag.
+// The log of fetches and saves. Without a log, each costs one load of a flag.
 
 internal import PerdureFileIO
+internal import PerdureModel
 internal import Synchronization
 
-/// A fetch or a save of a context: what it was about, what it took, and what it asked the store for.
+/// A fetch or a save of a context, with its duration and its requests to the store; or a warning about the model.
 public struct ContextLogEntry: Sendable {
-  /// What the context was asked to do.
+  /// The logged operation.
   public enum Kind: Hashable, Sendable {
     /// Objects were fetched.
     case fetch
@@ -13,15 +14,17 @@ public struct ContextLogEntry: Sendable {
     case fetchIDs
     /// Objects were counted.
     case count
-    /// What was pending was saved.
+    /// Pending changes were saved.
     case save
+    /// A warning about the container's model (`ManagedObjectModel.warnings`). Only the subject is set.
+    case warning
   }
 
-  /// What the context was asked to do.
+  /// The logged operation.
   public let kind: Kind
-  /// What it was about: the entity, predicate, order and window of a request (`explain(_:)` says how it is fetched); how
-  /// many objects a save was to insert, update and delete, before delete rules and hooks, and how many of the new ones it
-  /// has merged into others.
+  /// The entity, predicate, order and window of a request (`explain(_:)` says how it is fetched). For a
+  /// save, the numbers of objects that it was to insert, update and delete, before delete rules and
+  /// hooks, and how many of the new ones it merged into others. Or the text of a warning.
   public let subject: String
   /// How many objects were found or counted, or pending as `subject` says when they were saved; 0 where it failed.
   public let objectCount: Int
@@ -34,8 +37,9 @@ public struct ContextLogEntry: Sendable {
 }
 
 extension ContextLogEntry: CustomStringConvertible {
-  /// All of it in a line.
+  /// The entry in one line.
   public var description: String {
+    if kind == .warning { return "\(kind) \(subject)" }
     let outcome = failure.map { "failed: \($0)" } ?? "\(objectCount)"
     return "\(kind) \(subject): \(outcome) in \(duration), \(requests.rowRequestCount) requests for "
       + "\(requests.rowCount) rows, \(requests.relationshipRequestCount) for relationships"
@@ -43,12 +47,27 @@ extension ContextLogEntry: CustomStringConvertible {
 }
 
 extension PersistentContainer {
-  /// Calls a closure after each fetch and each save of the container's contexts, those included that are there already;
-  /// nil for none, as at first. It is called where the context is, before the fetch or the save returns, and delays it by
-  /// what it takes.
+  /// Calls a closure after each fetch and each save of the container's contexts, existing ones included. Nil, as at
+  /// first, stops that. The closure runs on the context's thread before the fetch or the save returns, which its
+  /// duration delays.
+  ///
+  /// The warnings of the container's model are logged at once, each as an entry of its own. They are logged once for
+  /// each model, however often and for how many containers this is called.
   ///
   ///     container.log { print($0) }
-  public func log(_ log: (@Sendable (ContextLogEntry) -> Void)?) { logSwitch.set(log) }
+  public func log(_ log: (@Sendable (ContextLogEntry) -> Void)?) {
+    logSwitch.set(log)
+    guard let log else { return }
+    for warning in managedObjectModel.warningsToLog() { log(ContextLogEntry(warning)) }
+  }
+}
+
+extension ContextLogEntry {
+  fileprivate init(_ warning: ModelProblem) {
+    self.init(
+      kind: .warning, subject: "\(warning)", objectCount: 0, duration: .zero, requests: ContextStatistics(),
+      failure: nil)
+  }
 }
 
 /// What is called, for all contexts of a container. Any thread may call anything.

@@ -1,5 +1,6 @@
 import Perdure
 import PerdureFileIO
+import PerdureModel
 import Testing
 
 @Suite("The log of fetches and saves")
@@ -60,5 +61,31 @@ struct ContextLogTests {
     worker.name = "x"
     try context.save()
     #expect(book.take().isEmpty)
+  }
+
+  @Test("The warnings of a model are logged once, to the first log of its containers")
+  func warnings() throws {
+    let company = EntityDescription(
+      "Company", properties: [.string("name"), .toMany("workers", "Worker", inverse: nil)])
+    let worker = EntityDescription("Worker", properties: [.string("name")])
+    let model = try ManagedObjectModel([company, worker])
+    #expect(model.warnings.map(\.rule) == [.noInverse])
+    let (first, second, book) = (container(of: model), container(of: model), Book())
+    first.log(nil)
+    first.log { book.add($0) }
+    let entries = book.take()
+    #expect(entries.map(\.kind) == [.warning] && entries.first?.failure == nil)
+    #expect(entries.first?.subject == "\(model.warnings[0])")
+    #expect("\(entries[0])".hasPrefix("warning Company.workers: The relationship has no inverse."))
+    first.log { book.add($0) }
+    second.log { book.add($0) }
+    #expect(book.take().isEmpty)
+    let other = container(of: try ManagedObjectModel([company, worker]))
+    other.log { book.add($0) }
+    #expect(book.take().map(\.kind) == [.warning])
+  }
+
+  private func container(of model: ManagedObjectModel) -> PersistentContainer {
+    PersistentContainer(name: "Warned", model: model, description: .inMemory)
   }
 }
