@@ -3,18 +3,17 @@ import Perdure
 import PerdureLog
 import PerdureText
 
-/// The store has not got what is asked for.
+/// The store does not have the requested keyspace, entity or objects.
 struct NotInStore: Error, CustomStringConvertible {
   let description: String
 
-  /// What has a name that the store does not know.
+  /// The error for a name that the store does not have.
   static func unknown(
     _ kind: String, _ name: String, _ names: [String], near: (String, [String]) -> [String]
   ) -> NotInStore {
-    let near = near(name, names)
-    let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
+    let hint = NearMisses.question(near(name, names))
     return NotInStore(
-      description: "There is no \(kind) \(name).\(hint) The store has \(names.joined(separator: ", "))")
+      description: "The store has no \(kind) \(name).\(hint) It has \(names.joined(separator: ", "))")
   }
 }
 

@@ -6,6 +6,8 @@
 //
 // Which properties the names mean is checked with the whole model (ModelValidation+Derivations.swift).
 
+import PerdurePredicates
+
 /// The text of a derivation, taken apart.
 package struct Derivation: Sendable, Hashable {
   /// What is done with text.
@@ -75,7 +77,10 @@ extension Derivation {
     guard let colon = text.firstIndex(of: ":") else { return try form(ofPath: text) }
     let names = Function.allCases.map { "\($0.rawValue):(…)" }.joined(separator: ", ")
     guard let function = Function(rawValue: String(text[..<colon])) else {
-      throw Flaw("\"\(text[..<colon]):\" is no function of derivations.", "Use one of \(names).")
+      let name = String(text[..<colon])
+      throw Flaw(
+        "\"\(name):\" is not a function of derivations.",
+        "Use one of \(names).\(NearMisses.question(name, in: Function.allCases.map(\.rawValue)))")
     }
     let argument = text[text.index(after: colon)...]
     guard argument.hasPrefix("("), argument.hasSuffix(")"), argument.count > 2 else {

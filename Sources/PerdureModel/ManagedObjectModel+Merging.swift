@@ -1,3 +1,5 @@
+import PerdurePredicates
+
 extension ManagedObjectModel {
   /// Puts models together: what parts of a program describe for themselves, in one store.
   ///
@@ -38,6 +40,7 @@ extension ManagedObjectModel {
   package func lack(ofConfiguration name: String) -> String {
     let known = configurations.map { "\"\($0)\"" }.joined(separator: ", ")
     return "The model has no configuration \"\(name)\". It has \(known.isEmpty ? "none" : known)."
+      + NearMisses.question(name, in: configurations)
   }
 
   /// The model of a store that is opened with a configuration: its entities and no others.

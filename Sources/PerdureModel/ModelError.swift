@@ -47,12 +47,15 @@ public struct ModelError: Error, Sendable, Hashable {
 
   static var exhausted: ModelError {
     ModelError(
-      .numbersExhausted, "The store has given out all numbers for its models. Migrate it to a new store.")
+      .numbersExhausted,
+      "The store has used all its numbers for entities and layouts. Copy the objects into a new store.")
   }
 
   static func unreadable(_ what: String, at offset: Int) -> ModelError {
     ModelError(
-      .unreadableModel, "The stored model cannot be read at byte \(offset): \(what).", offset: offset)
+      .unreadableModel,
+      "The stored model cannot be read at byte \(offset): \(what). Verify the store, or use a newer version of "
+        + "Perdure.", offset: offset)
   }
 }
 

@@ -20,11 +20,12 @@ extension ModelValidation {
       warn(
         .optionalWithDefault, entity, attribute.name,
         "The attribute may have no value, and every new object has its default.",
-        "Make it required, or remove the default, unless no value means something else than the default.")
+        "Make it required or remove the default, unless an absent value has a meaning of its own.")
     }
     if value.converted(to: attribute.type) == nil {
       error(
-        .defaultType, entity, attribute.name, "The default \(value) is no \(attribute.type).",
+        .defaultType, entity, attribute.name,
+        "The default \(value) is not a value of the type \(attribute.type).",
         "Give a value of the attribute's type and range.")
     }
     if value.isMade, attribute.isTransient {
@@ -39,8 +40,8 @@ extension ModelValidation {
     if let name = attribute.valueTransformerName, attribute.type != .transformable, !isStored {
       error(
         .valueTransformer, entity, attribute.name,
-        "The value transformer \"\(name)\" has nothing to do with values of the type \(attribute.type).",
-        "Leave the name away.")
+        "Values of the type \(attribute.type) cannot have the value transformer \"\(name)\".",
+        "Remove the transformer, or make the attribute transformable.")
     }
   }
 }

@@ -24,7 +24,7 @@ extension ModelValidation {
         warn(
           .cascadeCycle, entity.name, relationship.name,
           "Deletes cascade from here back to \"\(entity.name)\".",
-          "Make sure that one delete may take all of them along.")
+          "Check that one delete is meant to delete all of them.")
       }
     }
   }

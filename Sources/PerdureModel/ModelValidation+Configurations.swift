@@ -1,6 +1,6 @@
 extension ModelValidation {
-  /// Checks the named subsets of entities. Whoever has an entity of a hierarchy has all of it: a store looks for
-  /// subentities with every fetch, and an object is of its superentities too.
+  /// Checks the named subsets of entities. A configuration has all entities of a hierarchy or none: a store looks
+  /// for subentities with every fetch, and an object belongs to its superentities too.
   mutating func checkConfigurations() {
     for (name, members) in configurations.sorted(by: { $0.key < $1.key }) {
       if !Self.isIdentifier(name) {
@@ -13,7 +13,7 @@ extension ModelValidation {
         error(
           .configuration, entity, nil,
           "The configuration \"\(name)\" names an entity that is not in the model.",
-          "Add it, or correct the name.")
+          "Add it, or correct the name.\(question(entity, in: indicesByName.keys))")
       }
       checkHierarchies(of: name, Set(members.compactMap { indicesByName[$0] }))
     }
@@ -26,7 +26,7 @@ extension ModelValidation {
           .configuration, entity.name, nil,
           "The configuration \"\(name)\" has only one of \"\(entity.name)\" and its superentity "
             + "\"\(entities[parent].name)\".",
-          "Put a whole hierarchy into a configuration, or nothing of it.")
+          "Put the whole hierarchy into the configuration, or none of it.")
       }
       guard members.contains(index) else { continue }
       for relationship in entity.relationships {
@@ -35,7 +35,7 @@ extension ModelValidation {
         else { continue }
         warn(
           .configurationSplitsRelationship, entity.name, relationship.name,
-          "The relationship leads out of the configuration \"\(name)\", and no store can be opened with it.",
+          "The relationship leads out of the configuration \"\(name)\", so no store can be opened with that.",
           "Put \"\(relationship.destinationEntityName)\" into the configuration too.")
       }
     }

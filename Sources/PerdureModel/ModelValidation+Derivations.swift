@@ -33,8 +33,8 @@ extension ModelValidation {
     for (position, found) in derived.enumerated() where isCyclic[position] {
       error(
         .derivation, entities[found.place.entity].name, found.place.name,
-        "The attribute is, in the end, derived from itself.",
-        "Derive one of the attributes on the way from another.")
+        "The attribute is derived from itself, directly or through others.",
+        "Derive one of these attributes from another one.")
     }
     checkLengths(derived.map(\.length), next, isCyclic, derived.map(\.place))
   }
@@ -51,8 +51,8 @@ extension ModelValidation {
       guard total > ModelLimits.derivationLength else { continue }
       error(
         .derivation, entities[places[start].entity].name, places[start].name,
-        "To derive the attribute takes more than \(ModelLimits.derivationLength) steps.",
-        "Make the way shorter.")
+        "The derivation has more than \(ModelLimits.derivationLength) steps.",
+        "Shorten the path.")
     }
   }
 
@@ -68,7 +68,7 @@ extension ModelValidation {
       note(
         .init(
           "A derived attribute is transient.",
-          "Remove one of the two: what is derived takes no room in rows either."))
+          "Make it one of the two: a derived attribute takes no space in rows either."))
     }
     if attribute.defaultValue != nil {
       note(
@@ -160,7 +160,8 @@ extension ModelValidation {
   private func property(_ name: String, in index: Int) throws(Derivation.Flaw) -> VisibleProperty {
     if let found = visible[index][name] { return found }
     throw .init(
-      "\(entities[index].name) has no property \"\(name)\".", "Correct the name, or declare the property.")
+      "\(entities[index].name) has no property \"\(name)\".",
+      "Correct the name, or declare the property.\(question(name, in: visible[index].keys))")
   }
 
   private func toMany(_ name: String, in index: Int) throws(Derivation.Flaw) -> RelationshipDescription {
@@ -168,8 +169,8 @@ extension ModelValidation {
       return try stored(relationship, "\(entities[index].name).\(name)")
     }
     throw .init(
-      "\(entities[index].name).\(name) is no to-many relationship: there is one at most to count or to add up.",
-      "Correct the name, or leave out the operator.")
+      "\(entities[index].name).\(name) is not a to-many relationship, so there is nothing to count or to add up.",
+      "Correct the name, or remove the operator.")
   }
 
   private func toOne(_ name: String, in index: Int) throws(Derivation.Flaw) -> RelationshipDescription {
@@ -187,7 +188,7 @@ extension ModelValidation {
     _ relationship: RelationshipDescription, _ place: String
   ) throws(Derivation.Flaw) -> RelationshipDescription {
     if !relationship.isTransient { return relationship }
-    throw .init("\(place) is transient: no store knows it.", "Store it, or name another relationship.")
+    throw .init("\(place) is transient, so no store has it.", "Store it, or name another relationship.")
   }
 
   private func attribute(
@@ -195,14 +196,14 @@ extension ModelValidation {
   ) throws(Derivation.Flaw) -> (place: Place, attribute: AttributeDescription) {
     let place = "\(entities[index].name).\(name)"
     if case .composite? = part(at: name, in: index) {
-      throw .init("\(place) is a composite attribute, and no value.", "Go on to one of its attributes.")
+      throw .init("\(place) is a composite attribute and has no single value.", "Name one of its attributes.")
     }
     let found = try property(name, in: index)
     guard case .attribute(let attribute) = found.property else {
-      throw .init("\(place) is a relationship, and no value.", "Go on to an attribute, or to .@count.")
+      throw .init("\(place) is a relationship and has no value.", "Name an attribute behind it, or .@count.")
     }
     if attribute.isTransient {
-      throw .init("\(place) is transient: no store knows it.", "Store it, or name another attribute.")
+      throw .init("\(place) is transient, so no store has it.", "Store it, or name another attribute.")
     }
     return (Place(entity: found.declaringEntity, name: name), attribute)
   }
@@ -249,7 +250,7 @@ extension ModelValidation {
         return type == .decimal
           ? nil : .init("A sum of decimal cannot be \(type).", "Make the attribute decimal.")
       default:
-        return .init("The values of \(source) do not add up.", "Name an attribute with numbers.")
+        return .init("Values of type \(source) have no sum.", "Name an attribute with numbers.")
       }
     }
   }

@@ -44,14 +44,14 @@ extension ModelValidation {
     if description.elements.count > 1 || description.partialPredicate != nil, !counted.isEmpty {
       warn(
         .indexNotKept, entity, description.name,
-        "No store keeps this index: \(counted.joined(separator: ", ")) is derived, and others stand beside it, or a "
-          + "predicate.",
-        "Index it by itself, and the others without it.")
+        "No store keeps this index: it has the derived attribute \(counted.joined(separator: ", ")) together with "
+          + "others or with a predicate.",
+        "Make an index of the derived attribute alone, and another one of the others.")
     } else if description.elements.count == 1, let name = counted.first,
       !isKept(visible[index][name]?.property, in: index)
     {
       warn(
-        .indexNotKept, entity, description.name, "No store keeps an index on \(name), as it is derived.",
+        .indexNotKept, entity, description.name, "No store keeps an index on the derived attribute \(name).",
         "Index counts, sums of numbers of one-to-many relationships, copies along to-one relationships, and "
           + "functions of own text.")
     }
@@ -69,9 +69,9 @@ extension ModelValidation {
       else { continue }
       warn(
         .indexNotKept, entities[index].name, description.name,
-        "A store may not keep this index: \(relationship.name) is one-to-one, and its rows may be those of "
-          + "\(relationship.destinationEntityName).",
-        "Leave \(relationship.name) out: it leads to one object at most, which is found without an index.")
+        "A store may not keep this index: \(relationship.name) is one-to-one, and the rows of "
+          + "\(relationship.destinationEntityName) may hold it.",
+        "Remove \(relationship.name) from the index: its object is found without an index.")
     }
   }
 
@@ -136,7 +136,7 @@ extension ModelValidation {
     let entity = entities[index].name
     guard let (function, path) = element.parts else {
       error(
-        .indexProperty, entity, description, "\"\(element.propertyName)\" is no element of an index.",
+        .indexProperty, entity, description, "\"\(element.propertyName)\" cannot be an element of an index.",
         "Name a property, or write canonical:(name), lowercase:(name) or uppercase:(name).")
       return
     }
@@ -144,7 +144,9 @@ extension ModelValidation {
     if !isIndexable(property) {
       error(
         .indexProperty, entity, description,
-        "\"\(path)\" is no stored attribute or to-one relationship of the entity.", "Correct the name.")
+        "\"\(path)\" is not a stored attribute or to-one relationship of the entity.",
+        "Correct the name.\(question(path, in: visible[index].filter { isIndexable($0.value.property) }.keys))"
+      )
     } else if let function, !isText(property) {
       error(
         .indexProperty, entity, description, "\(function.rawValue) needs text, which \"\(path)\" is not.",
@@ -178,19 +180,20 @@ extension ModelValidation {
         if constraint.isEmpty || isRepeated || Set(constraint).count < constraint.count {
           error(
             .constraintShape, entity.name, place,
-            "The constraint is empty, or repeats itself or an attribute.",
+            "The constraint is empty, occurs twice, or repeats an attribute.",
             "Name each attribute once.")
         }
         for name in constraint where !isConstrainable(visible[index][name]?.property) {
           error(
-            .constraintProperty, entity.name, place, "\"\(name)\" is no stored attribute of the entity.",
-            "Name attributes that are neither derived nor transient, and no relationships.")
+            .constraintProperty, entity.name, place, "\"\(name)\" is not a stored attribute of the entity.",
+            "Name attributes that are neither derived nor transient, and no relationships."
+              + question(name, in: visible[index].filter { isConstrainable($0.value.property) }.keys))
         }
         for name in constraint where isTransformable(visible[index][name]?.property) {
           warn(
             .constraintOfBytes, entity.name, place,
-            "\"\(name)\" is transformable: no two objects have the same bytes, whatever these stand for.",
-            "Leave it out, unless equal values always have equal bytes.")
+            "\"\(name)\" is transformable, so the constraint compares bytes, not values.",
+            "Remove it, unless equal values always have equal bytes.")
         }
       }
     }

@@ -13,7 +13,7 @@ extension ModelValidation {
       error(
         .indexPredicate, entity, description.name,
         "The predicate \(text ?? "") cannot be read from its text. \(reason)",
-        "Write another one, or leave it away.")
+        "Correct the predicate, or remove it.")
       return
     }
     guard let predicate = description.partialPredicate else { return }

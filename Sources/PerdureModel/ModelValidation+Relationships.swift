@@ -7,19 +7,20 @@ extension ModelValidation {
           error(
             .orderedToOne, entity.name, relationship.name,
             "The relationship leads to one object, and is ordered.",
-            "Leave the order away, or make it to-many.")
+            "Remove the order, or make it to-many.")
         }
         if relationship.isOrdered, relationship.isTransient {
           error(
             .transientRelationship, entity.name, relationship.name,
-            "The relationship is transient, and ordered: orders are kept in stores.",
-            "Leave the order away, or let stores hold it.")
+            "The relationship is transient and ordered. Only stores keep an order.",
+            "Remove the order, or store the relationship.")
         }
         guard let destination = indicesByName[relationship.destinationEntityName] else {
           error(
             .unknownDestination, entity.name, relationship.name,
             "The destination \"\(relationship.destinationEntityName)\" is not in the model.",
-            "Add the entity, or correct the name.")
+            "Add the entity, or correct the name."
+              + question(relationship.destinationEntityName, in: indicesByName.keys))
           continue
         }
         checkInverse(relationship, of: index, destination: destination)
@@ -44,8 +45,8 @@ extension ModelValidation {
     guard let inverseName = relationship.inverseName else {
       warn(
         .noInverse, entity, relationship.name, "The relationship has no inverse.",
-        "Add one in \"\(relationship.destinationEntityName)\", or its objects do not know who leads to them, "
-          + "and deleting them only lets go.")
+        "Add one in \"\(relationship.destinationEntityName)\". Without it, objects at the other end cannot follow the "
+          + "relationship back, and deleting them only empties it.")
       if !relationship.isOptional, !relationship.isToMany {
         warn(
           .nullifiedRequired, entity, relationship.name,
@@ -60,21 +61,22 @@ extension ModelValidation {
       error(
         .unknownInverse, entity, relationship.name,
         "\"\(relationship.destinationEntityName)\" has no relationship \"\(inverseName)\".",
-        "Declare it there with inverse \"\(relationship.name)\".")
+        "Declare it there with inverse \"\(relationship.name)\"."
+          + question(inverseName, in: relationshipNames(visibleIn: destination)))
       return
     }
     let owner = entities[found.declaringEntity].name
     if found.declaringEntity != destination {
       error(
         .inverseMismatch, entity, relationship.name,
-        "The inverse \"\(inverseName)\" belongs to \"\(owner)\", so objects of \"\(owner)\" may come back.",
+        "The inverse \"\(inverseName)\" is declared by \"\(owner)\", so any object of \"\(owner)\" can have it.",
         "Make \"\(owner)\" the destination.")
     } else if inverse.inverseName != relationship.name || inverse.destinationEntityName != entity {
       error(
         .inverseMismatch, entity, relationship.name,
         "The inverse \(owner).\(inverseName) leads to \(place(inverse)), not back to "
           + "\(entity).\(relationship.name).",
-        "Let each of the two name the other.")
+        "Name each of the two as the inverse of the other.")
     } else if inverse.isTransient != relationship.isTransient {
       error(
         .transientRelationship, entity, relationship.name,
@@ -87,6 +89,10 @@ extension ModelValidation {
         "Deleting leaves the required \(entity).\(relationship.name) empty, and the save fails.",
         "Cascade or deny, or make \"\(relationship.name)\" optional.")
     }
+  }
+
+  private func relationshipNames(visibleIn entity: Int) -> [String] {
+    visible[entity].filter { if case .relationship = $0.value.property { true } else { false } }.map(\.key)
   }
 
   private func place(_ relationship: RelationshipDescription) -> String {

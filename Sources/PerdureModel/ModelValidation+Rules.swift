@@ -13,7 +13,7 @@ extension ModelValidation {
     if attribute.derivation != nil {
       error(
         .validationRule, entity, attribute.name, "A derived attribute has validation rules.",
-        "Put them on what it follows from, for example as counts of the relationship.")
+        "Put them on the source of the attribute, for example as counts of the relationship.")
       return
     }
     var flaws: [(message: String, remedy: String)] = []

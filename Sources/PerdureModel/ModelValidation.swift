@@ -1,3 +1,5 @@
+import PerdurePredicates
+
 /// The check of a whole model: every rule is tried on every description, and everything found is
 /// listed, so that a model is corrected in one go.
 ///
@@ -63,6 +65,12 @@ struct ModelValidation {
       ModelProblem(rule: rule, entity: entity, property: property, message: message, remedy: remedy))
   }
 
+  /// The end of a remedy for a name that is not among the known ones. Empty for a model from a store,
+  /// whose names can be any bytes, and as many as to make this slow.
+  func question(_ name: String, in known: some Sequence<String>) -> String {
+    isStored ? "" : NearMisses.question(name, in: known)
+  }
+
   mutating func warn(
     _ rule: ModelProblem.Rule, _ entity: String, _ property: String?, _ message: String, _ remedy: String
   ) {
@@ -87,7 +95,7 @@ extension ModelValidation {
     if !Self.isIdentifier(name) {
       error(
         .nameSyntax, entity, property, "\"\(name)\" is not a valid \(what) name.",
-        "Begin with a letter and go on with letters, digits and underscores, at most "
+        "Use a letter, then letters, digits and underscores, at most "
           + "\(ModelLimits.nameLengthBytes) bytes.")
     }
   }
@@ -150,7 +158,7 @@ extension ModelValidation {
     if depth > ModelLimits.compositeDepth {
       error(
         .compositeShape, entity, path,
-        "More than \(ModelLimits.compositeDepth) composites are in each other.",
+        "More than \(ModelLimits.compositeDepth) composites are nested.",
         "Make the value flatter.")
       return
     }
@@ -187,7 +195,7 @@ extension ModelValidation {
       } else {
         error(
           .unknownSuperentity, entity.name, nil, "The superentity \"\(name)\" is not in the model.",
-          "Add it, or correct the name.")
+          "Add it, or correct the name.\(question(name, in: indicesByName.keys))")
       }
     }
     breakCycles()
@@ -199,7 +207,7 @@ extension ModelValidation {
     let state = CycleSearch.membersOfCycles(parents)
     for index in entities.indices where state[index] {
       error(
-        .superentityCycle, entities[index].name, nil, "The entity is, in the end, its own superentity.",
+        .superentityCycle, entities[index].name, nil, "The entity is one of its own superentities.",
         "Remove one of the superentities on the cycle.")
       parents[index] = nil
     }

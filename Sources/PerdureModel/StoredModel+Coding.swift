@@ -75,7 +75,7 @@ extension StoredModel {
     guard try reader.bytes(magic.count).elementsEqual(magic) else { throw reader.fail("this is no model") }
     let version = try reader.integer(UInt16.self)
     guard (1...formatVersion).contains(version) else {
-      throw reader.fail("format version \(version) is unknown; use a newer version of Perdure")
+      throw reader.fail("format version \(version) is unknown")
     }
     reader.version = version
     let parts = version < 5 ? try reader.partsWithoutSections() : try reader.partsInSections()
@@ -106,7 +106,8 @@ extension StoredModel {
         isStored: true)
     } catch {
       throw ModelError(
-        .unreadableModel, "The stored model breaks rules, so it is damaged or from a newer version.",
+        .unreadableModel,
+        "The stored model breaks rules. Verify the store, or use a newer version of Perdure.",
         problems: error.problems, offset: offset)
     }
   }

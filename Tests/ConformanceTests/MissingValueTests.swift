@@ -20,11 +20,11 @@ struct MissingValueTests {
     let rules = (error?.details ?? []).map { "\($0.property) \($0.rule)" }
     #expect(
       rules.sorted() == [
-        "credits must have a value and has none: set it, declare it with a default (\"= 0\") or as optional (\"Int16?\")",
-        "isOpen must have a value and has none: set it, declare it with a default (\"= false\") or as optional (\"Bool?\")",
-        "name must have a value and has none: set it, give it a default, or make it optional",
-        "total must have a value and has none: set it, declare it with a default (\"= 0\") or as optional (\"Int?\")",
-        "weight must have a value and has none: set it, declare it with a default (\"= 0\") or as optional (\"Double?\")",
+        "credits is required but was never set: set it, or declare it with a default (\"= 0\") or as optional (\"Int16?\")",
+        "isOpen is required but was never set: set it, or declare it with a default (\"= false\") or as optional (\"Bool?\")",
+        "name is required but was never set: set it, or declare it with a default or as optional",
+        "total is required but was never set: set it, or declare it with a default (\"= 0\") or as optional (\"Int?\")",
+        "weight is required but was never set: set it, or declare it with a default (\"= 0\") or as optional (\"Double?\")",
       ])
     #expect(error?.details.allSatisfy { $0.code == .missingMandatoryProperty } == true)
   }

@@ -20,7 +20,9 @@ extension ManagedObjectContext {
   public func newChildContext() throws(PerdureError) -> ManagedObjectContext {
     core.checkOwner()
     if core.graph.isJoined || core.store is JoinedStore {
-      throw PerdureError(.storeOperation, "A context of several stores cannot have children so far.")
+      throw PerdureError(
+        .storeOperation,
+        "A context of several stores cannot have child contexts. Use another context of the container.")
     }
     let source = ContextSource(
       store: ParentStore(self), graph: core.graph, durability: core.durability, log: core.logSwitch)

@@ -59,12 +59,14 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
   private func parentCore() throws -> ContextCore {
     guard let core = parent?.core else {
       throw PerdureError(
-        .saveFailed, "The parent of the context is gone, and with it all that was not saved.")
+        .saveFailed,
+        "The parent of the context no longer exists, so its child cannot save. Keep the parent while the child is used."
+      )
     }
     core.checkOwner()
     if core.isPropagating || core.isPlanning || core.isValidating {
       throw PerdureError(
-        .saveFailed, "The parent is in the midst of a validation or a deletion: save the child after that.")
+        .saveFailed, "The parent is validating or deleting. Save the child when that has ended.")
     }
     return core
   }

@@ -12,6 +12,7 @@
 // where its description has them: its own entity, one described alike, and those below them.
 
 internal import PerdureModel
+internal import PerdurePredicates
 
 /// Pairs the classes that a container was given with the entities of its model.
 struct ClassResolution {
@@ -25,7 +26,9 @@ struct ClassResolution {
   func classes() throws(PerdureError) -> [String: ManagedObject.Type] {
     if let name = byEntityName.keys.sorted().first(where: { model.entitiesByName[$0] == nil }) {
       throw PerdureError(
-        .openFailed, "The container has a class for \"\(name)\", which is no entity of the model.")
+        .openFailed,
+        "The container has a class for \"\(name)\", and the model has no entity of that name. Correct "
+          + "classesByEntityName.\(NearMisses.question(name, in: model.entitiesByName.keys))")
     }
     return try DescriptionWatch.during(given + byEntityName.values) { () throws(PerdureError) in
       var result: [String: ManagedObject.Type] = [:]
@@ -47,7 +50,7 @@ struct ClassResolution {
     if different.count > 1 {
       throw PerdureError(
         .openFailed,
-        "\(entity.name) has objects of the class \(entity.managedObjectClassName), and there are several: "
+        "The entity \(entity.name) names the class \(entity.managedObjectClassName), and the container has several: "
           + "\(named.map { String(reflecting: $0) }.joined(separator: ", ")). Name the module too.")
     }
     return named.first ?? describing
@@ -71,8 +74,8 @@ struct ClassResolution {
     }
     throw PerdureError(
       .openFailed,
-      "\(type) describes \(description.name) by \(signature), and the model \(entity.name) by "
-        + "\(entity.slotSignature): make the model from the descriptions of the classes, or leave the class out."
+      "\(type) describes \(description.name) as \(signature), and the model describes \(entity.name) as "
+        + "\(entity.slotSignature). Make the model from the descriptions of the classes, or leave the class out."
     )
   }
 }
@@ -86,7 +89,9 @@ extension ClassResolution {
       })
     else { return }
     throw PerdureError(
-      .openFailed, "\(type).validatedKeys names \"\(key)\", and \(entity.name) has no such property.")
+      .openFailed,
+      "\(type).validatedKeys names \"\(key)\", and \(entity.name) has no such property. Correct the key."
+        + NearMisses.question(key, in: schema.properties.map(\.name) + schema.composites.map(\.name)))
   }
 }
 

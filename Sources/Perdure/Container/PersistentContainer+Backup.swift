@@ -53,7 +53,8 @@ extension PersistentContainer {
     guard let member = store.map({ store in members.first { $0.name == store } }) ?? members.first,
       let engine = member.store as? any BackupMaking
     else {
-      throw PerdureError(.readFailed, "The container \"\(name)\" has no such store open. Load it first.")
+      throw PerdureError(
+        .readFailed, "The container \"\(name)\" does not have this store open. Load it first.")
     }
     return (member, engine)
   }

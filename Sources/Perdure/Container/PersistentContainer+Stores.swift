@@ -117,7 +117,9 @@ extension PersistentContainer {
       var members = loaded?.members ?? []
       guard let position = members.firstIndex(where: { $0.name == store }) else {
         throw PerdureError(
-          .storeOperation, "The container \"\(name)\" has no open store \(store.identifier).")
+          .storeOperation,
+          "The container \"\(name)\" has no open store \(store.identifier). It was removed already, or never opened."
+        )
       }
       let removed = members.remove(at: position)
       if members.isEmpty { try noteClosed([removed]) }
@@ -158,7 +160,8 @@ extension PersistentContainer {
 
   private static func close(_ store: any PersistentStore) throws(PerdureError) {
     do { try store.close() } catch {
-      var failure = PerdureError(.saveFailed, "The store did not close as it should.")
+      var failure = PerdureError(
+        .saveFailed, "The store was closed, but not everything was made durable. The cause says why.")
       failure.cause = error
       throw failure
     }
@@ -206,7 +209,8 @@ extension PersistentContainer {
     guard others.contains(where: { $0.name.identifier == member.name.identifier }) else { return }
     throw PerdureError(
       .openFailed,
-      "The container has the store \(member.name.identifier) open already, or a copy of it: ids would name objects of both."
+      "The container already has the store \(member.name.identifier) or a copy of it open, so ids would be ambiguous. Close "
+        + "the other one first."
     )
   }
 
@@ -222,7 +226,7 @@ extension PersistentContainer {
     let isIncompatible = (error as? ModelError)?.code == .incompatibleModel
     var failure = PerdureError(
       isIncompatible ? .incompatibleModel : .openFailed,
-      "The store \(description.path ?? "in memory") could not be opened.")
+      "The store \(description.path ?? "in memory") could not be opened. The cause says why.")
     failure.cause = error
     return failure
   }
@@ -271,7 +275,9 @@ extension PersistentContainer {
       })
     if let store { return store }
     throw PerdureError(
-      .openFailed, "The stores have more entities together than 65,535, or there are more than 255 stores.")
+      .openFailed,
+      "The stores have more than 65,535 entities in total, or there are more than 255 stores. Open fewer of them."
+    )
   }
 }
 

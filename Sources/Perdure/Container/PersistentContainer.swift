@@ -42,9 +42,15 @@ public final class PersistentContainer: Sendable {
   package init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type],
     classesByEntityName: [String: ManagedObject.Type] = [:],
-    storeDescriptions: [PersistentStoreDescription], factory: StoreFactory
+    storeDescriptions: [PersistentStoreDescription], factory: StoreFactory,
+    file: StaticString = #fileID, line: UInt = #line
   ) {
-    if storeDescriptions.isEmpty { stop("A container has at least one store: storeDescriptions is empty.") }
+    if storeDescriptions.isEmpty {
+      stop(
+        "The container \"\(name)\" has no store: storeDescriptions is empty. Give it at least one.",
+        file: file,
+        line: line)
+    }
     self.name = name
     managedObjectModel = model
     persistentStoreDescriptions = storeDescriptions
@@ -104,11 +110,12 @@ public final class PersistentContainer: Sendable {
   public convenience init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
     classesByEntityName: [String: ManagedObject.Type] = [:],
-    storeDescriptions: [PersistentStoreDescription]
+    storeDescriptions: [PersistentStoreDescription],
+    file: StaticString = #fileID, line: UInt = #line
   ) {
     self.init(
       name: name, model: model, classes: classes, classesByEntityName: classesByEntityName,
-      storeDescriptions: storeDescriptions, factory: .standard)
+      storeDescriptions: storeDescriptions, factory: .standard, file: file, line: line)
   }
 
   /// The first of `persistentStoreDescriptions`.
@@ -148,15 +155,15 @@ public final class PersistentContainer: Sendable {
 // MARK: - What is open
 
 extension PersistentContainer {
-  func loadedSource() -> ContextSource {
+  func loadedSource(file: StaticString = #fileID, line: UInt = #line) -> ContextSource {
     guard let source = loaded.withLock({ $0?.source }) ?? closed.withLock({ $0 }) else {
-      stop(hasNoStore)
+      stop(hasNoStore, file: file, line: line)
     }
     return source
   }
 
   var hasNoStore: String {
-    "The container \"\(name)\" has no open store: call loadPersistentStores() first."
+    "The container \"\(name)\" has no open store. Call loadPersistentStores() first."
   }
 
   /// The id with a URI, as this container's stores know it; nil when it belongs to another store, one that was removed
@@ -176,10 +183,12 @@ extension PersistentContainer {
 extension PersistentContainer {
   /// Makes a context for the caller's own isolation: a local variable, or a property of an actor.
   ///
-  /// The store must have been loaded; the program stops if it never was. After `close()`, the fetches
-  /// and saves of the context throw.
-  public func newContext() -> sending ManagedObjectContext {
-    ManagedObjectContext(loadedSource(), ownership: .local)
+  /// The store must have been loaded: otherwise the program stops, and reports the caller's file and
+  /// line. After `close()`, the fetches and saves of the context throw.
+  public func newContext(
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> sending ManagedObjectContext {
+    ManagedObjectContext(loadedSource(file: file, line: line), ownership: .local)
   }
 
   /// The main actor's context, for programs with a user interface. If nothing serves the main
@@ -210,7 +219,11 @@ extension PersistentContainer {
   /// Makes a context with a queue of its own.
   ///
   /// The store must have been loaded, as for `newContext()`.
-  public func newBackgroundContext() -> BackgroundContext { BackgroundContext(loadedSource()) }
+  public func newBackgroundContext(
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> BackgroundContext {
+    BackgroundContext(loadedSource(file: file, line: line))
+  }
 
   /// Runs a task in a new context, off the caller's isolation.
   ///

@@ -62,9 +62,14 @@ public struct PersistentStoreDescription: Sendable, Hashable {
 
   /// Describes a store in a directory, given as a file URL.
   public init(
-    url: URL, isReadOnly: Bool = false, durability: Durability = .powerLoss, configuration: String? = nil
+    url: URL, isReadOnly: Bool = false, durability: Durability = .powerLoss, configuration: String? = nil,
+    file: StaticString = #fileID, line: UInt = #line
   ) {
-    if !url.isFileURL { stop("A store is a directory of the file system: \(url) is not.") }
+    if !url.isFileURL {
+      stop(
+        "A store is a directory of the file system, and \(url) is not a file URL. Use URL(fileURLWithPath:).",
+        file: file, line: line)
+    }
     self.init(path: url.path, isReadOnly: isReadOnly, durability: durability, configuration: configuration)
   }
 

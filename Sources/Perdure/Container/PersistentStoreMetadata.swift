@@ -141,10 +141,11 @@ extension PersistentContainer {
   private func metadataKeeper(_ store: LoadedStore?) throws(PerdureError) -> any MetadataKeeping {
     guard let members = loaded.withLock({ $0?.members }) else { stop(hasNoStore) }
     guard let member = store.map({ store in members.first { $0.name == store } }) ?? members.first else {
-      throw PerdureError(.readFailed, "The container \"\(name)\" has no such store open.")
+      throw PerdureError(
+        .readFailed, "The container \"\(name)\" does not have this store open. Load it first.")
     }
     guard let keeper = member.store as? any MetadataKeeping else {
-      throw PerdureError(.readFailed, "The store keeps no metadata.")
+      throw PerdureError(.readFailed, "This kind of store has no metadata.")
     }
     return keeper
   }

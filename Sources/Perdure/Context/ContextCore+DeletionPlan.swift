@@ -11,7 +11,7 @@ extension ContextCore {
     if let readFailure { throw readFailure }
     var walk = DeletionWalk(self)
     for object in objects {
-      if object.core !== self { stop("The object belongs to another context.") }
+      if object.core !== self { stopAsForeign(object) }
       if object.context === self, hasRow(object) == true { walk.request(object.reference) }
     }
     let plan = walk.run()

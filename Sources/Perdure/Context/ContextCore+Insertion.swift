@@ -8,11 +8,13 @@ extension ContextCore {
     return object
   }
 
-  func insertNewObject(forEntityName entityName: String) -> ManagedObject {
+  func insertNewObject(
+    forEntityName entityName: String, _ file: StaticString = #fileID, _ line: UInt = #line
+  ) -> ManagedObject {
     guard let shape = graph.shape(named: entityName) else {
-      stop(graph.complaint(about: entityName))
+      stop(graph.complaint(about: entityName), file: file, line: line)
     }
-    let object = shape.objectClass.init(seed(shape))
+    let object = shape.objectClass.init(seed(shape, file, line))
     didInsert(object)
     return object
   }
@@ -20,7 +22,7 @@ extension ContextCore {
   func delete(_ object: ManagedObject) {
     checkOwner()
     guard let context = object.contextForChange() else { return }
-    if context !== self { stop("The object belongs to another context.") }
+    if context !== self { stopAsForeign(object) }
     // Preparations may delete what leads back here.
     if tracker.isDeleted(object.reference) {
       // A delete rule may have taken it along: from now on it is deleted by itself.
@@ -56,9 +58,21 @@ extension ContextCore {
     }
   }
 
-  private func seed(_ shape: EntityShape) -> ObjectSeed {
+  /// Stops a program that passes an object of another context.
+  @inline(never)
+  func stopAsForeign(_ object: ManagedObject) -> Never {
+    stop(
+      "\(object.objectID) belongs to another context. Use the instance of this context: "
+        + "context.object(with: objectID).")
+  }
+
+  private func seed(
+    _ shape: EntityShape, _ file: StaticString = #fileID, _ line: UInt = #line
+  ) -> ObjectSeed {
     checkOwner()
-    if shape.schema.isAbstract { stop("\(shape.name) is abstract: insert an object of a sub-entity.") }
+    if shape.schema.isAbstract {
+      stop("\(shape.name) is abstract. Insert an object of a subentity.", file: file, line: line)
+    }
     return ObjectSeed(core: self, shape: shape, reference: newReference(shape.number))
   }
 

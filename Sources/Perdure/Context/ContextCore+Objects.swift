@@ -25,7 +25,7 @@ extension ContextCore {
       if !object.header.pointee.isGone, let readFailure { throw readFailure }
       throw PerdureError(
         .objectNotFound,
-        "There is no object \(id) in the state that this context sees. If another context has saved it since, call "
+        "The state that this context reads has no object \(id). If another context has saved it since, call "
           + "refreshAllObjects() and ask again.")
     }
     return object
@@ -39,7 +39,7 @@ extension ContextCore {
   }
 
   private static let isUnknown =
-    "belongs to another store, or names an entity of which this one has no objects."
+    "belongs to another store, or to an entity that this store does not have. Use ids of this container's stores."
 
   func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     checkOwner()

@@ -92,8 +92,7 @@ extension PerdureError {
     let isOfOneKind = changes.details.allSatisfy { $0.code == first.code }
     var error = PerdureError(
       isOfOneKind ? first.code : .multipleValidationErrors,
-      "\(first.objectID): \(first.property) \(first.rule).\(more) Nothing was saved. Save again to save everything "
-        + "else, or roll back.")
+      "\(first.sentence)\(more) Nothing was saved. Save again to save everything else, or roll back.")
     error.details = changes.details
     var seen: Set<ManagedObjectID> = []
     error.objectIDs = changes.details.map(\.objectID).filter { seen.insert($0).inserted }

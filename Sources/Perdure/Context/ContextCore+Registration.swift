@@ -35,7 +35,9 @@ extension ContextCore {
     checkOwner()
     let strangers = objects.filter { $0.context !== self }
     guard strangers.isEmpty else {
-      throw .about(strangers.map(\.objectID), .unknownObjectID, "These objects are not of this context.")
+      throw .about(
+        strangers.map(\.objectID), .unknownObjectID,
+        "These objects belong to another context. Use objects of this one.")
     }
     let new = objects.filter { $0.overlay?.isNew == true }
     let refused = new.filter { allocator.failure(of: $0.reference) != nil }

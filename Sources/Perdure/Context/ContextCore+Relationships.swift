@@ -197,14 +197,21 @@ extension ContextCore {
       return core === self
     }
     if object.header.pointee.isGone { return false }
-    if !isOurs { stop("Objects of different contexts cannot be connected.") }
+    if !isOurs { stopAsForeign(object, relationship) }
     let number = object.reference.entityNumber
     if number != relationship.destination, !graph.isKind(number, of: relationship.destination) {
       stop(
-        "\(relationship.name) leads to \(graph.shape(numbered: relationship.destination).name), not to "
-          + "\(object.shape.name).")
+        "The relationship \(relationship.name) leads to \(graph.shape(numbered: relationship.destination).name), and "
+          + "\(object.objectID) is a \(object.shape.name). Connect an object of the destination.")
     }
     return isThere(object)
+  }
+
+  @inline(never)
+  private func stopAsForeign(_ object: ManagedObject, _ relationship: RelationshipShape) -> Never {
+    stop(
+      "The relationship \(relationship.name) cannot lead to \(object.objectID), which belongs to another context. "
+        + "Connect the instance of this context: context.object(with: objectID).")
   }
 
   /// Whether an object that is about to be connected has a row, or will have one. Where another context has

@@ -61,7 +61,9 @@ extension ContextCore {
   private func checkMayWrite() throws(PerdureError) {
     if followsOthers, tracker.contains(where: isWrittenToReadOnlyStore) {
       throw graph.isJoined
-        ? refusalToWrite() : PerdureError(.saveFailed, "The store was opened for reading only.")
+        ? refusalToWrite()
+        : PerdureError(
+          .saveFailed, "The store was opened for reading only. Nothing was saved. Open it for writing.")
     }
     try checkIDs()
   }

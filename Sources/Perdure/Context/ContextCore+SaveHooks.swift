@@ -26,16 +26,18 @@ extension ContextCore {
   func checkSaveIsPossible() {
     if isPropagating {
       stop(
-        "save() was called by the prepareForDeletion of an object that a delete rule takes along, "
-          + "while delete rules are being applied. Save when that is done.")
+        "save() was called by prepareForDeletion of an object that a delete rule deletes. Save after the deletion."
+      )
     }
     if isValidating {
-      stop("save() was called by a validation that validate() calls. What that changes is pending after it.")
+      stop(
+        "save() was called by a validation hook of validate(). Remove the call: changes in hooks stay pending."
+      )
     }
     if isSaving {
       stop(
-        "save() was called by a hook of a save: willSave, didSave or a validation. What such a hook changes is "
-          + "saved by the save that called it, or pending after it.")
+        "save() was called by a hook of a save: willSave, didSave or a validation. Remove the call: the running save "
+          + "saves the changes of willSave, and those of didSave stay pending.")
     }
   }
 
@@ -87,7 +89,7 @@ extension ContextCore {
   func validateObjects() -> [PerdureError.Detail] {
     guard tracker.containsEntity(where: \.hasSaveHooks) else { return [] }
     if isValidating {
-      stop("validate() was called by a validation that validate() or a save calls: it would be without end.")
+      stop("validate() was called by a validation hook, and would never end. Remove the call.")
     }
     isValidating = true
     defer { isValidating = false }
@@ -241,7 +243,8 @@ extension ContextCore {
         violation = PropertyRules.unfit(value)
       }
     } else if !object.canLack(slot) {
-      violation = PropertyRules.missing(slot, of: shape)
+      // The value was passed in, so "was never set" would be wrong.
+      violation = PropertyRules.missing(slot, of: shape, isNew: false)
     } else {
       addAbsentComposites(of: object, without: slot, to: &details)
     }

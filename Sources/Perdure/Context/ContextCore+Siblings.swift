@@ -19,7 +19,9 @@ extension ContextCore {
     found.removeAll(keepingCapacity: true)
     owner.uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
       ._withUnsafeGuaranteedRef { relationship in
-        if !relationship.isToMany { stop("\(relationship.name) is to-one.") }
+        if !relationship.isToMany {
+          stop("\(owner.shape.name).\(relationship.name) is to-one, and was read as a collection.")
+        }
         appendTargets(of: owner.reference, owner.overlay, relationship, to: &found)
       }
     if isAskedAgain, let kept = keep(found, slot, of: owner) { return SiblingWalk(kept) }

@@ -18,8 +18,8 @@ extension ContextCore {
       refreshFailures = (causes ?? [(0, error)]).map { place, cause in
         var failure = PerdureError(
           .readFailed,
-          "The newest state of the store \(graph.stores[place].identifier) cannot be shown; the one before can be "
-            + "fetched from still. Whatever moves the context on, as a refresh does, tries again.")
+          "The newest state of the store \(graph.stores[place].identifier) could not be read. Fetches still read the "
+            + "state before it. Refresh the context to try again.")
         failure.cause = cause
         return (place, failure)
       }
@@ -41,7 +41,8 @@ extension ContextCore {
   /// The objects that belong to stores which are only read.
   func refusalToWrite() -> PerdureError {
     refusal(of: isWrittenToReadOnlyStore) {
-      "\($0) would have to be saved into a store that was opened for reading only."
+      "\($0) belong to a store that was opened for reading only. Nothing was saved. Discard their changes, or open the "
+        + "store for writing."
     }
   }
 
@@ -57,8 +58,8 @@ extension ContextCore {
       self.isWithoutID(overlay) && self.graph.place(ofEntity: overlay.reference.entityNumber) == place
     }
     var error = refusal(of: isRefused) {
-      "The store had no ids for new objects when \($0) were inserted. They can never be saved: delete them, or the "
-        + "context has to be rolled back or reset."
+      "The store had no ids for new objects when \($0) were inserted, so they can never be saved. Delete them, or roll "
+        + "back or reset the context."
     }
     error.cause = allocator.failure(of: first.reference)
     throw error
@@ -88,7 +89,7 @@ extension ContextCore {
         PerdureError.Detail(
           code: .externalRelationship, objectID: objectID(of: overlay.reference),
           property: overlay.shape.propertyName(slot), value: .objectID(objectID(of: target).uri),
-          rule: "must not lead to an object of another store"))
+          rule: "must not lead to an object of another store: assign both to one store, or keep the id"))
     }
     for slot in overlay.shape.columnSlots {
       if let target = overlay.reference(slot) { check(target, slot) }
@@ -107,7 +108,7 @@ extension ContextCore {
     guard object.context === self, let overlay = object.overlay, overlay.isNew, !overlay.isDeleted else {
       throw PerdureError(
         .storeOperation,
-        "\(object.objectID) stays in its store: only a new object of this context, not saved yet, can be assigned."
+        "\(object.objectID) stays in its store. Only a new, unsaved object of this context can be assigned."
       )
     }
     let target = try shape(of: overlay.shape, inStore: identifier)
@@ -115,17 +116,19 @@ extension ContextCore {
     if overlay.hasPermanentID {
       throw PerdureError(
         .storeOperation,
-        "\(object.objectID) was made permanent by obtainPermanentIDs: it names the store that the object is in."
+        "\(object.objectID) is permanent, and names the store of the object. Assign the object before obtainPermanentIDs."
       )
     }
     if isLinked(overlay) {
       throw PerdureError(
         .storeOperation,
-        "\(object.objectID) is linked to other objects: assign it to a store before connecting it.")
+        "\(object.objectID) is connected with other objects. Assign an object to a store before connecting it."
+      )
     }
     let reference: ObjectReference
     do { reference = try allocator.next(target.number, from: store) } catch {
-      var failure = PerdureError(.storeOperation, "The store \(identifier) has no id for a new object.")
+      var failure = PerdureError(
+        .storeOperation, "The store \(identifier) has no id for a new object. The cause says why.")
       failure.cause = error
       throw failure
     }
@@ -146,17 +149,22 @@ extension ContextCore {
     of shape: EntityShape, inStore identifier: String
   ) throws(PerdureError) -> EntityShape {
     guard let place = graph.stores.firstIndex(where: { $0.identifier == identifier }) else {
-      throw PerdureError(.storeOperation, "The context has no store \(identifier).")
+      throw PerdureError(
+        .storeOperation,
+        "The context has no store \(identifier). Its stores are "
+          + "\(graph.stores.map(\.identifier).joined(separator: ", ")).")
     }
     let numbers = graph.stores[place].entityNumbers
     guard let target = graph.shapes(named: shape.name).first(where: { numbers.contains(Int($0.number)) })
     else {
       throw PerdureError(
         .incompatibleSchema,
-        "The store \(identifier) was opened with a configuration that has no entity \(shape.name).")
+        "The store \(identifier) was opened with a configuration that has no entity \(shape.name). Choose another store, "
+          + "or add the entity to the configuration.")
     }
     if graph.stores[place].isReadOnly {
-      throw PerdureError(.storeOperation, "The store \(identifier) was opened for reading only.")
+      throw PerdureError(
+        .storeOperation, "The store \(identifier) was opened for reading only. Choose another store.")
     }
     return target
   }

@@ -66,7 +66,7 @@ extension ContextCore {
     let (offset, limit) = (query.offset, query.limit)
     guard offset >= 0, limit ?? 0 >= 0 else {
       throw FetchError(
-        .invalidWindow, "A limit and an offset are at least 0.",
+        .invalidWindow, "The request has a negative limit or offset. Use 0 or more.",
         entity: graph.shape(numbered: query.entity).name)
     }
     let end = limit.map { offset.addingReportingOverflow($0) }
@@ -93,7 +93,8 @@ extension ContextCore {
     for store in affected where !graph.stores.contains(where: { $0.identifier == store.identifier }) {
       throw FetchError(
         .unknownStore,
-        "The request names the store \(store.identifier), which is none of this context's.", entity: name)
+        "affectedStores names the store \(store.identifier), which this context does not have. Name stores of its "
+          + "container.", entity: name)
     }
     let identifiers = Set(affected.map(\.identifier))
     return shapes.filter { identifiers.contains($0.identity.storeIdentifier) }

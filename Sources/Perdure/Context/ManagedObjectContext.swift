@@ -82,8 +82,10 @@ extension ManagedObjectContext {
   ///
   /// The entity must be in the model and not abstract.
   @discardableResult
-  public func insertNewObject(forEntityName entityName: String) -> ManagedObject {
-    core.insertNewObject(forEntityName: entityName)
+  public func insertNewObject(
+    forEntityName entityName: String, file: StaticString = #fileID, line: UInt = #line
+  ) -> ManagedObject {
+    core.insertNewObject(forEntityName: entityName, file, line)
   }
 
   /// Marks an object for deletion. Its row, and what its delete rules ask for, follow at the next save.

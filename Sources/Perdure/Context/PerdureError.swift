@@ -211,7 +211,8 @@ extension PerdureError {
 }
 
 extension PerdureError: CustomStringConvertible {
-  /// The code, the message, and the first of what they are about.
+  /// The code, the message, and one line for each of the first details and conflicts and for the cause.
+  /// ``localizedDescription`` is the same.
   public var description: String {
     var lines = ["\(code.rawValue): \(message)"]
     lines += Self.lines(details, "details") + Self.lines(conflicts, "conflicts")
@@ -241,8 +242,8 @@ extension PerdureError.Conflict: CustomStringConvertible {
     switch kind {
     case .changed: "\(objectID) \(change) by another context\(Self.words(properties))"
     case .targetMissing:
-      "\(objectID) is linked to\(Self.words(linkedFrom)), and does not exist any more: link to something else, "
-        + "or to nothing, or delete what is linked to it"
+      "\(objectID) is linked to\(Self.words(linkedFrom)), and no longer exists: link to another object or to nil, or "
+        + "delete the linking object"
     case .linksChanged: "\(objectID) was linked or unlinked by another context"
     case .duplicate(let constraint, let existing):
       "\(objectID) has the same \(Self.words(constraint, values)) as \(existing)"

@@ -73,12 +73,13 @@ extension ContextCore {
       isPinned = true
     case .view(let other, of: let origin):
       guard origin === store else {
-        throw PerdureError(.storeOperation, "The state is of another store than this context's.")
+        throw PerdureError(
+          .storeOperation, "The state belongs to another store. Use a state of this context's store.")
       }
       guard other.sequence >= view.sequence || tracker.isEmpty else {
         throw PerdureError(
           .storeOperation,
-          "The context has unsaved changes, which an older state may not know the objects of: save them or roll back."
+          "The context has unsaved changes, and an older state may lack their objects. Save them or roll back."
         )
       }
       move(to: other)

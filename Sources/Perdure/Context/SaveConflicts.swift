@@ -10,8 +10,8 @@ extension PerdureError {
       .saveFailed,
       unsettled == nil
         ? "The store could not write. \(outcome)."
-        : "The store could not write, or could not make durable what it wrote. Whether this was saved shows when "
-          + "the store has been opened again: look there before you save it once more.")
+        : "The store could not write, or could not sync what it wrote, so the outcome is unknown. Open the store "
+          + "again, and check what was saved before you save once more.")
     error.isOutcomeUnknown = unsettled != nil
     error.cause = unsettled?.cause ?? cause
     return error
@@ -37,9 +37,9 @@ extension PerdureError {
     let saved = incomplete.committed.map { stores[$0].identifier }
     var error = PerdureError(
       .incompleteSave,
-      "The changes in \(counted(saved.count, "store")) are saved (\(saved.joined(separator: ", "))), and those in the "
-        + "store \(stores[incomplete.failed].identifier) are not, nor in any store behind it: they are pending still. "
-        + "Do as the cause says, and save again, or roll them back.")
+      "The changes in \(counted(saved.count, "store")) are saved (\(saved.joined(separator: ", "))). Those in the "
+        + "store \(stores[incomplete.failed].identifier) and in the stores after it are still pending. Remove the "
+        + "cause and save again, or roll back.")
     error.savedStoreIdentifiers = saved
     error.conflicts = refusal.conflicts
     error.isOutcomeUnknown = refusal.isOutcomeUnknown
@@ -97,19 +97,19 @@ extension PerdureError {
     if refreshes { sentences.append("Refresh the objects in question and save again.") }
     if relinks {
       sentences.append(
-        (refreshes ? "A link that is refused even then leads to what is gone" : refreshDoesNotHelp)
-          + ": link to something else or to nothing, or delete what is linked to it, and save again.")
+        (refreshes ? "A link that is still refused leads to a removed object" : refreshDoesNotHelp)
+          + ": link to another object or to nil, or delete the linking object, and save again.")
     }
     if discards {
       sentences.append(
-        "Delete what was changed here and is gone, or discard its changes with "
+        "Another context has removed objects that were changed here: delete them, or discard their changes with "
           + "refresh(_:mergeChanges: false), and save again.")
     }
     return sentences.joined(separator: " ")
   }
 
   private static let refreshDoesNotHelp =
-    "What is linked to and gone stays gone, whatever is refreshed"
+    "A refresh does not restore the removed target of a link"
 
   /// Whether another context has removed the object. What cannot be looked up is not gone.
   private static func isGone(_ reference: ObjectReference, _ view: any StoreView) -> Bool {

@@ -8,7 +8,7 @@ extension CompositeSchema {
   /// What is said of a required composite without a value.
   fileprivate static let missing: PropertyRules.Violation = (
     .missingMandatoryProperty, .null,
-    "must have a value in one of its elements: set one, give it a default, or make the composite optional"
+    "is required but none of its elements has a value: set one, or declare a default or the composite as optional"
   )
 
   fileprivate func isAbsent(_ value: (Int) -> Bool) -> Bool { !slots.contains(where: value) }
@@ -88,7 +88,7 @@ extension ContextCore {
           details.append(.unfit(value, shape.propertyName(slot), object.objectID))
         }
       } else if !shape.isOptional(slot), shape.schema.isRequired(slot, hasValue) {
-        let missing = PropertyRules.missing(slot, of: shape)
+        let missing = PropertyRules.missing(slot, of: shape, isNew: object.overlay?.isNew == true)
         details.append(
           PerdureError.Detail(
             code: missing.code, objectID: object.objectID, property: shape.propertyName(slot),

@@ -25,7 +25,9 @@ enum PropertyRules {
 
   /// The violation of a required attribute without a value. A number reads as 0 without a value, so
   /// the message names the declaration that stores the 0.
-  static func missing(_ slot: Int, of shape: EntityShape) -> Violation {
+  ///
+  /// - Parameter isNew: Whether the object has not been saved yet.
+  static func missing(_ slot: Int, of shape: EntityShape, isNew: Bool) -> Violation {
     let remedy =
       switch shape.schema.properties[slot].attributeType {
       case .int16?: "declare it with a default (\"= 0\") or as optional (\"Int16?\")"
@@ -35,9 +37,12 @@ enum PropertyRules {
       case .float?: "declare it with a default (\"= 0\") or as optional (\"Float?\")"
       case .decimal?: "declare it with a default (\"= 0\") or as optional (\"Decimal?\")"
       case .boolean?: "declare it with a default (\"= false\") or as optional (\"Bool?\")"
-      default: "give it a default, or make it optional"
+      default: "declare it with a default or as optional"
       }
-    return (.missingMandatoryProperty, .null, "must have a value and has none: set it, \(remedy)")
+    return (
+      .missingMandatoryProperty, .null,
+      "is required but \(isNew ? "was never set" : "has no value"): set it, or \(remedy)"
+    )
   }
 
   /// A value that an attribute cannot be set to, without the program being stopped.
@@ -45,7 +50,7 @@ enum PropertyRules {
     let argument = (value as? any PredicateArgument)?.predicateValue
     return (
       .validation, argument ?? .null,
-      "cannot hold \(argument?.kindName ?? "a \(type(of: value))") that is not of its type: give it a value of its type"
+      "cannot hold \(argument?.kindName ?? "a \(type(of: value))") that is not of its type: set a value of its type"
     )
   }
 
@@ -83,7 +88,7 @@ enum PropertyRules {
       if count > 0 { return nil }
       return (
         .missingMandatoryProperty, .null,
-        "must lead to an object: connect one, or make the relationship optional"
+        "is required but has no object: connect one, or make the relationship optional"
       )
     }
     let value = Value.integer(Int64(count))
@@ -136,7 +141,7 @@ extension ContextCore {
       PerdureError.Detail(
         code: .relationshipDeniedDelete, objectID: objectID(of: overlay.reference),
         property: denied.relationship.name, value: .integer(Int64(denied.remaining)),
-        rule: "denies the deletion while it has objects")
+        rule: "denies the deletion while it has objects: delete or disconnect them first")
     }
   }
 
@@ -162,7 +167,8 @@ extension ContextCore {
         if !value.isNull {
           addBrokenRules(of: value, overlay.shape, overlay.reference, slot, to: &details)
         } else if !isOptional, isRequired(overlay, slot, row) {
-          addViolation(PropertyRules.missing(slot, of: overlay.shape), overlay, slot, to: &details)
+          addViolation(
+            PropertyRules.missing(slot, of: overlay.shape, isNew: overlay.isNew), overlay, slot, to: &details)
         }
       case .transient(_, let isOptional):
         addBrokenRules(ofTransient: slot, isOptional, overlay, to: &details)
@@ -214,7 +220,8 @@ extension ContextCore {
           of: object.transientValue(slot), overlay.shape, overlay.reference, slot, to: &details)
       }
     } else if !isOptional {
-      addViolation(PropertyRules.missing(slot, of: overlay.shape), overlay, slot, to: &details)
+      addViolation(
+        PropertyRules.missing(slot, of: overlay.shape, isNew: overlay.isNew), overlay, slot, to: &details)
     }
   }
 
@@ -228,14 +235,14 @@ extension ContextCore {
         PerdureError.Detail(
           code: .validation, objectID: objectID(of: reference), property: shape.propertyName(slot),
           value: graph.shown(value),
-          rule: "must be the id of an object of this store, of an entity of its model"))
+          rule: "must be the id of an object of this store"))
     }
     if let problem = value.transformationProblem {
       details.append(
         PerdureError.Detail(
           code: .validation, objectID: objectID(of: reference), property: shape.propertyName(slot),
           value: .null,
-          rule: "must be a value that bytes can be made of: \(problem)"))
+          rule: "must be a value that can be stored as bytes: \(problem)"))
       return
     }
     guard let rules = shape.rules[slot] else { return }
@@ -244,7 +251,7 @@ extension ContextCore {
         PerdureError.Detail(
           code: PropertyRules.code(of: broken.rule, shape.schema.properties[slot].attributeType),
           objectID: objectID(of: reference), property: shape.propertyName(slot), value: value,
-          rule: broken.cause.map { "\(broken.rule), which could not be asked: \($0)" } ?? "\(broken.rule)",
+          rule: broken.cause.map { "\(broken.rule), which could not be checked: \($0)" } ?? "\(broken.rule)",
           validationRule: broken.rule))
     }
   }
@@ -284,7 +291,7 @@ extension PerdureError {
     var error = PerdureError(
       isSingle ? details[0].code : .multipleValidationErrors,
       isSingle
-        ? "\(details[0].objectID): \(details[0].subject)\(details[0].rule). Nothing was saved."
+        ? "\(details[0].sentence) Nothing was saved."
         : "\(details.count) properties are invalid; see the details. Nothing was saved.")
     error.details = details
     error.cause = isSingle ? details[0].cause : nil
@@ -293,8 +300,19 @@ extension PerdureError {
 }
 
 extension PerdureError.Detail {
-  /// What the rule is about, with a space behind it; nothing where it is the object.
-  fileprivate var subject: String { property.isEmpty ? "" : property + " " }
+  /// The property, what is wrong, what it holds, and the object: "age of Worker must be at least 18 (value: 12).
+  /// Object: x-perdure://…/Worker/p1."
+  var sentence: String {
+    let subject = property.isEmpty ? objectID.entityName : "\(property) of \(objectID.entityName)"
+    let held = value.isNull ? "" : " (\(isCount ? "number of objects" : "value"): \("\(value)".shortened))"
+    return "\(subject) \(rule)\(held). Object: \(objectID)."
+  }
+
+  /// Whether `value` is the number of objects of a relationship.
+  private var isCount: Bool {
+    [.relationshipLacksMinimumCount, .relationshipExceedsMaximumCount, .relationshipDeniedDelete].contains(
+      code)
+  }
 }
 
 extension [PerdureError.Detail] {

@@ -112,8 +112,8 @@ package final class LogPersistentStore: PersistentStore {
     guard stored?.hasSameRows(as: model) == true else {
       throw PerdureError(
         .incompatibleModel,
-        "The store has been given another model since it was opened; what was saved before can be read still. "
-          + "To read on, open it with a container that has that model.")
+        "Another process has given the store a new model. Contexts still read the state before that. To read the "
+          + "newest state, open the store with a container that has the new model.")
     }
     // Somebody else may have been faster, and have seen more.
     shown.withLock { shown in

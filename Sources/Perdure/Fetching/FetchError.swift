@@ -1,5 +1,7 @@
 // Why a fetch cannot be run: found before any row is read.
 
+internal import PerdurePredicates
+
 /// A fetch request does not fit the model. Nothing was read; correct the request.
 public struct FetchError: Error, Hashable, Sendable {
   /// The kind of mistake.
@@ -87,7 +89,10 @@ extension FetchError: CustomStringConvertible {
 extension FetchError {
   /// A row that cannot be read.
   static func damaged(_ error: RowError, entity: String) -> FetchError {
-    FetchError(.damagedRow, "A row of \(entity) cannot be read. \(error)", entity: entity)
+    FetchError(
+      .damagedRow,
+      "A row of \(entity) cannot be read. \(error) Verify the store, and restore it from a backup or salvage it.",
+      entity: entity)
   }
 
   /// A predicate whose evaluation could overflow the stack.
@@ -109,28 +114,29 @@ extension FetchError {
   static func otherClass(_ found: Any.Type, than asked: Any.Type, entity: String) -> FetchError {
     FetchError(
       .otherClass,
-      "Objects of \(entity) are \(found) here, not \(asked). Ask for FetchRequest<\(found)>, or give the container the class of "
-        + "\(entity).", entity: entity)
+      "Objects of \(entity) are \(found) here, not \(asked). Use FetchRequest<\(found)>, or give the container "
+        + "the class of \(entity).", entity: entity)
   }
 
   /// A request that says neither by class nor by name what it wants.
   static let noEntity = FetchError(
-    .unknownEntity, "The request names no entity: give it an entityName, or ask for a class of its own.",
+    .unknownEntity, "The request names no entity. Give it an entityName, or ask for a class of its own.",
     entity: "")
 
   /// An identity that no object of the store has.
   static func unknownObject(_ id: String, entity: String) -> FetchError {
     FetchError(
       .unknownObjectID,
-      "\(id) is no id of this store, so nothing equals it. Ids and objects of another store, or of a copy "
-        + "made anew, are not known here; container.managedObjectID(forURI:) tells which are.",
+      "\(id) is not an id of this store, so nothing equals it. Use ids of this store: those of another store, or "
+        + "of a new copy, are unknown here. container.managedObjectID(forURI:) returns nil for unknown ids.",
       entity: entity, key: id)
   }
 
   static func transientAttribute(_ name: String, of entity: EntityStorage) -> FetchError {
     FetchError(
       .transientAttribute,
-      "\(entity.name).\(name) is transient: no store has its values. Fetch without it, and filter or sort the objects.",
+      "\(entity.name).\(name) is transient, so no store has its values. Fetch without it, and filter or sort the "
+        + "objects.",
       entity: entity.name, key: name)
   }
 
@@ -138,60 +144,26 @@ extension FetchError {
     if entity.composites.contains(name) {
       return FetchError(
         .typeMismatch,
-        "\(name) of \(entity.name) is a composite attribute, which is compared with nil only, of one object, and has "
-          + "no order. Name one of its elements; of the objects of a to-many relationship ask "
+        "\(name) of \(entity.name) is a composite attribute. It has no order, and is compared with nil only, and "
+          + "of one object. Name one of its elements; for the objects of a to-many relationship write "
           + "SUBQUERY(objects, $o, $o.\(name) == nil).@count > 0.", entity: entity.name, key: name)
     }
     if name.hasPrefix("\\") {
       return FetchError(
         .unknownProperty,
-        "\(name) reads no stored attribute of \(entity.name) alone. Name one; a path through a relationship or a "
-          + "composite attribute is written in a closure, as in { $0.company.name }.",
+        "\(name) does not read exactly one stored attribute of \(entity.name). Name one; write a path through a "
+          + "relationship or a composite attribute as a closure, as in { $0.company.name }.",
         entity: entity.name, key: name)
     }
-    let near = NearMisses.of(name, in: entity.properties.map(\.name))
+    let names = entity.properties.map(\.name)
+    let near = NearMisses.of(name, in: names)
     let isOperator = CollectionOperator(spelling: name) != nil
     let hint =
       isOperator
-      ? "Write @\(name) for the operator, as in objects.@\(name)."
-      : near.isEmpty
-        ? "Its properties are \(entity.properties.map(\.name).joined(separator: ", "))."
-        : "Did you mean \(near.joined(separator: " or "))?"
+      ? " Write @\(name) for the operator, as in objects.@\(name)."
+      : near.isEmpty ? " Its properties are \(names.joined(separator: ", "))." : NearMisses.question(near)
     return FetchError(
-      .unknownProperty, "\(entity.name) has no property \(name). \(hint)", entity: entity.name, key: name,
+      .unknownProperty, "\(entity.name) has no property \(name).\(hint)", entity: entity.name, key: name,
       suggestions: near)
-  }
-}
-
-/// Names that are nearly another one.
-package enum NearMisses {
-  /// At most three names, the nearest first.
-  package static func of(_ name: String, in names: [String]) -> [String] {
-    let limit = max(1, name.count / 3)
-    let near = names.map { (name: $0, distance: distance(name.lowercased(), $0.lowercased())) }
-      .filter { $0.distance <= limit }
-    return near.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(3).map(\.name)
-  }
-
-  /// How many characters must be put in, taken out, replaced, or exchanged with the next one.
-  private static func distance(_ left: String, _ right: String) -> Int {
-    let (left, right) = (Array(left), Array(right))
-    // What it takes to make the first n characters of the right of those of the left: two rows ago, one ago.
-    var (before, above) = ([Int](), Array(0...right.count))
-    for position in left.indices {
-      var row = [position + 1]
-      for column in right.indices {
-        let isSame = left[position] == right[column]
-        var least = min(above[column] + (isSame ? 0 : 1), above[column + 1] + 1, row[column] + 1)
-        if position > 0, column > 0, left[position] == right[column - 1],
-          left[position - 1] == right[column]
-        {
-          least = min(least, before[column - 1] + 1)
-        }
-        row.append(least)
-      }
-      (before, above) = (above, row)
-    }
-    return above[right.count]
   }
 }

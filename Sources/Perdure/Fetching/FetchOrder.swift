@@ -50,11 +50,14 @@ public struct FetchOrder: Hashable, Sendable {
   ///   - isAscending: Whether the least values come first.
   ///   - value: Runs once, on a stand-in for the object.
   public init<Root: QueryableObject, V>(
-    _ root: Root.Type, ascending isAscending: Bool = true, by value: (EntityRef<Root>) -> PropertyRef<V>
+    _ root: Root.Type, ascending isAscending: Bool = true, file: StaticString = #fileID, line: UInt = #line,
+    by value: (EntityRef<Root>) -> PropertyRef<V>
   ) {
     let expression = value(EntityRef<Root>()).expression
     guard case .keyPath(let path) = expression else {
-      stop("\(expression) of \(Root.self) is no path of properties: objects are sorted by what they have.")
+      stop(
+        "\(expression) of \(Root.self) is not a path of properties. Sort by a property or a path of properties.",
+        file: file, line: line)
     }
     self.path = path
     self.isAscending = isAscending

@@ -52,7 +52,7 @@ package struct PreparedFetch {
     let entity = schema.entity(query.entity)
     guard query.offset >= 0, query.limit ?? 0 >= 0 else {
       throw FetchError(
-        .invalidWindow, "A limit and an offset are at least 0.", entity: entity.name)
+        .invalidWindow, "The request has a negative limit or offset. Use 0 or more.", entity: entity.name)
     }
     var query = query
     query.predicate = query.predicate?.replacingNamedElements()

@@ -106,9 +106,9 @@ extension FetchRequest {
     let name = entityName ?? className
     guard let entity = schema.entity(named: name) else {
       let near = NearMisses.of(name, in: schema.entities.compactMap { $0?.name })
-      let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
       throw FetchError(
-        .unknownEntity, "The model has no entity \(name).\(hint)", entity: name, suggestions: near)
+        .unknownEntity, "The model has no entity \(name).\(NearMisses.question(near))", entity: name,
+        suggestions: near)
     }
     var query = FetchQuery(entity: entity.number)
     query.includesSubentities = includesSubentities

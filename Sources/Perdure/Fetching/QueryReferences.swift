@@ -134,7 +134,7 @@ public struct CompositeRef<C: CompositeAttributeValue> {
   }
 
   private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
-    guard let name = C.compositeNames[keyPath] else { stop("\(keyPath) is no element of \(C.self).") }
+    guard let name = C.compositeNames[keyPath] else { stop("\(keyPath) is not an element of \(C.self).") }
     return .path(from: expression, PropertyPath(name))
   }
 }

@@ -26,7 +26,7 @@ public struct RelationshipPath<End: QueryableObject> {
 
   private func appending<Next>(_ keyPath: AnyKeyPath) -> RelationshipPath<Next> {
     guard let name = End._propertyNamesByKeyPath[keyPath] else {
-      stop("\(keyPath) is not a persistent property of \(End.self).")
+      stop("\(keyPath) is not a relationship of \(End.self). Prefetch a path of relationships.")
     }
     return RelationshipPath<Next>(names + [name])
   }
@@ -57,8 +57,8 @@ extension StoreSchema {
       guard let destination = here.properties[slot].destination else {
         throw FetchError(
           .notARelationship,
-          "\(name) of \(here.name), in the path \(path) to prefetch, is no relationship: name those that lead to "
-            + "other objects, and nothing behind them.", entity: here.name, key: path)
+          "\(name) of \(here.name), in the path \(path) to prefetch, is not a relationship. Name relationships only.",
+          entity: here.name, key: path)
       }
       here = self.entity(destination)
     }
@@ -74,7 +74,7 @@ extension ContextCore {
     let request = wanted.request
     guard request.fetchBatchSize >= 0 else {
       throw FetchError(
-        .invalidWindow, "fetchBatchSize is at least 0.",
+        .invalidWindow, "fetchBatchSize is \(request.fetchBatchSize). Use 0, or a positive number.",
         entity: request.entityName ?? wanted.objectClass._entityName)
     }
     if request.relationshipKeyPathsForPrefetching.isEmpty { return [] }

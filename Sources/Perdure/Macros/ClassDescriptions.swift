@@ -20,8 +20,8 @@ enum ClassDescriptions {
   static func description(of type: ManagedObject.Type) -> EntityDescription {
     if asked.contains(where: { $0 == type }) {
       stop(
-        "The description of \(type) asks for itself: \(type).entityDescription calls "
-          + "EntityDescription(from: \(type).self), which calls it. Make it there by "
+        "The description of \(type) calls itself: \(type).entityDescription calls "
+          + "EntityDescription(from: \(type).self), which calls it again. Make it there with "
           + "EntityDescription(\"\(type)\", properties: [...]).")
     }
     return $asked.withValue(asked + [type]) { DescriptionWatch.during([type]) { type.entityDescription } }

@@ -40,8 +40,8 @@ final class DescriptionWatch: Sendable {
       if hasEndedAfterPause() { return }
     }
     stop(
-      "The descriptions of \(names) do not come. Two of them in static variables that ask for each other wait for "
-        + "each other: name the entity of the other class by a text, as in .toOne(\"company\", \"Company\").")
+      "The descriptions of \(names) do not return. Static variables of two classes that read each other's description "
+        + "wait forever. Name the other entity as text, as in .toOne(\"company\", \"Company\").")
   }
 
   private func hasEndedAfterPause() -> Bool {

@@ -13,8 +13,12 @@ extension EntityDescription {
   ///
   /// - Parameter type: A class with a description. A class without one stops the program.
   @_disfavoredOverload
-  public init(from type: ManagedObject.Type) {
+  public init(from type: ManagedObject.Type, file: StaticString = #fileID, line: UInt = #line) {
     self = ClassDescriptions.description(of: type)
-    if name.isEmpty { stop("\(type) does not say what its entity is: override entityDescription.") }
+    if name.isEmpty {
+      stop(
+        "\(type) describes no entity. Mark it with @Entity, or override entityDescription.", file: file,
+        line: line)
+    }
   }
 }

@@ -249,7 +249,7 @@ extension _EntityAssembly {
     versionHashModifier: String? = nil
   ) {
     if maxCount == 1 {
-      stop("\(name) is to-many with at most one object: declare it as an optional object.")
+      stop("The relationship \(name) is to-many with maxCount: 1. Declare it as an optional object.")
     }
     addRelationship(
       RelationshipDescription(
@@ -278,7 +278,9 @@ extension _EntityAssembly {
 
   private static func entity(of destination: ManagedObject.Type) -> String {
     let name = destination._entityName
-    if name.isEmpty { stop("\(destination) does not say what its entity is: override entityDescription.") }
+    if name.isEmpty {
+      stop("\(destination) describes no entity. Mark it with @Entity, or override entityDescription.")
+    }
     return name
   }
 

@@ -73,7 +73,7 @@ extension ContextCore {
   private func refusal(of conflict: StoreConflict, for broken: PerdureError) -> PerdureError {
     let found = PerdureError.conflict(conflict, in: self)
     var error = PerdureError(
-      found.code, "\(found.message) Put together, both would break a rule: \(broken.message)")
+      found.code, "\(found.message) The merged values would break a rule: \(broken.message)")
     error.conflicts = found.conflicts
     error.details = broken.details
     error.cause = broken

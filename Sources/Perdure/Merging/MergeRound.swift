@@ -52,7 +52,10 @@ struct MergeRound {
       for precondition in conflict.failed { try judge(precondition) }
       judge(conflict.duplicates)
     } catch {
-      var failure = PerdureError(.readFailed, "What others have saved could not be read. Nothing was saved.")
+      var failure = PerdureError(
+        .readFailed,
+        "The newest values of the changed objects could not be read. Nothing was saved. Save again, or verify the "
+          + "store.")
       failure.cause = error
       throw failure
     }

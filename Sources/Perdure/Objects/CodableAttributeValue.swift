@@ -33,8 +33,8 @@ extension CodableAttributeValue {
   /// property is optional, has an initial value, or the type says otherwise.
   public static var zeroValue: Self {
     stop(
-      "An attribute of \(Self.self) has no value. Make the property optional to ask, or give the type a zeroValue."
-    )
+      "An attribute of type \(Self.self) has no value. Set it first, declare the property with a default or as "
+        + "optional, or give the type a zeroValue.")
   }
 
   /// The value that was stored; nil for what the type cannot be read from.
@@ -65,7 +65,8 @@ public struct CodableTransformer<Content: Codable>: ValueTransformer {
   /// - Throws: `PerdureError` 1550 for a value of another type; what encoding throws.
   public func data(from value: Any) throws -> Data {
     guard let content = value as? Content else {
-      throw PerdureError(.validation, "A \(Swift.type(of: value)) is no \(Content.self).")
+      throw PerdureError(
+        .validation, "A \(Swift.type(of: value)) is not a \(Content.self). Set a value of that type.")
     }
     return try StoredJSON.data(content)
   }

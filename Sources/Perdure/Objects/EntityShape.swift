@@ -154,7 +154,7 @@ final class EntityShape: Sendable {
 
   @inline(never)
   private func stopWithoutRelationship(_ slot: Int) -> Never {
-    stop("An accessor takes slot \(slot) of \(name) for a relationship, and it is none. \(slotList)")
+    stop("An accessor reads slot \(slot) of \(name) as a relationship, and it is an attribute. \(slotList)")
   }
 
   /// The slots of the entity with their properties, for messages.
@@ -210,10 +210,8 @@ final class EntityShape: Sendable {
   }
 
   /// The slot of a property. Asking for a name that the entity does not have is a mistake of the caller.
-  func slot(named key: String) -> Int {
-    guard let slot = schema.slot(named: key) else {
-      stop(complaint(about: key))
-    }
+  func slot(named key: String, _ file: StaticString = #fileID, _ line: UInt = #line) -> Int {
+    guard let slot = schema.slot(named: key) else { stop(complaint(about: key), file: file, line: line) }
     return slot
   }
 
@@ -222,9 +220,8 @@ final class EntityShape: Sendable {
     if composite(named: key) != nil {
       return "\(name).\(key) is a composite attribute, and not one property. Name one of its elements."
     }
-    let near = NearMisses.of(key, in: schema.properties.map(\.name))
-    let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
-    return "\(name) has no property \"\(key)\".\(hint)"
+    let known = schema.properties.map(\.name) + schema.composites.map(\.name)
+    return "\(name) has no property \"\(key)\".\(NearMisses.question(key, in: known))"
   }
 }
 

@@ -78,15 +78,16 @@ final class GraphSchema: Sendable {
   /// The names of an entity and of those above it, upwards.
   func lineage(of shape: EntityShape) -> [String] { shape.schema.lineage.map { model.schemas[$0].name } }
 
-  /// What to tell whoever asks for an entity that is not there.
+  /// The message about an entity name that the stores do not have.
   func complaint(about entityName: String) -> String {
-    if isJoined { return "No store of the container has the entity \"\(entityName)\"." }
-    guard let configuration else { return "The model has no entity \"\(entityName)\"." }
-    return
-      "The store was opened with the configuration \"\(configuration)\", which has no entity \"\(entityName)\"."
+    let hint = NearMisses.question(entityName, in: shapesByName.keys)
+    if isJoined { return "No store of the container has the entity \"\(entityName)\".\(hint)" }
+    guard let configuration else { return "The model has no entity \"\(entityName)\".\(hint)" }
+    return "The store was opened with the configuration \"\(configuration)\", which has no entity "
+      + "\"\(entityName)\".\(hint)"
   }
 
-  /// What to tell whoever asks for the entity of a class that has none, or not one.
+  /// The message about a class that is not the class of exactly one entity.
   func complaint(about type: ManagedObject.Type) -> String {
     if let entities = entitiesByClass[ObjectIdentifier(type)] {
       return "\(type) is the class of several entities, \(entities.joined(separator: ", ")): "

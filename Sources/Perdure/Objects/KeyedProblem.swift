@@ -26,7 +26,7 @@ enum KeyedProblem: Error {
     case .mistake(let message): return PerdureError(.unknownKey, message)
     case .unfit(let detail):
       var error = PerdureError(
-        .validation, "\(detail.objectID): \(detail.property) \(detail.rule). Nothing was changed.")
+        .validation, "\(detail.sentence) Nothing was changed.")
       error.details = [detail]
       error.objectIDs = [detail.objectID]
       return error

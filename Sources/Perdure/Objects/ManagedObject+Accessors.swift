@@ -72,7 +72,8 @@ extension ManagedObject {
     if let object = core.probedReads?.standIn(of: type) { return object }
     if let target = core.lastTarget(of: self, shape.relationship(slot)) { return target }
     stop(
-      "\(shape.name).\(shape.propertyName(slot)) has no object. Make the property optional to ask.")
+      "\(shape.name).\(shape.propertyName(slot)) of \(objectID) has no object. Set it first, or declare the "
+        + "property as optional.")
   }
 
   /// This object as the class that a property promises.
@@ -89,8 +90,8 @@ extension ManagedObject {
   @inline(never)
   final func stopAsOtherClass(_ type: ManagedObject.Type) -> Never {
     stop(
-      "\(shape.name) objects are \(Swift.type(of: self)) here, not \(type). Was the class given to the "
-        + "container?")
+      "\(objectID) is an object of the class \(Swift.type(of: self)) here, not \(type). Give the container the "
+        + "class \(type).")
   }
 
   /// Changes a to-one relationship, and its inverse with it.

@@ -279,18 +279,27 @@ extension ManagedObject {
   }
 
   /// The to-many relationship called `key`, to be changed in place. The entity must have it.
-  public func mutableSetValue(forKey key: String) -> ToMany<ManagedObject> {
-    let slot = relationshipSlot(key)
+  public func mutableSetValue(
+    forKey key: String, file: StaticString = #fileID, line: UInt = #line
+  ) -> ToMany<ManagedObject> {
+    let slot = relationshipSlot(key, file, line)
     if !shape.relationship(slot).isToMany {
-      stop("\(shape.name).\(key) is to-one: it holds an object, not a set.")
+      stop("\(shape.name).\(key) is to-one. Use setValue(_:forKey:) with an object.", file: file, line: line)
     }
     return ToMany(self, slot)
   }
 
   /// The ordered to-many relationship called `key`, to be changed in place. The entity must have it.
-  public func mutableOrderedSetValue(forKey key: String) -> OrderedToMany<ManagedObject> {
-    let slot = relationshipSlot(key)
-    if shape.relationship(slot).order == nil { stop("\(shape.name).\(key) has no order.") }
+  public func mutableOrderedSetValue(
+    forKey key: String, file: StaticString = #fileID, line: UInt = #line
+  ) -> OrderedToMany<ManagedObject> {
+    let slot = relationshipSlot(key, file, line)
+    if shape.relationship(slot).order == nil {
+      stop(
+        "\(shape.name).\(key) is not ordered. Use mutableSetValue(forKey:), or declare it ordered.",
+        file: file,
+        line: line)
+    }
     return OrderedToMany(self, slot)
   }
 
@@ -315,9 +324,13 @@ extension ManagedObject {
     }
   }
 
-  private func relationshipSlot(_ key: String) -> Int {
-    let slot = shape.slot(named: key)
-    if !shape.isRelationship(slot) { stop("\(shape.name).\(key) is an attribute, not a relationship.") }
+  private func relationshipSlot(
+    _ key: String, _ file: StaticString = #fileID, _ line: UInt = #line
+  ) -> Int {
+    let slot = shape.slot(named: key, file, line)
+    if !shape.isRelationship(slot) {
+      stop("\(shape.name).\(key) is an attribute. Name a relationship.", file: file, line: line)
+    }
     return slot
   }
 }

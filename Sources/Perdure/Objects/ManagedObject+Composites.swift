@@ -28,7 +28,9 @@ extension ManagedObject {
     let values = elements(value, composite)
     let names = Set(composite.elements.map(\.name))
     if let unknown = values.keys.filter({ !names.contains($0) }).min() {
-      stop("\(shape.name).\(composite.name) has no element \"\(unknown)\".")
+      stop(
+        "\(shape.name).\(composite.name) has no element \"\(unknown)\"."
+          + NearMisses.question(unknown, in: names))
     }
     return composite.elements.flatMap { element -> [(slot: Int, value: Any?)] in
       let value = values[element.name] ?? nil
@@ -59,7 +61,9 @@ extension ManagedObject {
     case let values as [String: Any?]: values
     case let value as any CompositeAttributeValue: value.compositeContent.dictionary
     case .some(let value):
-      stop("A \(type(of: value)) cannot be the value of the composite \"\(shape.name).\(composite.name)\".")
+      stop(
+        "\(shape.name).\(composite.name) is a composite attribute and cannot hold a \(type(of: value)). Set a "
+          + "dictionary of its elements, or a value of its type.")
     }
   }
 

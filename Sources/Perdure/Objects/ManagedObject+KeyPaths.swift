@@ -87,7 +87,7 @@ extension ManagedObject {
 
   /// The objects at the end of a path without its last name, each with that name.
   private func ends(of path: String) throws(KeyedProblem) -> [(object: ManagedObject, key: String)] {
-    if path.contains("@") { throw .mistake("\(path): what an operator gives cannot be set.") }
+    if path.contains("@") { throw .mistake("\(path): the result of an operator cannot be set.") }
     try KeyPathWalk.checkLength(path)
     var found: [(object: ManagedObject, key: String)] = []
     var (owners, rest) = ([self], path)
@@ -124,7 +124,7 @@ extension ManagedObject {
   {
     if name == "self" || name == "SELF" { return [self] }
     if shape.composite(named: name) != nil {
-      throw .mistake("\(path): \(shape.name) has no property \"\(rest)\".")
+      throw .mistake("\(path): \(shape.complaint(about: rest))")
     }
     switch try keyedValue(name) {
     case nil: return []

@@ -34,7 +34,8 @@ extension ManagedObject {
 
   @inline(never)
   private func stopWithoutSlot(_ slot: Int) -> Never {
-    stop("\(type(of: self)) has an accessor for slot \(slot). \(shape.slotList)")
+    stop(
+      "\(type(of: self)) has an accessor for slot \(slot), which its entity does not have. \(shape.slotList)")
   }
 
   /// What a column holds: an attribute or the reference of a to-one relationship. `.null` where it holds
@@ -85,7 +86,9 @@ extension ManagedObject {
     case .derived(let derived): return derivedValue(derived)
     case .transient(let type, _):
       if type == .undefined {
-        stop("\(shape.name).\(shape.propertyName(slot)) holds anything, and no typed value.")
+        stop(
+          "\(shape.name).\(shape.propertyName(slot)) has the type undefined, and no typed value. Read it with "
+            + "value(forKey:).")
       }
       return core.graph.shown(transientValue(slot))
     case .relationship: stopAsRelationship(slot)
@@ -96,7 +99,7 @@ extension ManagedObject {
   private func stopAsRelationship(_ slot: Int) -> Never {
     stop(
       "\(shape.name).\(shape.propertyName(slot)), slot \(slot), is a relationship, and an accessor of "
-        + "\(type(of: self)) takes it for an attribute. \(shape.slotList)")
+        + "\(type(of: self)) reads it as an attribute. \(shape.slotList)")
   }
 
   /// Changes an attribute. An object that is gone does not change, and the next save reports it.
@@ -149,8 +152,8 @@ extension ManagedObject {
   func stopUnfit(_ value: Value, _ slot: Int) -> Never {
     let type = shape.schema.properties[slot].attributeType.map { "\($0)" } ?? "nothing"
     stop(
-      "\(shape.name).\(shape.propertyName(slot)) holds \(type) and cannot hold "
-        + "\(value.kindName) that is not of this type.")
+      "\(shape.name).\(shape.propertyName(slot)) of \(objectID) holds \(type) and cannot hold "
+        + "\(value.kindName) that is not of this type. For values from outside use setCheckedValue(_:forKey:).")
   }
 
   /// Changes an attribute without counting it as a change.
@@ -241,7 +244,9 @@ extension ManagedObject {
       guard !header.pointee.isGone, core.isThere(self) else { return core.refuseLink(of: self, slot) }
       uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
         ._withUnsafeGuaranteedRef { relationship in
-          if relationship.isToMany { stop("\(relationship.name) is to-many.") }
+          if relationship.isToMany {
+            stop("\(shape.name).\(relationship.name) is to-many, and was set to one object.")
+          }
           guard let object else { return core.clear(reference, relationship) }
           guard core.canConnect(object, relationship) else {
             return core.refuseLink(of: self, slot, to: object)

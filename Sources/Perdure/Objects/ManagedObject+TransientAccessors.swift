@@ -55,8 +55,8 @@ extension ManagedObject {
   public final func _transient<T>(_ slot: Int, _ type: T.Type) -> T {
     if let value: T = object(slot) { return value }
     stop(
-      "\(shape.name).\(shape.propertyName(slot)) has no value. Set it first, give it one where it is declared, or "
-        + "make it optional to ask.")
+      "\(shape.name).\(shape.propertyName(slot)) of \(objectID) has no value. Set it first, or declare it with a "
+        + "default or as optional.")
   }
 
   /// Reads a transient attribute whose default is made when it is first read. Where its value was taken away by name,
@@ -90,7 +90,9 @@ extension ManagedObject {
     checkSlot(slot)
     guard let object = transientObject(slot) else { return nil }
     guard let typed = object as? T else {
-      stop("\(shape.name).\(shape.propertyName(slot)) holds a \(type(of: object)), not a \(T.self).")
+      stop(
+        "\(shape.name).\(shape.propertyName(slot)) of \(objectID) holds a \(type(of: object)), not a \(T.self)."
+      )
     }
     return typed
   }

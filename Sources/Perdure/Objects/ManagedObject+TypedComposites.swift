@@ -61,8 +61,9 @@ extension ManagedObject {
     let names = Set(composite.slots.map { name($0, in: composite) })
     let unknown = values.keys.filter { !names.contains($0) }.min() ?? ""
     stop(
-      "\(shape.name).\(composite.name).\(unknown) is in the compositeContent of a value, and no element of the "
-        + "composite. Its elements are \(names.sorted().joined(separator: ", ")).")
+      "The compositeContent of a value for \(shape.name).\(composite.name) names \"\(unknown)\", which is not an "
+        + "element. Its elements are \(names.sorted().joined(separator: ", ")).\(NearMisses.question(unknown, in: names))"
+    )
   }
 
   private func compositeContent(_ slot: Int) -> CompositeContent {

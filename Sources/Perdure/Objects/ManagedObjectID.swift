@@ -152,7 +152,8 @@ extension ManagedObjectID: AttributeValue {
   /// There is no identity that could stand for none: reading an attribute without a value stops the program, unless its
   /// property is optional.
   public static var zeroValue: ManagedObjectID {
-    stop("An attribute of ManagedObjectID has no value. Make the property optional to ask.")
+    stop(
+      "An attribute of type ManagedObjectID has no value. Set it first, or declare the property as optional.")
   }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {

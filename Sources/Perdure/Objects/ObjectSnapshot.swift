@@ -58,10 +58,12 @@ extension ManagedObject {
   /// - Throws: `PerdureError` 134060 when something of it could not be read, or something before it that no accessor
   ///   could say; `objectNotFound` for an object whose row is gone and was not loaded before.
   /// - Complexity: O(objects that are met). Faults fire.
-  public func snapshot(including paths: [String] = []) throws(PerdureError) -> ObjectSnapshot {
+  public func snapshot(
+    including paths: [String] = [], file: StaticString = #fileID, line: UInt = #line
+  ) throws(PerdureError) -> ObjectSnapshot {
     var tree = PathTree()
     for path in paths { tree.add(path.split(separator: ".", omittingEmptySubsequences: false)[...]) }
-    tree.check(shape, [shape], core.graph)
+    tree.check(shape, [shape], core.graph, file, line)
     let made = try snapshot(tree)
     if let failure = context?.readFailure { throw failure }
     return made
@@ -71,7 +73,8 @@ extension ManagedObject {
     core.checkOwner()
     if overlay?.isNew != true, !loadRow() {
       if !header.pointee.isGone, let failure = core.readFailure { throw failure }
-      throw PerdureError(.objectNotFound, "\(objectID) is gone: there is nothing to make a snapshot of.")
+      throw PerdureError(
+        .objectNotFound, "\(objectID) no longer exists, so no snapshot was made. Fetch again.")
     }
     var properties: [String: ObjectSnapshot.Property] = [:]
     for slot in shape.properties.indices {
@@ -109,16 +112,22 @@ private struct PathTree {
   /// Stops the program where nothing can have a relationship with a name.
   ///
   /// - Parameter shapes: The entities of what may be met here.
-  func check(_ shape: EntityShape, _ shapes: [EntityShape], _ graph: GraphSchema) {
+  func check(
+    _ shape: EntityShape, _ shapes: [EntityShape], _ graph: GraphSchema, _ file: StaticString, _ line: UInt
+  ) {
     for (name, branch) in branches {
       let having = shapes.filter { $0.schema.slot(named: name) != nil }
-      guard let first = having.first else { _ = shape.slot(named: name); return }
+      guard let first = having.first else {
+        _ = shape.slot(named: name, file, line)
+        return
+      }
       guard case .relationship(let relationship) = first.properties[first.slot(named: name)] else {
         stop(
-          "\(first.name).\(name) is an attribute: a snapshot has it anyway, and follows relationships only.")
+          "\(first.name).\(name) is an attribute, which every snapshot has. Name only relationships in including:.",
+          file: file, line: line)
       }
       let destination = graph.shape(numbered: relationship.destination)
-      branch.check(destination, graph.kinds(of: destination), graph)
+      branch.check(destination, graph.kinds(of: destination), graph, file, line)
     }
   }
 
@@ -209,7 +218,9 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   /// The object of a to-one relationship that was followed.
   public subscript<D: ManagedObject>(dynamicMember keyPath: KeyPath<Root, D>) -> TypedSnapshot<D> {
     guard case .object(let object) = property(keyPath) else { stopNotIncluded(keyPath) }
-    guard let object else { stop("\(objectID) had no object in \(Self.name(keyPath)).") }
+    guard let object else {
+      stop("\(objectID) had no object in \(Self.name(keyPath)). Declare the property as optional.")
+    }
     return TypedSnapshot<D>(object)
   }
 
@@ -231,12 +242,13 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   }
 
   private func stopNotIncluded(_ keyPath: PartialKeyPath<Root>) -> Never {
-    stop("The snapshot of \(objectID) was made without \(Self.name(keyPath)): name it in including:.")
+    stop("The snapshot of \(objectID) was made without \(Self.name(keyPath)). Name it in including:.")
   }
 
   private static func name(_ keyPath: PartialKeyPath<Root>) -> String {
     guard let name = Root._propertyNamesByKeyPath[keyPath] else {
-      stop("\(keyPath) is no property that a context manages.")
+      stop(
+        "\(keyPath) is not a managed property of \(Root.self). A snapshot has attributes and relationships.")
     }
     return name
   }

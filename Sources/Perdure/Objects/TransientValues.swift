@@ -114,7 +114,9 @@ extension ManagedObject {
   /// A value as a transient attribute holds it. One that it cannot hold is a mistake of the caller.
   func storedTransient(_ value: Value, _ slot: Int) -> Value {
     guard case .transient(let type, _) = shape.properties[slot], type != .undefined else {
-      stop("\(shape.name).\(shape.propertyName(slot)) cannot be set.")
+      stop(
+        "\(shape.name).\(shape.propertyName(slot)) is not a transient attribute with a type, and cannot be set so."
+      )
     }
     if type == .objectID, case .objectID = value { return value }
     // A save refuses it (T2 of ValueTransformers.swift).

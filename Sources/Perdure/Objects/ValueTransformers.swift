@@ -61,7 +61,7 @@ public enum ValueTransformers {
 }
 
 extension ManagedObjectModel {
-  /// - Throws: `PerdureError` 134080 when an attribute names a transformer that nobody has registered.
+  /// - Throws: `PerdureError` 134080 when an attribute names a transformer that is not registered.
   func checkTransformers() throws(PerdureError) {
     for entity in entities {
       for case .attribute(let attribute) in entity.slotted {
@@ -71,8 +71,9 @@ extension ManagedObjectModel {
         }
         throw PerdureError(
           .openFailed,
-          "\(entity.name).\(attribute.name) is transformed by \"\(name)\", and there is no such value transformer: "
-            + "call ValueTransformers.register(_:named:) before the store is opened.")
+          "\(entity.name).\(attribute.name) uses the value transformer \"\(name)\", which is not registered. Call "
+            + "ValueTransformers.register(_:named:) before the store is opened."
+            + NearMisses.question(name, in: ValueTransformers.names))
       }
     }
   }
@@ -137,8 +138,8 @@ extension ManagedObject {
   public final func _transformed<T>(_ slot: Int, _ type: T.Type) -> T {
     if let value: T = _transformed(slot, T?.self) { return value }
     stop(
-      "\(shape.name).\(shape.propertyName(slot)) has no value that is a \(T.self). Make the property optional to ask."
-    )
+      "\(shape.name).\(shape.propertyName(slot)) of \(objectID) has no value of type \(T.self). Set it first, or "
+        + "declare the property as optional.")
   }
 
   /// Changes an attribute with a transformer; nil takes its value away. For generated code.

@@ -45,7 +45,9 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// The object at a position below `count`. O(log n): no other object is loaded.
   public subscript(position: Int) -> Element {
     guard let object = object(at: position) else {
-      stop("\(relationship.name) has \(count) objects, and none at \(position).")
+      stop(
+        "\(owner.shape.name).\(relationship.name) of \(owner.objectID) has \(count) objects, and none at \(position)."
+      )
     }
     return object
   }
@@ -80,28 +82,35 @@ public struct OrderedToMany<Element: ManagedObject> {
   }
 
   /// Connects an object, so that it has a position of at most `count`. One that is there stays where it is.
-  public func insert(_ object: Element, at position: Int) {
+  public func insert(
+    _ object: Element, at position: Int, file: StaticString = #fileID, line: UInt = #line
+  ) {
     if isRefused { return }
-    checkPosition(position, upTo: count)
+    checkPosition(position, upTo: count, file, line)
     if contains(object) { return }
     append(object)
     place(object, at: position)
   }
 
   /// Connects objects, so that the first of them has a position. Those that are there stay where they are.
-  public func insert(contentsOf objects: some Sequence<Element>, at position: Int) {
+  public func insert(
+    contentsOf objects: some Sequence<Element>, at position: Int, file: StaticString = #fileID,
+    line: UInt = #line
+  ) {
     var position = position
     for object in objects where !contains(object) {
-      insert(object, at: position)
+      insert(object, at: position, file: file, line: line)
       position += 1
     }
   }
 
   /// Moves an object that is there, so that it has a position below `count`. One that is not there is not moved.
-  public func move(_ object: Element, to position: Int) {
+  public func move(
+    _ object: Element, to position: Int, file: StaticString = #fileID, line: UInt = #line
+  ) {
     if isRefused { return }
     guard contains(object) else { return }
-    checkPosition(position, upTo: count - 1)
+    checkPosition(position, upTo: count - 1, file, line)
     if firstIndex(of: object) == position { return }
     place(object, at: position)
   }
@@ -163,9 +172,13 @@ public struct OrderedToMany<Element: ManagedObject> {
     context.move(object.reference, to: position, of: owner.reference, relationship)
   }
 
-  private func checkPosition(_ position: Int, upTo last: Int) {
+  private func checkPosition(
+    _ position: Int, upTo last: Int, _ file: StaticString, _ line: UInt
+  ) {
     if position < 0 || position > last {
-      stop("\(relationship.name) has \(count) objects: \(position) is no position for one.")
+      stop(
+        "\(owner.shape.name).\(relationship.name) of \(owner.objectID) has \(count) objects, and \(position) is not a "
+          + "position for one. Use 0 to \(last).", file: file, line: line)
     }
   }
 }

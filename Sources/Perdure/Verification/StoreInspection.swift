@@ -1,5 +1,6 @@
 public import PerdureLog
 internal import PerdureModel
+internal import PerdurePredicates
 
 /// A look into the store of a graph from outside: what the `perdure` command shows.
 ///

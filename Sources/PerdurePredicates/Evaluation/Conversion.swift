@@ -8,13 +8,13 @@
 
 enum Conversion {
   static func cast(_ value: Value, to type: Value) throws(PredicateEvaluationError) -> Value {
-    guard case .string(let name) = type, let convert = conversions[name] else {
-      throw PredicateEvaluationError(
-        .invalidOperand,
-        "CAST to \(type.description.shortened) is unknown; use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID or NSURL."
-      )
-    }
-    return convert(value)
+    if case .string(let name) = type, let convert = conversions[name] { return convert(value) }
+    let hint =
+      if case .string(let name) = type { NearMisses.question(name, in: conversions.keys) } else { "" }
+    throw PredicateEvaluationError(
+      .invalidOperand,
+      "CAST knows no type \(type.description.shortened). Use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID or "
+        + "NSURL.\(hint)")
   }
 
   private static let conversions: [String: @Sendable (Value) -> Value] = [

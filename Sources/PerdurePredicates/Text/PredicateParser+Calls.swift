@@ -38,7 +38,9 @@ extension PredicateParser {
     if let function = FetchFunction(spelling: name.spelling) { return function }
     throw failure(
       .unknownName, at: name.token, expected: "a function", found: "'\(name.spelling.prefix(40))'",
-      remedy: "Functions are sum:, count:, min:, max:, average:, abs:, lowercase:, length: and their kin.")
+      remedy: "Use a function such as sum:, count:, min:, max:, average:, abs:, lowercase: or length:."
+        + NearMisses.question(
+          name.spelling, in: FetchFunction.spellings(comparableWith: name.spelling)))
   }
 
   private func call(

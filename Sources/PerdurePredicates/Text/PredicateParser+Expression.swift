@@ -266,7 +266,9 @@ extension PredicateParser {
     if let known = CollectionOperator(spelling: name) { return known }
     throw failure(
       .unknownName, expected: "a collection operator", found: "'@\(name.prefix(40))'",
-      remedy: "Use @count, @sum, @avg, @min, @max, @unionOfObjects or @distinctUnionOfObjects.")
+      remedy: "Use @count, @sum, @avg, @min, @max, @unionOfObjects or @distinctUnionOfObjects."
+        + NearMisses.question(
+          NearMisses.of(name, in: CollectionOperator.allCases.map(\.rawValue)).map { "@" + $0 }))
   }
 
   /// The path in a `%K` argument. Its names are taken as they are; no word in it is reserved but SELF.

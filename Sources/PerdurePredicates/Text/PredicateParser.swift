@@ -172,12 +172,20 @@ extension PredicateParser {
     if case .word(let word) = token.kind, word.uppercased() == "IS" {
       return "There is no IS: write \(text) == NULL or \(text) != NULL."
     }
+    if let misspeltOperator { return misspeltOperator }
     let start = "An expression alone is not a predicate:"
     switch expression {
     case .keyPath, .member: return "\(start) write \(text) == TRUE for a truth value, or another comparison."
     case .constant(.bool(let bool)): return "\(start) write \(bool ? "TRUEPREDICATE" : "FALSEPREDICATE")."
     default: return "\(start) compare \(text) with a property."
     }
+  }
+
+  /// The question about a word that is nearly an operator.
+  private var misspeltOperator: String? {
+    guard case .word(let word) = token.kind else { return nil }
+    let near = NearMisses.of(word, in: Self.wordOperators.keys)
+    return near.isEmpty ? nil : "Put an operator here." + NearMisses.question(near)
   }
 }
 
@@ -201,7 +209,8 @@ extension PredicateParser {
     let left = if let given { try parseExpression(startingWith: given) } else { try parseExpression() }
     guard let op = try parseOperator() else {
       if modifier == nil { return .expression(left) }
-      throw unexpected("a comparison operator such as == or IN", remedy: "Write ANY path == value.")
+      throw unexpected(
+        "a comparison operator such as == or IN", remedy: misspeltOperator ?? "Write ANY path == value.")
     }
     let options = try parseOptions()
     let right = try parseExpression()

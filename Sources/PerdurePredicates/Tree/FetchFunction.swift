@@ -128,6 +128,13 @@ extension FetchFunction {
     self = function
   }
 
+  /// The names to compare with a misspelt one: selectors for a selector, else words without a colon.
+  static func spellings(comparableWith spelling: String) -> [String] {
+    let selectors = allCases.filter { $0 != .call }.map(\.rawValue)
+    if spelling.contains(":") { return selectors }
+    return selectors.map { $0.split(separator: ":") }.filter { $0.count == 1 }.map { String($0[0]) }
+  }
+
   private static let bySpelling: [String: FetchFunction] = {
     var table: [String: FetchFunction] = ["ceil": .ceiling, "avg": .average, "cast": .cast]
     for function in allCases where function != .call {

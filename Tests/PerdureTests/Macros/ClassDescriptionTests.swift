@@ -52,7 +52,7 @@ struct ClassDescriptionTests {
           name: "x", classes: [Asking.self, Asked.self], description: .inMemory)
       }
     }
-    #expect(said(result).contains("The descriptions of Asking, Asked do not come."), "\(said(result))")
+    #expect(said(result).contains("The descriptions of Asking, Asked do not return."), "\(said(result))")
   }
 
   @Test("A description that reads itself stops the program with a message, not a stack overflow")
@@ -60,11 +60,11 @@ struct ClassDescriptionTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Endless.entityDescription
     }
-    #expect(said(result).contains("The description of Endless asks for itself"), "\(said(result))")
+    #expect(said(result).contains("The description of Endless calls itself"), "\(said(result))")
     let around = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = First.entityDescription
     }
-    #expect(said(around).contains("asks for itself"), "\(said(around))")
+    #expect(said(around).contains("calls itself"), "\(said(around))")
   }
 
   @Test("Creating a container whose classes have no entity throws an error with their names")

@@ -92,7 +92,10 @@ struct DescriptionTests {
     let error = #expect(throws: PerdureError.self) { try context.save() }
     let lines = (error?.description ?? "").split(separator: "\n")
     #expect(lines.count == 3 && lines.first?.hasPrefix("1560: 2 properties are invalid") == true)
-    #expect(lines.contains { $0.hasPrefix("  1570 \(worker.objectID.uri) name = NULL: must have a value") })
+    #expect(
+      lines.contains {
+        $0.hasPrefix("  1570 \(worker.objectID.uri) name = NULL: is required but was never set")
+      })
     #expect(lines.contains { $0.hasPrefix("  1570 \(contract.objectID.uri) company = NULL: ") })
   }
 }

@@ -176,7 +176,7 @@ struct GraphVerificationTests {
     try put(row, as: ObjectReference(entity: contract.number, id: 9))
     #expect(
       findings() == [
-        "G6 at Contract/p9: company has 0, and must lead to an object: connect one, or make the relationship optional"
+        "G6 at Contract/p9: company has 0, and is required but has no object: connect one, or make the relationship optional"
       ])
   }
 

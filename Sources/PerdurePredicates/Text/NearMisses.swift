@@ -1,0 +1,58 @@
+// Suggestions for misspelt names. All errors about a name that is not in a known set use this file.
+
+/// Finds known names that are nearly another one.
+package enum NearMisses {
+  /// Longer names are not compared: the time for two names grows with the product of their lengths.
+  private static let lengthMax = 255
+
+  /// Returns at most three known names within a third of the characters, the nearest first. Names
+  /// at one distance are in ascending order. Case does not count.
+  ///
+  /// - Complexity: O(k · m) for k known names and a name of m characters, times the third of m.
+  package static func of(_ name: String, in known: some Sequence<String>) -> [String] {
+    let wanted = Array(name.lowercased())
+    guard wanted.count <= lengthMax else { return [] }
+    // A name of one character is near to nothing but itself in the other case.
+    let limit = wanted.count < 2 ? 0 : max(1, wanted.count / 3)
+    var near: [(name: String, distance: Int)] = []
+    for name in Set(known) {
+      let other = Array(name.lowercased().prefix(lengthMax + 1))
+      if let distance = distance(wanted, other, atMost: limit) { near.append((name, distance)) }
+    }
+    return near.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(3).map(\.name)
+  }
+
+  /// Returns a question for the end of a message, with a space in front: " Did you mean salary?".
+  /// Empty if no name is near.
+  package static func question(_ name: String, in known: some Sequence<String>) -> String {
+    question(of(name, in: known))
+  }
+
+  /// Returns the question about names that `of` found.
+  package static func question(_ names: [String]) -> String {
+    names.isEmpty ? "" : " Did you mean \(names.joined(separator: " or "))?"
+  }
+
+  /// Counts the characters to insert, remove or replace, and the neighbours to exchange. Returns
+  /// nil above the limit.
+  private static func distance(_ left: [Character], _ right: [Character], atMost limit: Int) -> Int? {
+    guard abs(left.count - right.count) <= limit else { return nil }
+    // Distances between the first characters of the left and each beginning of the right: for one
+    // character less, and for two.
+    var (before, above) = ([Int](), Array(0...right.count))
+    for position in left.indices {
+      var row = [position + 1]
+      for column in right.indices {
+        let isSame = left[position] == right[column]
+        var least = min(above[column] + (isSame ? 0 : 1), above[column + 1] + 1, row[column] + 1)
+        if position > 0, column > 0, left[position] == right[column - 1], left[position - 1] == right[column]
+        {
+          least = min(least, before[column - 1] + 1)
+        }
+        row.append(least)
+      }
+      (before, above) = (above, row)
+    }
+    return above[right.count] <= limit ? above[right.count] : nil
+  }
+}
