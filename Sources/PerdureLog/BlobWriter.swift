@@ -1,16 +1,17 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// A long value that is written in pieces, ahead of the commit that puts it: `Store.makeBlobWriter()`.
+/// A long value that is written in pieces, ahead of the commit that puts it:
+/// `Store.makeBlobWriter()`.
 ///
 ///     let writer = try store.makeBlobWriter()
 ///     while let piece = try next() { try writer.append(piece) }
 ///     let blob = try writer.finish()
 ///     try store.write { try $0.put(blob, id: 7, in: films) }
 ///
-/// Takes 0 bytes to 4 GiB, and memory for half a megabyte, however long the value is. What is written counts
-/// for nothing until a commit puts it; a writer that is let go of before removes its file, and after a crash
-/// the next opening does.
+/// Takes 0 bytes to 4 GiB, and memory for half a megabyte, however long the value is. The bytes
+/// take effect only when a commit puts the value. A writer that is released before removes its
+/// file; after a crash the next opening removes it.
 ///
 /// One thread at a time appends; others wait.
 public final class BlobWriter {
@@ -40,8 +41,9 @@ public final class BlobWriter {
   /// Adds bytes to the end of the value.
   ///
   /// - Throws: `StoreError`: `.invalidArgument` when the value would be longer than
-  ///   `StoreLimits.valueLengthMax` (nothing was added, and the writer goes on); `.diskFull` or `.io` when
-  ///   the file cannot be written, and `.closed` (the writer is of no more use).
+  ///   `StoreLimits.valueLengthMax` (nothing was added, and the writer can still be used);
+  ///   `.diskFull` or `.io` when the file cannot be written, and `.closed` (the writer cannot be
+  ///   used any more).
   /// - Complexity: O(n) for n bytes; each 32 MiB are synced.
   public func append(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try append($0) } }
 
@@ -86,7 +88,8 @@ public final class BlobWriter {
 // Unchecked: everything that varies is guarded by `lock`.
 extension BlobWriter: @unchecked Sendable {}
 
-/// A long value that is written, and waits for the commit that puts it: `WriteTransaction.put(_:id:in:)`.
+/// A long value that is written, and waits for the commit that puts it:
+/// `WriteTransaction.put(_:id:in:)`.
 ///
 /// It can be put once. If the commit was refused and the store is not poisoned, it can be put
 /// again. If it is freed before it was put, it removes its file.
@@ -153,8 +156,8 @@ extension Store {
 extension WriteTransaction {
   /// Puts a value that was written in pieces under an id of a dense keyspace.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument` when it was put before, or written for another
-  ///   store.
+  /// - Throws: `StoreError` with code `.invalidArgument` when it was put before, or written for
+  ///   another store.
   public mutating func put(_ blob: WrittenBlob, id: UInt64, in keyspace: Keyspace) throws {
     try Self.check(keyspace, .dense)
     try withUnsafeBytes(of: id.littleEndian) { try append($0, blob, keyspace) }
@@ -184,18 +187,19 @@ extension Engine {
     }
   }
 
-  /// A value goes on being written as long as the store may be.
+  /// A value can be written as long as the store can.
   func checkBlobRoom() throws {
     if let poison = gate.poison { throw poison }
     if reserve.isShort { try checkRoom() }
   }
 
-  /// What to say of a blob file that could not be written; it is gone then.
+  /// The error for a blob file that could not be written; the file was removed.
   func failedBlob(_ number: UInt64, _ error: any Error) -> any Error {
     discardBlobs([number])
     guard let error = error as? FileIOError else { return error }
     guard error.isSync else { return StoreError.io(error, "Writing a blob file") }
-    // S5: whose changes a failed sync has dropped, nobody knows; a failed write harms nobody.
+    // S5: after a failed sync it is unknown which changes were dropped; after a failed write the
+    //     other files are intact.
     gate.poison(
       StoreError(
         .poisoned, "A sync of a blob file failed. Close the store and open it again", cause: error))

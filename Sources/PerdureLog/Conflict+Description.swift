@@ -1,4 +1,5 @@
-// Conflicts in words, for messages and logs: what was expected, in which keyspace or index, of which key.
+// Conflicts in words, for messages and logs: the expected state, the keyspace or index, and the
+// key.
 
 extension Conflict: CustomStringConvertible {
   /// What did not hold, with the keyspace or index and the key; of long keys the beginning.
@@ -13,7 +14,7 @@ extension Conflict: CustomStringConvertible {
 }
 
 extension Precondition {
-  /// What is so instead.
+  /// The state found instead.
   fileprivate var failure: String {
     switch self {
     case .unchanged(let keyspace, let key, nil): "key \(key) of keyspace \(keyspace.name) is there already"
@@ -21,11 +22,11 @@ extension Precondition {
       "key \(key) of keyspace \(keyspace.name) was changed or removed"
     case .exists(let keyspace, let key): "key \(key) of keyspace \(keyspace.name) is not there"
     case .indexRangeUnchanged(let index, let range, _):
-      "entries of index \(index.name) \(range) have come or gone"
+      "entries of index \(index.name) \(range) were added or removed"
     case .rangeUnchanged(let keyspace, let range, _):
-      "keys of keyspace \(keyspace.name) \(range) have come or gone"
+      "keys of keyspace \(keyspace.name) \(range) were added or removed"
     case .idRangeUnchanged(let keyspace, let ids, _):
-      "ids \(ids) of keyspace \(keyspace.name) have come or gone"
+      "ids \(ids) of keyspace \(keyspace.name) were added or removed"
     }
   }
 }

@@ -8,15 +8,16 @@ public struct RecordVersion: RawRepresentable, Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A condition that a commit carries: it is checked in the commit's turn, against everything
-/// committed before it, and not against the snapshot that the caller looked at.
+/// A condition of a commit. It is checked in the commit's turn against everything committed before,
+/// not against the snapshot that the caller read.
 public enum Precondition: Sendable {
   /// The key still has this version; nil: the key is not there.
   case unchanged(Keyspace, Key, RecordVersion?)
-  /// The key is there, in whatever version.
+  /// The key exists, in any version.
   case exists(Keyspace, Key)
-  /// No entry of the index with a key in `lower ..< upper` has come or gone since the snapshot. While the
-  /// index is unavailable nobody can tell: the commit throws `.indexUnavailable`.
+  /// No entry of the index with a key in `lower ..< upper` was added or removed since the snapshot.
+  /// While the index is unavailable, the condition cannot be checked: the commit throws
+  /// `.indexUnavailable`.
   case indexRangeUnchanged(DerivedIndex, KeyRange, since: Snapshot)
   /// No key of the byte-string keyspace in `lower ..< upper` was put or removed since the snapshot.
   case rangeUnchanged(Keyspace, KeyRange, since: Snapshot)

@@ -10,8 +10,8 @@ public enum KeyspaceKind: UInt8, Sendable, Hashable {
 
 /// A named set of keys in a store. A commit may span several; it is atomic over all of them.
 ///
-/// A store refuses one of another store. A copy of a store's files is the same store in this: both take each
-/// other's, and mean their own.
+/// A store refuses one of another store. A copy of a store's files is the same store in this: both
+/// take each other's, and mean their own.
 public struct Keyspace: Hashable, Sendable {
   /// The number by which records name the keyspace; 0 is the store's own catalog.
   public let id: UInt32
@@ -19,8 +19,8 @@ public struct Keyspace: Hashable, Sendable {
   public let name: String
   /// How its keys look.
   public let kind: KeyspaceKind
-  /// What the store, the name and the kind come to: tells the keyspaces of two stores apart that have the same
-  /// number.
+  /// A hash of the store, the name and the kind. It distinguishes keyspaces with the same number in
+  /// two stores.
   let mark: UInt64
 
   /// - Parameter store: Nil for the catalog, which every store has.
@@ -50,8 +50,8 @@ extension Keyspace {
 /// Keyspaces and derived indexes are numbered by each store for itself, so a number alone says nothing in
 /// another store. A commit compares names too; reads, which have no time for that, compare these marks.
 enum HandleMark {
-  /// FNV-1a over the name and what else counts, from a start of the store's own. Two handles share a mark once
-  /// in 2^64.
+  /// FNV-1a over the name and what else counts, from a start of the store's own. Two handles share
+  /// a mark once in 2^64.
   static func of(_ name: String, _ kind: UInt8, _ store: StoreID?) -> UInt64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ (store?.high ?? 0)
     return (Array(name.utf8) + [kind]).reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
@@ -65,7 +65,8 @@ public enum Key: Hashable, Sendable, CustomStringConvertible {
   /// A key of a byte-string keyspace.
   case bytes([UInt8])
 
-  /// The id; or the bytes, at most 32 of them: in quotes when they are printable ASCII, else in hexadecimal.
+  /// The id; or the bytes, at most 32 of them: in quotes when they are printable ASCII, else in
+  /// hexadecimal.
   public var description: String {
     switch self {
     case .id(let id): return "\(id)"

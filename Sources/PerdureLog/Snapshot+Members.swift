@@ -3,8 +3,8 @@ import PerdureFormat
 // What a walk over a graph asks for, once for every object it passes: short ways that make nothing.
 
 extension Snapshot {
-  /// Visits, in order, the references of the entries of a derived index whose key is one group: eight bytes,
-  /// big-endian.
+  /// Visits, in order, the references of the entries of a derived index whose key is one group:
+  /// eight bytes, big-endian.
   ///
   /// - Throws: `StoreError` with code `.indexUnavailable`.
   /// - Complexity: O(log n), then O(1) an entry.
@@ -48,7 +48,8 @@ extension Snapshot {
     return hasMember
   }
 
-  /// The value of an id and its version; nil when there is none. The bytes are good while the snapshot lives.
+  /// The value of an id and its version; nil when there is none. The bytes are good while the
+  /// snapshot lives.
   package func record(
     id: UInt64, in keyspace: Keyspace
   ) throws(StoreError) -> (bytes: UnsafeRawBufferPointer, version: RecordVersion)? {
@@ -71,11 +72,11 @@ extension Snapshot {
   /// Ascending ids whose ends are no further apart are in a few leaves.
   private static let neighbourDistance: UInt64 = 256
 
-  /// Visits the records of many ids, in the order of their addresses, but for long ones: a record that is
-  /// not there, has a file of its own, or takes more than `bytesMax` in the log is passed over.
+  /// Visits the records of many ids, in the order of their addresses. It skips absent records,
+  /// those with a blob file, and those with more than `bytesMax` in the log.
   ///
-  /// - Parameter body: Gets the position of an id, its value and version. The bytes are good while the
-  ///   snapshot lives.
+  /// - Parameter body: Gets the position of an id, its value and version. The bytes are good while
+  ///   the snapshot lives.
   package func forEachShortRecord(
     ids: UnsafeBufferPointer<UInt64>, in keyspace: Keyspace, bytesMax: Int,
     _ body: (Int, UnsafeRawBufferPointer, RecordVersion) throws -> Void

@@ -1,12 +1,12 @@
 import PerdureFormat
 
-// Walks in key order. The closure says whether to go on.
+// Walks in key order. The closure returns whether to continue.
 
 extension Snapshot {
   /// Visits the ids of a range in order, with their values in place.
   ///
-  /// Where nothing else says whether ids or byte strings are meant, say it: `ids: 0 ... .max`, or the type
-  /// of what the closure takes.
+  /// If the context does not determine whether ids or byte strings are meant, write it: `ids: 0 ...
+  /// .max`, or the type of the closure's parameter.
   ///
   /// - Parameter keyspace: The keyspace to read.
   /// - Parameter ids: The ids to visit. Absent ids are skipped.
@@ -63,7 +63,8 @@ extension Snapshot {
   /// - Parameter descending: Whether the walk runs from the last key to the first.
   /// - Parameter body: Returns false to stop.
   /// - Precondition: The keyspace has byte strings for keys.
-  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there; what `body` throws.
+  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there; what `body`
+  ///   throws.
   public func forEachKey(
     in keyspace: Keyspace, range: KeyRange = .all, descending: Bool = false,
     _ body: (_ key: RawSpan) throws -> Bool
@@ -212,7 +213,7 @@ extension Snapshot {
     try range.withRaw { range in
       var cursor = OrderedCursor(tree)
       var isAtEntry = descending ? cursor.seek(below: range.upper) : cursor.seek(lowerBound: range.lower)
-      // How many entries of the leaf are still to come: what is asked of a leaf is asked once.
+      // How many entries of the leaf are left: a leaf is read once.
       var left = 0
       while isAtEntry {
         if left == 0 {
@@ -229,8 +230,8 @@ extension Snapshot {
     }
   }
 
-  /// Visits the entries whose index key is in a range, as those of its `OrderedTree.treeRange`, in one descent: what
-  /// the bounds are in the tree is seen where the walk begins and ends.
+  /// Visits the entries whose index key is in a range, as those of its `OrderedTree.treeRange`, in
+  /// one descent: the tree keys of the bounds are found where the walk begins and ends.
   @inline(__always)
   private func visitAscending(
     _ tree: OrderedTree, _ range: KeyRange, _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
@@ -245,7 +246,7 @@ extension Snapshot {
         if left == 0 {
           try check(tree.file)
           left = cursor.countLeft(in: range, descending: false)
-          // A key that is the beginning of the bound is below it, whatever the reference behind it.
+          // A key that is a prefix of the bound is below it, whatever the reference after it.
           if left == 0, let upper = range.upper, cursor.isIndexKeyBeginning(of: upper) { left = 1 }
           if left == 0 { break }
         }
@@ -293,7 +294,7 @@ extension Engine {
   func checkAvailable(_ index: DerivedIndex) throws(StoreError) {
     guard unavailableIndexes.contains(index.id) else { return }
     if let damage = indexDamage[index.id] {
-      // What the system refused may be whole: nobody is to overwrite it for that.
+      // Files that the system refused may be intact: they must not be overwritten.
       let advice =
         damage.code == .corruption
         ? "put the value again, or remove it, and open the store again, or define the index again"

@@ -37,11 +37,11 @@ public final class Snapshot: Sendable {
   /// The sequence number of the last commit that the snapshot sees; 0 for an empty store.
   public var sequence: UInt64 { root.pointee.sequence }
 
-  /// F3, for what was read off a tree.
+  /// FN3, for results that were read from a tree.
   @inline(__always)
   func check(_ file: FileNodes) throws(StoreError) { try engine.check(file) }
 
-  /// Values that do not stand in their records, for as long as the snapshot lives.
+  /// Values that are not in their records, retained for the snapshot's lifetime.
   var openedValues: OpenedBlobs { openedBlobs.load() ?? openedBlobs.storeIfNil(OpenedBlobs()) }
 
   /// Whether a value was read that had to be kept beside the records.
@@ -160,7 +160,8 @@ extension Snapshot {
     }
   }
 
-  /// Calls `body` with the value of a record: in place, or from where else `RecordContents` finds it.
+  /// Calls `body` with the value of a record: in place, or from where else `RecordContents` finds
+  /// it.
   @inline(__always)
   func withContent<R>(of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     if record.header.kind.holdsPlainValue { return try body(record.value) }

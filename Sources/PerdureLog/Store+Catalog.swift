@@ -6,8 +6,8 @@ extension Store {
   /// Made is not yet durable: the next commit that is, or `sync()`, makes it so.
   ///
   /// - Throws: `StoreError`: `.invalidArgument` when it exists with the other kind, or the name is
-  ///   empty or longer than 255 bytes of UTF-8; `.readOnly` when there is none, and the store was opened for
-  ///   reading; what `write` throws.
+  ///   empty or longer than 255 bytes of UTF-8; `.readOnly` when there is none, and the store was
+  ///   opened for reading; what `write` throws.
   public func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace {
     if let known = try engine.looking({ try $0.catalog.keyspace(named: name, of: kind) }) { return known }
     try StoreLimits.check(name: name)
@@ -40,13 +40,14 @@ extension Store {
   /// Makes a derived index, or finds it if it is there with this definition.
   ///
   /// A definition that differs from the stored one replaces it, and the index is built anew.
-  /// Building reads every record of the source keyspaces while other commits wait. So is one that nothing could
-  /// maintain since the store was opened, or its extractors were made anew, and something can now; in a store that
-  /// was opened for reading it is given back as it is, unavailable.
+  /// Building reads every record of the source keyspaces while other commits wait. An index is also
+  /// rebuilt if it was not maintained since the store was opened, or its extractors were made anew,
+  /// and an extractor is available now. In a store that was opened for reading it is returned as it
+  /// is, unavailable.
   ///
-  /// - Throws: `StoreError`: `.invalidArgument`, `.indexUnavailable` when no extractor of that
-  ///   name was given in `StoreOptions`, `.conflict` when a unique index finds duplicates
-  ///   (nothing is changed; at most 20 of them are in `conflicts`); what `write` throws.
+  /// - Throws: `StoreError`: `.invalidArgument`, `.indexUnavailable` when no extractor of that name
+  ///   was given in `StoreOptions`, `.conflict` when a unique index finds duplicates (nothing is
+  ///   changed; at most 20 of them are in `conflicts`); the errors of `write`.
   public func defineIndex(_ definition: IndexDefinition) throws -> DerivedIndex {
     try StoreLimits.check(name: definition.name)
     return try engine.inTurn { state in
@@ -66,20 +67,21 @@ extension Store {
     }
   }
 
-  /// Removes a derived index: its definition and its entries, whose memory is given back. No record is touched.
+  /// Removes a derived index: its definition and its entries, whose memory is given back. No record
+  /// is touched.
   ///
-  /// Snapshots that were taken before still have it. The store's name for it can be defined again, as anything.
-  /// What is left of it is its name, in the catalog, which is why names are better not made up anew each time
-  /// (`StoreLimits.indexesMax`).
+  /// Snapshots that were taken before still have it. The store's name for it can be defined again,
+  /// as anything. The name stays in the catalog, so programs should not generate new names
+  /// repeatedly (`StoreLimits.indexesMax`).
   ///
-  /// Removed is not yet durable: the next commit that is, `sync()` or `checkpoint()` makes it so, and before that
-  /// a power cut may bring the index back.
+  /// Removed is not yet durable: the next commit that is, `sync()` or `checkpoint()` makes it so,
+  /// and before that a power cut may bring the index back.
   ///
-  /// - Throws: `StoreError`: `.invalidArgument` when it is not one of this store, or was removed already, and
-  ///   when another index is made from it, which has to be removed first; `.readOnly`; `.corruption` when the index
-  ///   file is damaged where its nodes are; what `write` throws.
-  /// - Complexity: O(n) for n nodes of the index, which are read from the index file where they are in it; other
-  ///   commits wait.
+  /// - Throws: `StoreError`: `.invalidArgument` when it belongs to another store, was removed
+  ///   already, or is the source of another index, which must be removed first; `.readOnly`;
+  ///   `.corruption` when its nodes in the index file are damaged; the errors of `write`.
+  /// - Complexity: O(n) for n nodes of the index, which are read from the index file where they are
+  ///   in it; other commits wait.
   public func removeIndex(_ index: DerivedIndex) throws {
     try engine.checkWritable()
     try engine.inTurn { state in
@@ -88,8 +90,8 @@ extension Store {
     }
   }
 
-  /// Makes all extractors anew, because what they look up in the store has changed. The entries
-  /// that are there are kept; an index that was unavailable stays so until it is defined again.
+  /// Makes all extractors anew, because the data that they look up in the store has changed.
+  /// Existing entries are kept; an unavailable index stays unavailable until it is defined again.
   package func reloadExtractors() throws {
     try engine.inTurn { state in
       state.adopt(
@@ -115,13 +117,13 @@ extension Engine {
     if options.isReadOnly { throw StoreError(.readOnly, "The store was opened for reading only") }
   }
 
-  /// - Parameter missing: What has to be made, as the store has none.
+  /// - Parameter missing: The index to build, which the store does not have.
   fileprivate func checkWritable(toMake missing: String) throws(StoreError) {
     guard options.isReadOnly else { return }
     throw StoreError(
       .readOnly,
       "The store has no \(missing), and none can be made in one that was opened for reading only; check the "
-        + "name, open the store for writing once to make it, or refresh it when somebody has made it since",
+        + "name, open the store for writing once to make it, or refresh it after another program has made it",
       at: path)
   }
 
@@ -134,8 +136,8 @@ extension Engine {
     _ = try append(batch, catalog, &state)
   }
 
-  /// Builds an index from what is there, and commits its definition with it: readers see the index
-  /// whole, and what is refused leaves nothing behind.
+  /// Builds an index from the present records, and commits its definition with it: readers see the
+  /// complete index, and a refused index leaves nothing.
   func buildAndCommit(
     _ index: DerivedIndex, _ definition: IndexDefinition, _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
@@ -146,8 +148,8 @@ extension Engine {
     _ = try commit(batch, catalog, rebuilding: rebuilt, removing: [], &state)
   }
 
-  /// Whether an index that nothing could maintain, and so has not been built, can be built now. One that lacks a
-  /// damaged value is not tried again before the next opening.
+  /// Whether an index that nothing could maintain, and so has not been built, can be built now. One
+  /// that lacks a damaged value is not tried again before the next opening.
   fileprivate func canBuild(_ entry: Catalog.IndexEntry, _ state: borrowing CommitterState) -> Bool {
     let id = entry.index.id
     guard !options.isReadOnly, state.incompleteIndexes.contains(id), state.indexDamage[id] == nil else {
@@ -176,7 +178,7 @@ extension Engine {
     if let base = definition.source.base {
       try catalog.check(base)
       guard definition.source.canBeMade(from: catalog.indexes[Int(base.id)].definition.source) else {
-        throw wrong("counts something that is not an index over records, or orders what are no sums")
+        throw wrong("counts a source that is not an index over records, or orders a source without sums")
       }
     }
     guard !definition.isUnique || definition.source.canBeUnique else {
@@ -200,7 +202,7 @@ extension Engine {
       guard keyspace.id > 0 else { throw wrong("has the catalog for a source") }
     }
     guard extraction.kind == nil || Set(keyspaces.map(\.id)).count == keyspaces.count else {
-      throw wrong("names a keyspace twice; whether its numbers would count once or twice nobody could tell")
+      throw wrong("names a keyspace twice, so that the count of its numbers is ambiguous")
     }
     guard !CatalogRecord.reservedExtractors.contains(extractor) else {
       throw wrong("has an extractor whose name, \(extractor), is the engine's own; give yours another")
@@ -215,7 +217,8 @@ extension Engine {
 }
 
 extension StoreError {
-  /// A unique index that cannot be made. A store may hold millions of duplicates, and the first tell enough.
+  /// A unique index that cannot be made. A store may have millions of duplicates; the first few are
+  /// enough.
   static func duplicates(_ duplicates: DuplicateKeys, in index: DerivedIndex) -> StoreError {
     let listed = 20
     let more = duplicates.count > listed ? ", of which \(duplicates.count - listed) are not listed" : ""

@@ -79,7 +79,7 @@ extension Store {
     try removeFiles(of: path, fileSystem)
   }
 
-  /// A file in a store's directory that is none of the store's, and that `destroy` would leave there.
+  /// A file in a store's directory that does not belong to the store; `destroy` would leave it.
   package static func stranger(
     at path: String, options: StoreOptions = StoreOptions()
   ) throws -> String? {
@@ -171,8 +171,8 @@ extension Store {
     try from.close()
   }
 
-  /// Removes a store's files, the superblock first, then what means something, and the lock last, and the
-  /// directory if nothing else is in it.
+  /// Removes a store's files: the superblock first, then those with content, temporary files, and
+  /// the lock last. The directory is removed if it is then empty.
   ///
   /// - Parameter keepsLock: Whether the lock stays, and the directory with it.
   static func removeFiles(
@@ -201,7 +201,7 @@ extension Store {
     try removeDirectory(path, fileSystem)
   }
 
-  /// Removes a directory that is empty. From here on, without the lock, another may make a store of it.
+  /// Removes an empty directory. The lock is released, so another process may create a store there.
   private static func removeDirectory(_ path: String, _ fileSystem: any FileSystem) throws {
     do throws(FileIOError) {
       guard try fileSystem.contents(of: path).isEmpty else { return try fileSystem.syncDirectory(path) }

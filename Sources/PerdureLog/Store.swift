@@ -5,8 +5,8 @@ import PerdureFormat
 ///
 /// A store is a directory. Commits are atomic over any number of keyspaces, checked against
 /// preconditions, and durable as far as the caller asks (`Durability`); snapshots are taken in
-/// constant time and never block or are blocked. One process writes at a time, and any number read beside it
-/// (`StoreOptions.isReadOnly`).
+/// constant time and never block or are blocked. One process writes at a time, and any number read
+/// beside it (`StoreOptions.isReadOnly`).
 ///
 /// All methods may be called from any thread.
 ///
@@ -19,8 +19,8 @@ import PerdureFormat
 /// store for reading (`StoreOptions.isReadOnly`) at any time. A program that becomes a daemon opens
 /// its stores afterwards.
 public final class Store: Sendable {
-  /// Where the engine comes from. That of a store which reads is the follower's alone: with the engine goes its
-  /// place among the readers.
+  /// Where the engine comes from. That of a store which reads is the follower's alone: with the
+  /// engine goes its place among the readers.
   private enum Source {
     case writing(Engine)
     case reading(Follower)
@@ -68,7 +68,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Of a store that was opened for reading: what goes on to newer states.
+  /// For a store that was opened for reading: advances it to newer states.
   var follower: Follower? {
     if case .reading(let follower) = source { follower } else { nil }
   }
@@ -107,8 +107,8 @@ public final class Store: Sendable {
 
   /// As the synchronous `write`, but waits for the sync without blocking a thread of the pool.
   ///
-  /// In an asynchronous function this is the `write` that is meant; the other one is reached through a
-  /// function, or a closure, that is not asynchronous.
+  /// In an asynchronous function, `write` means this function; the other one is reached through a
+  /// synchronous function or closure.
   ///
   /// - Parameter durability: The failure that the commit survives when this returns; nil: the
   ///   store's default.
@@ -131,7 +131,7 @@ public final class Store: Sendable {
   }
 
   /// Checks that this process opened the store, for callers that take their own locks before they
-  /// call the store (Engine+Fork, Y1).
+  /// call the store (Engine+Fork, FK1).
   ///
   /// - Throws: `StoreError` with code `.forked` in a child of the process that opened the store.
   package func checkProcess() throws(StoreError) {

@@ -3,7 +3,7 @@ import PerdureFormat
 
 /// An error of a store: what failed, on which file and offset, and what to do.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
-  /// The kind of error, which tells how to react. More kinds may be added.
+  /// The kind of error, which determines the reaction. More kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case invalidArgument, conflict, corruption, io, poisoned, locked, unsupportedFormat, closed, readOnly,
@@ -14,15 +14,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// The caller passed what the store does not take; nothing was written.
     public static let invalidArgument = Code(kind: .invalidArgument)
-    /// A precondition of the commit did not hold; nothing was written. Read again, decide again, try again.
+    /// A precondition of the commit did not hold; nothing was written. Read again, decide again,
+    /// try again.
     public static let conflict = Code(kind: .conflict)
-    /// Bytes are not what they were when they were written. Nothing was changed; verify, then restore.
+    /// Bytes differ from those that were written. Nothing was changed; verify, then restore.
     public static let corruption = Code(kind: .corruption)
     /// The operating system refused. `cause` says what.
     public static let io = Code(kind: .io)
-    /// The medium, or the user's share of it, has no room left for this. Nothing was written, and the store
-    /// goes on: it can be read, records can be removed and the store can be compacted
-    /// (`StoreOptions.reserveBytes`).
+    /// The medium, or the user's share of it, has no room left for this. Nothing was written, and
+    /// the store can still be used: it can be read, records can be removed and the store can be
+    /// compacted (`StoreOptions.reserveBytes`).
     public static let diskFull = Code(kind: .diskFull)
     /// An earlier write or sync failed, or the store's folder was removed or replaced. The store
     /// accepts no more writes: close it and open it again.
@@ -133,7 +134,7 @@ extension StoreError {
 
   /// What to do about a store that does not open.
   static let beyondRepair =
-    "nothing was changed: restore the store from a backup, or make a new one of what can be read "
+    "nothing was changed: restore the store from a backup, or make a new one from its readable records "
     + "(`perdure salvage`, Store.salvage)"
 
   static func corruption(_ error: FormatError, segment: UInt64, offset: Int) -> StoreError {

@@ -1,9 +1,9 @@
 public import PerdureFileIO
 package import PerdureFormat
 
-/// How a store is opened. The defaults are meant to be right; each knob says its unit, its range, its default
-/// and why that is the default. Opening refuses what is out of range with code `.invalidArgument`, before it
-/// touches a file.
+/// How a store is opened. The defaults suit most programs; each option gives its unit, its range,
+/// its default and the reason. Opening refuses a value out of range with code `.invalidArgument`,
+/// before it touches a file.
 public struct StoreOptions: Sendable {
   /// Where the files are.
   ///
@@ -12,24 +12,24 @@ public struct StoreOptions: Sendable {
 
   /// Whether a store is made when there is none.
   ///
-  /// Default: true. Why: most programs want their store, first run or not; a tool that looks at stores says
-  /// false.
+  /// Default: true. Why: most programs want their store, first run or not; a tool that looks at
+  /// stores says false.
   public var createsIfMissing = true
 
-  /// Opens without taking the writer's place: nothing of the store is written, not even a repair. Any number of
-  /// processes may have a store open so, beside one that writes and without one; what they see is the
-  /// state when they opened it, and `Store.refresh()` goes on to the newest.
+  /// Opens without taking the writer's place: no file of the store is written, not even for a
+  /// repair. Any number of processes may open a store this way, with or without a writer. They see
+  /// the state at their opening; `Store.refresh()` advances to the newest.
   ///
   /// Default: false. Why: most openers write.
   public var isReadOnly = false
 
-  /// Whether a store that is opened for reading registers as a reader: it takes a slot in the file `READERS`,
-  /// which is made if it is not there, and a writer keeps the files that it needs. Where that file cannot be
-  /// written, or with false here, the index is read into memory as a whole, and a value with a file of
-  /// its own may be gone when it is asked for (`.corruption`; `refresh()` and ask again).
+  /// Whether a store that is opened for reading registers as a reader. It takes a slot in the file
+  /// `READERS`, which is created if absent, and a writer keeps the files that it needs. If that
+  /// file cannot be written, or with false here, the whole index is read into memory, and a blob
+  /// file may be missing when its value is read (`.corruption`; call `refresh()` and read again).
   ///
-  /// Default: true. Why: the index stays where it is, and takes no memory. Say false to leave a directory
-  /// exactly as it is.
+  /// Default: true. Why: the index stays where it is, and takes no memory. Say false to leave a
+  /// directory exactly as it is.
   public var registersAsReader = true
 
   /// How long an opening for writing waits while the store is already open for writing. After that
@@ -41,11 +41,12 @@ public struct StoreOptions: Sendable {
   /// usually has a bug that waiting would hide.
   public var lockTimeout = Duration.zero
 
-  /// The size at which a segment is full and the next one begins. Taken when the store is created, and kept.
+  /// The size at which a segment is full and the next one begins. Taken when the store is created,
+  /// and kept.
   ///
-  /// Unit: bytes. Range: 4,096 to 268,435,456 (256 MiB), a multiple of 8. Default: 64 MiB. Why: large enough
-  /// that births of segments (two syncs each) do not show, small enough that compaction has something to
-  /// choose from.
+  /// Unit: bytes. Range: 4,096 to 268,435,456 (256 MiB), a multiple of 8. Default: 64 MiB. Why:
+  /// large enough that births of segments (two syncs each) do not show, small enough that
+  /// compaction has something to choose from.
   public var segmentCapacityBytes = 64 << 20
 
   /// The durability of commits that do not say.
@@ -56,8 +57,9 @@ public struct StoreOptions: Sendable {
 
   /// Values longer than this get a file of their own.
   ///
-  /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: about there a file's own syncs cost
-  /// less than copying the value in every compaction (docs/decisions/0004-blob-files-from-1-mib.md).
+  /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: about there a file's own
+  /// syncs cost less than copying the value in every compaction
+  /// (docs/decisions/0004-blob-files-from-1-mib.md).
   public var blobThresholdBytes = FormatLimits.inlineValueLengthMax
 
   /// Whether values are compressed when they are written.
@@ -67,33 +69,36 @@ public struct StoreOptions: Sendable {
 
   /// When the index is written to disk, so that opening does not read the whole log.
   ///
-  /// Default: at close, when the store is idle, and when the log behind the last checkpoint is long. Why:
-  /// stores open in milliseconds then, whatever their size, and the index adds little to what is written.
+  /// Default: at close, when the store is idle, and when the log behind the last checkpoint is
+  /// long. Why: stores then open in milliseconds, whatever their size, and writing the index adds
+  /// little.
   public var checkpoints = CheckpointOptions()
 
   /// Whether the checksum of a record is verified at every read.
   ///
-  /// Default: true. Why: it costs about a tenth of a read, and damage never comes back as a value.
+  /// Default: true. Why: it costs about a tenth of a read, and damage is never returned as a value.
   public var verifiesChecksumsOnRead = true
 
   /// Whether opening reads and checks the whole index file.
   ///
-  /// Otherwise each node of the index is checked when it is first come to. What is damaged is an error then, and
-  /// the next opening builds the index from the log; with this set an opening does so at once.
+  /// Otherwise each node of the index is checked at its first use. A damaged node is an error then,
+  /// and the next opening builds the index from the log. With this option an opening does so at
+  /// once.
   ///
-  /// Default: false. Why: a store of any size opens in milliseconds, and nothing unchecked is ever read. It is for tools
-  /// that only read a store, and cannot open it again for writing.
+  /// Default: false. Why: a store of any size opens in milliseconds, and nothing unchecked is ever
+  /// read. It is for tools that only read a store, and cannot open it again for writing.
   public var checksIndexAtOpening = false
 
   /// What makes the entries of derived indexes, by name. Built-in ones need not be listed.
   ///
-  /// Default: none. Why: what an index needs beside the built-in extractors, its program brings along.
+  /// Default: none. Why: what an index needs beside the built-in extractors, its program brings
+  /// along.
   public var indexExtractors: [String: any IndexExtractorFactory] = [:]
 
-  /// Hears how far a long recovery is: bytes of the log that were read, bytes that have to be. Called on the thread that
-  /// opens (or goes on, `Store.refresh()`), after each mebibyte and at the end. Throw from it to give the opening up:
-  /// nothing of the store was changed then, and what was thrown is what the opening throws.
-  /// In a refresh it must not refresh the same store: that waits for this refresh, without end.
+  /// Called with the progress of a long recovery: bytes of the log read, and bytes to read. Called
+  /// on the thread that opens (or refreshes, `Store.refresh()`), after each mebibyte and at the
+  /// end. Throw from it to cancel the opening: the store is unchanged, and the opening throws that
+  /// error. In a refresh it must not refresh the same store: that call would deadlock.
   ///
   /// Default: nil. Why: few programs have a place to show it.
   public var recoveryProgress: (@Sendable (_ bytesRead: UInt64, _ bytesTotal: UInt64) throws -> Void)?
@@ -104,43 +109,45 @@ public struct StoreOptions: Sendable {
   /// the moments with `Store.compact(progress:)`.
   public var compactsAutomatically = true
 
-  /// How much of the log's record bytes may be garbage before the store compacts itself: after a commit, when it
-  /// is opened, and when a snapshot goes that held some. Garbage that snapshots hold does not count once a run has
-  /// found it; no run is begun for less than 8 MiB, or an eighth of a segment where that is less (but never for
-  /// less than 1 MiB).
+  /// How much of the log's record bytes may be garbage before the store compacts itself: after a
+  /// commit, at opening, and when a snapshot that held garbage is released. Garbage that snapshots
+  /// hold does not count once a run has found it. No run begins for less than 8 MiB, or an eighth
+  /// of a segment if that is less, and never for less than 1 MiB.
   ///
-  /// Unit: a part of 1. Range: 0.05 to 0.9. Default: 0.18. Why: the log stays near 1.25 times what is live
-  /// under updates that favour no key (`make bench-log`, its part "steady", says how near), and above where commits come
-  /// faster than one thread can read, look up and write; each byte is written two to three times.
+  /// Unit: a part of 1. Range: 0.05 to 0.9. Default: 0.18. Why: under updates that favour no key
+  /// the log stays near 1.25 times its live bytes (`make bench-log`, its part "steady", measures
+  /// it). It grows beyond that when commits arrive faster than one thread can read, look up and
+  /// write. Each byte is written two to three times.
   public var compactionGarbageRatio = 0.18
 
-  /// How fast background compaction writes while garbage is near the ratio; with more garbage it is faster. For
-  /// garbage that comes while it writes it is not held back.
+  /// How fast background compaction writes while garbage is near the ratio; with more garbage it is
+  /// faster. For garbage that comes while it writes it is not held back.
   ///
-  /// Unit: bytes in a second. Range: 1,048,576 (1 MiB) up. Default: 64 MiB. Why: a fraction of what any disk
-  /// does, so that others get theirs.
+  /// Unit: bytes in a second. Range: 1,048,576 (1 MiB) up. Default: 64 MiB. Why: a fraction of the
+  /// speed of any disk, so that other work gets the rest.
   public var compactionBytesPerSecond = 64 << 20
 
-  /// How long the records of one commit may be in all: keys, values and headers, without what has files of
-  /// its own. Beyond, a commit is refused with code `.invalidArgument` while it is filled in.
+  /// The maximum length of all records of one commit: keys, values and headers, without values in
+  /// blob files. A longer commit is refused with code `.invalidArgument` while it is filled.
   ///
   /// Unit: bytes. Range: 2,097,152 (2 MiB) up. Default: 1 GiB. Why: a commit is in memory, twice
   /// while it is written. Larger changes can usually be committed in parts.
   public var batchBytesMax = 1 << 30
 
-  /// How much room the store holds back on the medium at most, so that it can remove records and compact
-  /// itself when there is none left. As much as that takes is held back: an eighth more than the longest
-  /// segment has, in files named `*.reserve`; nothing for a log below 64 KiB. When it does not fit any more,
-  /// commits that make the store larger are refused with code `.diskFull`.
+  /// The maximum space that the store reserves on the medium, so that it can remove records and
+  /// compact itself when no other space is left. It reserves as much as that takes: an eighth more
+  /// than the longest segment, in files named `*.reserve`; nothing for a log below 64 KiB. When the
+  /// reserve no longer fits, commits that make the store larger are refused with code `.diskFull`.
   ///
-  /// Unit: bytes. Range: 0 (hold nothing back), or 131,072 to 536,870,912 (512 MiB). Default: 72 MiB. Why: a
-  /// segment of 64 MiB can be compacted then, whatever is left of it.
+  /// Unit: bytes. Range: 0 (no reserve), or 131,072 to 536,870,912 (512 MiB). Default: 72 MiB. Why:
+  /// a segment of 64 MiB can then be compacted, however much of it is live.
   public var reserveBytes = 72 << 20
 
-  /// How much of the log may wait for a sync before one begins in the background, whatever durability commits ask
-  /// for, and the file of the next segment is made. The birth of that segment, for which a commit waits, has to
-  /// wait for no more. Not public, because it is a matter of the medium and not of the program: less would be more
-  /// transactions of the file system, more a longer wait.
+  /// How many bytes of the log may wait for a sync before one begins in the background, whatever
+  /// durability commits ask for, and the file of the next segment is created. The creation of that
+  /// segment, for which a commit waits, then has to wait for no more than these. Not public,
+  /// because it depends on the medium and not on the program: less would mean more transactions of
+  /// the file system, more would mean a longer wait.
   ///
   /// Unit: bytes.
   package var syncAheadBytes: UInt64 = 4 << 20
@@ -148,10 +155,12 @@ public struct StoreOptions: Sendable {
   /// How far ahead of the log its file gets its length. Not public for the same reason.
   package var logRoom = LogRoom()
 
-  /// Whether the checksums of index nodes are verified. Only for the proof, which has to find that they are not.
+  /// Whether the checksums of index nodes are verified. Only for the proof, which has to find that
+  /// they are not.
   package var verifiesIndexChecksums = true
 
-  /// Whether a compaction keeps the tombstones that are needed. Only for the proof, which has to find that it does not.
+  /// Whether a compaction keeps the tombstones that are needed. Only for the proof, which has to
+  /// find that it does not.
   package var compactionKeepsTombstones = true
 
   /// Whether a forked child may use the store. Only for the proof, which must detect the damage.
@@ -161,8 +170,9 @@ public struct StoreOptions: Sendable {
   /// must detect the omission.
   package var checksFolder = true
 
-  /// The identity that a new store gets; nil: one is drawn. Only for the proof, which makes a store a second time: frames
-  /// and records carry what follows from it, and so does the length of what is packed.
+  /// The identity of a new store; nil: a random identity. Only for the proof, which creates a store
+  /// a second time: frames and records contain values that depend on it, and so does the length of
+  /// packed data.
   package var newStoreID: StoreID?
 
   /// Whether new segments bind their records to their addresses (`RecordCheck`). False only in

@@ -10,13 +10,14 @@ public struct StoreStatistics: Sendable {
   public var indexEntries: Int
   /// Segments of the log.
   public var segments: Int
-  /// Bytes of the log: the segments, each up to its last frame's end, or as a whole if it was rewritten.
+  /// Bytes of the log: the segments, each up to its last frame's end, or as a whole if it was
+  /// rewritten.
   public var logBytes: UInt64
-  /// The snapshots that are furthest behind, at most eight, oldest first: what they see keeps space and
-  /// memory from being used again.
+  /// The snapshots that are furthest behind, at most eight, oldest first: their states keep space
+  /// and memory from being reused.
   public var oldestSnapshots: [HeldSnapshot]
-  /// Records that are live, records that are not, and marks of removed keys, in bytes as the log counts them
-  /// (each record with the greatest length of its size class).
+  /// Records that are live, records that are not, and marks of removed keys, in bytes as the log
+  /// counts them (each record with the greatest length of its size class).
   public var liveRecordBytes: UInt64
   /// See `liveRecordBytes`.
   public var deadRecordBytes: UInt64
@@ -26,8 +27,8 @@ public struct StoreStatistics: Sendable {
   public var compactionBytesSinceOpen: UInt64
   /// Why the last run of background compaction failed; nil when it did not.
   public var lastCompactionFailure: String?
-  /// Bytes of segment files that compaction has replaced, and that old snapshots still read: they have no
-  /// names any more, but take space until those snapshots go.
+  /// Bytes of segment files that compaction has replaced, and that old snapshots still read: they
+  /// have no names any more, but take space until those snapshots go.
   public var replacedSegmentBytes: Int
   /// Memory of the index, in bytes: in use, and waiting for snapshots to go.
   public var indexBytes: Int
@@ -41,10 +42,11 @@ public struct StoreStatistics: Sendable {
   public var logBytesSinceOpen: UInt64
   /// Syncs of the log since the store was opened, but for births of segments.
   public var syncsSinceOpen: Int
-  /// Bytes of the records that were committed since the store was opened: keys, values and headers, without
-  /// what the log adds.
+  /// Bytes of the records that were committed since the store was opened: keys, values and headers,
+  /// without what the log adds.
   public var recordBytesSinceOpen: UInt64
-  /// Bytes of the log that the next opening would have to read: what stands behind the newest checkpoint.
+  /// Bytes of the log that the next opening would have to read: the part after the newest
+  /// checkpoint.
   public var checkpointTailBytes: UInt64
   /// Bytes of the index file that the newest checkpoint reaches.
   public var indexFileBytes: Int
@@ -52,11 +54,14 @@ public struct StoreStatistics: Sendable {
   public var checkpointsSinceOpen: Int
   /// Bytes written to index files since the store was opened.
   public var indexBytesWrittenSinceOpen: UInt64
-  /// Bytes of the superblocks that were written since the store was opened, the one that opening wrote included.
+  /// Bytes of the superblocks that were written since the store was opened, the one that opening
+  /// wrote included.
   public var superblockBytesSinceOpen: UInt64
-  /// Bytes written to the files of long values since the store was opened, of those that were finished.
+  /// Bytes written to the files of long values since the store was opened, of those that were
+  /// finished.
   public var blobBytesSinceOpen: UInt64
-  /// Checkpoints that failed since the store was opened. Nothing is lost by it; openings take longer.
+  /// Checkpoints that failed since the store was opened. Nothing is lost by it; openings take
+  /// longer.
   public var checkpointFailuresSinceOpen: Int
   /// What the last of them failed for.
   public var lastCheckpointFailure: String?
@@ -67,36 +72,37 @@ public struct StoreStatistics: Sendable {
   public var lastReadersFailure: String?
   /// Bytes that are held back on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64
-  /// Whether less is held back than should be, because there is no room: only commits that make the store
-  /// smaller are taken, until records were removed and the store was compacted, or there is room for another
-  /// reason.
+  /// Whether less is held back than should be, because there is no room: only commits that make the
+  /// store smaller are taken, until records were removed and the store was compacted, or there is
+  /// room for another reason.
   public var isShortOfRoom: Bool
   /// Dictionaries that values are compressed with, or were.
   public var dictionaries: Int
   /// Bytes of values that were to be compressed since the store was opened.
   public var compressibleBytesSinceOpen: UInt64
-  /// What they came to, those that did not shrink as they are.
+  /// Their bytes after compression, including values that did not shrink, unpacked.
   public var compressedBytesSinceOpen: UInt64
-  /// Why the last dictionary that was due could not be made; nil when it could, or would not have helped.
+  /// Why the last dictionary that was due could not be made; nil when it could, or would not have
+  /// helped.
   public var lastTrainingFailure: String?
 
-  /// Segments whose records stand in groups (`CompressionOptions.groupsColdRecords`).
+  /// Segments whose records are in groups (`CompressionOptions.groupsColdRecords`).
   public var groupedSegments: Int
   /// How many bytes shorter their files are for it.
   public var groupedBytesSaved: UInt64
   /// Bytes of groups that are kept in memory as they are unpacked.
   public var groupCacheBytes: Int
 
-  /// Bytes written to the store's files since it was opened: by commits and by compaction to the log, to files of
-  /// long values, to index files and superblocks. What is held back (`reserveBytes`), and what readers say of
-  /// themselves, is left out.
+  /// Bytes written to the store's files since it was opened: by commits and by compaction to the
+  /// log, to blob files, to index files and superblocks. The reserve (`reserveBytes`) and the
+  /// registrations of readers do not count.
   public var bytesWrittenSinceOpen: UInt64 {
     logBytesSinceOpen + compactionBytesSinceOpen + blobBytesSinceOpen + indexBytesWrittenSinceOpen
       + superblockBytesSinceOpen
   }
 
-  /// Bytes written to the store's files for each byte that was to be written since it was opened, of records and of
-  /// files of long values; nil before the first record.
+  /// Bytes written to the store's files for each byte that was to be written since it was opened,
+  /// of records and of files of long values; nil before the first record.
   public var writeAmplification: Double? {
     recordBytesSinceOpen == 0
       ? nil : Double(bytesWrittenSinceOpen) / Double(recordBytesSinceOpen + blobBytesSinceOpen)
@@ -109,7 +115,7 @@ public struct HeldSnapshot: Hashable, Sendable {
   public var sequence: UInt64
   /// Commits that it does not see.
   public var commitsBehind: UInt64
-  /// Since when what it sees is not the newest, in seconds; 0 when it is.
+  /// For how long its state has not been the newest, in seconds; 0 when it is.
   public var secondsBehind: Double
 }
 

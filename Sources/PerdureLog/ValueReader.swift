@@ -33,8 +33,8 @@ public final class ValueReader {
     }
   }
 
-  /// Calls `body` with the bytes of a range, piece by piece and in order: at most 64 KiB at once of a value
-  /// with its own file. Returning false stops.
+  /// Calls `body` with the bytes of a range, piece by piece and in order: at most 64 KiB at once of
+  /// a value with its own file. Returning false stops.
   ///
   /// - Parameter range: Within `0..<count`, or the program stops; nil: the whole value.
   /// - Parameter body: Receives one piece. Returns false to stop.

@@ -46,7 +46,7 @@ public struct WriteTransaction: ~Copyable {
     try value.withUnsafeBytes { value in try key.withUnsafeBytes { try put(value, key: $0, in: keyspace) } }
   }
 
-  /// Removes an id. Nothing happens if it is not there.
+  /// Removes an id. Nothing happens if it is absent.
   /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
     try Self.check(keyspace, .dense)
@@ -55,7 +55,7 @@ public struct WriteTransaction: ~Copyable {
     withUnsafeBytes(of: id.littleEndian) { batch.appendTombstone(keyspace: keyspace.id, key: $0) }
   }
 
-  /// Removes a byte-string key. Nothing happens if it is not there.
+  /// Removes a byte-string key. Nothing happens if it is absent.
   /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
   public mutating func remove(key: [UInt8], in keyspace: Keyspace) throws {
     try Self.check(keyspace, .bytes)

@@ -10,7 +10,7 @@ import PerdureFormat
 //  B3  Memory use: one piece, one frame, one value's table of checksums, and the references of
 //      values that have files.
 
-/// Copies the files of one backup, and counts what was copied.
+/// Copies the files of one backup, and counts the copied bytes.
 final class BackupRun {
   static let pieceLength = FormatLimits.backupChunkMax
 

@@ -15,9 +15,9 @@ extension Store {
   ///
   /// With an earlier backup, files that have not changed since are shared with it as hard links.
   /// They are copied where the file system has no hard links. Each backup is complete, and either
-  /// may be removed. A segment is shared if its bytes are equal in both. A file of a value is shared
-  /// if its header and checksums are equal: the value in it is not read. Later damage to a shared
-  /// file is damage in both backups.
+  /// may be removed. A segment is shared if its bytes are equal in both. A file of a value is
+  /// shared if its header and checksums are equal: the value in it is not read. Later damage to a
+  /// shared file is damage in both backups.
   ///
   /// A store that was opened for reading can be backed up too, beside a writer in another process.
   /// The backup then has the state last opened or refreshed (`refresh()`). The last commits of that

@@ -1,30 +1,34 @@
 /// When checkpoints are written. The defaults are meant to be right.
 ///
-/// A checkpoint is the index on disk: the next opening uses it in place and reads only the log behind
-/// it, the *tail*. Without one, opening reads the whole log. A checkpoint costs what changed in the index since
-/// the one before, so fewer checkpoints write less, and more of them open faster after a crash.
+/// A checkpoint is the index on disk: the next opening uses it in place and reads only the log
+/// after it, the *tail*. Without a checkpoint, opening reads the whole log. The cost of a
+/// checkpoint follows the changes of the index since the previous one. Fewer checkpoints write
+/// less; more of them shorten opening after a crash.
 public struct CheckpointOptions: Hashable, Sendable {
-  /// A checkpoint is written in the background when the tail has this many bytes, and is half as long as
-  /// the index.
+  /// A checkpoint is written in the background when the tail has this many bytes, and is half as
+  /// long as the index.
   ///
-  /// Unit: bytes. Range: 4,096 or more. Default: 64 MiB. Why: so much is read in a fraction of a second.
+  /// Unit: bytes. Range: 4,096 or more. Default: 64 MiB. Why: so much is read in a fraction of a
+  /// second.
   public var tailBytes = 64 << 20
 
-  /// A checkpoint is written in the background when the tail has this many bytes and no commit was made for
-  /// `idleSeconds`.
+  /// A checkpoint is written in the background when the tail has this many bytes and no commit was
+  /// made for `idleSeconds`.
   ///
-  /// Unit: bytes. Range: 4,096 or more. Default: 4 MiB. Why: for less, opening is about as fast without.
+  /// Unit: bytes. Range: 4,096 or more. Default: 4 MiB. Why: for less, opening is about as fast
+  /// without.
   public var idleTailBytes = 4 << 20
 
   /// How long a store is without a commit before it counts as idle.
   ///
-  /// Unit: seconds. Range: 0.01 to 3,600. Default: 2. Why: longer than the pauses of a program that works.
+  /// Unit: seconds. Range: 0.01 to 3,600. Default: 2. Why: longer than the pauses of a program that
+  /// works.
   public var idleSeconds = 2.0
 
   /// A checkpoint is written at close when the tail has this many bytes.
   ///
-  /// Unit: bytes. Range: 0 or more. Default: 1 MiB. Why: for less, opening is as fast without, and closing is
-  /// faster.
+  /// Unit: bytes. Range: 0 or more. Default: 1 MiB. Why: for less, opening is as fast without, and
+  /// closing is faster.
   public var closeTailBytes = 1 << 20
 
   /// All defaults.
@@ -50,7 +54,7 @@ public struct CheckpointOptions: Hashable, Sendable {
 
 // The policy: from lengths to decisions.
 extension CheckpointOptions {
-  /// How long the tail may get before a checkpoint is due although commits go on, in bytes.
+  /// The length of the tail from which a checkpoint is due during commits, in bytes.
   ///
   /// Uniform updates change nearly every node of an index before the tail is half as long as it, so
   /// waiting that long bounds what checkpoints write to a small multiple of the log.

@@ -46,7 +46,7 @@ struct CheckpointWriter: ~Copyable {
   private var writtenBefore: UInt64 = 0
   /// The number of the newest checkpoint; 0 if there is none.
   private var number: UInt64
-  /// The checkpoint that the newest but one superblock names, or an older one: see A2.
+  /// The checkpoint that the newest but one superblock names, or an older one: see SA2.
   private var confirmedNumber: UInt64
   private var root: SlotAllocator.Run?
   /// Root blocks that are to be made unreadable before their units are used again.
@@ -161,7 +161,8 @@ struct CheckpointWriter: ~Copyable {
     return slot == .none ? nil : SlotAllocator.Run(slot: slot.number, unitCount: freed.unitCount)
   }
 
-  /// The first checkpoint that may reach a node with this stamp: the first that holds its version or a later one.
+  /// The first checkpoint that may reach a node with this stamp: the first that holds its version
+  /// or a later one.
   private func firstToReach(_ stamp: UInt64) -> UInt64 {
     if stamp == 0 { return 0 }
     var (low, high) = (0, named.count)
@@ -172,7 +173,8 @@ struct CheckpointWriter: ~Copyable {
     return low < named.count ? named[low].number : number + 1
   }
 
-  /// Whether only the newest superblock names the newest checkpoint, and units wait for another one.
+  /// Whether only the newest superblock names the newest checkpoint, and units wait for another
+  /// one.
   var isUnconfirmed: Bool {
     !beginsAnew && confirmedNumber < number && (file?.slots.waitingUnitCount ?? 0) > 0
   }
@@ -180,7 +182,7 @@ struct CheckpointWriter: ~Copyable {
   /// Both of the newest superblocks name the newest checkpoint.
   mutating func didConfirm() { confirmedNumber = number }
 
-  /// The newest superblock names what was written last.
+  /// The newest superblock names the checkpoint that was written last.
   mutating func didName() {
     guard let written else { return }
     confirmedNumber = number
@@ -204,7 +206,7 @@ struct CheckpointWriter: ~Copyable {
     return created
   }
 
-  /// Finds out what is free in the file that the store was opened with.
+  /// Determines the free units of the file that the store was opened with.
   private mutating func takeOver(_ opened: OpenedCheckpoint) throws -> IndexFile {
     let extent: OpenedCheckpoint.Extent
     do { extent = try opened.extent() } catch {
@@ -219,10 +221,11 @@ struct CheckpointWriter: ~Copyable {
     return file
   }
 
-  /// What was written leads to nodes of the file that the store was opened with. F3
+  /// Nodes written earlier lead to nodes of the file that the store was opened with. FN3
   private func checkNodes() throws(FormatError) { try opened?.nodes.check() }
 
-  /// Makes free what the two newest superblocks do not reach, and no reader in another opening. A2, X4
+  /// Makes free what the two newest superblocks do not reach, and no reader in another opening.
+  /// SA2, RT4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
     let needs = readers.needs()
     let (confirmed, fileNumber) = (confirmedNumber, file.number)

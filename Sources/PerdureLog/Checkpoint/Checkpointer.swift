@@ -1,17 +1,17 @@
 import PerdureFileIO
 import Synchronization
 
-/// Sees to it that checkpoints are written when they are due, by one at a time, and by nobody any more when the
-/// store is being let go.
+/// Writes checkpoints when they are due, one at a time, and none after the store is released.
 ///
-/// A thread begins when the tail of the log gets long for the first time; it waits until the committer says
-/// that a checkpoint is due, or until the store is idle. Neither commits nor readers wait for it.
+/// A thread begins when the tail of the log gets long for the first time; it waits until the
+/// committer says that a checkpoint is due, or until the store is idle. Neither commits nor readers
+/// wait for it.
 ///
 /// Invariants
-///  C1  Whoever writes has `isRunning`; `writer` belongs to it. After `stop` it belongs to who closes the
-///      store.
-///  C2  After `stop` nothing here writes, or touches the engine, any more.
-// Unchecked: what varies is guarded by `lock`; `writer` by C1.
+///  CP1  The thread that writes has set `isRunning`; it owns `writer`. After `stop` the thread that
+///       closes the store owns it.
+///  CP2  After `stop` nothing here writes, or touches the engine, any more.
+// Unchecked: what varies is guarded by `lock`; `writer` by CP1.
 final class Checkpointer: @unchecked Sendable {
   private let lock = Lock()
   private let condition = Condition()
@@ -23,9 +23,10 @@ final class Checkpointer: @unchecked Sendable {
   private var isStopped = false
   private let isStopping = Atomic<Bool>(false)
   private var counters = CheckpointCounters()
-  /// The checkpoint writer. C1
+  /// The checkpoint writer. CP1
   var writer: CheckpointWriter
-  // Unsafe: unowned, so that holding a store costs nothing more: the engine stops this before it goes (C2).
+  // Unsafe: unowned, so that holding a store costs nothing more: the engine stops this before it
+  // goes (CP2).
   private unowned(unsafe) var engine: Engine?
 
   init(_ writer: consuming CheckpointWriter, _ options: CheckpointOptions) {
@@ -65,7 +66,7 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
-  /// Ends the thread, and a checkpoint that is being written. C2
+  /// Ends the thread, and a checkpoint that is being written. CP2
   func stop() {
     isStopping.store(true, ordering: .relaxed)
     lock.withLock {
@@ -82,8 +83,8 @@ final class Checkpointer: @unchecked Sendable {
 
   private func startThread() {
     guard !hasThread, !isStopped else { return }
-    // Where the system gives no thread the committer asks again when the tail has grown by as much as makes
-    // a checkpoint due (`noteTail`); until then `close` and `Store.checkpoint()` write it.
+    // If the system gives no thread, the committer asks again when the tail has grown enough for
+    // the next checkpoint (`noteTail`). Until then `close` and `Store.checkpoint()` write it.
     hasThread = PlatformThread.start(name: "perdure-index") { self.work() }
   }
 
@@ -116,7 +117,7 @@ final class Checkpointer: @unchecked Sendable {
     do { try run(engine) } catch { return }
   }
 
-  /// Writes one, with the lock given up meanwhile.
+  /// Writes a checkpoint; the lock is released meanwhile.
   private func run(_ engine: Engine) throws {
     isRunning = true
     isDue = false

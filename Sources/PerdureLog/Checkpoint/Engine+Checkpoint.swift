@@ -3,12 +3,12 @@ import PerdureFormat
 
 // A checkpoint, step by step.
 //
-//  1  in a turn: pin the newest root, and take what the arena has freed
-//  2  sync the log up to that root; name the checkpoint before once more if only one superblock does, so
-//     that the units of still older ones may be used: the file holds two states, not three
+//  1  in a turn: pin the newest root, and take the slots that the arena has freed
+//  2  sync the log up to that root; if only one superblock names the previous checkpoint, name it
+//     again, so that the units of older ones may be used: the file holds two states, not three
 //  3  write the nodes that are not in the index file yet, and the root block; sync the file
 //  4  name the root block in the next superblock
-//  5  in a turn: the tail begins anew
+//  5  in a turn: reset the tail
 //
 // Only 1 and 5 hold the committer's turn, and neither touches a file.
 
@@ -18,7 +18,7 @@ extension Engine {
   /// - Returns: Whether one was written.
   func writeCheckpoint(with writer: inout CheckpointWriter) throws -> Bool {
     try directory.checkIsWriters()
-    // The index file would take what was given up for removals and compaction.
+    // The index file would take the space that was freed for removals and compaction.
     do { try checkRoom() } catch {
       retryLater()
       throw error
@@ -38,7 +38,8 @@ extension Engine {
       try name(reference, source)
     } catch {
       retryLater()
-      // Damage that no read came to is given up like any other: the file is of no use for checkpoints either.
+      // Damage that no read has found is treated like damage that was read: the file cannot be used
+      // for checkpoints.
       try checkIndex()
       throw error
     }
@@ -62,7 +63,7 @@ extension Engine {
     return (state.checkpointSource(held(state), beginsAnew), pin)
   }
 
-  /// Step 4; without a reference the superblock says once more what it said.
+  /// Step 4. Without a reference, the superblock repeats its previous content.
   private func name(_ reference: CheckpointReference?, _ source: CheckpointSource) throws {
     let root = source.root
     try replaceSuperblock { superblock in
@@ -73,7 +74,7 @@ extension Engine {
     }
   }
 
-  /// What failed is tried again when the tail has grown by as much as makes one due.
+  /// A failed checkpoint is retried when the tail has grown enough for the next one.
   private func retryLater() {
     try? inTurn { state in
       let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)

@@ -1,15 +1,15 @@
 import PerdureFileIO
 import PerdureFormat
 
-// When somebody has come to a node of the index file that is not what it should be (FileNodes.swift).
+// What happens when a read finds a damaged node of the index file (FileNodes.swift).
 //
-// Nothing is lost: the index follows from the log. But the trees that are in use have a hole, so from then on whoever
-// asks the index gets an error, commits are refused, and no checkpoint is written. The file's header is made zero,
-// so that the next opening does not use it, and builds the index anew. (Snapshots outlive the writer's place; they leave the
-// file alone.)
+// No data is lost: the index follows from the log. But the trees in use have a gap. So from then on
+// every lookup throws, commits are refused, and no checkpoint is written. The file's header is made
+// zero, so that the next opening does not use it, and builds the index anew. (Snapshots outlive the
+// writer's place; they leave the file alone.)
 
 extension Engine {
-  /// F3: asked after every walk in the committer's turn, before anything comes of it.
+  /// FN3: asked after every walk in the committer's turn, before anything comes of it.
   func checkIndex() throws(StoreError) {
     if isIndexDamaged, let checkpoint { throw indexDamaged(checkpoint) }
   }
@@ -22,7 +22,8 @@ extension Engine {
     if file.isDamaged { try checkIndex() }
   }
 
-  /// Does something that asks the index; what came of a damaged one is an error, whatever it looks like.
+  /// Calls a function that reads the index. If the index is damaged, it throws instead of returning
+  /// the result.
   func checkingIndex<R>(_ body: () throws -> R) throws -> R {
     do {
       let result = try body()
@@ -57,15 +58,17 @@ extension Engine {
       at: place)
   }
 
-  /// Whether the file is another writer's by now, and was so when this snapshot was taken (WriterPlace, L3).
+  /// Whether the file is another writer's by now, and was so when this snapshot was taken
+  /// (WriterPlace, WP3).
   private func isOutdated(_ checkpoint: OpenedCheckpoint) -> Bool {
     checkpoint.nodes.damage.error == Self.outdated
   }
 
-  /// What is noted of a file that is another writer's.
+  /// Notes damage of a file that belongs to another writer.
   static let outdated = FormatError(.misplaced, in: "index file of a closed store", at: 0)
 
-  /// Keeps the next opening from using the file; false if that cannot be, or if the file may be another writer's.
+  /// Keeps the next opening from using the file; false if that cannot be, or if the file may be
+  /// another writer's.
   private func giveUp(_ checkpoint: OpenedCheckpoint) -> Bool {
     place.whileWriter {
       let zeros = [UInt8](repeating: 0, count: IndexFileHeader.length)

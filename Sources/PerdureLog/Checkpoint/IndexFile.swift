@@ -19,8 +19,8 @@ final class IndexFile: NodeSink {
   /// Asked before each node: true makes writing stop with `Cancelled`.
   var isCancelled: () -> Bool = { false }
 
-  // What is not written yet. It stays here when a write fails, and goes first the next time: nodes
-  // that were taken once count as being in the file.
+  // The bytes that are not written yet. They stay here when a write fails, and are written first
+  // the next time: nodes that were taken count as being in the file.
   private var buffer: [UInt8] = []
   private var bufferOffset = 0
 
@@ -69,7 +69,7 @@ final class IndexFile: NodeSink {
 
   func checksum(of slot: NodeSlot) -> UInt32 { checksums[slot] }
 
-  /// Writes what was gathered.
+  /// Writes the gathered bytes.
   func flush() throws(FileIOError) {
     guard !buffer.isEmpty else { return }
     try file.write(buffer, at: UInt64(bufferOffset))
@@ -100,8 +100,8 @@ final class IndexFile: NodeSink {
   }
 }
 
-/// The checksums of the nodes that were written since the file was opened, by the first unit of each: in pages, because a
-/// large file may have been written in a few places only.
+/// The checksums of the nodes that were written since the file was opened, by the first unit of
+/// each: in pages, because a large file may have been written in a few places only.
 private struct NodeChecksums {
   private static let pageBits: UInt32 = 10
   private var pages: [[UInt32]] = []

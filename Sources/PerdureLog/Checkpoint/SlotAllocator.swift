@@ -3,16 +3,17 @@ import PerdureFormat
 // Which units of an index file are in use, and where the next node goes.
 //
 // Invariants
-//  A1  Every unit from the first behind the header to `end` is in exactly one state: in use, waiting or
-//      free. Units behind `end` were never used.
-//  A2  A run of units that checkpoint n is the first not to reach waits with tag n. It becomes free when both
-//      of the newest two superblocks name checkpoint n or a later one, and no reader in another opening uses
-//      one of those that reach it, from the first on (ReaderTable, X4): no root that anybody may still open
-//      leads to it then. (Readers of this opening are gone before a run is handed in at all.)
-//  A3  Free runs never touch each other right after `release`, so that room comes together again.
+//  SA1  Every unit from the first behind the header to `end` is in exactly one state: in use,
+//       waiting or free. Units behind `end` were never used.
+//  SA2  A run of units that checkpoint n is the first not to reach waits with tag n. It becomes
+//       free under two conditions: both of the newest two superblocks name checkpoint n or a later
+//       one, and no reader in another opening uses an earlier checkpoint that reaches the run
+//       (ReaderTable, RT4). Then no root that can still be opened leads to it. (The readers of this
+//       opening have released a run before it is passed to `wait`.)
+//  SA3  Free runs never touch each other right after `release`, so that room comes together again.
 //
-// Nodes have few sizes. Free runs of up to 32 units are kept by length and fit exactly most of the time; from
-// longer ones room is cut off the front, so that what is written one after the other lies side by side.
+// Nodes have few sizes. Free runs of up to 32 units are kept by length and mostly fit exactly.
+// Longer runs are cut from the front, so that successive nodes are adjacent in the file.
 
 /// The units of an index file.
 struct SlotAllocator {
@@ -49,8 +50,8 @@ struct SlotAllocator {
   /// Of a file that ends behind its header.
   init() { end = UInt32(IndexFileHeader.length / IndexFileHeader.unitLength) }
 
-  /// Of a file whose checkpoint takes what `reached` says. The rest waits: readers that were there before may
-  /// use an older one.
+  /// Of a file whose checkpoint takes what `reached` says. The rest waits: readers that were there
+  /// before may use an older one.
   init(_ reached: SlotMap, notReachedFrom checkpoint: UInt64) {
     self.init()
     end = max(end, UInt32(reached.unitCount))
@@ -95,7 +96,7 @@ struct SlotAllocator {
     return run.slot
   }
 
-  /// Hands in a run that no checkpoint from this one on reaches. A2
+  /// Hands in a run that no checkpoint from this one on reaches. SA2
   ///
   /// - Parameter first: No checkpoint before this one reaches it either.
   mutating func free(_ run: Run, reachedFrom first: UInt64 = 0, notReachedFrom checkpoint: UInt64) {
@@ -103,9 +104,10 @@ struct SlotAllocator {
     waitingUnitCount += run.unitCount
   }
 
-  /// Both of the newest superblocks name `checkpoint` or a later one: what waited for that is free. A2, A3
+  /// Both of the newest superblocks name `checkpoint` or a later one: what waited for that is free.
+  /// SA2, SA3
   ///
-  /// - Parameter isRead: Whether somebody uses one of these checkpoints.
+  /// - Parameter isRead: Whether a reader uses one of these checkpoints.
   /// - Complexity: O(n log n) for n free runs.
   mutating func release(upTo checkpoint: UInt64, unless isRead: (Range<UInt64>) -> Bool = { _ in false }) {
     var released: [Run] = []

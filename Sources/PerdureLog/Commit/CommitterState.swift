@@ -12,8 +12,8 @@ struct CommitterState: ~Copyable {
   var indexes: IndexSet
   /// What values are unpacked with; it has what `catalog` has.
   let dictionaries = DictionaryTable()
-  /// Indexes whose trees are not what their definitions give: a value could not be read at opening, or
-  /// nothing could maintain them at some time since. They stay unavailable until they are built.
+  /// Indexes whose trees do not match their definitions: a value could not be read at opening, or
+  /// the index was not maintained at some time since. They stay unavailable until they are built.
   var incompleteIndexes: Set<UInt32> = []
   /// Of those that lack a value, why, as it was at opening.
   var indexDamage: [UInt32: StoreError] = [:]
@@ -30,7 +30,8 @@ struct CommitterState: ~Copyable {
   /// The number of the next segment to be born: above every number seen.
   var nextSegment: UInt64
   var nextBlob: UInt64
-  /// Segments that hold nothing but parts of commits that were taken back, and still have their names.
+  /// Segments that hold nothing but parts of commits that were taken back, and still have their
+  /// names.
   var voidSegments: [UInt64] = []
   /// The locks that keep other writers from the segments that this one writes.
   var segmentLocks = SegmentLocks()
@@ -42,21 +43,22 @@ struct CommitterState: ~Copyable {
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
   /// The number of retired roots that were not checked yet.
   private var unsortedRootCount = 0
-  /// Memory of unreachable roots, to reuse for new ones. All have room for the same number of
+  /// Memory of unreachable roots, to reuse for new ones. All have capacity for the same number of
   /// keyspaces and indexes.
   private var spareRoots = PointerStack()
   /// What compaction has replaced, and the versions of roots that may read it.
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
   /// The part of it that no root reads any more.
   private var releasedSegments: [SegmentTable.Outdated] = []
-  /// The versions that a compaction which is going on has to leave whole, in order. The control lets one go on
-  /// at a time, and none while the store is closed.
+  /// The versions that a running compaction must keep complete, ascending. The control allows one
+  /// compaction at a time, and none while the store is closed.
   var compactedVersions: [UInt64] = []
-  /// The first version that reads a segment's file as it is now, of those born or rewritten since opening.
+  /// The first version that reads a segment's file as it is now, of those born or rewritten since
+  /// opening.
   private var readableSince: [UInt64: UInt64] = [:]
   /// The first version that reads the segment table as it is now.
   private var tableSince: UInt64 = 0
-  /// Blob files whose records are gone.
+  /// Blob files whose records were removed.
   var retiredBlobs = RetiredBlobs()
   var statistics = WriteCounters()
   /// How much of each segment is live.
@@ -69,7 +71,7 @@ struct CommitterState: ~Copyable {
   var duplicatedIndexes: Set<UInt32> = []
   /// Bytes of the log behind the newest checkpoint.
   var tailBytes: UInt64 = 0
-  /// From this length of the tail on, somebody has to look at it.
+  /// From this length of the tail on, the checkpointer is notified.
   var nextTailLook: UInt64 = .max
   /// From this place in the last segment on, more room may have to be held back.
   var nextReserveLook: UInt64 = .max
@@ -106,7 +108,8 @@ struct CommitterState: ~Copyable {
 
   /// A root like the published one, to be changed and published.
   ///
-  /// - Parameter catalog: Room is made for what it has; nil: for what the published root has.
+  /// - Parameter catalog: Capacity is allocated for its entries; nil: for those of the published
+  ///   root.
   mutating func makeWorkingRoot(for catalog: Catalog? = nil) -> UnsafeMutablePointer<Root> {
     guard let catalog else { return copyRoot() }
     let next = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
@@ -115,7 +118,8 @@ struct CommitterState: ~Copyable {
     return next
   }
 
-  /// Goes by other extractors. What they cannot maintain is behind from now on, also if others could again.
+  /// Replaces the extractors. Indexes that they cannot maintain are incomplete from now on, even if
+  /// later extractors could maintain them.
   mutating func adopt(_ indexes: IndexSet) {
     self.indexes = indexes
     incompleteIndexes.formUnion(indexes.unavailable)
@@ -171,10 +175,11 @@ struct CommitterState: ~Copyable {
     if !hasAsMany { freeSpareRoots() }
   }
 
-  /// Frees what no reader can reach any more: of all that went out of use, what no version has that is held.
+  /// Frees what no reader can reach any more: of all that went out of use, what no version has that
+  /// is held.
   ///
-  /// - Complexity: beyond what `NodeArena.reclaim` and the pins cost, O(n) for n roots and replaced files that
-  ///   are held; `shouldReclaim` sees to it that many commits share it.
+  /// - Complexity: beyond what `NodeArena.reclaim` and the pins cost, O(n) for n roots and replaced
+  ///   files that are held; `shouldReclaim` sees to it that many commits share it.
   mutating func reclaim(_ pinned: PinnedVersions) {
     arena.reclaim(pinned)
     unsortedRootCount = 0
@@ -240,7 +245,7 @@ struct CommitterState: ~Copyable {
     readableSince[segment.number] = root.pointee.version + 1
   }
 
-  /// Lets go of a segment that no root was ever published with.
+  /// Releases a segment that no root was published with.
   mutating func forgetSegment(_ number: UInt64) {
     segments.remove(number)
     readableSince[number] = nil
@@ -264,8 +269,8 @@ struct CommitterState: ~Copyable {
     usage[segment.number].adopt(footer)
   }
 
-  /// Replaced segments that nobody reads, also when older snapshots are held. To be let go of outside of the
-  /// turn: the system takes its time to give a large file's space back.
+  /// Replaced segments that no reader uses, even if older snapshots are held. They are released
+  /// outside the turn: the system needs time to free a large file's space.
   mutating func takeUnreadSegments(_ pins: PinnedVersions) -> [SegmentTable.Outdated] {
     let unread = outdatedSegments.filter { !pins.mayHold($0.versions) }
     if !unread.isEmpty { outdatedSegments.removeAll { !pins.mayHold($0.versions) } }
@@ -292,16 +297,16 @@ struct CommitterState: ~Copyable {
     }
   }
 
-  /// Whether a state that somebody may hold names a blob file.
+  /// Whether a state that may be held names a blob file.
   var mayReadBlobs: Bool { !liveBlobs.isEmpty || !retiredBlobs.isEmpty }
 
-  /// Brings what the commit has changed into the counts. U3
+  /// Brings what the commit has changed into the counts. SU3
   mutating func applyUsageChange() { usageChange.apply(to: &usage) }
 
   /// Whether enough has been retired to make a look at the pins worth it.
   var shouldReclaim: Bool { arena.unsortedByteCount > 256 << 10 || unsortedRootCount >= 64 }
 
-  /// Whether there are replaced files that somebody may read.
+  /// Whether there are replaced files that a reader may use.
   var mayHoldBackSegments: Bool { !outdatedSegments.isEmpty }
 
   mutating func freeRoots() {
@@ -316,7 +321,8 @@ struct CommitterState: ~Copyable {
   }
 }
 
-/// The blob files that a commit's records name, and those of the records that it replaces or removes.
+/// The blob files that a commit's records name, and those of the records that it replaces or
+/// removes.
 struct BlobChanges {
   var named: [UInt64] = []
   var superseded: [UInt64] = []

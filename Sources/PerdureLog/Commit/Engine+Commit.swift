@@ -4,18 +4,18 @@ import PerdureFormat
 // A commit, step by step. Steps 1 to 4 touch memory only: a commit that is refused leaves no
 // byte in the log and no trace in the index.
 //
-//  1  check that what the commit names is of this store (Engine+Handles), and the preconditions against
-//     everything committed so far
-//  2  lay the records out as frames (LogEncoder): their addresses are known from here on
-//  3  put the addresses into a working copy of the index; keep what each record replaced
-//  4  bring derived indexes up to date; judge uniqueness
-//  5  write the frames; births of segments on the way sync what is before them. Where there is no room for
-//     them the log ends again where it did; a commit that makes the store smaller is made once more with what
-//     was held back for it (`Reserve`)
+//  1  check that the handles in the commit belong to this store (Engine+Handles), and check the
+//     preconditions against the newest root
+//  2  lay the records out as frames (LogEncoder), which determines their addresses
+//  3  put the addresses into a working copy of the index; note what each record replaced
+//  4  update derived indexes and check uniqueness
+//  5  write the frames; each new segment on the way first syncs the bytes before it. Without free
+//     space the log is rolled back to its previous end; a commit that makes the store smaller is
+//     retried with the space of the `Reserve`
 //  6  publish the new root: the commit is visible
 //  7  (outside the turn) wait for the sync, if the caller asked for it
 
-/// What a commit came to.
+/// The sequence number of a commit, and its end in the log.
 struct CommitReceipt: Sendable {
   let sequence: UInt64
   let end: LogPosition
@@ -87,8 +87,9 @@ extension Engine {
     return receipt
   }
 
-  /// Maintains an index no longer, and what is made from it, as its sums are not what its records gave: a wrong
-  /// index stops nobody from writing records. It is built anew like any that nothing maintained.
+  /// Stops maintaining an index, and the indexes made from it, because its sums do not match its
+  /// records: a wrong index must not prevent writing records. It is rebuilt like any index that was
+  /// not maintained.
   ///
   /// Each call leaves one more index out, so a commit that is tried again comes to an end.
   private func leaveOut(_ misfit: SumMisfit, _ state: inout CommitterState) {
@@ -191,7 +192,7 @@ extension Engine {
     try contents.withValue(of: record) { try body($0) }
   }
 
-  /// A tombstone says what it shadows, which only the committer knows.
+  /// A tombstone contains the address that it shadows, which only the committer knows.
   private func appendTombstone(
     _ record: Record, shadowing word: UInt64, to encoder: inout LogEncoder
   ) -> RecordAddress {

@@ -5,16 +5,16 @@ import PerdureFileIO
 // an opening belongs to the process that made it.
 //
 // Invariants
-//  Y1  `mark` says which process opened the store. A call checks it before it takes a lock: a
-//      thread of the parent may have held the lock at the fork, and the child lacks that thread.
-//  Y2  In a child every call that can throw throws `.forked`. A snapshot that a child takes is the
-//      last state before the fork. Its `sequence` and `count(in:)` answer from memory, and its
-//      reads throw. It is not pinned: the memory of the child stays as it was at the fork.
-//  Y3  Closing and releasing in a child change no file, release no lock and wait for none. They
-//      release the child's own memory and descriptors only.
+//  FK1  `mark` says which process opened the store. A call checks it before it takes a lock: a
+//       thread of the parent may have held the lock at the fork, and the child lacks that thread.
+//  FK2  In a child every call that can throw throws `.forked`. A snapshot that a child takes is the
+//       last state before the fork. Its `sequence` and `count(in:)` answer from memory, and its
+//       reads throw. It is not pinned: the memory of the child stays as it was at the fork.
+//  FK3  Closing and releasing in a child change no file, release no lock and wait for none. They
+//       release the child's own memory and descriptors only.
 
 extension Engine {
-  /// Checks that this process opened the store. Y1
+  /// Checks that this process opened the store. FK1
   ///
   /// - Throws: `.forked` in a child of the process that opened the store.
   @inline(__always)

@@ -1,9 +1,9 @@
 import PerdureFormat
 
-// Handles of keyspaces and indexes are values with a number that each store gives out for itself: one of
-// another store may lead anywhere, or nowhere. A commit looks at every handle that it was given, in its
-// turn, before it does anything; a snapshot compares marks, and where it cannot throw it has nothing for a
-// handle of another store.
+// Handles of keyspaces and indexes are values with a number that each store assigns. A handle of
+// another store may lead to a wrong keyspace, or to none. A commit checks all its handles in its
+// turn, before any other step. A snapshot compares marks; where it cannot throw, it returns no
+// entries for a handle of another store.
 
 extension Catalog {
   /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
@@ -94,8 +94,8 @@ extension Snapshot {
   func tree(of keyspace: Keyspace) throws(StoreError) -> OrderedTree { try trees(of: keyspace).ordered }
 
   /// The tree of an index; an empty one if it came later than the snapshot.
-  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store, with
-  ///   `.indexUnavailable` when nothing maintained the index when the snapshot was taken.
+  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store,
+  ///   with `.indexUnavailable` when nothing maintained the index when the snapshot was taken.
   @inline(__always)
   func tree(of index: DerivedIndex) throws(StoreError) -> OrderedTree {
     try engine.checkProcess()

@@ -4,9 +4,9 @@ import PerdureFormat
 extension Engine {
   /// Step 5: brings a commit's extents into the log, in order, and moves `state.end`.
   ///
-  /// If the system refused a part of it (no room, no file, no address space), the log is rolled
-  /// back to its previous end, and the store can be used. After any other error it is unknown which
-  /// part of the commit is in the log, and the store is poisoned.
+  /// If the system refused a part of the commit (no space, no file, no address space), the log is
+  /// rolled back to its previous end, and the store can be used. After any other error it is
+  /// unknown which part of the commit is in the log, and the store is poisoned.
   func writeEncoded(_ state: inout CommitterState) throws(StoreError) {
     let before = LogMark(state)
     // An index extractor may have forked.
@@ -29,8 +29,8 @@ extension Engine {
     }
   }
 
-  /// Refuses a long commit for which there is clearly no room: what of it were written would take room for
-  /// nothing.
+  /// Refuses a long commit for which there is clearly no room: what of it were written would take
+  /// room for nothing.
   ///
   /// A file system that says nothing of its room says 0.
   private func checkRoom(for encoder: borrowing LogEncoder) throws(FileIOError) {
@@ -42,8 +42,9 @@ extension Engine {
     throw FileIOError(.noSpace, operation: "write", path: directory.path)
   }
 
-  /// Whether all bytes of a commit may be in the log although writing them failed: nobody can read them. How long
-  /// the file is does not say so, as it may have been longer than the log before (`LogRoom`).
+  /// Whether all bytes of a commit may be in the log although writing them failed: they cannot be
+  /// read. The length of the file does not show it, because the file may have been longer than the
+  /// log before (`LogRoom`).
   private func mayBeWhole(_ state: borrowing CommitterState) -> Bool {
     guard let last = state.encoder.extents.indices.last,
       let segment = state.segments.segments[state.encoder.end.segment]
@@ -63,7 +64,8 @@ extension Engine {
       do throws(FileIOError) {
         try state.segments.write(bytes, at: UInt64(extent.offset), toLast: extent.segment)
       } catch {
-        // Where what is missing is zeros that the file had, all of it is there: a sync says whether for good.
+        // If the missing bytes are zeros that the file had before, the commit is complete in the
+        // file. A sync decides whether it is durable.
         guard error.isRefusal,
           state.segments.segments[extent.segment]?.file.holds(bytes, at: extent.offset) == true
         else { throw error }
@@ -77,7 +79,8 @@ extension Engine {
     }
   }
 
-  /// Gives the last segment's file a length ahead of the log where commits wait for syncs (`LogRoom`).
+  /// Gives the last segment's file a length ahead of the log where commits wait for syncs
+  /// (`LogRoom`).
   private func makeRoom(_ state: inout CommitterState) throws(FileIOError) {
     let synced = gate.syncedEnd
     guard synced.segment == state.end.segment,
@@ -96,9 +99,10 @@ extension Engine {
     }
   }
 
-  /// Has the next segment prepared, and what is written so far synced in the background if that is much: the
-  /// birth, which is in a commit's way, then finds little left to do. Where commits wait for their own syncs
-  /// there is never much to sync, and the file is all that the birth would have to wait for.
+  /// Starts preparing the next segment, and syncs the written bytes in the background if they are
+  /// many. The creation of the next segment, which delays a commit, then has little left to do. If
+  /// commits wait for their own syncs, few bytes are unsynced, and the creation would only wait for
+  /// the file.
   private func syncAhead(_ state: inout CommitterState) {
     prepareSegment(state.nextSegment)
     let synced = gate.syncedEnd
@@ -118,8 +122,9 @@ extension Engine {
     }
   }
 
-  /// Begins a new segment though the last one is not full, so that compaction may have that one. Nothing of a
-  /// commit is being written: where the system refuses, the store goes on, unless it was a sync that failed.
+  /// Begins a new segment before the last one is full, so that compaction may rewrite the last one.
+  /// No part of a commit is being written. If the system refuses, the store can still be used,
+  /// except after a failed sync.
   func rollLog(_ state: inout CommitterState) throws {
     do {
       let number = state.nextSegment
@@ -137,18 +142,18 @@ extension Engine {
     }
   }
 
-  /// Publishes a root that differs from the one before in what it knows of the files.
+  /// Publishes a root that differs from the previous one only in its files.
   func showRoot(_ next: UnsafeMutablePointer<Root>, _ state: inout CommitterState) {
     next.pointee.end = state.end
     state.replaceRoot(next)
     publish(next)
   }
 
-  /// The birth of a segment, in the order that FORMAT.md prescribes: all before it is durable
-  /// when its header is, so a frame's promises never reach into another segment.
+  /// Creates a segment in the order that FORMAT.md prescribes: everything before it is durable
+  /// before its header is, so a frame's promises never extend into another segment.
   ///
-  /// The sync of the old segment goes through the gate. Of two syncs of one file that are under way
-  /// at once, some systems tell only one that writing failed.
+  /// The sync of the old segment goes through the gate. If two syncs of one file run at once, some
+  /// systems report a failed write to only one of them.
   private func beginSegment(
     _ number: UInt64, capacity: Int, firstSequence: UInt64, _ state: inout CommitterState
   ) throws {
@@ -199,51 +204,51 @@ extension Engine {
       return try Segment(header: header, file: file)
     } catch {
       // After a failed sync the store is poisoned, and this may be its newest segment: it stays
-      // locked (SegmentLocks, S1).
+      // locked (SegmentLocks, SL1).
       if !error.isSync { giveUpBirth(of: header.number, file, &state) }
       throw error
     }
   }
 
-  /// A system may make a name and say that it has not. What has it is no segment of the log, and stays
-  /// until the next opening: commits to come take other numbers.
+  /// create() can fail after the directory entry exists. Such a file is not a segment of the log,
+  /// and stays until the next opening: later commits use other numbers.
   private func noteTaken(_ number: UInt64, _ error: FileIOError, _ state: inout CommitterState) {
     if error.code == .alreadyExists { state.nextSegment = max(state.nextSegment, number + 1) }
   }
 
-  /// Removes what is there of a segment that was not born.
+  /// Removes the files of a segment that was not created completely.
   ///
-  /// What is there of its header may come back with a power cut. It says where the log ended, so the log
-  /// must not go on there: the next frame begins a segment of its own.
+  /// The existing part of its header may reappear after a power cut. The header says where the log
+  /// ended, so the log must not continue there: the next frame begins a new segment.
   private func giveUpBirth(of number: UInt64, _ file: any File, _ state: inout CommitterState) {
     if !isBlank(file) { state.segmentCapacity = 0 }
     // It never held a frame, so its number may be used again, unless the name stays.
     if (try? directory.remove(StoreFileName.segment(number).string)) == nil {
-      // If its header is complete, it is the newest segment, and stays locked (SegmentLocks, S1).
+      // If its header is complete, it is the newest segment, and stays locked (SegmentLocks, SL1).
       state.nextSegment = number + 1
     } else {
       state.segmentLocks.release(number)
     }
   }
 
-  /// Whether nothing of a header is in a file. How long it is does not say so: one that was prepared is as
-  /// long as a header before there is one.
+  /// Whether nothing of a header is in a file. The length of the file does not show it: a prepared
+  /// file has the length of a header before the header is written.
   private func isBlank(_ file: any File) -> Bool {
     guard let bytes = try? file.read(SegmentHeader.length, at: 0) else { return false }
     return bytes.allSatisfy { $0 == 0 }
   }
 
-  /// Segments of a commit that was taken back hold room, perhaps the last that there was. Their numbers are
-  /// not to be used again (FORMAT.md, M8), so an empty file takes the next one before they go; and the last
-  /// one goes first, so that none is missing which another one names. Where this fails they stay until the
-  /// next segment is born.
+  /// Segments of a commit that was rolled back occupy space, perhaps the last that was free. Their
+  /// numbers must not be used again (FORMAT.md, M8), so an empty file takes the next number before
+  /// they are removed. The last one is removed first, so that no remaining segment names a missing
+  /// one. If this fails, they stay until the next segment is created.
   private func letGoOfVoidSegments(_ state: inout CommitterState) {
     let number = state.nextSegment
     let voids = state.voidSegments.sorted(by: >)
     guard !voids.isEmpty, number < FormatLimits.segmentNumberMax else { return }
     do {
       let prepared = try preparation.takeOrMake(number)
-      // Its name is taken from here on, whatever else goes wrong.
+      // Its number counts as used from here on, whatever fails later.
       state.nextSegment += 1
       state.voidSegments.append(number)
       try prepared.file.close()
@@ -263,8 +268,9 @@ extension Engine {
     }
   }
 
-  /// Segments of a commit that was taken back. The header of the segment that was just born says where the
-  /// log ends, and its number is above theirs: nothing asks for them any more, and they may go in any order. FORMAT.md, B5, B8 and R12
+  /// Segments of a commit that was rolled back. The header of the segment just created says where
+  /// the log ends, and its number is greater than theirs. They are no longer needed and can be
+  /// removed in any order. FORMAT.md, B5, B8 and R12
   private func removeVoidSegments(_ state: inout CommitterState) {
     for number in state.voidSegments {
       // What cannot be removed now, the next opening removes.
@@ -278,7 +284,7 @@ extension Engine {
 extension FileIOError {
   /// Whether the system refused the operation and all synced bytes are unchanged. Creating, locking
   /// or mapping a file, reserving memory, and a write without room are such operations. A failed
-  /// sync is never one, whatever its code.
+  /// sync is never such an operation, whatever its code.
   fileprivate var isRefusal: Bool {
     switch operation {
     case "open", "create", "map", "reserve", "lock", "tryLock": true
@@ -289,7 +295,7 @@ extension FileIOError {
 }
 
 extension File {
-  /// Whether these bytes stand at a place; nil when that cannot be read.
+  /// Whether the file has these bytes at an offset; nil when that cannot be read.
   fileprivate func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool? {
     for start in stride(from: 0, to: bytes.count, by: 64 << 10) {
       let expected = bytes.part(start, min(64 << 10, bytes.count - start))
@@ -300,7 +306,7 @@ extension File {
   }
 }
 
-/// Where the log stood before a commit.
+/// The end of the log before a commit.
 struct LogMark {
   fileprivate let end: LogPosition
   fileprivate let tailBytes: UInt64
@@ -314,9 +320,9 @@ struct LogMark {
 }
 
 extension CommitterState {
-  /// Lets the log end where it ended before a commit that was written in part. What is in the files of it
-  /// counts as a torn tail: the next frame begins a new segment, whose header says where the log ended
-  /// (FORMAT.md, B7).
+  /// Lets the log end where it ended before a commit that was written in part. Its bytes in the
+  /// files count as a torn tail: the next frame begins a new segment, whose header says where the
+  /// log ended (FORMAT.md, B7).
   mutating func takeBack(to mark: LogMark) {
     for number in segments.segments.keys where number > mark.end.segment {
       forgetSegment(number)

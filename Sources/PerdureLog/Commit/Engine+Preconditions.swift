@@ -3,8 +3,8 @@ import PerdureFormat
 extension Engine {
   /// Step 1: every precondition against the newest root; all that fail are reported together.
   ///
-  /// - Throws: `StoreError` with code `.conflict`; `.indexUnavailable` when one is about an index that
-  ///   nothing maintains, so that nobody can tell.
+  /// - Throws: `StoreError` with code `.conflict`; `.indexUnavailable` when one reads an index that
+  ///   is not maintained, so that it cannot be checked.
   func check(_ preconditions: [Precondition], _ root: UnsafeMutablePointer<Root>) throws(StoreError) {
     var failed: [Conflict] = []
     for (index, precondition) in preconditions.enumerated() {
@@ -30,7 +30,7 @@ extension Engine {
       try checkAvailable(index)
       let old = try snapshot.tree(of: index)
       let isUnchanged = OrderedTree.isUnchanged(index: range, from: old, to: root.tree(of: index))
-      // It may be of another opening, with an index file of its own. F3
+      // It may be of another opening, with an index file of its own. FN3
       try snapshot.check(old.file)
       return isUnchanged
     case .rangeUnchanged(let keyspace, let range, let snapshot):

@@ -28,7 +28,7 @@ final class Engine: @unchecked Sendable {
   let packing: Packing?
   let groups: GroupCache
   let written = WrittenBytes()
-  /// Who reads the store in other openings.
+  /// The readers of the store in other openings.
   let readers: ReaderTable
   /// Of a store that was opened for reading: its own place among them.
   let reading: ReadingPlace?
@@ -141,7 +141,8 @@ final class Engine: @unchecked Sendable {
     }
   }
 
-  /// Of an index that is maintained no longer: which sum of it, or of what it is made from, was none.
+  /// The sum, of an index that is no longer maintained or of the index it is made from, that was
+  /// invalid.
   func misfit(of index: UInt32) -> String? { indexAvailability.withLock { misfits[index] } }
 
   func noteMisfit(of indexes: [UInt32], _ text: String) {
@@ -153,8 +154,8 @@ final class Engine: @unchecked Sendable {
     try checkProcess()
     turn.lock()
     defer {
-      // The system takes its time to unmap a segment and to give a large file's space back: others need not
-      // wait.
+      // The system takes its time to unmap a segment and to give a large file's space back: others
+      // need not wait.
       let released = state.takeReleasedSegments()
       turn.unlock()
       withExtendedLifetime(released) {}
@@ -173,13 +174,14 @@ final class Engine: @unchecked Sendable {
     return try body(state)
   }
 
-  /// Shows a root to readers. The version goes last: who sees it sees the root too (P2).
+  /// Shows a root to readers. The version is written last: a reader that sees it also sees the root
+  /// (PT2).
   func publish(_ root: UnsafeMutablePointer<Root>) {
     publishedRoot.store(UInt(bitPattern: root), ordering: .sequentiallyConsistent)
     publishedVersion.store(root.pointee.version, ordering: .sequentiallyConsistent)
   }
 
-  /// Lets go of the writer's place as the end of the process would. Snapshots go on reading.
+  /// Releases the writer's place as the end of the process would. Snapshots can still read.
   func abandon() { finish { _ in } }
 
   /// The newest root, for a forked child. It needs no pin: nothing replaces or frees it there.

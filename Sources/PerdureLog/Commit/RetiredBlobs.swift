@@ -1,15 +1,17 @@
 import PerdureFormat
 
-/// Blob files whose records are gone, until they may be removed.
+/// Blob files whose records were removed, until the files may be removed.
 ///
-/// A file is named by the states from the commit that put its value to the one that let go of it. It goes when
+/// The states from the commit that put the value to the one that removed it name the file. It is
+/// removed when
 ///
-///  R1  no state among these is held by a snapshot,
-///  R2  the commit that let go of it is durable (FORMAT.md, S6), and
-///  R3  no reader in another opening has said that it may read a state among these (FORMAT.md, W5).
+///  RB1  no state among these is held by a snapshot,
+///  RB2  the commit that removed its record is durable (FORMAT.md, S6), and
+///  RB3  no reader in another opening has said that it may read a state among these (FORMAT.md,
+///       W5).
 struct RetiredBlobs {
-  /// The record came with version `born` and is gone from `version` on, by a commit which ends at `end`; states
-  /// with these sequence numbers name it.
+  /// The record was put with version `born` and is absent from `version` on. The commit that
+  /// removed it ends at `end`. States with these sequence numbers name it.
   private struct Blob {
     var number: UInt64
     var born: UInt64
@@ -22,9 +24,9 @@ struct RetiredBlobs {
   private var births: [UInt64: (version: UInt64, sequence: UInt64)] = [:]
   /// Not asked about yet, or not durable, in the order in which they went.
   private var fresh: [Blob] = []
-  /// R1
+  /// RB1
   private var held = HeldBack<Blob>()
-  /// R3, and what readers needed when they were looked at last.
+  /// RB3, and what readers needed when they were looked at last.
   private var read: (blobs: [Blob], needs: ReaderNeeds) = ([], ReaderNeeds())
 
   var isEmpty: Bool { fresh.isEmpty && held.isEmpty && read.blobs.isEmpty }
@@ -47,8 +49,8 @@ struct RetiredBlobs {
   /// Takes out the files that may be removed.
   ///
   /// - Parameter published: The newest version.
-  /// - Parameter readers: Says what other openings may read. Asked only if something depends on it, after what let
-  ///   go of it was written (X1 of ReaderTable).
+  /// - Parameter readers: The states that other openings may read. It is asked only if a removal
+  ///   depends on it, after the removing commit was written (RT1 of ReaderTable).
   mutating func takeFree(
     _ pinned: PinnedVersions, published: UInt64, synced: LogPosition, readers: () -> ReaderNeeds
   ) -> [UInt64] {

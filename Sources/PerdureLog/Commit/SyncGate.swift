@@ -5,17 +5,18 @@ import Synchronization
 /// The second half of group commit: one sync for all waiting callers.
 ///
 /// A commit is first appended and published under the committer's turn. Then its caller waits here
-/// if the commit must be durable. A caller that finds no sync under way becomes the leader, and
-/// syncs everything appended so far. The others wait, and most of them find their commit covered
-/// when the leader's sync ends. Appending continues meanwhile.
+/// if the commit must be durable. A caller that finds no running sync becomes the leader, and syncs
+/// everything appended so far. The others wait, and most of them find their commit covered when the
+/// leader's sync ends. Appending continues meanwhile.
 ///
 /// Invariants
-///  S1  `synced <= appended`, both only grow.
-///  S2  A commit is acknowledged as durable only if `synced` has passed its end.
-///  S3  After a failed sync the gate is poisoned for ever: nothing is retried, nothing more is
-///      acknowledged, because the failed sync may have dropped what it was to write.
-///  S4  `appended` lies in `file`. Within a segment the committer moves it without the lock, which would cost
-///      every commit; into another segment with it, together with `file`.
+///  SG1  `synced <= appended`, both only grow.
+///  SG2  A commit is acknowledged as durable only if `synced` has passed its end.
+///  SG3  After a failed sync the gate stays poisoned: it retries nothing and acknowledges nothing
+///       more, because the system may have dropped the unwritten pages.
+///  SG4  `appended` is a position in `file`. Within a segment the committer advances it without the
+///       lock, which would cost every commit. When the segment changes, it sets both under the
+///       lock.
 // Unchecked: everything below is guarded by `lock`, or atomic.
 final class SyncGate: @unchecked Sendable {
   private let lock = Lock()
@@ -45,7 +46,7 @@ final class SyncGate: @unchecked Sendable {
     self.file = file
   }
 
-  /// What is durable now.
+  /// The position up to which the log is durable.
   var syncedEnd: LogPosition { LogPosition(packed: synced.load(ordering: .acquiring)) }
 
   /// Why nothing more can be made durable; nil while all is well.
@@ -54,7 +55,7 @@ final class SyncGate: @unchecked Sendable {
   /// How many syncs there were.
   var syncs: Int { lock.withLock { syncCount } }
 
-  /// A segment was born: its header, which ends at `end`, and everything before it are durable.
+  /// A segment was created: its header, which ends at `end`, and everything before it are durable.
   func didBegin(_ file: any File, at end: LogPosition) {
     lock.withLock {
       self.file = file
@@ -63,10 +64,10 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// The committer has written the log up to `end`, in the segment that was born last.
+  /// The committer has written the log up to `end`, in the newest segment.
   func didAppend(upTo end: LogPosition) { appended.store(end.packed, ordering: .releasing) }
 
-  /// The committer could not write, or could not sync an old segment. S3
+  /// The committer could not write, or could not sync an old segment. SG3
   func poison(_ error: StoreError) {
     lock.withLock { fail(error) }
   }
@@ -137,10 +138,10 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// Syncs once, with the lock given up meanwhile.
+  /// Syncs once; the lock is released meanwhile.
   private func lead() {
     isSyncing = true
-    // S4
+    // SG4
     let target = appended.load(ordering: .acquiring)
     let file = self.file
     lock.unlock()
@@ -155,7 +156,7 @@ final class SyncGate: @unchecked Sendable {
     case .failure(let error):
       fail(
         StoreError(
-          .poisoned, "A sync failed: what was not yet durable may be lost. Close the store and open it again",
+          .poisoned, "A sync failed: commits not yet durable may be lost. Close the store and open it again",
           cause: error))
     }
     condition.broadcast()
@@ -195,6 +196,7 @@ extension LogPosition {
     self.init(segment: word &>> Self.offsetBits, offset: word & (1 &<< Self.offsetBits &- 1))
   }
 
-  /// No segment is longer, nor its number above what is left of a word (FORMAT.md, section 17).
+  /// No segment is longer, and no segment number needs more than the remaining bits of a word
+  /// (FORMAT.md, section 17).
   private static var offsetBits: UInt64 { 32 }
 }

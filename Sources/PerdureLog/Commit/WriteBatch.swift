@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// The operations of one commit, as sealed records one after another: built on the caller's
+/// The operations of one commit, as a sequence of sealed records. It is built on the caller's
 /// thread, outside every lock, so that the committer only copies, links and publishes.
 struct WriteBatch: ~Copyable {
   private(set) var records = RawBuffer()
@@ -43,7 +43,8 @@ struct WriteBatch: ~Copyable {
     return made
   }
 
-  /// Apart, because even empty lists take time to let go of: a batch of one record would notice.
+  /// A separate object, because releasing even empty lists takes measurable time in a batch of one
+  /// record.
   final class Extras {
     /// Blob files written for the batch, to be removed if it is not committed.
     fileprivate(set) var blobs: [UInt64] = []
@@ -70,7 +71,7 @@ struct WriteBatch: ~Copyable {
     recordCount += 1
   }
 
-  /// Adds a tombstone; what it shadows is filled in by the committer.
+  /// Adds a tombstone; the committer fills in the address that it shadows.
   mutating func appendTombstone(keyspace: UInt32, key: UnsafeRawBufferPointer) {
     let nothing: UInt64 = 0
     withUnsafeBytes(of: nothing) { append(.tombstone, keyspace: keyspace, key: key, value: $0) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Bytes that were written besides the log, on whatever thread, since the store was opened.
+/// Counts bytes that were written outside the log, on any thread, since the store was opened.
 final class WrittenBytes: Sendable {
   private let compacted = Atomic<UInt64>(0)
   private let blobFiles = Atomic<UInt64>(0)

@@ -1,7 +1,7 @@
 /// Which segments hold records that have lived long: values in, values out.
 ///
-/// What survived a rewriting goes on living, mostly; and so does what has been there for long, measured by what was
-/// written since.
+/// Records that survived a rewriting mostly stay live. So do records that are old, measured by the
+/// bytes written since.
 enum ColdSegments {
   /// - Parameter generation: How often the segment was rewritten.
   /// - Parameter place: How many segments of the log come before it.
@@ -10,12 +10,13 @@ enum ColdSegments {
     generation > 0 || (count - 1 - place) * 4 >= count
   }
 
-  /// How long the file of a segment in groups will be, in bytes, if the frames that stay shrink as all did before.
+  /// How long the file of a segment in groups will be, in bytes, if the frames that stay shrink as
+  /// all did before.
   ///
-  /// - Parameter length: With frames that stand in it as they are.
+  /// - Parameter length: Counts unchanged frames too.
   /// - Parameter frames: What of `length` is frames.
   /// - Parameter storedNow: What the frames take in the file as it is, in groups.
-  /// - Parameter framesNow: What they are when they are unpacked.
+  /// - Parameter framesNow: The current bytes of the frames when unpacked.
   static func expectedLength(length: Int, frames: Int, storedNow: Int, framesNow: Int) -> Int {
     guard framesNow > 0 else { return length }
     return length - frames + Int(Double(frames) * Double(storedNow) / Double(framesNow))

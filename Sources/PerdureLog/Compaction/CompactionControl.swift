@@ -1,14 +1,15 @@
 import PerdureFileIO
 
-/// Sees to it that one compaction runs at a time, and none any more when the store is let go of: another
-/// process may own the files then.
+/// Runs one compaction at a time, and none after the store is released: another process may own the
+/// files then.
 // Unchecked: guarded by `lock`.
 final class CompactionControl: @unchecked Sendable {
   private let lock = Lock()
   private let condition = Condition()
   private var isRunning = false
   private var isStopped = false
-  /// Segments that would not shrink in groups, by number, with what was counted of them when that was tried.
+  /// Segments that would not shrink in groups, by number, with their counts at the time of the
+  /// attempt.
   private var notShrinking: [UInt64: SegmentUsage] = [:]
 
   /// Waits for its turn.
@@ -32,7 +33,8 @@ final class CompactionControl: @unchecked Sendable {
     lock.withLock { notShrinking[segment] = usage }
   }
 
-  /// Whether that was found out since the store was opened, and nothing of the segment has changed since.
+  /// Whether that was found out since the store was opened, and nothing of the segment has changed
+  /// since.
   func doesNotShrink(_ segment: UInt64, _ usage: SegmentUsage) -> Bool {
     lock.withLock { notShrinking[segment] == usage }
   }
@@ -42,7 +44,7 @@ final class CompactionControl: @unchecked Sendable {
     if lock.withLock({ isStopped }) { throw .closed }
   }
 
-  /// Sleeps, but no longer than until the store is let go of.
+  /// Sleeps, at most until the store is released.
   func sleep(untilNanoseconds deadline: UInt64) throws(StoreError) {
     lock.lock()
     defer { lock.unlock() }
@@ -50,7 +52,7 @@ final class CompactionControl: @unchecked Sendable {
     if isStopped { throw .closed }
   }
 
-  /// Has a running compaction give up, waits until it has, and lets none begin any more.
+  /// Cancels a running compaction, waits until it has ended, and allows none later.
   func stop() {
     lock.lock()
     defer { lock.unlock() }

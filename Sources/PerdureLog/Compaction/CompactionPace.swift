@@ -1,11 +1,12 @@
 /// When a run of compaction may write: values in, values out.
 ///
-/// For garbage that comes it is not held back: what it takes to win as much may be written at once, up to some
-/// mebibytes. Beside that it writes with the speed of the policy. So a store that is written hard is compacted
-/// hard, and one that is left alone, or whose commits wait for the disk, in a fraction of what the disk does,
-/// whatever garbage there is.
+/// New garbage is compacted without a limit: the bytes needed to free as much may be written at
+/// once, up to some mebibytes. Beyond that it writes with the speed of the policy. So a store under
+/// heavy writes is compacted as fast. If the store is idle, or its commits wait for the disk,
+/// compaction uses a fraction of the disk's speed, whatever the garbage.
 struct CompactionPace {
-  /// How much may be written in a rush, in bytes: also for garbage that came while a segment was read.
+  /// How much may be written in a rush, in bytes: also for garbage that came while a segment was
+  /// read.
   static let creditMax = 4.0 * 1024 * 1024
 
   private let policy: CompactionPolicy

@@ -1,42 +1,47 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Compaction: takes dead records out of segments that are no longer written, while everybody goes on.
+// Compaction: removes dead records from segments that are no longer written, while readers and
+// writers continue.
 //
-//  1  In the committer's turn: perhaps the log begins a new segment; the newest root and every root that is
-//     held become keepers, and the committer notes that they have to stay. The counts say which segments are
-//     worth it.
-//  2  The log is synced up to there, and a superblock says so, and that rewritten segments may follow.
-//  3  For each segment, oldest first, outside every turn: mark what stays; if that is worth it, copy it into
-//     a new file, sync, rename it over the old one, sync the directory.
-//  4  In the turn: roots from now on read the new file. The old one has lost its name, and lives for as long
-//     as a root that reads it.
+//  1  In the committer's turn: the log may begin a new segment. The newest root and every held root
+//     become keepers, and the committer notes that they must stay. Segments are chosen by their
+//     counts.
+//  2  The log is synced up to that point. A superblock says so, and that rewritten segments may
+//     follow.
+//  3  For each segment, oldest first, outside every turn: mark the records that stay. If the
+//     rewriting is worth its cost, copy them into a new file, sync, rename it over the old one, and
+//     sync the directory.
+//  4  In the turn: new roots read the new file. The old file has lost its name, and exists until
+//     the last root that reads it is freed.
 //
 // Invariants
-//  K1  Every record that a keeper leads to stays. What is committed after step 1 can make records dead, and
-//      never alive again, and adds none to the segments of this pass.
-//  K2  Everything that made a dropped record dead is durable before the record's absence can be (step 2
-//      before step 3).
-//  K3  A tombstone is dropped only when the files that could hold what it shadows have their names for good:
-//      `CleanedSegments` is told after the directory was synced. FORMAT.md, T3.
-//  K4  At any moment a crash leaves each segment as it was or as it will be, and both mean the same.
+//  CM1  Every record that a keeper leads to stays. Commits after step 1 can make records dead, but
+//       never live again, and add none to the segments of this pass.
+//  CM2  Everything that made a dropped record dead is durable before the record's absence can be
+//       (step 2 before step 3).
+//  CM3  A tombstone is dropped only when the names of the files that could hold the shadowed record
+//       are durable: `CleanedSegments` is notified after the directory was synced. FORMAT.md, T3.
+//  CM4  At any moment a crash leaves each segment as it was or as it will be, and both mean the
+//       same.
 
 /// What a run of compaction may do.
 struct CompactionLimits {
   /// Whether the segment that is being written is closed first, so that it can be compacted too.
   var rollsLog = true
-  /// Whether that is done only where it does not make too many segments (`CompactionPolicy.closesLastByHand`).
+  /// Whether that is done only where it does not make too many segments
+  /// (`CompactionPolicy.closesLastByHand`).
   var rollsSparingly = false
-  /// Whether segments are rewritten only to put their records into groups, too. What is rewritten anyway is put
-  /// into groups by the store's options.
+  /// Whether segments are rewritten only to put their records into groups, too. Segments that are
+  /// rewritten anyway are grouped according to the store's options.
   var groupsAllCold = false
-  /// The segments to look at, given what is known of all but the last; nil: all.
+  /// The segments to examine, given the counts of all but the last; nil: all.
   var choose: (([CompactionCandidate]) -> Set<UInt64>)?
   /// Called with the versions that are kept for snapshots.
   var didKeep: (_ versions: [UInt64]) -> Void = { _ in }
   /// Called for each segment that was looked at: its number, and what only snapshots keep in it.
   var didLook: (_ number: UInt64, _ held: [HeldGarbage.Share]) -> Void = { _, _ in }
-  /// Called with every few bytes that are written or read; throws to give up.
+  /// Called after every few bytes written or read; throws to cancel.
   var pace: (_ bytes: Int) throws -> Void = { _ in }
   /// Called between segments: done, and in all. False: stop.
   var progress: (_ done: Int, _ all: Int, CompactionReport) -> Bool = { _, _, _ in true }
@@ -70,7 +75,7 @@ struct CompactionPass {
     var fileLength: Int { segment.fileLength(end: end) }
   }
 
-  /// What it takes for a rewritten segment to be better than the one that is there.
+  /// The conditions under which a rewritten segment replaces the present one.
   private enum Worth {
     case nothing
     case rewriting
@@ -80,7 +85,8 @@ struct CompactionPass {
 
   private let engine: Engine
   private let limits: CompactionLimits
-  /// Their roots stay until the pass ends (`CommitterState.compactedVersions`): snapshots may go meanwhile.
+  /// Their roots stay until the pass ends (`CommitterState.compactedVersions`): snapshots may go
+  /// meanwhile.
   private let keepers: Keepers
   /// By number.
   private var members: [UInt64: Member] = [:]
@@ -93,7 +99,7 @@ struct CompactionPass {
 
   /// Runs one pass; the control is held by the caller.
   ///
-  /// - Parameter report: What was done before, and is gone on with.
+  /// - Parameter report: The work done so far; the pass adds to it.
   /// - Returns: Why segments had to be left, if there was no room for what stays of them.
   static func run(
     _ engine: Engine, _ limits: CompactionLimits, _ report: inout CompactionReport
@@ -108,7 +114,7 @@ struct CompactionPass {
     return pass.lackOfRoom
   }
 
-  /// Where the log ended when the pass began, and what was committed then.
+  /// The end of the log at the start of the pass, and the last commit at that time.
   private let promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64)
 
   /// Step 1, in a turn.
@@ -190,18 +196,19 @@ struct CompactionPass {
     return member.usage.deadBytes + member.usage.tombstoneBytes > 0 || member.usage.totalBytes == 0
   }
 
-  /// Whether its records go into groups when it is rewritten, and stand in none yet.
+  /// Whether rewriting puts its records into groups, and they are not in groups yet.
   private func isToBeGrouped(_ member: Member) -> Bool {
     engine.options.compression.groupsColdRecords && !member.segment.isGrouped && member.isCold
   }
 
-  /// Whether that is reason enough to rewrite it, as far as is known: no trial said that it would not shrink.
+  /// Whether that is reason enough to rewrite it, as far as is known: no trial said that it would
+  /// not shrink.
   private func isToBeGroupedAlone(_ member: Member) -> Bool {
     limits.groupsAllCold && isToBeGrouped(member)
       && !engine.compaction.doesNotShrink(member.segment.number, member.usage)
   }
 
-  /// Tries it with some of its frames. Nothing is written before it is known to be worth it.
+  /// Tries it with some of its frames. Nothing is written before the gain is known.
   private func worthOfGrouping(_ member: Member, _ marking: borrowing SegmentMarking) throws(StoreError)
     -> Worth
   {
@@ -217,7 +224,7 @@ struct CompactionPass {
     return .nothing
   }
 
-  /// Whether a segment may come to stand in groups that does not yet.
+  /// Whether rewriting may put an ungrouped segment into groups.
   private var makesGroups: Bool {
     members.values.contains { chosen.contains($0.segment.number) && isToBeGrouped($0) }
   }
@@ -241,7 +248,7 @@ struct CompactionPass {
       try limits.pace(0)
     }
     marking.endVisits()
-    // What a damaged index does not lead to is not dead. F3
+    // What a damaged index does not lead to is not dead. FN3
     try engine.checkIndex()
     limits.didLook(segment.number, marking.held)
     let worth = try worthOfWriting(member, &marking)

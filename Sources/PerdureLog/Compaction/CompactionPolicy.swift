@@ -1,13 +1,14 @@
 /// When the store compacts itself, what, and how fast: values in, values out.
 ///
-/// Of two segments with as much garbage the older one comes first: what has lived long will go on living,
-/// so the space that is won there stays won, while in a young segment more is about to die by itself.
+/// Of two segments with equal garbage the older one comes first. Old records tend to stay live, so
+/// the space freed there stays free; in a young segment more records are about to die.
 struct CompactionPolicy: Hashable, Sendable {
   /// The part of the log's record bytes that may be dead, from 0 to 1.
   var garbageRatio: Double
   /// Below so many dead bytes nothing is worth a compaction.
   var deadBytesMin: UInt64
-  /// Bytes written in a second while garbage is near the ratio, beside what garbage that comes makes necessary.
+  /// Bytes written in a second while garbage is near the ratio, beside what garbage that comes
+  /// makes necessary.
   var bytesPerSecond: Double
 
   /// Counts of the whole log.
@@ -17,7 +18,8 @@ struct CompactionPolicy: Hashable, Sendable {
     var tombstoneBytes: UInt64 = 0
 
     var deadBytes: UInt64 { totalBytes - min(totalBytes, liveBytes + tombstoneBytes) }
-    /// What could go, tombstones included: they go as soon as what they removed is gone.
+    /// The bytes that can be removed, including tombstones: they can be removed soon after the
+    /// records they shadow.
     var garbageBytes: UInt64 { totalBytes - min(totalBytes, liveBytes) }
 
     /// The same without garbage that snapshots hold.
@@ -48,9 +50,10 @@ struct CompactionPolicy: Hashable, Sendable {
 
   /// Whether a compaction by hand closes it.
   ///
-  /// What is closed stays short for good: segments are never merged, as their numbers are in addresses, and each
-  /// costs a descriptor and a mapping. So when many are short, it stays until the background would close it, or a
-  /// quarter of what a segment takes is garbage in it, or there is no other room.
+  /// A closed segment stays short permanently: segments are never merged, because addresses contain
+  /// their numbers. Each costs a descriptor and a mapping. So when many are short, the last one
+  /// stays open, with three exceptions: the background compaction would close it, a quarter of a
+  /// full segment's bytes in it is garbage, or no other free space exists.
   ///
   /// - Parameters:
   ///   - shortSegments: How many of the others are shorter than half of a new one.
@@ -60,7 +63,7 @@ struct CompactionPolicy: Hashable, Sendable {
     _ last: SegmentUsage, shortSegments: Int, capacity: Int, lacksRoom: Bool, makesGroups: Bool
   ) -> Bool {
     let garbage = last.deadBytes + last.tombstoneBytes
-    // What is to be put into groups has to be closed, too.
+    // Records to be put into groups need a closed segment, too.
     guard garbage > 0 || makesGroups || last.totalBytes == 0 else { return false }
     if shortSegments < Self.shortSegmentsMax || (lacksRoom && garbage > 0) { return true }
     return garbage >= UInt64(capacity) / 4 || closesLast(last)
@@ -86,7 +89,7 @@ struct CompactionPolicy: Hashable, Sendable {
     return chosen
   }
 
-  /// What is won for what it costs: the segment is read whole, and what lives is written.
+  /// The gain relative to the cost: the segment is read whole, and its live records are written.
   func score(_ candidate: CompactionCandidate) -> Double {
     let usage = candidate.usage
     guard usage.totalBytes > 0, Double(usage.deadBytes) > garbageRatio / 2 * Double(usage.totalBytes) else {
@@ -99,8 +102,8 @@ struct CompactionPolicy: Hashable, Sendable {
   /// How fast to write while no garbage comes, in bytes a second.
   func speed(_ totals: Totals) -> Double { bytesPerSecond * excess(totals) }
 
-  /// How many bytes are written at once, however fast, for garbage that has come: so much as it takes, under
-  /// updates that favour no key, to win as much in the segments that hold most.
+  /// How many bytes are written without a speed limit for new garbage: enough, under updates that
+  /// favour no key, to free as much in the segments with the most garbage.
   func bytesToWrite(forGarbage bytes: UInt64, _ totals: Totals) -> Double {
     2 * Double(bytes) * excess(totals)
   }

@@ -1,13 +1,15 @@
 import PerdureFileIO
 
-/// Compacts in the background: a thread that sleeps until somebody has seen enough garbage.
+/// Compacts in the background: a thread that sleeps until enough garbage is reported.
 ///
-/// It holds the engine only while it works, so a store that is let go of goes.
+/// It retains the engine only while it works, so a released store can be freed.
 ///
-/// Garbage that snapshots hold cannot be won, so it is left out of account until they go (`HeldGarbage`).
+/// Garbage that snapshots hold cannot be won, so it is left out of account until they go
+/// (`HeldGarbage`).
 ///
-/// Invariant: that a snapshot has gone is taken note of before files are given back and pins looked at, not after. So
-/// one that goes meanwhile is either seen to have gone, or there is a note of it and one more round.
+/// Invariant: the note that a snapshot was released is taken before files are freed and pins are
+/// read, not after. So a release in between is either seen in the pins, or leaves a note that
+/// causes one more round.
 // Unchecked: what changes is guarded by `lock`.
 final class Compactor: @unchecked Sendable {
   private let lock = Lock()
@@ -20,7 +22,7 @@ final class Compactor: @unchecked Sendable {
   private var hasReleased = false
   private let policy: CompactionPolicy
 
-  /// What it has done since the store was opened.
+  /// Its work since the store was opened.
   struct Counts: Hashable, Sendable {
     var runs = 0
     /// Why the last run failed; nil after one that did not.
@@ -45,13 +47,13 @@ final class Compactor: @unchecked Sendable {
   /// Whether a run has left garbage, or is about to, because of snapshots.
   var isHeldBack: Bool { lock.withLock { garbage.isAny } }
 
-  /// Whether snapshots have gone since somebody has last looked at the pins.
+  /// Whether snapshots were released since the pins were last read.
   var isToldOfReleases: Bool { lock.withLock { hasReleased } }
 
   /// Whether there is nothing that its thread is about to do.
   var isIdle: Bool { lock.withLock { !isWanted } }
 
-  /// A snapshot has gone while things were held back (`PinTable.isAwaited`).
+  /// A snapshot was released while files or garbage were held back (`PinTable.isAwaited`).
   func noteRelease(in engine: Engine) {
     lock.withLock {
       hasReleased = true
@@ -132,7 +134,7 @@ final class Compactor: @unchecked Sendable {
 
   // What follows is one after the other, and apart for tests: snapshots go in between.
 
-  /// Gives back the files of snapshots that have gone.
+  /// Frees the files of released snapshots.
   private func takeReleases(_ engine: Engine) {
     let (isAny, hasFailed) = lock.withLock {
       defer { hasReleased = false }
@@ -145,12 +147,12 @@ final class Compactor: @unchecked Sendable {
     if hasFailed, engine.replacedSegmentBytes < before { lock.withLock { counts.futileBytes = 0 } }
   }
 
-  /// What is held; the next one that goes has to say so as well.
+  /// The held versions; the next release must be reported as well.
   func pinned(in engine: Engine) -> PinnedVersions {
     isHeldBack ? engine.pins.heldAndAwaited(published: engine.version) : engine.pins.held()
   }
 
-  /// Takes back into account what snapshots have held that are gone.
+  /// Adds garbage of released snapshots to the counts again.
   func forget(unless pinned: PinnedVersions) {
     lock.withLock { garbage.forget { pinned.mayHold($0...$0) } }
   }
@@ -183,7 +185,7 @@ final class Compactor: @unchecked Sendable {
 }
 
 extension StoreOptions {
-  /// What compacts a store that is opened so by itself; nil: nothing does.
+  /// The compactor of a store that is opened with background compaction; nil: none.
   var compactor: Compactor? {
     guard compactsAutomatically, !isReadOnly else { return nil }
     return Compactor(compactionPolicy)

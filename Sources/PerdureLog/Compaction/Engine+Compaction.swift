@@ -4,16 +4,17 @@ import PerdureFormat
 // What a pass of compaction has the engine make durable (CompactionPass, steps 2 and 3).
 
 extension Engine {
-  /// Step 2: the log is durable up to the end of `promise`, the superblock says so, and that segments are
-  /// rewritten; and no opening begins with a checkpoint that is older. FORMAT.md, T5, T6 and T8.
+  /// Step 2: the log is durable up to the end of `promise`, the superblock says so, and that
+  /// segments are rewritten; and no opening begins with a checkpoint that is older. FORMAT.md, T5,
+  /// T6 and T8.
   ///
-  /// - Parameter withGroups: Whether frames may come to stand in groups.
+  /// - Parameter withGroups: Whether frames may be put into groups.
   func promiseDurability(
     upTo promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64), withGroups: Bool
   ) throws {
     try gate.waitUntilSynced(promise.end)
-    // One that began before the pass, and that no superblock names yet, would come to be named when the segment that
-    // it ends in has been rewritten, and be of no use (T4).
+    // A checkpoint that began before the pass, and that no superblock names yet, would be named
+    // after its last segment was rewritten, and could not be used (T4).
     checkpointer.waitForRunning()
     guard let superblock = try looking({ $0.superblock }) else { return }
     if superblock.current.checkpoint != nil { try renewCheckpoint() }
@@ -57,7 +58,7 @@ extension Engine {
   /// is poisoned.
   ///
   /// If the system refused the call before a sync, the store can be used. The name leads to the new
-  /// file, or to the old one after a power cut. Both have the same records (K4), and no other file
+  /// file, or to the old one after a power cut. Both have the same records (CM4), and no other file
   /// depends on the name yet. The next compaction rewrites the segment again.
   func makeNamesDurable() throws {
     do { try directory.sync() } catch {
@@ -71,8 +72,8 @@ extension Engine {
 }
 
 extension CommitterState {
-  /// How many segments before the last have frames for less than half of a new one. Those in groups are not short for
-  /// that: what they were before counts.
+  /// How many segments before the last have frames for less than half of a new one. Groups do not
+  /// count as short because of packing: the unpacked length counts.
   var shortSegmentCount: Int {
     var count = 0
     for (number, segment) in segments.segments where number != end.segment {

@@ -1,8 +1,8 @@
 import PerdureCompression
 import PerdureFormat
 
-/// Cuts frames into groups and packs them: what stands in a rewritten segment in place of the frames. FORMAT.md,
-/// "Groups".
+/// Cuts frames into groups and packs them: a rewritten segment contains the groups in place of the
+/// frames. FORMAT.md, "Groups".
 struct GroupWriter: ~Copyable {
   private(set) var entries: [GroupEntry] = []
   private let encoder = LZ4GroupEncoder()
@@ -11,10 +11,10 @@ struct GroupWriter: ~Copyable {
 
   init(lengthTarget: Int) { self.lengthTarget = lengthTarget }
 
-  /// Appends the groups of whole frames to what is written next.
+  /// Appends the groups of whole frames to the pending output.
   ///
-  /// - Parameter place: Where the first frame stands in the body.
-  /// - Parameter fileOffset: Where the end of `output` comes to stand in the file, a multiple of 8.
+  /// - Parameter place: The offset of the first frame in the body.
+  /// - Parameter fileOffset: The file offset at which `output` will end, a multiple of 8.
   mutating func pack(
     _ frames: UnsafeRawBufferPointer, at place: Int, fileOffset: Int, to output: inout RawBuffer
   ) throws(FormatError) {
@@ -30,7 +30,8 @@ struct GroupWriter: ~Copyable {
     }
   }
 
-  /// Appends a group packed, or as it is if less than a twentieth is saved; gives the length that it has then.
+  /// Appends a group packed, or as it is if less than a twentieth is saved; gives the length that
+  /// it has then.
   private func append(_ group: UnsafeRawBufferPointer, to output: inout RawBuffer) -> Int {
     let start = output.count
     let target = output.extend(by: ValuePacker.lengthMax(of: group.count))
@@ -43,7 +44,7 @@ struct GroupWriter: ~Copyable {
     return group.count
   }
 
-  /// The ranges of the groups. Neither a record nor a frame's header is cut. G3
+  /// The ranges of the groups. Neither a record nor a frame's header is cut. GT3
   static func cut(
     _ frames: UnsafeRawBufferPointer, _ lengthTarget: Int
   ) throws(FormatError) -> [Range<Int>] {

@@ -1,5 +1,6 @@
-// A thread of its own does not do the same in every run, so nobody can cut the power in it at every operation. What it
-// decides and does is here on the caller's thread, with less garbage than the background asks for.
+// A background thread behaves differently in every run, so a test cannot cut the power at each of
+// its operations. This type decides and does the same on the caller's thread, with less garbage
+// than the background needs.
 
 /// What compacts a store in the background, one round at a time on this thread.
 package final class HandDrivenCompactor {

@@ -1,21 +1,22 @@
 // Garbage that snapshots hold: values in, values out.
 //
-// It cannot be won before they go, so it is left out of account; otherwise the segments of one old snapshot,
-// which are nothing but garbage, would be chosen again and again before those where there is something to win.
-// What is held is found by reading a segment, and stays known until the segment is read again.
+// It cannot be freed before they are released, so it is not counted. Otherwise the segments of one
+// old snapshot, which are all garbage, would be chosen repeatedly before those with freeable space.
+// Held garbage is found by reading a segment, and stays noted until the segment is read again.
 //
 // Invariants
-//  G1  A record that the newest state does not lead to is accounted once: under the oldest version that does, in its
-//      segment, as the last look at that found it. So what a younger snapshot holds beside an older one is only
-//      what came after the older one, and little is forgotten when it goes.
-//  G2  A tombstone that is younger than the oldest version, and stays, is accounted under that one: what it
-//      shadows cannot all go before.
-//  G3  Bytes are forgotten exactly when somebody has found that nobody holds their version any more. No version comes
-//      to be held again, but what younger versions hold of them is found by the next look: at most one for each
-//      version that goes.
-//  G4  `bytes` is the sum of all shares.
+//  HG1  A record that the newest state does not lead to is accounted once: under the oldest version
+//       that does, in its segment, as the last look at that found it. So what a younger snapshot
+//       holds beside an older one is only what came after the older one, and little is forgotten
+//       when it goes.
+//  HG2  A kept tombstone that is younger than the oldest version is accounted under that version:
+//       the records it shadows cannot all be freed earlier.
+//  HG3  Bytes are forgotten exactly when their version is found to be no longer held. No version
+//       becomes held again. The next read of the segment finds what younger versions hold: at most
+//       one read for each released version.
+//  HG4  `bytes` is the sum of all shares.
 
-/// What is known of garbage that snapshots hold.
+/// The known garbage that snapshots hold.
 struct HeldGarbage {
   /// Bytes of records, as `SegmentUsage` counts them.
   struct Bytes: Hashable, Sendable {
@@ -41,20 +42,20 @@ struct HeldGarbage {
     var bytes: Bytes
   }
 
-  /// What all versions hold. G4
+  /// What all versions hold. HG4
   private(set) var bytes = Bytes()
   /// By segment; none is empty.
   private var shares: [UInt64: [Share]] = [:]
-  /// The versions that the run keeps which is going on, but for the newest.
+  /// The versions that the current run keeps, except the newest.
   private var kept: [UInt64] = []
 
   /// Whether a run has left garbage, or is about to, because of snapshots.
   var isAny: Bool { !kept.isEmpty || !shares.isEmpty }
 
-  /// What is held of a segment.
+  /// The held garbage of a segment.
   func bytes(in segment: UInt64) -> Bytes { sum(shares[segment] ?? []) }
 
-  /// A run begins that keeps these versions beside the newest: all that are held. G3
+  /// A run begins that keeps these versions beside the newest: all that are held. HG3
   mutating func beginRun(keeping versions: [UInt64]) {
     kept = versions
     let held = PinnedVersions(exact: versions)
@@ -70,7 +71,7 @@ struct HeldGarbage {
     bytes += sum(found)
   }
 
-  /// Forgets what nobody holds any more. G3
+  /// Forgets garbage that is no longer held. HG3
   mutating func forget(unless isHeld: (_ version: UInt64) -> Bool) {
     filter { _, share in isHeld(share.version) }
   }

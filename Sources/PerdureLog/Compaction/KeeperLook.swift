@@ -1,9 +1,9 @@
 import PerdureFormat
 
-/// A look at who leads to some records, for all of them at once: in an index that is larger than the caches each level
-/// of a descent waits for memory, and descents that go side by side wait together.
+/// Finds the keepers of several records at once. In an index that is larger than the caches, each
+/// level of a descent waits for memory, and parallel descents share the wait.
 ///
-/// Everybody says of a record what `Keepers` says of it alone.
+/// The result equals that of `Keepers` for each record alone.
 struct KeeperLook {
   /// A record that is asked about.
   struct Candidate {
@@ -14,7 +14,7 @@ struct KeeperLook {
     var address: RecordAddress
     /// With padding.
     var length: Int
-    /// Who leads to it; after `find`.
+    /// The keeper that leads to it; set by `find`.
     fileprivate(set) var sight = Keepers.Sight.nobody
   }
 
@@ -42,13 +42,13 @@ struct KeeperLook {
 
   mutating func removeAll() { candidates.removeAll(keepingCapacity: true) }
 
-  /// Finds out who leads to each.
+  /// Finds the keeper that leads to each record.
   mutating func find() {
     var start = 0
     while start < candidates.count {
       let (keyspace, sequence) = (candidates[start].keyspace, candidates[start].sequence)
       let state = keepers.firstState(from: sequence)
-      // What lies side by side is mostly of one keyspace, and seen first by one state.
+      // Adjacent records mostly belong to one keyspace, and the same root decides first.
       var end = start + 1
       while end < candidates.count, candidates[end].keyspace == keyspace,
         candidates[end].sequence == sequence || keepers.firstState(from: candidates[end].sequence) == state

@@ -1,11 +1,11 @@
 import PerdureFormat
 
-/// The states of the store that compaction has to leave whole: the newest, and every one that somebody
-/// holds.
+/// The states of the store that compaction must keep complete: the newest, and every held one.
 ///
-/// A record is visible from the commit that made it until the one that makes it dead, and never again. So
-/// among the roots with its commit or a later one, the first decides: if a record is not in that one, it is
-/// in none. One look at one root is enough for each record, however many snapshots are held (`KeeperLook`).
+/// A record is visible from the commit that made it until the one that makes it dead, and never
+/// again. So among the roots with its commit or a later one, the first decides: if a record is not
+/// in that root, no later root has it. Each record needs one lookup in one root, however many
+/// snapshots are held (`KeeperLook`).
 struct Keepers {
   /// In order of their sequence numbers; the newest root is the last.
   private let roots: [UnsafeMutablePointer<Root>]
@@ -18,7 +18,7 @@ struct Keepers {
     kinds = catalog.keyspaces.map(\.kind)
   }
 
-  /// Every record that was dead at this sequence number is seen by none of them.
+  /// A record that was dead at this sequence number is visible in no keeper.
   var cleanedThrough: UInt64 { roots[0].pointee.sequence }
 
   /// The newest state.
@@ -27,7 +27,7 @@ struct Keepers {
   /// The version of the oldest state, if it is not the newest.
   var oldestHolder: UInt64? { roots.count > 1 ? roots[0].pointee.version : nil }
 
-  /// Who leads to a record.
+  /// The keeper that leads to a record.
   enum Sight: Equatable {
     case nobody
     /// The newest state, and perhaps others.
@@ -36,7 +36,7 @@ struct Keepers {
     case holder(UInt64)
   }
 
-  /// What one of them has of a keyspace; nil if it does not know it.
+  /// The contents of a keyspace in one of them; nil if it lacks the keyspace.
   func trees(of keyspace: Int, in state: Int) -> (root: KeyspaceRoot, kind: KeyspaceKind)? {
     guard keyspace < kinds.count, keyspace < roots[state].pointee.keyspaceCount else { return nil }
     return (roots[state].pointee.keyspaces[keyspace], kinds[keyspace])
@@ -63,7 +63,8 @@ struct Keepers {
     return .holder(roots[state].pointee.version)
   }
 
-  /// The first of these states that has what commit `sequence` wrote, if any has: the one to look at.
+  /// The first of these states that has what commit `sequence` wrote, if any has: the one to look
+  /// at.
   func firstState(from sequence: UInt64) -> Int? {
     var (low, high) = (0, roots.count)
     while low < high {
@@ -74,8 +75,8 @@ struct Keepers {
   }
 }
 
-/// Up to which commit every segment from the first to some other is free of dead records: what decides
-/// whether a tombstone may go. FORMAT.md, T3.
+/// Up to which commit every segment from the first to some other is free of dead records: what
+/// decides whether a tombstone may go. FORMAT.md, T3.
 struct CleanedSegments {
   private var numbers: [UInt64] = []
   private var cleanedThrough: [UInt64] = []

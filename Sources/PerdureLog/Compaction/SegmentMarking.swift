@@ -2,9 +2,10 @@ import PerdureFormat
 
 /// The first of two walks over a segment that is compacted: what of it stays.
 ///
-/// Records are judged some at a time (`KeeperLook`), because a look into the index is a cache miss on every level: so
-/// what a frame comes to is known only when all of its records are judged. Nothing of a frame's bytes is looked at
-/// after `visit` has returned, but for keys, and those only where the bytes stay (`keysStay`).
+/// Records are judged in batches (`KeeperLook`), because a lookup in the index is a cache miss on
+/// every level. So the totals of a frame are known only when all of its records are judged. After
+/// `visit` has returned, only the keys in a frame's bytes are read, and only if the bytes stay
+/// (`keysStay`).
 struct SegmentMarking {
   /// Bytes of the records that stay, by their size classes, as `SegmentUsage` counts them.
   private(set) var recordBytes: UInt64 = 0
@@ -14,7 +15,8 @@ struct SegmentMarking {
   /// Bytes that the frames take when they are rewritten.
   private(set) var dataBytes = 0
   private(set) var map: OffsetMapBuilder
-  /// Dead records that stay, by the oldest version that holds them, and tombstones that stay for the oldest of all.
+  /// Dead records that stay, by the oldest version that holds them, and tombstones that stay for
+  /// the oldest of all.
   private var heldRecords: [HeldGarbage.Share] = []
   private var heldTombstoneBytes: UInt64 = 0
   /// Frames with records that are yet to be judged.
@@ -75,7 +77,7 @@ struct SegmentMarking {
   private mutating func visit(
     _ record: Record, _ original: Int, _ length: Int, _ sequence: UInt64
   ) throws(FormatError) {
-    // Nobody who opened the store from a checkpoint has looked at it.
+    // Opening from a checkpoint has not read this segment.
     guard keepers.canHoldKey(of: record.header) else {
       throw FormatError(.illegalField, in: "record", at: 6)
     }
@@ -147,14 +149,14 @@ struct SegmentMarking {
     return true
   }
 
-  /// All frames were visited: what they come to is known from now on.
+  /// All frames were visited: their totals are known from now on.
   mutating func endVisits() {
     judge()
     for frame in frames { end(frame) }
     frames = []
   }
 
-  /// Records stand in the order of their commits, so that one version follows another.
+  /// Records are in the order of their commits, so versions of a key follow each other.
   private mutating func note(_ bytes: UInt64, heldBy version: UInt64) {
     let share = HeldGarbage.Share(version: version, bytes: HeldGarbage.Bytes(dead: bytes))
     if let last = heldRecords.indices.last, heldRecords[last].version == version {
@@ -182,6 +184,6 @@ struct SegmentMarking {
   /// Makes the map ready to be written.
   mutating func finish() {
     let units = map.finish()
-    precondition(8 * units == dataBytes, "O1: the map keeps what was counted")
+    precondition(8 * units == dataBytes, "OM1: the map keeps the counted bytes")
   }
 }

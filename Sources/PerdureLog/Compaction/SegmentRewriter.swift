@@ -3,13 +3,14 @@ import PerdureFormat
 
 /// The second of two walks over a segment that is compacted: copies what stays into a new file.
 ///
-/// The file is written under a name in preparation, in slices, and takes the segment's name only when it is
-/// whole and synced (FORMAT.md, T7). A crash before leaves a file that the next writer removes.
+/// The file is written under a name in preparation, in slices, and takes the segment's name only
+/// when it is whole and synced (FORMAT.md, T7). A crash before leaves a file that the next writer
+/// removes.
 struct SegmentRewriter: ~Copyable {
   /// How much is written at once, about, in bytes.
   static let sliceLength = 1 << 20
-  /// How much is left to the system before it is synced: a sync of a whole segment at once would make
-  /// the syncs of commits wait behind it.
+  /// How many bytes are left unsynced: a sync of a whole segment at once would delay the syncs of
+  /// commits.
   private static let syncLength = 4 << 20
 
   private let header: SegmentHeader
@@ -22,11 +23,11 @@ struct SegmentRewriter: ~Copyable {
   private var written = 0
   /// Bytes in the file.
   private var stored = 0
-  /// Of a segment in groups: what they are made with, and where they are put together.
+  /// For a segment in groups: the encoder, and the buffer of the groups.
   private var groups: GroupWriter?
   private var packed = RawBuffer(capacity: 0)
   private var synced = 0
-  /// Asked before each slice with the bytes in it; throws to give up.
+  /// Called before each slice with its byte count; throws to cancel.
   private let pace: (Int) throws -> Void
 
   /// - Parameter groupLength: How long groups become, if the header says that there are any.
@@ -74,7 +75,7 @@ struct SegmentRewriter: ~Copyable {
   mutating func finish(_ marking: borrowing SegmentMarking, originalEnd: Int) throws {
     let dataEnd = written + buffer.count
     precondition(
-      dataEnd == SegmentHeader.length + marking.dataBytes, "O2: what stays is as long as the map says")
+      dataEnd == SegmentHeader.length + marking.dataBytes, "OM2: the kept bytes have the length of the map")
     if header.isGrouped { try flush() }
     let end = header.isGrouped ? stored : dataEnd
     let groupCount = groups?.entries.count ?? 0
@@ -149,6 +150,6 @@ struct SegmentRewriter: ~Copyable {
     }
   }
 
-  /// Removes what was written so far. What cannot be removed now, the next writer removes.
+  /// Removes the files written so far. If removal fails, the next writer removes them.
   func discard() { try? directory.remove(name) }
 }

@@ -1,15 +1,16 @@
 import PerdureFormat
 
-// How much of each segment is still of use, so that compaction knows where to begin without reading.
+// How much of each segment is still of use, so that compaction knows where to begin without
+// reading.
 //
-// Records are counted by what their address word says of their length (the longest record of the size
-// class): when a record is replaced, its word is at hand and its bytes need not be touched.
+// Records are counted by the length in their address word (the longest record of the size class):
+// when a record is replaced, its word is known and its bytes need not be read.
 //
 // Invariants
-//  U1  `liveBytes` of a segment is the sum over the words that the newest root maps a key to.
-//  U2  `totalBytes` is the sum over all records that stand in the segment's file, `tombstoneBytes` the
-//      part of it that is tombstones. So what is neither live nor a tombstone is dead.
-//  U3  A commit changes the counts when it is published, and not at all if it is refused or fails.
+//  SU1  `liveBytes` of a segment is the sum over the words that the newest root maps a key to.
+//  SU2  `totalBytes` is the sum over all records in the segment's file, `tombstoneBytes` the part
+//       of it that is tombstones. So the rest, neither live nor tombstones, is dead.
+//  SU3  A commit changes the counts when it is published, and not at all if it is refused or fails.
 
 /// The counts of one segment, in bytes of records.
 struct SegmentUsage: Hashable, Sendable {
@@ -86,8 +87,8 @@ struct SegmentUsageTable: Equatable, Sendable {
 
   /// No key of the newest root leads to the record any more.
   ///
-  /// - Returns: Whether it was counted as live. What a checkpoint said of that may be wrong; the counts go no lower
-  ///   than 0 then (V11 finds it).
+  /// - Returns: Whether it was counted as live. What a checkpoint said of that may be wrong; the
+  ///   counts go no lower than 0 then (V11 finds it).
   @discardableResult
   mutating func release(_ address: RecordAddress) -> Bool {
     let bytes = UInt64(address.recordLengthMax)
@@ -105,7 +106,7 @@ struct SegmentUsageTable: Equatable, Sendable {
   }
 }
 
-/// What a commit changes about the counts, kept until it is known to succeed. U3
+/// What a commit changes about the counts, kept until it is known to succeed. SU3
 struct UsageChange: ~Copyable {
   /// What comes to one segment, in bytes.
   private struct Added {
@@ -114,7 +115,8 @@ struct UsageChange: ~Copyable {
     var tombstones: UInt64 = 0
   }
 
-  /// A commit adds to one segment after the other, and mostly to a single one: the last, and those before it.
+  /// A commit adds to one segment after the other, and mostly to a single one: the last, and those
+  /// before it.
   private var last = Added()
   private var earlier: [Added] = []
   /// The words of records that go.
@@ -178,7 +180,8 @@ extension SegmentUsageTable {
   /// Bytes of an entry. FORMAT.md, "Segment usage".
   static let entryLength = 40
 
-  /// The entries of segments with records, in order of their numbers: for the root block of a checkpoint.
+  /// The entries of segments with records, in order of their numbers: for the root block of a
+  /// checkpoint.
   func encode() -> [UInt8] {
     var bytes: [UInt8] = []
     for (number, usage) in counted where usage.totalBytes > 0 {

@@ -6,7 +6,8 @@ public struct CompactionReport: Hashable, Sendable {
   public var segmentsExamined = 0
   /// Segments that were written anew.
   public var segmentsRewritten = 0
-  /// Segments among them whose records stand in groups now (`CompressionOptions.groupsColdRecords`).
+  /// The number of these segments whose records are now in groups
+  /// (`CompressionOptions.groupsColdRecords`).
   public var segmentsGrouped = 0
   /// Segments of which nothing is left, not even an empty file.
   public var segmentsRemoved = 0
@@ -14,13 +15,13 @@ public struct CompactionReport: Hashable, Sendable {
   public var bytesBefore: UInt64 = 0
   /// Bytes of the rewritten segments' files, after.
   public var bytesAfter: UInt64 = 0
-  /// Records that were taken out because nobody can see them any more.
+  /// The number of removed records, which no state could read any more.
   public var recordsDropped = 0
-  /// Marks of removed keys that were taken out because nothing is left of what they removed.
+  /// The number of removed tombstones whose shadowed records no longer exist.
   public var tombstonesDropped = 0
   /// Bytes of garbage in the segment that is being written, which was not ended (`Store.compact`).
   public var bytesLeft: UInt64 = 0
-  /// Whether it was stopped before its end. What is done is done.
+  /// Whether it was stopped before its end. Finished segments stay compacted.
   public var wasCancelled = false
 }
 
@@ -30,35 +31,38 @@ public struct CompactionProgress: Hashable, Sendable {
   public var segmentsDone: Int
   /// Segments in all.
   public var segmentsTotal: Int
-  /// What was done so far.
+  /// The work done so far.
   public var report: CompactionReport
 }
 
 extension Store {
-  /// Takes out of the log what neither the store nor any snapshot can see, and gives the space back.
+  /// Removes records from the log that neither the store nor any snapshot can read, and frees their
+  /// space.
   ///
-  /// Reading and writing go on meanwhile: writers wait for a sync at the beginning and for moments later,
-  /// readers for nothing. It goes oldest segment first; each one is done when its part is, so what was done
-  /// stays if it is stopped, if it fails or if the power goes.
+  /// Reading and writing continue meanwhile. Writers wait for a sync at the beginning and for
+  /// moments later; readers never wait. Segments are compacted oldest first. Each finished segment
+  /// stays compacted if the run is cancelled, if it fails or if power is lost.
   ///
-  /// The segment that is being written is ended and compacted too; but where eight or more are shorter than half of a
-  /// full one only when the background would end it, when a quarter of what it may hold is garbage, or when the medium
-  /// has no room, as each stays a file of its own for as long as a record in it does. `CompactionReport.bytesLeft` says
-  /// what was left.
+  /// The last segment is closed and compacted too. If eight or more segments are shorter than half
+  /// of a full one, it is closed only in three cases: background compaction would close it, a
+  /// quarter of its capacity is garbage, or the medium has no space. The reason is that each closed
+  /// segment stays a separate file as long as a record in it does. `CompactionReport.bytesLeft` is
+  /// the garbage that remains.
   ///
-  /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if their records
-  /// have lived long and stand in no groups yet.
+  /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if
+  /// their records are old and not in groups yet.
   ///
-  /// - Parameter progress: Called between segments, on this thread; false stops. It must not close the
-  ///   store, nor compact it: that waits for this compaction, without end.
-  /// On a medium without room it uses what was held back for it (`StoreOptions.reserveBytes`), and holds it
-  /// back again when it has won as much.
+  /// - Parameter progress: Called between segments, on this thread; false stops. It must not close
+  ///   the store, nor compact it: that waits for this compaction, without end.
+  /// On a full medium it uses the reserve (`StoreOptions.reserveBytes`), and restores the reserve
+  /// when it has freed as much.
   ///
-  /// - Throws: `StoreError`: `.diskFull` when not even that is enough, `.io` when the disk fails (what was
-  ///   not yet done is as it was, and the store goes on, unless a sync of names failed: then it is poisoned),
-  ///   `.corruption` when a segment is damaged (it is left alone), `.closed`, `.poisoned`, `.readOnly`.
-  /// - Complexity: reads the segments that hold something dead, and writes what stays of them; memory for
-  ///   one slice and one map, some 4 MiB.
+  /// - Throws: `StoreError`: `.diskFull` when even the reserve is not enough, `.io` when the disk
+  ///   fails, `.corruption` when a segment is damaged (it is left unchanged), `.closed`,
+  ///   `.poisoned`, `.readOnly`. After `.io` the remaining segments are unchanged and the store can
+  ///   be used, unless a sync of names failed: then it is poisoned.
+  /// - Complexity: reads the segments that have garbage, and writes their live records; memory for
+  ///   one slice and one map, about 4 MiB.
   @discardableResult
   public func compact(
     progress: (CompactionProgress) -> Bool = { _ in true }
@@ -75,7 +79,7 @@ extension Store {
 }
 
 extension Engine {
-  /// What is live and dead in the whole log; nothing once the store is closed.
+  /// The live and dead bytes of the whole log; empty once the store is closed.
   var usageTotals: CompactionPolicy.Totals { (try? looking { $0.usage.totals }) ?? CompactionPolicy.Totals() }
 
   /// The counts of the segment that is being written.
@@ -84,8 +88,8 @@ extension Engine {
   func compact(_ limits: CompactionLimits) throws -> CompactionReport {
     try compaction.begin()
     defer { compaction.end() }
-    // Replaced files give their room back when a pass is over, so one that had to leave segments, and has won
-    // something, is followed by another; and one that has won nothing gets what was held back.
+    // Replaced files free their space at the end of a pass. So a pass that skipped segments and
+    // freed space is followed by another; one that freed nothing gets the reserve.
     var report = CompactionReport()
     var isOnReserve = false
     defer { if isOnReserve { reserve.takeBack() } }

@@ -1,11 +1,12 @@
 import PerdureFormat
 import PerdureNumbers
 
-/// Which keyspaces and derived indexes a store has: the meaning of keyspace 0. FORMAT.md, "Catalog".
+/// Which keyspaces and derived indexes a store has: the meaning of keyspace 0. FORMAT.md,
+/// "Catalog".
 ///
 /// A value: the committer changes a copy and publishes it with the commit that says so.
 struct Catalog: Sendable {
-  /// The store, which handles are told by.
+  /// The store; handles of other stores are recognised by it.
   private let store: StoreID?
   /// By id; ids are given out without gaps. The first is the catalog itself.
   private(set) var keyspaces: [Keyspace] = [.catalog]
@@ -31,11 +32,11 @@ struct Catalog: Sendable {
     return entry
   }
 
-  /// What stands under this name, though it may have been removed.
+  /// The entry under this name, even if it was removed.
   fileprivate func entry(named name: String) -> IndexEntry? { indexIDs[name].map { indexes[Int($0)] } }
 
-  /// Whether an index is made from one that it cannot be made from: no writer defines such a thing, but one that
-  /// does not know what the one is made of.
+  /// Whether an index has a source that it cannot be made from. A writer defines such an index only
+  /// if it does not know the source's kind.
   func isStray(_ entry: IndexEntry) -> Bool {
     guard let base = entry.definition.source.base else { return false }
     return !entry.definition.source.canBeMade(from: indexes[Int(base.id)].definition.source)
@@ -56,8 +57,8 @@ struct Catalog: Sendable {
     return dependents
   }
 
-  /// A definition as it is kept: the index that it is made from is named as it is now, not as a handle from
-  /// before says.
+  /// A definition as it is stored: it names the source index as it is defined now, not as an
+  /// earlier handle says.
   func present(_ definition: IndexDefinition) -> IndexDefinition {
     guard let base = definition.source.base, Int(base.id) < indexes.count,
       indexes[Int(base.id)].index.mark == base.mark
@@ -75,8 +76,8 @@ struct Catalog: Sendable {
     return keyspace
   }
 
-  /// The catalog with one more index, or with another definition under a known name. Definitions of what
-  /// is made from it name it as it is then.
+  /// The catalog with one more index, or with another definition under a known name. Definitions of
+  /// indexes made from it then name the new definition.
   mutating func setIndex(_ definition: IndexDefinition) -> DerivedIndex {
     let id = indexIDs[definition.name] ?? UInt32(indexes.count)
     let index = DerivedIndex(
@@ -102,10 +103,10 @@ extension Catalog {
     return entry
   }
 
-  /// The catalog that these records make, in whatever order they are given.
+  /// The catalog made from these records, in any order.
   ///
-  /// A definition may name an index with a higher number than its own, if it replaced another: so all are
-  /// made first, and defined then.
+  /// A definition may name an index with a higher number than its own, if it replaced another: so
+  /// all are made first, and defined then.
   init(_ records: [CatalogRecord.Entry], of store: StoreID) throws(FormatError) {
     self.init(of: store)
     let sorted = records.sorted { $0.order < $1.order }
@@ -267,7 +268,7 @@ extension CatalogRecord {
     var sources: [UInt32]
     var parameters: [UInt8]
 
-    /// What the entry defines; nil when there is not what it is made from.
+    /// The definition in the entry; nil if its source is missing.
     func source(
       keyspace: (UInt32) -> Keyspace?, index: (UInt32) -> DerivedIndex?
     ) throws(FormatError) -> IndexDefinition.Source? {

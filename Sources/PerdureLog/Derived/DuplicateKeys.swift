@@ -8,7 +8,7 @@ struct DuplicateKeys {
   /// The indexes that have any.
   private(set) var indexes: Set<UInt32> = []
 
-  /// Adds those of one index. Looks at every entry, and keeps one key besides the listed ones.
+  /// Adds those of one index. Reads every entry, and keeps one key besides the listed ones.
   mutating func collect(from index: DerivedIndex, _ root: UnsafeMutablePointer<Root>) {
     var cursor = OrderedCursor(root.pointee.indexes[Int(index.id)])
     var key: [UInt8] = []

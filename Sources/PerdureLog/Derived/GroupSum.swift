@@ -5,7 +5,7 @@ package import PerdureNumbers
 public enum SumTerm: Hashable, Sendable {
   /// A whole number.
   case integer(Int64)
-  /// A double; NaN and infinities are counted, and make of the sum what they make of additions.
+  /// A double; NaN and infinities are counted, and affect the sum as they affect additions.
   case double(Double)
   /// Coefficient times ten to the exponent, which is from -2,048 to 2,047; another one is as NaN.
   case decimal(isNegative: Bool, coefficient: UInt128, exponent: Int)
@@ -30,14 +30,14 @@ public enum SumTerm: Hashable, Sendable {
   }
 }
 
-/// The sum of numbers, exact to the last digit: whatever was added and taken out again, in whatever order, equal
-/// numbers make equal sums. It is rounded once, when somebody asks for it as a number of another type.
+/// An exact sum of numbers: equal numbers make equal sums, in whatever order they were added and
+/// removed. It is rounded once, when it is read as a number of another type.
 ///
-/// `Snapshot.sum(of:in:)` gives those that an index keeps; one can be made and changed by hand too, to add what is not
-/// saved yet to what is.
+/// `Snapshot.sum(of:in:)` returns the sums of an index. A sum can also be made and changed by hand,
+/// to add unsaved numbers to saved ones.
 public struct GroupSum: Equatable, Sendable {
-  /// What is summed. Numbers of the other kind count as NaN: a double has no end as a decimal that one would want to
-  /// keep, and a decimal none as a double.
+  /// The kind of the numbers. Numbers of the other kind count as NaN: a double as a decimal, and a
+  /// decimal as a double, can have too many digits to be useful.
   public enum Kind: Hashable, Sendable {
     /// Whole numbers and doubles.
     case integersAndDoubles
@@ -54,7 +54,7 @@ public struct GroupSum: Equatable, Sendable {
   /// The sum of nothing.
   public init(of kind: Kind) { sum = ExactSum(kind.radix) }
 
-  /// What is summed.
+  /// The kind of the numbers.
   public var kind: Kind { sum.radix == .binary ? .integersAndDoubles : .integersAndDecimals }
 
   /// How many numbers are in it, those included that are none.
@@ -77,23 +77,23 @@ public struct GroupSum: Equatable, Sendable {
   /// The sum, if it is a whole number that 64 bits hold; nil if it is not.
   public var int64: Int64? { sum.int64 }
 
-  /// The double that is nearest to the sum; of two as near the even one. Infinite beyond all doubles; NaN and infinities
-  /// as additions give them, but that the order does not matter.
+  /// The double that is nearest to the sum; of two as near the even one. Infinite beyond all
+  /// doubles; NaN and infinities as additions give them, but that the order does not matter.
   public var double: Double { sum.double }
 
-  /// The sum in decimal digits; rounded to the nearest if it has more than 38, to even of two as near. Nil if a number
-  /// in it is NaN or infinite.
+  /// The sum in decimal digits; rounded to the nearest if it has more than 38, to even of two as
+  /// near. Nil if a number in it is NaN or infinite.
   public var decimal: (isNegative: Bool, coefficient: UInt128, exponent: Int)? {
     sum.isFinite ? sum.coefficientAndExponent : nil
   }
 
-  /// The key of such a sum in an index of `IndexDefinition.Source.sumOrder`: NaN first, then in the order of the
-  /// numbers. Sums of one kind have the same key if they are equal exactly.
+  /// The key of such a sum in an index of `IndexDefinition.Source.sumOrder`: NaN first, then in the
+  /// order of the numbers. Sums of one kind have the same key if they are equal exactly.
   public var orderKey: [UInt8] { sum.orderKey }
 }
 
 extension IndexEntries {
-  /// Adds a number to what is summed for a group (`IndexDefinition.Source.groupSums`).
+  /// Adds a number to the sum of a group (`IndexDefinition.Source.groupSums`).
   public mutating func add(_ term: SumTerm, to group: UInt64) {
     add(reference: group) { key in
       withUnsafeBytes(of: group.bigEndian) { key.append(contentsOf: $0) }
@@ -104,10 +104,12 @@ extension IndexEntries {
 }
 
 extension Snapshot {
-  /// The sum that an index of `IndexDefinition.Source.groupSums` keeps for a group; nil if there is no number in it.
+  /// The sum that an index of `IndexDefinition.Source.groupSums` keeps for a group; nil if there is
+  /// no number in it.
   ///
-  /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` when the index is not one of sums, or not one of
-  ///   this store; `.corruption` when the index file is damaged, or the entry is none of such a sum.
+  /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` when the index has no sums, or
+  ///   belongs to another store; `.corruption` when the index file is damaged, or the entry does
+  ///   not decode as such a sum.
   /// - Complexity: O(log n) for n groups.
   public func sum(of group: UInt64, in index: DerivedIndex) throws -> GroupSum? {
     try engine.checkAvailable(index)

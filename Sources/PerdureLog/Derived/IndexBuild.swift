@@ -11,8 +11,8 @@ struct IndexBuild {
   private let contents: RecordContents
   private let arena: NodeArena
 
-  /// Whether an index is left incomplete when a value in a file of its own, or a packed one, cannot be read, and the
-  /// others go on. Otherwise that is an error.
+  /// Whether an unreadable value in a blob file, or an unreadable packed value, leaves its index
+  /// incomplete while the others continue. Otherwise it is an error.
   var toleratesDamage = false
   /// Indexes that were left incomplete, and why.
   private(set) var incomplete: [UInt32: StoreError] = [:]
@@ -130,7 +130,7 @@ struct IndexBuild {
     }
   }
 
-  /// Entries of one group stand together: counting them is one walk.
+  /// Entries of one group are adjacent: one walk counts them.
   private func fillGroupCounts(_ index: DerivedIndex, of counted: DerivedIndex) {
     let tree = root.pointee.indexes + Int(index.id)
     var cursor = OrderedCursor(root.pointee.indexes[Int(counted.id)])

@@ -1,34 +1,37 @@
 import PerdureFormat
 
-/// What a derived index is made of: data that the store keeps, so that any program can maintain
-/// the index without the code of the program that defined it.
+/// The source of a derived index, as data in the store. Any program can maintain the index without
+/// the code of the program that defined it.
 public struct IndexDefinition: Hashable, Sendable {
   /// The name by which the index is found again.
   public var name: String
   /// What makes its entries.
   public var source: Source
-  /// Whether an index key may lead to one reference only. A commit that would make two share one is refused,
-  /// as long as the index is available: what nothing maintains refuses nothing, and the opening that can
-  /// maintain it again reports duplicates (`RecoveryReport.duplicates`).
+  /// Whether an index key may lead to one reference only. A commit that would make two share a key
+  /// is refused while the index is available. An index that is not maintained refuses nothing; the
+  /// opening that can maintain it again reports duplicates (`RecoveryReport.duplicates`).
   public var isUnique: Bool
 
   /// Where the entries of an index come from.
   public enum Source: Hashable, Sendable {
-    /// From the records of these keyspaces, by an extractor known under this name. No two records, of one of
-    /// these keyspaces or of two, may give the same key with the same reference (`IndexExtractor`).
+    /// From the records of these keyspaces, by an extractor known under this name. No two records,
+    /// of one of these keyspaces or of two, may give the same key with the same reference
+    /// (`IndexExtractor`).
     case records(keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
-    /// From another index whose keys begin with a group's 8-byte reference: an entry a group,
-    /// keyed by how many entries the group has (8 bytes big-endian). Groups of none have no entry.
+    /// From another index whose keys begin with a group's 8-byte reference. Each group has an
+    /// entry, whose key is the number of its entries (8 bytes big-endian). Groups without entries
+    /// have no entry.
     case groupCounts(of: DerivedIndex)
-    /// From the records of these keyspaces: an entry a group, with the exact sum of the numbers that the extractor
-    /// known under this name gives for records of the group (`IndexEntries.add(_:to:)`); `Snapshot.sum(of:in:)`
-    /// reads it. A commit that changes a member of a group changes the group's entry, and reads no other member.
-    /// Groups without a number have no entry.
+    /// From the records of these keyspaces: one entry for each group, with the exact sum of the
+    /// numbers that the extractor with this name gives for records of the group
+    /// (`IndexEntries.add(_:to:)`); `Snapshot.sum(of:in:)` reads it. A commit that changes a member
+    /// of a group changes the group's entry, and reads no other member. Groups without a number
+    /// have no entry.
     ///
     /// An extractor may give one record as many numbers as it likes, equal ones too: each counts.
     case groupSums(of: GroupSum.Kind, keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
-    /// From an index of `groupSums`: its groups in the order of what their sums come to. The key is
-    /// `GroupSum.orderKey`, the reference the group.
+    /// From an index of `groupSums`: its groups in the order of their sums. The key is
+    /// `GroupSum.orderKey`, the reference is the group.
     case sumOrder(of: DerivedIndex)
   }
 
@@ -44,8 +47,8 @@ extension IndexDefinition {
   /// The extractor of indexes that were removed: its name is reserved (FORMAT.md, "Catalog").
   static let removedExtractor = "removed"
 
-  /// What takes the place of an index's definition when it is removed: nothing has entries by it. The name and
-  /// the number stay taken, as those of the indexes behind it count from there.
+  /// Replaces the definition of a removed index: it has no entries. The name and the number stay
+  /// taken, because the numbers of later indexes count from there.
   static func removed(_ name: String) -> IndexDefinition {
     IndexDefinition(
       name: name, source: .records(keyspaces: [], extractor: removedExtractor, parameters: []))
@@ -119,7 +122,7 @@ public struct DerivedIndex: Hashable, Sendable {
   public let name: String
   /// Whether an index key may lead to one reference only.
   public let isUnique: Bool
-  /// What the store and the name come to: tells the indexes of two stores apart that have the same number.
+  /// A hash of the store and the name. It distinguishes indexes with the same number in two stores.
   let mark: UInt64
 
   /// - Parameter isRemoved: No handle that was given out is this one.

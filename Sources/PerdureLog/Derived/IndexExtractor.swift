@@ -28,15 +28,16 @@ package protocol AdmittingFactory: IndexExtractorFactory {
 /// Says which entries of an index belong to a record. It must be a pure function of the record:
 /// the same bytes give the same entries, today and in ten years.
 ///
-/// An entry is an index key and a reference, and belongs to one record: two records must not give the same
-/// key with the same reference. The index has such an entry once, so that it goes with the first of them
-/// that is removed or changed, and verification (V4) finds that it is missing. References that tell records
-/// apart, as the id of a dense keyspace does among the records of that keyspace, are enough; where they do
-/// not, the key has to. One record may give the same entry twice.
+/// An entry is an index key and a reference, and belongs to one record. Two records must not give
+/// the same key with the same reference. The index has such an entry once: it is removed with the
+/// first of these records that is removed or changed, and verification (V4) reports the missing
+/// entry. References that distinguish records are enough, such as the ids within a dense keyspace.
+/// Otherwise the key must distinguish the records. One record may give the same entry twice.
 ///
-/// Of an extractor that is not pure an index of entries lacks some, or has too many. A commit that would take numbers out
-/// of a sum (`IndexDefinition.Source.groupSums`) that were never put in, as far as that shows, is refused with
-/// `.corruption`; where it does not, the sum is wrong until the index is removed and defined again.
+/// Of an extractor that is not pure an index of entries lacks some, or has too many. A commit that
+/// would take numbers out of a sum (`IndexDefinition.Source.groupSums`) that were never put in, as
+/// far as that shows, is refused with `.corruption`; where it does not, the sum is wrong until the
+/// index is removed and defined again.
 public protocol IndexExtractor: Sendable {
   /// Adds the entries of one record to `entries`. The buffers are valid during the call only.
   func extract(
@@ -70,8 +71,8 @@ public struct IndexEntries: ~Copyable {
     finish(reference)
   }
 
-  /// As `add(key:reference:)` with a key that is appended to the buffer it is given; false takes back what
-  /// was appended.
+  /// Like `add(key:reference:)`, with a key that the closure appends to the buffer. If it returns
+  /// false, the appended bytes are removed and no entry is added.
   package mutating func add(reference: UInt64, appendingKey: (inout [UInt8]) -> Bool) {
     let start = bytes.count
     let hasKey = appendingKey(&bytes)
@@ -141,13 +142,13 @@ public struct IndexEntries: ~Copyable {
   }
 }
 
-/// How an index entry stands in the tree: the index key, then the reference.
+/// The layout of an index entry in the tree: the index key, then the reference.
 public enum IndexKey {
   static let lengthMax = 65_000
   static let referenceLength = 8
 
-  /// Bytes of any length as a key, or a part of one, that is never the beginning of another:
-  /// a zero byte becomes 00 FF, and 00 00 ends it. The order is that of the bytes.
+  /// Encodes bytes of any length as a key, or as a part of one, so that no encoding is a prefix of
+  /// another: a zero byte becomes 00 FF, and 00 00 ends the bytes. The order is that of the bytes.
   public static func text(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var key: [UInt8] = []
     for byte in bytes {

@@ -1,15 +1,17 @@
-// What a commit does to the entries of derived indexes, collected and then done in order of the keys.
+// What a commit does to the entries of derived indexes, collected and then done in order of the
+// keys.
 //
-// Entries of the records of a commit lie all over an index; in order of their keys many of them share a leaf,
-// and the way to it. So they are noted while the records are placed, and done at the end of the commit, or
-// earlier when there are very many. What is done to one key keeps its order, so the result is the same.
+// Entries of a commit's records are scattered over an index. In key order many of them share a
+// leaf, and the path to it. So the operations are collected while the records are placed. They are
+// applied at the end of the commit, or earlier if there are very many. Operations on one key keep
+// their order, so the result is the same.
 
 import PerdureFormat
 
 /// Entries to add to indexes, and to take away.
 struct IndexOperations: ~Copyable {
   private struct Operation {
-    /// The first sixteen bytes of the key, big-endian, behind which zeros stand.
+    /// The first sixteen bytes of the key, big-endian, padded with zeros.
     var high: UInt64
     var low: UInt64
     /// Of the key among `keys`; ascends in the order of the operations.
@@ -17,7 +19,7 @@ struct IndexOperations: ~Copyable {
     var isRemoval: Bool
   }
 
-  /// What is done to one index.
+  /// The operations on one index.
   private struct List {
     var operations: [Operation] = []
     /// Whether the operations came in order of their keys.
@@ -28,7 +30,7 @@ struct IndexOperations: ~Copyable {
   /// By index id.
   private var lists: [List] = []
 
-  /// From these on it is better to do what has been collected than to collect more.
+  /// From this count on, the collected operations are applied at once.
   private static let countMax = 1 << 16
   private static let keyByteCountMax = 8 << 20
 
@@ -78,7 +80,7 @@ struct IndexOperations: ~Copyable {
       Operation(high: high, low: low, position: UInt32(position), isRemoval: isRemoval))
   }
 
-  /// Does what has been collected, index by index, and forgets it.
+  /// Applies the collected operations, index by index, and clears them.
   mutating func apply(to indexes: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena) {
     for index in lists.indices where !lists[index].operations.isEmpty {
       var operations: [Operation] = []
@@ -108,7 +110,7 @@ struct IndexOperations: ~Copyable {
     insertion.finish()
   }
 
-  /// By key, and what is done to one key in the order in which it came.
+  /// Sorted by key; operations on one key stay in the order of their arrival.
   private func order(_ operations: inout [Operation]) {
     keys.withAll { bytes, ends in
       func key(_ position: UInt32) -> UnsafeRawBufferPointer {
@@ -125,7 +127,7 @@ struct IndexOperations: ~Copyable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Eight bytes as a number; zeros stand for those that are not there.
+  /// Eight bytes as a number, padded with zeros.
   @inline(__always)
   fileprivate func bigEndianWord(at offset: Int) -> UInt64 {
     if count >= offset &+ 8 {

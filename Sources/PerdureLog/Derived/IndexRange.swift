@@ -4,10 +4,9 @@ extension OrderedTree {
   /// Turns a range of index keys into the range of the tree keys (index key and reference) that
   /// have one of them.
   ///
-  /// A tree key compares with a bound as its index key does, but where the index key is the
-  /// beginning of the bound: then the reference's bytes would decide. Keys of an index are never
-  /// each other's beginning, so there is at most one such key, and it is found where the bound
-  /// would stand.
+  /// A tree key compares with a bound as its index key does, except if the index key is a prefix of
+  /// the bound: then the reference's bytes would decide. No key of an index is a prefix of another,
+  /// so there is at most one such key, and it is found at the position of the bound.
   func treeRange(of range: KeyRange) -> KeyRange {
     guard let lower = treeBound(range.lower) else { return KeyRange(lower: [], upper: []) }
     return KeyRange(lower: lower, upper: range.upper.flatMap { treeBound($0) })

@@ -1,14 +1,15 @@
 import PerdureFormat
 import PerdureNumbers
 
-/// The derived indexes of an open store, arranged by what they come from: who has to hear of a
-/// changed record, and of a changed entry. Made anew whenever the catalog changes.
+/// The derived indexes of an open store, arranged by their sources: which indexes depend on a
+/// changed record, and which on a changed entry. Made anew whenever the catalog changes.
 final class IndexSet: Sendable {
   /// A class, because it is passed along with every record.
   final class RecordIndex: Sendable {
     let index: DerivedIndex
     let extractor: any IndexExtractor
-    /// Of sums: what they are of. Nil for an index that has its entries from the extractor.
+    /// Of sums: the kind of their numbers. Nil for an index that has its entries from the
+    /// extractor.
     let radix: ExactSum.Radix?
     /// The indexes that count this one's groups, or order its sums.
     let dependents: [DerivedIndex]
@@ -28,7 +29,8 @@ final class IndexSet: Sendable {
   /// Indexes that nothing here can maintain.
   let unavailable: Set<UInt32>
 
-  /// - Parameter incomplete: Indexes whose trees are not what their definitions give; nothing maintains them.
+  /// - Parameter incomplete: Indexes whose trees are not what their definitions give; nothing
+  ///   maintains them.
   init(
     _ catalog: Catalog, factories: [String: any IndexExtractorFactory],
     reading values: borrowing StoredValues, excluding incomplete: Set<UInt32> = []

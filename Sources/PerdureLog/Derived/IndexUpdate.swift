@@ -2,11 +2,10 @@ import PerdureFormat
 
 /// What one commit does to the derived indexes.
 ///
-/// Entries are a pure function of records: an update takes away the entries of the record that
-/// was and adds those of the record that is. They are collected, and done together
-/// (`IndexOperations`). Uniqueness is judged at the end, on the result, so that two rows may swap
-/// a unique key in one commit; group counts and sums are brought up to date then as well, once for
-/// each group that was touched.
+/// Entries are a pure function of records: an update removes the entries of the old record and adds
+/// those of the new one. They are collected, and applied together (`IndexOperations`). Uniqueness
+/// is checked at the end, on the result, so that two rows may swap a unique key in one commit.
+/// Group counts and sums are updated then as well, once for each changed group.
 struct IndexUpdate: ~Copyable {
   private let indexes: UnsafeMutablePointer<OrderedTree>
   private let arena: NodeArena
@@ -68,7 +67,7 @@ struct IndexUpdate: ~Copyable {
     noteAdded(operations.add(to: index.index.id) { after.append(to: &$0) }, index)
   }
 
-  /// What has to be judged or counted at the end.
+  /// The keys and groups to check or count at the end.
   @inline(__always)
   private mutating func noteAdded(_ positions: Range<Int>, _ index: IndexSet.RecordIndex) {
     guard index.index.isUnique || !index.dependents.isEmpty else { return }
@@ -94,7 +93,7 @@ struct IndexUpdate: ~Copyable {
     return KeyRange.prefix(prefix).withRaw { indexes[Int(group.counted)].count(in: $0) }
   }
 
-  /// Does what has been collected, brings group counts and sums up to date and judges uniqueness.
+  /// Applies the collected operations, updates group counts and sums, and checks uniqueness.
   mutating func finish() throws(SumMisfit) -> [Conflict] {
     operations.apply(to: indexes, in: arena)
     for (group, old) in touchedGroups { moveGroup(group, from: old, to: count(of: group)) }
@@ -125,8 +124,8 @@ struct IndexUpdate: ~Copyable {
     return found
   }
 
-  /// The reference of another entry with exactly the index key of this one, if this one is still there: a
-  /// later record of the same commit may have taken it away again.
+  /// The reference of another entry with exactly this index key, if this entry still exists: a
+  /// later record of the same commit may have removed it.
   private func otherHolder(of treeKey: UnsafeRawBufferPointer, in index: DerivedIndex) -> UInt64? {
     let key = IndexKey.key(in: treeKey)
     let mine = IndexKey.reference(in: treeKey)

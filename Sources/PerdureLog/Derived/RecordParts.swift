@@ -1,20 +1,24 @@
 // What of a changed record an index follows from.
 //
-// Most changes of a record concern a part of it, and most indexes another one. Who lays records out can tell both, so
-// that a record is compared with the one before once, and indexes whose parts are the same are not asked at all.
+// Most changes of a record concern one part of it, and most indexes another part. The code that
+// encodes records knows both. So a record is compared with the previous version once, and indexes
+// whose parts did not change are skipped.
 
 /// An extractor that knows from which parts of a record its entries follow.
 ///
-/// Parts are bits, as many as it likes of the record behind each; a bit too much costs time, one too few an index.
+/// Parts are bits, as many as it likes of the record behind each; a bit too much costs time, one
+/// too few an index.
 package protocol PartwiseExtractor: IndexExtractor {
-  /// What numbers the parts: extractors of one keyspace with the same numbering can use each other's comparison.
+  /// What numbers the parts: extractors of one keyspace with the same numbering can use each
+  /// other's comparison.
   var numbering: ObjectIdentifier { get }
 
   /// The parts of the records of a keyspace that the entries follow from.
   func parts(ofKeyspace keyspace: UInt32) -> UInt64
 
-  /// The parts in which two records of one key differ; all for records that cannot be compared. Whatever an extractor
-  /// with this numbering can see of the other parts is the same. The buffers are valid during the call only.
+  /// The parts in which two records of one key differ; all for records that cannot be compared. The
+  /// other parts are equal, as far as an extractor with this numbering reads them. The buffers are
+  /// valid during the call only.
   func changedParts(
     keyspace: UInt32, key: UnsafeRawBufferPointer, from old: UnsafeRawBufferPointer,
     to new: UnsafeRawBufferPointer
@@ -22,7 +26,8 @@ package protocol PartwiseExtractor: IndexExtractor {
 }
 
 extension IndexSet {
-  /// The indexes over the records of one keyspace. A class, because it is passed along with every record.
+  /// The indexes over the records of one keyspace. A class, because it is passed along with every
+  /// record.
   final class KeyspaceIndexes: Sendable {
     let all: [RecordIndex]
     /// For each index the parts that it follows from.
@@ -41,7 +46,8 @@ extension IndexSet {
       }
     }
 
-    /// Calls `body` with each index that may have other entries for a record than for the one before.
+    /// Calls `body` with each index that may have other entries for a record than for the one
+    /// before.
     @inline(__always)
     func forEach(
       keyspace: UInt32, key: UnsafeRawBufferPointer, from old: UnsafeRawBufferPointer?,

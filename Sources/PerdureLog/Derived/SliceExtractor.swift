@@ -1,8 +1,8 @@
 /// The built-in extractor: index keys are slices of the record's key and value.
 ///
-/// It serves programs that lay their values out in fixed places, and the reversed direction of links
-/// (`[.key(offset: 8, length: 8)]` with the reference `.keyPrefix`). An index over names that stand in the
-/// values behind 4 bytes, and its entries for one name:
+/// It is for programs with values at fixed offsets, and for the reverse direction of links
+/// (`[.key(offset: 8, length: 8)]` with the reference `.keyPrefix`). An index over names in the
+/// values from byte 4 on, and its entries for one name:
 ///
 ///     let byName = try store.defineIndex(IndexDefinition(
 ///       name: "byName",
@@ -12,9 +12,9 @@
 ///     let ada = KeyRange.prefix(IndexKey.text("Ada".utf8))
 ///     try snapshot.forEachEntry(in: byName, range: ada) { _, id in … }
 ///
-/// A reference is 8 bytes: byte-string keys shorter than that have no entry. Longer ones may share these 8
-/// bytes: then the slices must take in what tells the records apart, the rest of the key say, as no two
-/// records may give the same entry (`IndexExtractor`).
+/// A reference is 8 bytes: byte-string keys shorter than that have no entry. Longer keys may share
+/// these 8 bytes: then the slices must include the bytes that distinguish the records, such as the
+/// rest of the key, because no two records may give the same entry (`IndexExtractor`).
 public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   /// The name that definitions use.
   public static let name = "slices"
@@ -59,7 +59,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
     return bytes
   }
 
-  /// A factory; what it makes reads its slices from the parameters.
+  /// A factory; its extractors read their slices from the parameters.
   public init() {
     slices = []
     reference = .id

@@ -1,7 +1,8 @@
 // Sums of groups (FORMAT.md, "Sums of groups"), as a commit changes them.
 //
-// What the records of a commit take out of the sum of a group and put into it is added up by itself, and goes into the
-// group's entry at the end, once: sums are exact, so it comes to the same as one by one, in any order.
+// The numbers that the records of a commit remove from a group's sum and add to it are summed
+// separately, and added to the group's entry once, at the end. Sums are exact, so the order makes
+// no difference.
 
 import PerdureFormat
 import PerdureNumbers
@@ -28,7 +29,7 @@ struct SumChanges: ~Copyable {
     }
   }
 
-  /// Does what was noted.
+  /// Applies the collected changes.
   func apply(
     to indexes: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
   ) throws(SumMisfit) {
@@ -47,26 +48,27 @@ struct SumChanges: ~Copyable {
   }
 }
 
-/// A sum that is not what the records of its group gave: its entry is none, or numbers are taken out of it that were
-/// never put in, by an extractor that is not pure.
+/// A sum that does not match the records of its group. Its entry does not decode, or numbers are
+/// removed that were never added, because an extractor is not pure.
 struct SumMisfit: Error {
   let index: UInt32
   let group: UInt64
 
-  /// What is wrong.
+  /// The error found.
   func text(_ catalog: Catalog) -> String {
     "The entry of group \(group) in index \(catalog.indexes[Int(index)].index.name) is no sum, or not that of the "
       + "numbers that its extractor gave before"
   }
 }
 
-/// Sums of groups, as the records of a build come, in whatever order.
+/// Sums of groups during a build, from records in any order.
 ///
-/// What is added up goes into the tree, and is let go of, whenever there are `groupsMax` groups of it: memory is bounded
-/// however many groups there are. Sums are exact, so they come to the same in parts.
+/// The sums are written into the tree and freed when there are `groupsMax` groups: memory is
+/// bounded, however many groups there are. Sums are exact, so adding them in parts gives the same
+/// result.
 struct SumBuild {
-  /// Unit: groups, each some 200 bytes. Why: a sort of so many, and a descent into the tree for each, is nothing beside
-  /// the records that it takes to come to them.
+  /// Unit: groups, each some 200 bytes. Why: sorting this many groups, and one descent into the
+  /// tree for each, costs little compared with reading their records.
   static let groupsMax = 1 << 16
 
   private let groupsMax: Int
@@ -88,13 +90,13 @@ struct SumBuild {
   mutating func put(into tree: UnsafeMutablePointer<OrderedTree>, _ arena: NodeArena) {
     for (group, sum) in sums.sorted(by: { $0.key < $1.key }) {
       let isSum = SumEntry.add(sum, to: group, in: tree, arena) != nil
-      precondition(isSum, "A build of sums has read what it has not written")
+      precondition(isSum, "A build of sums has read a sum that it has not written")
     }
     sums.removeAll(keepingCapacity: true)
   }
 }
 
-/// How sums stand in trees, and numbers in what an extractor gives.
+/// The encoding of sums in trees, and of numbers from extractors.
 enum SumEntry {
   /// The tree key of a group's sum: the group, the sum, and the group as the reference.
   static func key(_ group: UInt64, _ sum: ExactSum) -> [UInt8] {
@@ -102,12 +104,13 @@ enum SumEntry {
     return bytes + sum.encoded + bytes
   }
 
-  /// The tree key of a group in the order of sums: what the sum comes to, and the group as the reference.
+  /// The tree key of a group in the order of sums: what the sum comes to, and the group as the
+  /// reference.
   static func orderKey(_ group: UInt64, _ sum: ExactSum) -> [UInt8] {
     withUnsafeBytes(of: group.bigEndian) { sum.orderKey + $0 }
   }
 
-  /// Nil for what is no entry of a sum.
+  /// Nil if it does not decode as an entry of a sum.
   static func groupAndSum(in treeKey: UnsafeRawBufferPointer) -> (group: UInt64, sum: ExactSum)? {
     guard treeKey.count >= 16,
       let sum = try? ExactSum(decoding: treeKey.part(8, treeKey.count - 16))
@@ -128,7 +131,8 @@ enum SumEntry {
 
   /// Brings the entry of a group up to date.
   ///
-  /// - Returns: The sum before and after, nil for none; nil when one is, or would be, none that numbers come to.
+  /// - Returns: The sum before and after, nil for none; nil when one is, or would be, none that
+  ///   numbers come to.
   static func add(
     _ change: ExactSum, to group: UInt64, in tree: UnsafeMutablePointer<OrderedTree>, _ arena: NodeArena
   ) -> (old: ExactSum?, new: ExactSum?)? {
@@ -153,8 +157,8 @@ enum SumEntry {
     if let new { new.withUnsafeBytes { _ = tree.pointee.put($0, group, in: arena) } }
   }
 
-  /// What an extractor gave: a key of group and number, and a reference without meaning. Nil for a key that is too
-  /// short to name a group.
+  /// What an extractor gave: a key of group and number, and a reference without meaning. Nil for a
+  /// key that is too short to name a group.
   static func groupAndTerm(in entry: UnsafeRawBufferPointer) -> (group: UInt64, term: ExactSum.Term)? {
     guard entry.count >= 8 + IndexKey.referenceLength else { return nil }
     let term = ExactSum.Term(decoding: entry.part(8, entry.count - 8 - IndexKey.referenceLength))

@@ -1,21 +1,22 @@
 // Many changes to an ordered tree, in ascending order of their keys.
 //
-// A change to a tree goes down from the root and comes back up to count. Keys that ascend mostly stay in the
-// leaf of the one before, or in a neighbour below the same parent: so the way down is kept, open, and only
-// its end is walked again. What the counts of the way lack is added up and written when the leaf is left.
+// A change to a tree walks from the root to a leaf, and then updates the counts on the way back up.
+// Ascending keys mostly stay in the leaf of the previous key, or in a neighbour below the same
+// parent. Therefore the path is kept open, and only its end is walked again. The counts of the path
+// are not updated for each key: the pending difference is added when the leaf is left.
 //
 // Invariants
-//  A1  While the way is open, its nodes are those from the root to the leaf, each is the working version's,
-//      and the count in each of its slots lacks `added`, which is below zero where more went than came. The
-//      tree's own count lacks nothing.
-//  A2  A key that is not less than the one before belongs into the leaf unless a separator to the right of
-//      the way says otherwise; a split of the leaf closes the way.
-//  A3  Removals leave the leaf an entry at least. Whether it is sparse is looked at once, when the leaf is left:
-//      a run of keys that goes costs one merge for each leaf, and a merge closes the way.
+//  AI1  While the path is open, its nodes are those from the root to the leaf, and each belongs to
+//       the working version. The count in each of its slots lacks `added`, which is negative after
+//       more removals than insertions. The tree's own count is always up to date.
+//  AI2  A key that is not less than the previous one belongs into the leaf unless a separator to
+//       the right of the path says otherwise. A split of the leaf closes the path.
+//  AI3  Removals leave at least one entry in the leaf. Sparseness is checked once, when the leaf is
+//       left: removing a run of keys costs one merge for each leaf, and a merge closes the path.
 
 /// Puts entries into a tree and takes them out, in ascending order of keys.
 struct AscendingInsertion: ~Copyable {
-  /// An inner node of the way, and where the way goes on.
+  /// An inner node of the path, and the slot in which the path continues.
   private struct Step {
     var node: OrderedNode
     var slot: Int
@@ -35,7 +36,7 @@ struct AscendingInsertion: ~Copyable {
   /// Whether an entry has been taken out of the leaf.
   private var hasRemoved = false
 
-  /// - Parameter tree: Stays where it is, and is changed by nobody else until `finish`.
+  /// - Parameter tree: Must not move, or be changed by other code, until `finish`.
   init(_ tree: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena) {
     self.tree = tree
     self.arena = arena
@@ -68,7 +69,7 @@ struct AscendingInsertion: ~Copyable {
     let place = leaf.search(key)
     guard place.isFound else { return }
     guard leaf.count > 1 else {
-      // The leaf goes with its last entry, and its range to a neighbour. A3
+      // The leaf goes with its last entry, and its range to a neighbour. AI3
       finish()
       tree.pointee.remove(key, in: arena)
       return
@@ -98,7 +99,7 @@ struct AscendingInsertion: ~Copyable {
       steps[level] = Step(node: root, slot: 0, isLast: true)
       return descend(to: key, from: level)
     }
-    // The highest node in which the key goes another way. A2
+    // The highest node in which the key goes another way. AI2
     while level > 0 {
       let step = steps[level]
       if step.slot &+ 1 < step.node.count, !step.node.isBefore(key, step.slot &+ 1) {
@@ -134,7 +135,7 @@ struct AscendingInsertion: ~Copyable {
     }
   }
 
-  /// Gives the counts of the way what they lack.
+  /// Adds the pending difference to the counts of the path.
   private mutating func count() {
     guard added != 0 else { return }
     for level in 1..<tree.pointee.height {
@@ -145,8 +146,8 @@ struct AscendingInsertion: ~Copyable {
     added = 0
   }
 
-  /// Merges the leaf that is left, and then nodes above it, where removals have left them sparse. The counts of
-  /// the way lack nothing.
+  /// Merges the leaf that is left, and then nodes above it, where removals have left them sparse.
+  /// The counts of the way lack nothing.
   private mutating func mergeIfSparse() {
     guard hasRemoved else { return }
     hasRemoved = false

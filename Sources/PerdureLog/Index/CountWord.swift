@@ -1,16 +1,19 @@
-// What stands beside a child of an inner node, in memory and in the index file: how many entries are below it,
-// and, when the child lies in the index file, a part of its checksum.
+// The word beside a child of an inner node, in memory and in the index file: the number of entries
+// below the child, and a part of its checksum if the child is in the index file.
 //
 //   bits 0..<40   entries below the child
-//   bits 40..<64  the tag: the low 24 bits of the child's checksum in the file, 1 if they are 0; 0: not said
+//   bits 40..<64 the tag: the low 24 bits of the child's checksum in the file, 1 if they are 0; 0:
+//   not said
 //
-// A node's checksum says that its bytes belong together and to its slot. It cannot say that they are the newest
-// that were written there: a write that the medium lost leaves an older node, whole in itself. The tag beside it
-// can, and so each node is bound to its parent, and the root to the root block of its checkpoint.
+// A node's checksum says that its bytes belong together and to its slot. It cannot say that they
+// are the newest that were written there: a write that the medium lost leaves an older node, whole
+// in itself. The tag beside it can, and so each node is bound to its parent, and the root to the
+// root block of its checkpoint.
 //
 // Invariant
-//  T6  A tag beside a child in memory means nothing and is 0. Beside one in the file it is the child's own, or 0
-//      if the child was checked in this opening (then the child itself says what it is).
+//  OT6  A tag beside a child in memory has no meaning and is 0. Beside a child in the file it is
+//       the child's tag, or 0 if the child was checked in this opening. In that case the tag is
+//       read from the child.
 
 /// The word beside a child.
 struct CountWord: Equatable {

@@ -1,19 +1,20 @@
-/// Where a cursor stands: on an entry, or in front of the first, or behind the last. Moving back from
-/// either end comes to the outermost entry.
+/// The position of a cursor: on an entry, before the first, or after the last. Moving back from
+/// either end reaches the outermost entry.
 enum CursorPlace {
   case beforeFirst
   case onEntry
   case afterLast
 }
 
-/// A walk over one version of a dense table, in order of ids, both ways. It holds no memory of its own:
-/// it knows its leaf, and finds the next leaf from the root once in 64 ids.
+/// A walk over one version of a dense table, in order of ids, both ways. It holds no memory of its
+/// own: it knows its leaf, and finds the next leaf from the root once in 64 ids.
 struct DenseCursor {
   let table: DenseTable
   private(set) var place: CursorPlace = .beforeFirst
   private(set) var id: UInt64 = 0
   private var leaf: UnsafeMutableRawPointer?
-  /// The last slot of this leaf that `forEachWordAhead` has handed out; where the cursor came to it at first.
+  /// The last slot of this leaf that `forEachWordAhead` has handed out; where the cursor came to it
+  /// at first.
   private var slotAhead = 0
 
   /// A cursor in front of the first entry.
@@ -27,8 +28,9 @@ struct DenseCursor {
     return DenseNode(leaf.unsafelyUnwrapped).word(Int(id & 63))
   }
 
-  /// Hands out words of this leaf that a walk in one direction comes to soon, 0 where there is none: those of
-  /// the ids up to `distance` further. Called at each entry, it hands out each once.
+  /// Passes the words of this leaf that a walk in one direction reaches soon, those of the ids up
+  /// to `distance` ahead. It passes 0 for absent ids. If it is called at each entry, it passes each
+  /// word once.
   @inline(__always)
   mutating func forEachWordAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor is on no entry")

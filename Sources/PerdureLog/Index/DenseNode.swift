@@ -6,8 +6,9 @@
 //   24      512     64 words      64 children
 //   536     512                   64 words beside the children: CountWord.swift
 //
-// Unused slots hold 0, unused counts 0. A child is its distance from the node itself, so that a node means
-// the same in memory and in a mapped index file; whoever copies a node to another place rebases it.
+// Unused slots hold 0, unused counts 0. A child is stored as its distance from the node, so that a
+// node means the same in memory and in a mapped index file. Code that copies a node to another
+// address rebases the distances.
 
 /// A view of one node of a dense table.
 struct DenseNode {
@@ -56,14 +57,14 @@ struct DenseNode {
   @inline(__always)
   func word(_ slot: Int) -> UInt64 { slotAddress(slot).load(as: UInt64.self) }
 
-  /// Where the child of a slot is: to be compared, not to be read (F1).
+  /// Where the child of a slot is: to be compared, not to be read (FN1).
   @inline(__always)
   func childAddress(_ slot: Int) -> UnsafeMutableRawPointer? {
     let distance = slotAddress(slot).load(as: Int.self)
     return distance == 0 ? nil : base + distance
   }
 
-  /// The child of a slot, checked if it lies in the file.
+  /// The child of a slot, checked if it is in the file.
   @inline(__always)
   func child(_ slot: Int, in file: FileNodes) -> UnsafeMutableRawPointer? {
     guard let child = childAddress(slot) else { return nil }
@@ -90,7 +91,7 @@ struct DenseNode {
     presence = word == 0 ? presence & ~bit : presence | bit
   }
 
-  /// Gives a slot a child that is in memory, or was checked. T6
+  /// Gives a slot a child that is in memory, or was checked. OT6
   @inline(__always)
   func setChild(_ slot: Int, _ child: UnsafeMutableRawPointer?, count: Int) {
     slotAddress(slot).storeBytes(of: child.map { $0 - base } ?? 0, as: Int.self)
@@ -99,7 +100,8 @@ struct DenseNode {
     presence = child == nil ? presence & ~bit : presence | bit
   }
 
-  /// Makes children lead to the same places again after an inner node's bytes were copied from `origin`.
+  /// Makes children lead to the same places again after an inner node's bytes were copied from
+  /// `origin`.
   func rebase(from origin: UnsafeMutableRawPointer) {
     let shift = origin - base
     var bits = presence

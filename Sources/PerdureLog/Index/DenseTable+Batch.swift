@@ -1,8 +1,8 @@
 import CPerdureShims
 
 extension DenseTable {
-  /// Looks up many ids, a few at a time, each level for all of them before the next, so that their cache
-  /// misses overlap.
+  /// Looks up many ids, a few at a time, each level for all of them before the next, so that their
+  /// cache misses overlap.
   ///
   /// - Parameter words: Receives the word of each id, 0 for none; as many as there are ids.
   func getMany(_ ids: UnsafeBufferPointer<UInt64>, into words: UnsafeMutableBufferPointer<UInt64>) {
@@ -22,8 +22,8 @@ extension DenseTable {
     }
   }
 
-  /// As `getMany`, for ascending ids that lie close together, as those of objects made together do: a leaf is
-  /// looked up once for the ids in it.
+  /// Like `getMany`, for ascending ids that are close together, as those of objects created
+  /// together are: each leaf is looked up once.
   func getNeighbours(_ ids: UnsafeBufferPointer<UInt64>, into words: UnsafeMutableBufferPointer<UInt64>) {
     precondition(words.count >= ids.count, "a word for each id")
     var leaf: DenseNode?

@@ -1,5 +1,5 @@
-// Whether two versions agree on a range of ids. Subtrees that both share are skipped by their address, so
-// the cost follows the difference, not the range.
+// Whether two versions agree on a range of ids. Subtrees that both share are skipped by their
+// address, so the cost follows the difference, not the range.
 
 extension DenseTable {
   /// Whether `old` and `new` hold the same ids with the same words in `range`.

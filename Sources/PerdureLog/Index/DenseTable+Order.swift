@@ -1,5 +1,5 @@
-// Positions: the entry counts beside the children make counting a range and finding the n-th entry a walk
-// down the tree.
+// Positions: the entry counts beside the children make counting a range and finding the n-th entry
+// a walk down the tree.
 
 extension DenseTable {
   /// Entries with an id below `id`.
@@ -63,7 +63,7 @@ extension DenseTable {
       level -= 1
     }
     var bits = DenseNode(node).presence
-    // Of a substitute (F2) the position says nothing.
+    // Of a substitute (FN2) the position says nothing.
     for _ in 0..<min(rest, DenseNode.slotCount &- 1) { bits &= bits &- 1 }
     return DensePlace(leaf: DenseNode(node), id: id << 6 | UInt64(bits.lowestBit))
   }

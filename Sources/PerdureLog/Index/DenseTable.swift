@@ -1,24 +1,25 @@
-// A map from 64-bit ids to nonzero words, made for ids that are given out one after another: a radix tree
-// with 64 ways, six bits of the id a level, whose height follows the largest id. A row of sixty-four
-// neighbours is one leaf of 536 bytes; a lookup is one load a level.
+// A map from 64-bit ids to nonzero words, made for ids that are assigned in sequence. It is a radix
+// tree with 64 ways and six bits of the id for each level. Its height follows the largest id.
+// Sixty-four neighbouring ids share one leaf of 536 bytes; a lookup costs one load for each level.
 //
-// The value is the root: copying it is taking a snapshot. Changes go through the arena, which decides
-// whether a node may be written or is copied (NodeArena.swift, N1 to N5).
+// The value is the root: copying it is taking a snapshot. Changes go through the arena, which
+// decides whether a node may be written or is copied (NodeArena.swift, NA1 to NA5).
 //
 // Invariants
-//  D1  height == 0 exactly if the table is empty; otherwise every id < 64^height.
-//  D2  A node's presence bit is set exactly if its slot holds a word or a child; no node is empty.
-//  D3  The count beside a child is the number of entries below it; `count` is their sum at the root.
-//  D4  A node's level is one less than its parent's, the root's height - 1.
+//  DT1  height == 0 exactly if the table is empty; otherwise every id < 64^height.
+//  DT2  A node's presence bit is set exactly if its slot holds a word or a child; no node is empty.
+//  DT3  The count beside a child is the number of entries below it; `count` is their sum at the
+//       root.
+//  DT4  A node's level is one less than its parent's, the root's height - 1.
 
 /// A copy-on-write map from dense 64-bit ids to nonzero words.
-// Unchecked, because of the pointer: what it reaches is never written once its version is published, and
-// the engine frees it only when no reader has that version pinned (N2, N3).
+// Unchecked, because of the pointer: the memory it reaches is never written once its version is
+// published. The engine frees it only when no reader has that version pinned (NA2, NA3).
 struct DenseTable: @unchecked Sendable {
   var root: UnsafeMutableRawPointer?
   var height = 0
   var count = 0
-  /// Where its nodes may lie besides the arena's memory.
+  /// The mapped file that may contain its nodes, besides the arena's memory.
   var file = FileNodes.none
 
   /// Leads nowhere from now on if it may have led into a file; its count stays.
@@ -65,7 +66,7 @@ extension DenseTable {
   /// - Returns: The word it had before, nil if it had none.
   @discardableResult
   mutating func put(_ id: UInt64, _ word: UInt64, in arena: NodeArena) -> UInt64? {
-    precondition(word != 0, "the word 0 stands for absence")
+    precondition(word != 0, "the word 0 means absence")
     let old = get(id)
     if old == word { return old }
     grow(toCover: id, in: arena)
@@ -124,7 +125,7 @@ extension DenseTable {
     self = DenseTable()
   }
 
-  /// Adds roots on top until `id` is covered. D1
+  /// Adds roots on top until `id` is covered. DT1
   private mutating func grow(toCover id: UInt64, in arena: NodeArena) {
     if root == nil {
       height = 1

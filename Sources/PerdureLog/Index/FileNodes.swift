@@ -2,31 +2,33 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-// Nodes where they lie in a mapped index file, each checked when somebody first comes to it.
+// Nodes in a mapped index file, each checked at its first use.
 //
-// An opening must not cost what the index is long, so nothing of it is read then but the root block.
-// Whoever goes from a node to a child asks here: a bit for each unit of the file says that the node there
-// was checked. The check needs what the parent says of the child (level, entries, tag: CountWord.swift); so
-// a tree is bound to its root block node by node, and what was never checked is never read.
+// The cost of opening must not depend on the length of the index, so opening reads only the root
+// block. Code that moves from a node to a child asks this type. A bit for each unit of the file
+// says that the node there was checked. The check needs the parent's data about the child (level,
+// entries, tag: CountWord.swift). So a tree is bound to its root block node by node, and an
+// unchecked node is never read.
 //
-// Trees are walked by code that cannot fail, and a damaged node must not become a wrong answer. So damage
-// is a fact about the file: it is noted before anything is returned, and what is returned is a substitute,
-// a node in memory that can be walked and changed without harm and leads to substitutes only. Whoever has
-// walked asks `isDamaged` before the result is used for anything that somebody sees.
+// Trees are walked by code that cannot fail, and a damaged node must not cause a wrong answer. So
+// damage is a fact about the file: it is noted before the walk returns. The walk gets a substitute,
+// a node in memory that can be walked and changed safely and leads to substitutes only. After a
+// walk the caller checks `isDamaged` before it uses the result.
 //
 // Invariants
-//  F1  A node in the file is read only after it was checked. What leads there was checked before, or is in
-//      memory and took the place of something that was.
-//  F2  `isDamaged` is set before a substitute is handed out, and stays set.
-//  F3  Nothing that came of a walk leaves the engine, goes into a file or is published before `isDamaged` was
-//      asked after the walk.
+//  FN1  A node in the file is read only after it was checked. What leads there was checked before,
+//       or is in memory and took the place of something that was.
+//  FN2  `isDamaged` is set before a substitute is handed out, and stays set.
+//  FN3  Nothing that came of a walk leaves the engine, goes into a file or is published before
+//       `isDamaged` was asked after the walk.
 //
 // Any thread may ask. A check that two make at once gives both the same.
 
-/// Where the nodes of a tree may lie besides the arena's memory: in an index file, or nowhere else.
+/// The mapped index file that may contain nodes of a tree, or none.
 ///
-/// A plain word, so that trees stay plain values; its `MappedNodes` must live as long as it is used.
-// Unchecked, because of the pointer: what it leads to is constant or atomic.
+/// A plain word, so that trees stay plain values; its `MappedNodes` must live as long as it is
+/// used.
+// Unchecked, because of the pointer: its target is constant or atomic.
 struct FileNodes: @unchecked Sendable {
   /// For trees that have no node in a file.
   static let none = FileNodes(nil)
@@ -38,29 +40,30 @@ struct FileNodes: @unchecked Sendable {
   /// Whether there is such a file.
   var isSomewhere: Bool { checks != nil }
 
-  /// Whether a node lies in the file; nothing is said of what it is.
+  /// Whether a node's address is in the file; its content is not checked.
   @inline(__always)
   func contains(_ node: UnsafeMutableRawPointer) -> Bool {
     guard let checks else { return false }
     return UInt(bitPattern: node) &- checks.pointee.start < checks.pointee.byteCount
   }
 
-  /// Whether somebody came to a node that is not what it should be. F2
+  /// Whether a walk reached a node that failed its check. FN2
   @inline(__always)
   var isDamaged: Bool {
     guard let checks else { return false }
     return checks.pointee.isDamaged
   }
 
-  /// Whether a child of an ordered node may be read as it is: somebody has checked it, or it is in memory. For who
-  /// looks ahead, and may not be the one who finds damage where nobody asked. F1
+  /// Whether a child of an ordered node may be read without a check: it was checked before, or it
+  /// is in memory. For prefetching, which must not report damage in nodes that no read asked for.
+  /// FN1
   @inline(__always)
   func isKnown(_ child: UnsafeMutableRawPointer, of parent: OrderedNode) -> Bool {
     guard let checks, contains(child) else { return true }
     return checks.pointee.isChecked(child, as: .orderedNode, level: parent.level &- 1)
   }
 
-  /// A child of an ordered node, checked if it is in the file. F1
+  /// A child of an ordered node, checked if it is in the file. FN1
   @inline(__always)
   func checked(
     _ child: UnsafeMutableRawPointer, at index: Int, of parent: OrderedNode
@@ -72,7 +75,7 @@ struct FileNodes: @unchecked Sendable {
     return checks.pointee.check(child, .orderedNode, expected)
   }
 
-  /// A child of a dense node, checked if it is in the file. F1
+  /// A child of a dense node, checked if it is in the file. FN1
   @inline(__always)
   func checked(
     _ child: UnsafeMutableRawPointer, at slot: Int, of parent: DenseNode
@@ -97,14 +100,14 @@ struct FileNodes: @unchecked Sendable {
     return try checks.pointee.root(at: image.slot, nodeClass, expected)
   }
 
-  /// Where a node that lies in the file has its place.
+  /// The slot of a node in the file.
   func slot(of node: UnsafeMutableRawPointer) -> NodeSlot {
     guard let checks else { return .none }
     let unit = (UInt(bitPattern: node) &- checks.pointee.start) / UInt(NodeSlot.unitByteCount)
     return NodeSlot(number: UInt32(truncatingIfNeeded: unit))
   }
 
-  /// The tag of a node that lies in the file and was checked.
+  /// The tag of a checked node in the file.
   func tag(of node: UnsafeMutableRawPointer) -> UInt32 {
     CountWord.tag(of: NodeHeader(node).fileChecksum)
   }
@@ -129,7 +132,7 @@ extension DenseTable {
   }
 }
 
-/// Which nodes of one mapped file were checked, and whether one was not what it should be.
+/// Which nodes of one mapped file were checked, and whether a check failed.
 private struct NodeChecks: ~Copyable {
   let start: UInt
   let byteCount: UInt
@@ -160,8 +163,8 @@ private struct NodeChecks: ~Copyable {
     (UInt(bitPattern: node) &- start) / UInt(NodeSlot.unitByteCount)
   }
 
-  /// Whether a node was checked, and is what this parent wants of it: in a file that somebody made to be
-  /// wrong, two parents may lead to one node.
+  /// Whether a node was checked and matches its parent's data: in a forged file, two parents may
+  /// lead to one node.
   @inline(__always)
   func isChecked(_ node: UnsafeMutableRawPointer, as nodeClass: NodeClass, level: Int) -> Bool {
     let unit = unit(of: node)
@@ -171,7 +174,7 @@ private struct NodeChecks: ~Copyable {
     return NodeHeader(node).levelAndClass == NodeHeader.levelAndClass(nodeClass, level: level)
   }
 
-  /// The node, or a substitute. F2
+  /// The node, or a substitute. FN2
   @inline(never)
   func check(
     _ node: UnsafeMutableRawPointer, _ nodeClass: NodeClass, _ expected: ExpectedNode
@@ -203,8 +206,9 @@ private struct NodeChecks: ~Copyable {
   }
 }
 
-/// The nodes of one mapped index file, for as long as somebody walks trees in it.
-// Unchecked, because of the pointers: what they lead to is made in init, freed in deinit, and atomic.
+/// The nodes of one mapped index file, retained while trees in it are walked.
+// Unchecked, because of the pointers: their targets are allocated in init, freed in deinit, and
+// atomic.
 final class MappedNodes: @unchecked Sendable {
   /// For trees that lead to records.
   let records: FileNodes
@@ -214,8 +218,8 @@ final class MappedNodes: @unchecked Sendable {
   let file: UnsafeRawBufferPointer
   let lastSegment: UInt64
   private let checks: UnsafeMutablePointer<NodeChecks>
-  /// Zeros, of which those take memory that somebody asks for: the file's length is no measure of what is in
-  /// it.
+  /// Reserved zeros. Only the touched pages take memory: the file's length does not limit how much
+  /// of it is used.
   private let bits: ReservedMemory
   private let bitWordCount: Int
   private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
@@ -253,28 +257,28 @@ final class MappedNodes: @unchecked Sendable {
 
   var isDamaged: Bool { records.isDamaged }
 
-  /// How many nodes somebody came to, the roots included. O(the length of the file).
+  /// The number of nodes that walks reached, including the roots. O(the length of the file).
   var readNodeCount: Int {
     let words = UnsafeBufferPointer(
       start: bits.base.assumingMemoryBound(to: Atomic<UInt64>.self), count: 2 * bitWordCount)
     return words.indices.reduce(0) { $0 + words[$1].load(ordering: .relaxed).nonzeroBitCount }
   }
 
-  /// Somebody who read the whole file found that it is not whole.
+  /// Notes that a read of the whole file found damage.
   func noteDamage(_ error: FormatError) {
     damage.note(error)
     damageFlag.pointee.store(true, ordering: .releasing)
   }
 }
 
-/// What was found wrong with a mapped index file, and what stands for the nodes that are not there.
+/// The damage found in a mapped index file, and the substitutes for damaged nodes.
 // Unchecked: `first` and `substitutes` are guarded by the lock.
 final class NodeDamage: @unchecked Sendable {
   private let lock = Lock()
   private var first: FormatError?
   private var substitutes: SubstituteNodes?
 
-  /// What was found first.
+  /// The first error found.
   var error: FormatError? { lock.withLock { first } }
 
   func note(_ error: FormatError) { lock.withLock { if first == nil { first = error } } }

@@ -1,8 +1,8 @@
 // Comparing byte strings, eight bytes at a time.
 
 enum KeyBytes {
-  /// Less than, equal to or greater than 0, as the first `count` bytes at `left` are against those at
-  /// `right`.
+  /// Less than, equal to or greater than 0, as the first `count` bytes at `left` are against those
+  /// at `right`.
   @inline(__always)
   static func compare(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int) -> Int {
     var offset = 0
@@ -21,7 +21,7 @@ enum KeyBytes {
     return 0
   }
 
-  /// The order of two byte strings: bytewise, a prefix before what it begins.
+  /// The order of two byte strings: bytewise, a prefix before longer strings.
   @inline(__always)
   static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)
@@ -33,7 +33,8 @@ enum KeyBytes {
     return left.count &- right.count
   }
 
-  /// Copies bytes between places that do not overlap: short ones, for which a call would cost more than the copy.
+  /// Copies bytes between places that do not overlap: short ones, for which a call would cost more
+  /// than the copy.
   @inline(__always)
   static func copy(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, count: Int) {
     if count >= 8 {
@@ -70,8 +71,8 @@ enum KeyBytes {
     return offset
   }
 
-  /// The four bytes of `key` from `offset` on as a big-endian number, zeros for what is missing: numbers in
-  /// the order of the bytes.
+  /// The four bytes of `key` from `offset` as a big-endian number, padded with zeros: the numbers
+  /// have the order of the bytes.
   @inline(__always)
   static func head(of key: UnsafeRawBufferPointer, from offset: Int) -> UInt32 {
     let rest = key.count &- offset

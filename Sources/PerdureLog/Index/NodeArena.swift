@@ -1,32 +1,35 @@
 // The memory of the index structures, and when it may be used again.
 //
-// One writer builds version after version of a set of copy-on-write trees; any number of readers walk
-// published versions without a lock. A root is a plain value (a pointer and two counts), so a version
-// is the set of roots the writer published with it. The arena knows nothing of readers: the engine tells
-// it the versions that are still pinned.
+// One writer builds version after version of a set of copy-on-write trees; any number of readers
+// walk published versions without a lock. A root is a plain value (a pointer and two counts), so a
+// version is the set of roots the writer published with it. The arena does not know the readers:
+// the engine passes it the pinned versions.
 //
 // Invariants
-//  N1  Every node carries the version that created it, its stamp. stamp <= workingVersion.
-//  N2  A node with stamp < workingVersion is published and is never written again. `writable` returns
-//      the node itself if stamp == workingVersion, and otherwise a copy, retiring the original.
-//  N3  A node with stamp s that was retired while version v was built is reachable from roots of the versions
-//      s ..< v only, one in the index file from those before v. It may be freed when none of them is pinned, and
-//      the published one is >= v. The published version is workingVersion - 1, so nothing the working
-//      version retired is ever freed. What a pinned version holds is filed under it (`HeldBack`).
-//  N4  Nodes are retired at most once, by the version whose roots no longer reach them.
-//  N5  Giving up the working version frees every node with stamp == workingVersion and takes back what
-//      it retired. The caller goes back to the published roots.
+//  NA1  Every node carries the version that created it, its stamp. stamp <= workingVersion.
+//  NA2  A node with stamp < workingVersion is published and is never written again. `writable`
+//       returns the node itself if stamp == workingVersion, and otherwise a copy, retiring the
+//       original.
+//  NA3  A node with stamp s that was retired while version v was built is reachable only from roots
+//       of the versions s ..< v. A node in the index file is reachable from all versions before v.
+//       It may be freed when none of these versions is pinned, and the published version is >= v.
+//       The published version is workingVersion - 1, so nodes retired by the working version are
+//       never freed. A node that a pinned version retains is filed under that version (`HeldBack`).
+//  NA4  Nodes are retired at most once, by the version whose roots no longer reach them.
+//  NA5  Abandoning the working version frees every node with stamp == workingVersion and restores
+//       the nodes it retired. The caller returns to the published roots.
 //
-//  N6  A published node has a slot exactly if the index file holds a copy of it, or if it lies in that file.
-//      When such a node is freed its slot is, too; who writes the file decides when the slot is used again.
+//  NA6  A published node has a slot exactly if the index file holds a copy of it, or the node
+//       itself. Freeing the node also frees its slot. The writer of the file decides when the slot
+//       is used again.
 //
-// Whoever pins must do it so that the engine cannot miss it: `PinTable`, P2.
+// Pins must be visible to the engine before the reader uses a root: `PinTable`, PT2.
 //
-// Memory: nodes of three fixed sizes from slabs of 1 MiB, one free list a size; blocks (long keys) by
-// themselves. Slabs are kept until the arena goes.
+// Memory: nodes of three fixed sizes from slabs of 1 MiB, one free list a size; blocks (long keys)
+// by themselves. Slabs are kept until the arena goes.
 //
-// Concurrency: every method belongs to the one writer. Readers hold roots, and somebody must keep the
-// arena alive for them.
+// Concurrency: every method belongs to the one writer. Readers hold roots, and their owner must
+// keep the arena alive.
 
 /// The allocator of index nodes.
 final class NodeArena {
@@ -41,7 +44,7 @@ final class NodeArena {
   /// The part of `liveByteCount` that is retired and not yet freed.
   private(set) var retiredByteCount = 0
 
-  /// The part of `retiredByteCount` that nobody has looked at yet.
+  /// The part of `retiredByteCount` whose nodes were not yet checked against the pins.
   private(set) var unsortedByteCount = 0
 
   /// Bytes taken from the system: slabs and blocks.
@@ -52,11 +55,11 @@ final class NodeArena {
 
   private let slabs: UnsafeMutablePointer<SlabState>
   private var slabBases = PointerStack(capacity: 16)
-  // Not checked for exclusivity, which costs a commit more than what it does here: nothing that is
-  // called while one of them changes comes back to the arena.
+  // Not checked for exclusivity, because the check costs a commit more than the work here. No
+  // function that runs while one of these changes calls the arena again.
   @exclusivity(unchecked) private var created = PointerStack(capacity: 256)
   @exclusivity(unchecked) private var retired = RetiredQueue(capacity: 256)
-  /// What was retired and is held by a pinned version. N3
+  /// Retired nodes that a pinned version holds. NA3
   private var held = HeldBack<RetiredQueue.Element>()
   private var firstBlock: UnsafeMutableRawPointer?
   private var freedSlots: [FreedSlot] = []
@@ -82,19 +85,20 @@ final class NodeArena {
   /// Nodes and blocks that wait for readers.
   var retiredCount: Int { retired.count + held.count }
 
-  /// Whether N1 holds for a node that the working version reaches.
+  /// Whether NA1 holds for a node that the working version reaches.
   func isStampValid(of header: NodeHeader) -> Bool {
     header.isInFile || (1...workingVersion).contains(header.stamp)
   }
 
-  /// The slots that were freed since this was asked last. N6
+  /// The slots that were freed since this was asked last. NA6
   func takeFreedSlots() -> [FreedSlot] {
     defer { freedSlots = [] }
     return freedSlots
   }
 
   /// Clears the slots of retired nodes, because another index file is begun: they have no slots
-  /// there to free. The checkpoint writer gives new slots to the nodes of the published version. N6
+  /// there to free. The checkpoint writer gives new slots to the nodes of the published version.
+  /// NA6
   func forgetSlots() {
     freedSlots = []
     let forget = { (element: RetiredQueue.Element) in
@@ -120,7 +124,7 @@ private struct SlabState {
 // MARK: - Allocation
 
 extension NodeArena {
-  /// A node of the working version. What follows its header is whatever was there.
+  /// A node of the working version. The bytes after its header are not initialised.
   func allocate(_ nodeClass: NodeClass, level: Int) -> UnsafeMutableRawPointer {
     let byteCount = nodeClass.byteCount
     let node = takeSlot(in: slabs + Int(nodeClass.rawValue), byteCount: byteCount)
@@ -151,7 +155,8 @@ extension NodeArena {
     return block.base
   }
 
-  /// `node` itself if the working version made it, else a copy of it; the original is then retired. N2
+  /// `node` itself if the working version made it, else a copy of it; the original is then retired.
+  /// NA2
   @inline(__always)
   func writable(_ node: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     NodeHeader(node).stamp == workingVersion ? node : copy(node)
@@ -218,7 +223,7 @@ extension NodeArena {
 
   private func forgetCreated(_ header: NodeHeader) {
     let index = header.createdIndex
-    precondition(index < created.count && created[index] == header.base, "N1: stamp without a creation")
+    precondition(index < created.count && created[index] == header.base, "NA1: stamp without a creation")
     let last = created.pop()
     guard last != header.base else { return }
     created[index] = last
@@ -228,13 +233,13 @@ extension NodeArena {
   /// - Parameter byteCount: What freeing the node gives back.
   @inline(__always)
   private func retire(_ header: NodeHeader, byteCount: Int) {
-    precondition(header.isInFile || header.stamp < workingVersion, "N1: a node from the future")
+    precondition(header.isInFile || header.stamp < workingVersion, "NA1: a node from the future")
     retired.append(header.base, version: workingVersion)
     retiredByteCount &+= byteCount
     unsortedByteCount &+= byteCount
   }
 
-  /// Frees a published node. N6
+  /// Frees a published node. NA6
   private func free(_ node: UnsafeMutableRawPointer) {
     let header = NodeHeader(node)
     let slot = header.slot
@@ -260,7 +265,7 @@ extension NodeArena {
     slab.pointee.firstFree = node
   }
 
-  /// The part of a node's bytes that freeing it gives back: none, if it lies in the index file.
+  /// The number of bytes that freeing a node returns: 0 if it is in the index file.
   private func memoryByteCount(of node: UnsafeMutableRawPointer) -> Int {
     NodeHeader(node).isInFile ? 0 : byteCount(of: node)
   }
@@ -294,7 +299,8 @@ extension NodeArena {
 extension NodeArena {
   /// Ends the working version: its nodes are frozen and the next version begins.
   ///
-  /// - Returns: The version that is now published. The caller shows its roots to readers after this.
+  /// - Returns: The version that is now published. The caller shows its roots to readers after
+  ///   this.
   @discardableResult
   func publish() -> UInt64 {
     for index in 0..<created.count { NodeHeader(created[index]).slot = .none }
@@ -303,8 +309,8 @@ extension NodeArena {
     return publishedVersion
   }
 
-  /// Gives up the working version: what it made is freed and what it retired is in use again. The caller
-  /// goes back to the roots it had published. N5
+  /// Abandons the working version: its nodes are freed, and the nodes it retired are in use again.
+  /// The caller returns to the roots it had published. NA5
   func abandon() {
     while created.count > 0 { freeMemory(of: created.pop()) }
     while let element = retired.last, element.version == workingVersion {
@@ -315,26 +321,26 @@ extension NodeArena {
     }
   }
 
-  /// Frees every node that no root of version `oldestPinnedVersion` or later reaches. N3
+  /// Frees every node that no root of version `oldestPinnedVersion` or later reaches. NA3
   ///
-  /// - Parameter oldestPinnedVersion: The least of the versions that readers have pinned and the published
-  ///   one.
+  /// - Parameter oldestPinnedVersion: The least of the versions that readers have pinned and the
+  ///   published one.
   /// - Returns: How many nodes and blocks were freed.
   @discardableResult
   func reclaim(oldestPinnedVersion: UInt64) -> Int {
     reclaim(PinnedVersions(unsettledFrom: oldestPinnedVersion))
   }
 
-  /// Frees every node that neither the published version nor one that is pinned reaches. N3
+  /// Frees every node that is reached neither from the published version nor from a pinned one. NA3
   ///
   /// - Returns: How many nodes and blocks were freed.
-  /// - Complexity: O(k log n) for n pinned versions and k nodes that were retired, or lost a version that held
-  ///   them, since this was called last.
+  /// - Complexity: O(k log n) for n pinned versions and k nodes that were retired, or lost a
+  ///   version that held them, since this was called last.
   @discardableResult
   func reclaim(_ pinned: PinnedVersions) -> Int {
     let end = pinned.settledEnd(published: publishedVersion)
     precondition(
-      (pinned.unsettledFrom ?? 0) < workingVersion, "N3: a pin cannot be newer than what is published")
+      (pinned.unsettledFrom ?? 0) < workingVersion, "NA3: a pin cannot be newer than the published version")
     var freedCount = 0
     if !held.isEmpty {
       for element in held.takeUnheld(pinned) {

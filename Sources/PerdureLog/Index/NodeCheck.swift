@@ -1,13 +1,14 @@
 import PerdureFormat
 
-// What has to hold for a node of an index file before anything in it is followed, whatever the bytes.
+// The conditions that a node of an index file must meet, whatever its bytes, before anything in it
+// is followed.
 //
-// It lies in the file; its checksum is right, and it stands in its own slot; it has the class, the level, the
-// number of entries and the tag that its parent, or the root block, says. Every offset and length in it stays
-// inside of it, its children lie in the file, the blocks of long keys are whole and those that it was written
-// with (its checksum goes on over theirs); and where entries lead to records, each is an address word of a
-// segment that is there to be asked. The order of keys is the checksum's business: only a writer that was
-// wrong could break it, and the verification of the store notices that.
+// The node is in the file and in its own slot, and its checksum is right. Its class, level, number
+// of entries and tag match its parent or the root block. Every offset and length in it stays inside
+// the node, and its children are in the file. The blocks of long keys are complete and covered by
+// its checksum. Entries that lead to records are address words of existing segments. The order of
+// keys is not checked here. The checksum protects it from damage, and the verification of the store
+// finds errors of a writer.
 
 /// What a parent says of its child, or a root block of a root.
 struct ExpectedNode {
@@ -34,7 +35,7 @@ struct NodeCheck {
   let file: UnsafeRawBufferPointer
   /// The leaves' entries lead to records, of segments up to this one; nil: to something else.
   let lastSegment: UInt64?
-  /// False for who wants to know that it is noticed when checksums and tags are not looked at.
+  /// False in tests that show which damage is found without checksums and tags.
   var verifiesChecksum = true
 
   static func illegal(_ offset: Int) -> FormatError {
@@ -50,7 +51,7 @@ struct NodeCheck {
     guard found == expected.below.count else { throw Self.illegal(offset) }
   }
 
-  /// A node whose bytes belong together and stand where they should.
+  /// A node with a valid checksum in its own slot.
   private func whole(
     at offset: Int, _ nodeClass: NodeClass, level: Int, byteCount: Int, tag: UInt32
   ) throws(FormatError) -> UnsafeMutableRawPointer {
@@ -78,8 +79,8 @@ struct NodeCheck {
     return UnsafeRawBufferPointer(rebasing: file[offset..<end.partialValue])
   }
 
-  /// Where a distance leads that stands in a node whose checksum is right: into the file, to the beginning of a unit.
-  /// What would be behind the end is not there any more, and is what the error names.
+  /// The target of a distance in a node with a valid checksum: the start of a unit in the file. If
+  /// the target is behind the end of the file, the error names the missing bytes.
   func target(of distance: Int, from offset: Int) throws(FormatError) -> Int {
     let target = offset.addingReportingOverflow(distance)
     guard !target.overflow, target.partialValue > 0, target.partialValue % NodeSlot.unitByteCount == 0 else {
@@ -91,7 +92,8 @@ struct NodeCheck {
     return target.partialValue
   }
 
-  /// Checks what a leaf holds for a key: readers look its segment up without asking whether there is one.
+  /// Checks what a leaf holds for a key: readers look its segment up without asking whether there
+  /// is one.
   @inline(__always)
   private func check(word: UInt64, at offset: Int) throws(FormatError) {
     guard let lastSegment else { return }
@@ -103,7 +105,7 @@ struct NodeCheck {
 // MARK: - The ordered tree
 
 extension NodeCheck {
-  /// Checks what is in an ordered node, and counts what it says is below.
+  /// Checks the content of an ordered node, and counts the entries below it.
   private func entryCount(of node: OrderedNode, at offset: Int) throws(FormatError) -> Int {
     // With blocks that was done for the checksum.
     if !node.hasBlocks { try checkLayout(of: node, at: offset) }
@@ -119,7 +121,7 @@ extension NodeCheck {
     return sum
   }
 
-  /// O3, as far as memory safety needs it.
+  /// ON3, as far as memory safety needs it.
   private func checkLayout(of node: OrderedNode, at offset: Int) throws(FormatError) {
     let heapEnd = OrderedNode.byteCount - node.prefixLength
     guard node.count > 0, node.prefixLength <= OrderedNode.inlineKeyLimit, node.heapStart <= heapEnd,
@@ -137,7 +139,8 @@ extension NodeCheck {
     }
   }
 
-  /// Checks the blocks of a node of which nothing is known yet, and continues its checksum over theirs.
+  /// Checks the blocks of a node of which nothing is known yet, and continues its checksum over
+  /// theirs.
   func naming(
     blocksOf node: OrderedNode, at offset: Int, continuing checksum: UInt32
   ) throws(FormatError) -> UInt32 {
@@ -146,7 +149,8 @@ extension NodeCheck {
     for index in 0..<node.count where node.isOutOfLine(index) {
       let length = node.keyLength(index)
       let block: UnsafeMutableRawPointer
-      // Whether the block is damaged or the word that leads there nobody can say: the node is not whole.
+      // The damage may be in the block or in the word that leads to it, so the error names the
+      // node.
       do {
         let place = try target(of: node.blockDistance(index), from: offset)
         block = try whole(at: place, .block, level: 0, byteCount: BlockView.bytesOffset + length, tag: 0)
@@ -165,7 +169,7 @@ extension NodeCheck {
 // MARK: - The dense table
 
 extension NodeCheck {
-  /// Checks what is in a dense node, and counts what it says is below.
+  /// Checks the content of a dense node, and counts the entries below it.
   private func entryCount(of node: DenseNode, at offset: Int) throws(FormatError) -> Int {
     // Ids have 64 bits: the eleventh level has four of them.
     let ways = node.level == DenseTable.heightLimit - 1 ? 16 : DenseNode.slotCount

@@ -1,10 +1,10 @@
-// The sixteen bytes every node begins with, in the arena's memory and in the index file. What follows
-// them belongs to the structure that allocated the node.
+// The sixteen bytes every node begins with, in the arena's memory and in the index file. What
+// follows them belongs to the structure that allocated the node.
 //
 //   offset  bytes  meaning
 //   0       8      stamp: the version that created the node; in the index file bit 63 and a checksum
-//   8       4      while the working version makes it: the node's place in the arena's list of what that
-//                  created; afterwards its slot, where it stands in the index file (0: nowhere yet)
+//   8       4      while the working version makes it: its index in the arena's list of created nodes;
+//                  afterwards its slot in the index file (0: none yet)
 //   12      1      level: 0 for a leaf
 //   13      1      node class
 //   14      2      free for the owner (the ordered tree keeps its entry count there)
@@ -50,16 +50,17 @@ struct NodeHeader {
     nonmutating set { base.storeBytes(of: UInt32(newValue), toByteOffset: 8, as: UInt32.self) }
   }
 
-  /// Whether the node lies in a mapped index file: nobody writes it, and the arena does not own it.
+  /// Whether the node is in a mapped index file: it is never written, and the arena does not own
+  /// it.
   var isInFile: Bool {
     @inline(__always) get { stamp & NodeSlot.fileStampBit != 0 }
   }
 
-  /// The checksum of a node that lies in the file.
+  /// The checksum of a node in the file.
   var fileChecksum: UInt32 { UInt32(truncatingIfNeeded: stamp) }
 
-  /// Where a published node stands in the index file. Written once, by the one who writes checkpoints; read
-  /// by nobody else before the node is freed.
+  /// The slot of a published node in the index file. Written once, by the checkpoint writer; no
+  /// other code reads it before the node is freed.
   var slot: NodeSlot {
     get { NodeSlot(number: base.load(fromByteOffset: 8, as: UInt32.self)) }
     nonmutating set { base.storeBytes(of: newValue.number, toByteOffset: 8, as: UInt32.self) }
@@ -96,7 +97,7 @@ extension NodeHeader {
   }
 }
 
-/// Where a node stands in the index file: the offset, counted in units of 64 bytes.
+/// The position of a node in the index file: its offset in units of 64 bytes.
 struct NodeSlot: Equatable, Hashable, Comparable {
   static let unitByteCount = 64
   /// No slot: there the file has its header.
@@ -116,14 +117,14 @@ struct NodeSlot: Equatable, Hashable, Comparable {
 
 /// A run of units in the index file that no root reaches any more.
 struct FreedSlot: Equatable {
-  /// The version that made its node; 0 for what stood in the file before.
+  /// The version that created its node; 0 for nodes that were in the file before.
   var stamp: UInt64 = 0
   var slot: NodeSlot
   var unitCount: Int
 }
 
-/// A view of a block: a header, the length of its bytes, the bytes. Two words in front of the header link
-/// all blocks of an arena, so that it can free them when it goes.
+/// A view of a block: a header, the length of its bytes, the bytes. Two words in front of the
+/// header link all blocks of an arena, so that it can free them when it goes.
 struct BlockView {
   static let linksByteCount = 16
   static let bytesOffset = NodeHeader.byteCount + 8

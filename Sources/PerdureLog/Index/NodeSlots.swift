@@ -1,7 +1,7 @@
 /// Clears the index-file slots of a tree's nodes in memory, because another index file is begun.
 /// Nodes in the mapped file, and the nodes below them, are not changed.
 ///
-/// Called by the checkpoint writer while the tree's version is pinned (NodeWriter, W2).
+/// Called by the checkpoint writer while the tree's version is pinned (NodeWriter, NW2).
 enum NodeSlots {
   static func forget(_ tree: OrderedTree) {
     if let root = tree.root, !tree.file.contains(root) { forget(OrderedNode(root), tree.file) }

@@ -1,14 +1,14 @@
 import PerdureFormat
 
-/// Reads all of a checkpoint's trees in an index file: checks every node (`NodeCheck`) before anything in it is
-/// followed, that no two take the same units, and counts what they lead to.
+/// Reads all of a checkpoint's trees in an index file. It checks every node (`NodeCheck`) before it
+/// follows anything in it, checks that no two nodes share a unit, and counts their entries.
 ///
-/// Walking a tree needs none of this (FileNodes.swift). It is for whoever has to know what is free in the
+/// Walking a tree needs no such check (FileNodes.swift). This is for finding the free units of the
 /// file, and for the verification of a store.
 struct NodeVerification: ~Copyable {
   private let file: UnsafeRawBufferPointer
   private let lastSegment: UInt64
-  /// The units of what was reached so far.
+  /// The units of the nodes reached so far.
   private(set) var reached: SlotMap
   /// By segment number: bytes of the records that entries lead to, as `SegmentUsage` counts them.
   private var liveBytes = PagedTable<UInt64>(0)
@@ -22,7 +22,8 @@ struct NodeVerification: ~Copyable {
     if file.count >= NodeSlot.unitByteCount { _ = reached.claim(.none, unitCount: 1) }
   }
 
-  /// Takes units that are no node, as those of a root block. Of units that the file does not have, the error names its end.
+  /// Takes units that are no node, as those of a root block. Of units that the file does not have,
+  /// the error names its end.
   mutating func claim(_ slot: NodeSlot, unitCount: Int) throws(FormatError) {
     guard slot.offset + unitCount * NodeSlot.unitByteCount <= file.count else {
       throw FormatError(.incomplete, in: "index file", at: file.count)
@@ -47,7 +48,7 @@ struct NodeVerification: ~Copyable {
     try verifyDense(at: image.slot.offset, root, check)
   }
 
-  /// Checks that the counts of live bytes are those of the records that the trees lead to. U1
+  /// Checks that the counts of live bytes are those of the records that the trees lead to. SU1
   func check(_ usage: SegmentUsageTable) throws(FormatError) {
     let isRight =
       usage.counted.allSatisfy { $0.usage.liveBytes == liveBytes[Int($0.segment)] }

@@ -12,19 +12,19 @@ import PerdureFormat
 // it also detects a stale block, left by a lost write.
 //
 // Invariants
-//  W1  A node gets its slot after the sink has taken its bytes without an error, and after all
-//      nodes below it. So an interrupted walk can be repeated, and writes no node twice.
-//  W2  Only the checkpoint writer sets the slot of a node in memory, while a pin keeps the node
-//      alive.
-//  W3  If another file is begun, the nodes of the mapped file are copied too. They are read-only,
-//      so a table has their new slots (`NodeRelocation`).
+//  NW1  A node gets its slot after the sink has taken its bytes without an error, and after all
+//       nodes below it. So an interrupted walk can be repeated, and writes no node twice.
+//  NW2  Only the checkpoint writer sets the slot of a node in memory, while a pin keeps the node
+//       alive.
+//  NW3  If another file is begun, the nodes of the mapped file are copied too. They are read-only,
+//       so a table has their new slots (`NodeRelocation`).
 
 /// Where the bytes of nodes go.
 protocol NodeSink {
   /// A run of free units.
   mutating func allocate(unitCount: Int) throws -> NodeSlot
 
-  /// Takes back a run of which nothing was written, or nothing that anybody will ask for.
+  /// Frees a run that was not written, or whose content is no longer needed.
   mutating func free(_ slot: NodeSlot, unitCount: Int)
 
   /// Takes the bytes of a run; they are a whole number of units.
@@ -46,11 +46,11 @@ struct TreeImage: Equatable {
   var isEmpty: Bool { self == TreeImage() }
 }
 
-/// Writes the nodes of trees that are not in the file yet. One at a time; on any thread, while the version of
-/// the trees is pinned.
+/// Writes the nodes of trees that are not in the file yet. One at a time; on any thread, while the
+/// version of the trees is pinned.
 struct NodeWriter<Sink: NodeSink>: ~Copyable {
   private(set) var sink: Sink
-  /// W3; nil while the mapped file is the file being written.
+  /// NW3; nil while the mapped file is the file being written.
   private let relocation: NodeRelocation?
   private let buffer: UnsafeMutableRawBufferPointer
 
@@ -90,7 +90,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
   /// Where a node that was written, now or earlier, is in the file.
   private func slot(of node: UnsafeMutableRawPointer, _ file: FileNodes) -> NodeSlot {
     let slot = slotIfAny(of: node, file)
-    precondition(slot != .none, "W1: children are written before their parents")
+    precondition(slot != .none, "NW1: children are written before their parents")
     return slot
   }
 
@@ -104,13 +104,13 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     slotIfAny(of: node, file) != .none
   }
 
-  /// Whether a node lies in the mapped file, and that is the file being written. W3
+  /// Whether a node is in the mapped file, and that is the file being written. NW3
   private func isInFile(_ node: UnsafeMutableRawPointer, _ file: FileNodes) -> Bool {
     relocation == nil && file.contains(node)
   }
 
-  /// What a parent says of a node that was written. A node in the file that nobody came to in this opening
-  /// still has the tag beside it (T6).
+  /// The tag that a parent has for a written node. A node in the file that this opening has not
+  /// reached still has its tag in the parent (OT6).
   private func tag(of node: UnsafeMutableRawPointer, _ below: CountWord, _ file: FileNodes) -> UInt32 {
     guard isInFile(node, file) else { return CountWord.tag(of: sink.checksum(of: slot(of: node, file))) }
     return below.tag != 0 ? below.tag : file.tag(of: node)
@@ -150,7 +150,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     }
   }
 
-  /// Returns a node that is about to be copied, if the mapped file is undamaged so far. W3
+  /// Returns a node that is about to be copied, if the mapped file is undamaged so far. NW3
   ///
   /// - Throws: `DamagedNode` if a node of the mapped file was found to be damaged.
   private func checked(
@@ -211,9 +211,9 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     return copy
   }
 
-  /// Seals the copy in the buffer and hands it over; then the node has its slot. W1
+  /// Seals the copy in the buffer and hands it over; then the node has its slot. NW1
   ///
-  /// - Parameter continuing: Continues the checksum over what it is about besides.
+  /// - Parameter continuing: Continues the checksum over the node's blocks.
   @inline(__always)
   private mutating func finish(
     _ node: UnsafeMutableRawPointer, _ file: FileNodes, at slot: NodeSlot, byteCount: Int,
@@ -237,10 +237,10 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
   }
 }
 
-/// A node of the mapped index file is damaged; `MappedNodes.check` tells the details.
+/// A node of the mapped index file is damaged; `MappedNodes.check` has the details.
 struct DamagedNode: Error {}
 
-/// Maps slots of the mapped index file to slots of another file. W3
+/// Maps slots of the mapped index file to slots of another file. NW3
 final class NodeRelocation {
   private var slots: [UInt32]
 
@@ -254,8 +254,8 @@ final class NodeRelocation {
   }
 }
 
-/// The checksum of a node in the index file: everything behind the stamp, of which the first field is the
-/// slot, so that a node in the wrong place is noticed as well.
+/// The checksum of a node in the index file: it covers all bytes after the stamp. The first of them
+/// is the slot, so that a misplaced node is detected too.
 enum NodeChecksum {
   static func of(_ units: UnsafeRawBufferPointer) -> UInt32 {
     Checksum.crc32c(UnsafeRawBufferPointer(rebasing: units[8...]))

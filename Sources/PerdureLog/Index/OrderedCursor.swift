@@ -1,8 +1,9 @@
-// A walk over one version of an ordered tree, both ways. Copy-on-write leaves cannot name their
-// neighbours, so the cursor keeps the path from the root; it and the buffer in which keys are put together
-// are one allocation, made when the cursor is and reused by every seek.
+// A walk over one version of an ordered tree, both ways. Copy-on-write leaves cannot reference
+// their neighbours, so the cursor keeps the path from the root. The path and the key buffer are one
+// allocation, made with the cursor and reused by every seek.
 
-/// A cursor on an immutable root. Any thread may use it, one at a time, while the version is pinned.
+/// A cursor on an immutable root. Any thread may use it, one at a time, while the version is
+/// pinned.
 struct OrderedCursor: ~Copyable {
   let tree: OrderedTree
   private(set) var place: CursorPlace = .beforeFirst
@@ -20,7 +21,7 @@ struct OrderedCursor: ~Copyable {
   private var prefixOwner: UnsafeMutableRawPointer?
   private var prefixLength = 0
 
-  /// The inner nodes of the path by level, and where the path goes on in each.
+  /// The inner nodes of the path by level, and the slot in which the path continues.
   private let path: UnsafeMutablePointer<Step>
   private let keyBuffer: UnsafeMutableRawPointer
 
@@ -36,7 +37,8 @@ struct OrderedCursor: ~Copyable {
     case descending
   }
 
-  /// How far a walk has looked ahead of the cursor. What is left in the leaf is so in one direction alone.
+  /// How far a walk has looked ahead of the cursor. The entries left in the leaf are counted in one
+  /// direction only.
   private struct Ahead {
     /// The leaf that it looks at: the cursor's, or the next one.
     var leaf: OrderedNode
@@ -107,9 +109,9 @@ struct OrderedCursor: ~Copyable {
     return max(0, (range.upper.map { leaf.search($0).index } ?? leafCount) &- index)
   }
 
-  /// Hands out payloads that a walk in one direction comes to soon, up to the one `distance` entries ahead: of this
-  /// leaf, and of the next one below the same node. Called at each entry, it hands out each once, the first one
-  /// too.
+  /// Passes the payloads that a walk in one direction reaches soon, up to the one `distance`
+  /// entries ahead: of this leaf, and of the next one below the same node. If it is called at each
+  /// entry, it passes each payload once, including the first.
   @inline(__always)
   mutating func forEachPayloadAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor is on no entry")
@@ -133,7 +135,8 @@ struct OrderedCursor: ~Copyable {
     neighbour(1, descending: descending)?.prefetch()
   }
 
-  /// Looks at the next leaf, if it is known already; it was asked for when the cursor came to this one.
+  /// Looks at the next leaf, if it is known already; it was asked for when the cursor came to this
+  /// one.
   @inline(never)
   private mutating func goAhead(descending: Bool) -> Bool {
     guard ahead.leaf.base == leaf.base, let next = neighbour(1, descending: descending),
@@ -147,7 +150,7 @@ struct OrderedCursor: ~Copyable {
     return count > 0
   }
 
-  /// The leaf so many further below the same node: to be fetched or compared, not to be read (F1).
+  /// The leaf so many further below the same node: to be fetched or compared, not to be read (FN1).
   private func neighbour(_ distance: Int, descending: Bool) -> OrderedNode? {
     guard tree.height > 1 else { return nil }
     let inner = OrderedNode(path[1].node)
@@ -214,7 +217,7 @@ extension OrderedCursor {
       level &-= 1
     }
     arrive(at: node)
-    // Of a substitute (F2) the position says nothing.
+    // Of a substitute (FN2) the position says nothing.
     index = min(rest, leafCount &- 1)
     return true
   }

@@ -1,7 +1,7 @@
 // Entries on their way into a node and out of it.
 
-/// One entry on its way into a node: its whole key, the block that holds the key if it is out of line, its
-/// word (in an inner node the child's address), and for an inner node what is below.
+/// An entry to be put into a node: its whole key, the block with the key if that is out of line,
+/// and its word. In an inner node the word is the child's address, with the count below it.
 struct OrderedEntry {
   var key: UnsafeRawBufferPointer
   var block: UnsafeMutableRawPointer?
@@ -17,12 +17,13 @@ extension OrderedNode {
       ? blockReferenceByteCount : max(0, keyLength &- prefixLength &- headByteCount)
   }
 
-  /// Writes head, body and rest of an entry at `index`, whose place in heads and bodies is already there.
+  /// Writes head, body and rest of an entry at `index`, whose place in heads and bodies is already
+  /// there.
   func fill(_ index: Int, with entry: OrderedEntry) {
     let prefixLength = prefixLength
     let length = Self.heapByteCount(keyLength: entry.key.count, prefixLength: prefixLength)
     let start = heapStart &- length
-    precondition(gapByteCount >= length, "O3: an entry does not fit")
+    precondition(gapByteCount >= length, "ON3: an entry does not fit")
     heapStart = start
     var reference = UInt16(truncatingIfNeeded: start)
     if let block = entry.block {
@@ -36,7 +37,7 @@ extension OrderedNode {
     setHead(index, KeyBytes.head(of: entry.key, from: prefixLength))
     let body = body(index)
     body.storeBytes(of: reference, as: UInt16.self)
-    // An entry without a key (T3) does not have the prefix either.
+    // An entry without a key (OT3) does not have the prefix either.
     let suffixLength = UInt16(truncatingIfNeeded: max(0, entry.key.count &- prefixLength))
     body.storeBytes(of: suffixLength, toByteOffset: 2, as: UInt16.self)
     if isLeaf {

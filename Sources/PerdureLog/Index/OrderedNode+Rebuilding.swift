@@ -1,6 +1,6 @@
 // Laying entries out anew: to close up dead bytes, to change the prefix, to split and to merge.
 
-/// The entries of one or two neighbouring nodes, with one more put in if wanted, as one list.
+/// The entries of one or two neighbouring nodes, optionally with one more entry, as one list.
 struct OrderedEntryList {
   let left: OrderedNode
   var right: OrderedNode?
@@ -19,8 +19,8 @@ struct OrderedEntryList {
     count = node.count + 1
   }
 
-  /// The entries of two neighbours. Between inner nodes `separator` stands for the first entry of `right`,
-  /// which has no key of its own.
+  /// The entries of two neighbours. Between inner nodes `separator` takes the position of the first
+  /// entry of `right`, which has no key.
   init(_ left: OrderedNode, followedBy right: OrderedNode, separator: OrderedEntry?) {
     self.left = left
     self.right = right
@@ -80,9 +80,9 @@ struct OrderedEntryList {
     return sum
   }
 
-  /// What the keys of a node made of `range` share, at most `inlineKeyLimit` bytes. The key of an only
-  /// entry shares everything with itself; then it is compared with the key at `neighbour`, which says what
-  /// is likely to come.
+  /// The length of the prefix that the keys of a node made of `range` share, at most
+  /// `inlineKeyLimit` bytes. A single key shares everything with itself. In that case it is
+  /// compared with the key at `neighbour`, which predicts later keys.
   func prefixLength(_ range: Range<Int>, neighbour: Int? = nil, scratch: NodeScratch) -> Int {
     let start = isInner ? range.lowerBound + 1 : range.lowerBound
     guard start < range.upperBound else { return 0 }
@@ -105,7 +105,7 @@ struct OrderedEntryList {
     return max(1, index)
   }
 
-  /// Lays the entries of `range` out in `node`, whose memory none of them may come from.
+  /// Builds `node` from the entries of `range`, which must not be in the node's memory.
   func build(_ range: Range<Int>, prefixLength: Int, into node: OrderedNode, scratch: NodeScratch) {
     node.reset(prefixLength: prefixLength)
     if prefixLength > 0 {
@@ -122,7 +122,7 @@ struct OrderedEntryList {
 }
 
 extension OrderedEntry {
-  /// Makes this the first entry of an inner node (T3).
+  /// Makes this the first entry of an inner node (OT3).
   mutating func removeKey() {
     key = UnsafeRawBufferPointer(start: nil, count: 0)
     block = nil

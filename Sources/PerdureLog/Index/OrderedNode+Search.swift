@@ -7,8 +7,8 @@ extension OrderedNode {
     var isFound: Bool
   }
 
-  /// How `key` lies to the node's prefix: less than 0 if before everything that begins with it, 0 if it
-  /// begins with it, greater than 0 if behind.
+  /// Compares `key` with the node's prefix: negative if before all keys with the prefix, 0 if `key`
+  /// has the prefix, positive if after them.
   @inline(__always)
   func compareToPrefix(_ key: UnsafeRawBufferPointer) -> Int {
     let prefix = prefix
@@ -46,8 +46,9 @@ extension OrderedNode {
     return SearchResult(index: low, isFound: false)
   }
 
-  /// The order of `key` against an entry that shares prefix and head. Padding makes heads of short keys
-  /// equal to those of longer ones with zeros; the shorter is then a prefix of the longer, so lengths decide.
+  /// The order of `key` against an entry that shares prefix and head. Zero padding makes heads of
+  /// short keys equal to those of longer ones. The shorter key is then a prefix of the longer, so
+  /// lengths decide.
   @inline(__always)
   private func compareBehindHead(_ key: UnsafeRawBufferPointer, _ index: Int) -> Int {
     let length = key.count &- prefixLength
@@ -71,8 +72,8 @@ extension OrderedNode {
     return head == other ? compareBehindHead(key, index) < 0 : head < other
   }
 
-  /// Whether `key` is greater than every key of the node: where ascending insertions go, found without a
-  /// search.
+  /// Whether `key` is greater than every key of the node: where ascending insertions go, found
+  /// without a search.
   @inline(__always)
   func isBehindLast(_ key: UnsafeRawBufferPointer) -> Bool {
     let order = compareToPrefix(key)

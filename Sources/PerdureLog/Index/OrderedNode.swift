@@ -14,28 +14,30 @@
 //   heap start    ...          heap: rests of keys
 //   size - p      p            prefix, shared by all keys of the node
 //
-// A key is prefix + suffix. The first four bytes of the suffix are the head, a big-endian number padded
-// with zeros, so that a search reads two cache lines of heads and one rest. The other bytes are the rest.
+// A key is prefix + suffix. The first four bytes of the suffix are the head, a big-endian number
+// padded with zeros, so that a search reads two cache lines of heads and one rest. The other bytes
+// are the rest.
 //
 //   body    offset of the rest (2, highest bit: out of line), length of the suffix (2), word (8),
 //           and in an inner node the entries below (8, CountWord.swift)
 //
-// The word is the payload in a leaf, the child in an inner node. A key longer than `inlineKeyLimit` lies
-// as a whole in a block; its rest is a reference to the block. References to children and blocks are
-// distances from the node itself, so that a node means the same in memory and in a mapped index file
-// (NodeWriter.swift); whoever copies a node to another place rebases it.
+// The word is the payload in a leaf, the child in an inner node. A key longer than `inlineKeyLimit`
+// is stored whole in a block; its rest is a reference to the block. References to children and
+// blocks are distances from the node, so that a node means the same in memory and in a mapped index
+// file (NodeWriter.swift). Code that copies a node to another address rebases them.
 //
 // Invariants
-//  O1  Keys ascend strictly. Heads are what the keys say.
-//  O2  An entry has a block exactly if its key is longer than `inlineKeyLimit`, and no other entry of the
-//      version has the same block.
-//  O3  24 + 4 m + n body <= heap start <= size - p; the rests of all entries and the dead bytes fill the
-//      heap exactly.
+//  ON1  Keys ascend strictly. Heads are what the keys say.
+//  ON2  An entry has a block exactly if its key is longer than `inlineKeyLimit`, and no other entry
+//       of the version has the same block.
+//  ON3  24 + 4 m + n body <= heap start <= size - p; the rests of all entries and the dead bytes
+//       fill the heap exactly.
 
 /// A view of one node of an ordered tree.
 struct OrderedNode {
-  /// Measured with a million 16-byte keys against 512 bytes: a level less, 6 % less memory, lookups a sixth and
-  /// insertions a fifth faster, and a version of a single change no dearer, although it copies larger nodes.
+  /// Measured with a million 16-byte keys against 512 bytes: one level less, 6 % less memory,
+  /// lookups a sixth and insertions a fifth faster. A version with a single change costs the same,
+  /// although it copies larger nodes.
   static let byteCount = 1024
   /// The longest key held in nodes, and the longest prefix. Four such keys fit.
   static let inlineKeyLimit = 200
@@ -114,7 +116,7 @@ extension OrderedNode {
     nonmutating set { base.storeBytes(of: UInt8(min(newValue, 255)), toByteOffset: 22, as: UInt8.self) }
   }
 
-  /// Whether an entry may have its key out of line; without it nobody needs to look for blocks.
+  /// Whether an entry may have its key out of line; otherwise no search for blocks is needed.
   var hasBlocks: Bool {
     @inline(__always) get { base.load(fromByteOffset: 23, as: UInt8.self) != 0 }
     nonmutating set { base.storeBytes(of: newValue ? 1 : 0, toByteOffset: 23, as: UInt8.self) }
@@ -132,7 +134,8 @@ extension OrderedNode {
   @inline(__always)
   var gapByteCount: Int { heapStart &- Self.bodiesEnd(count, bodyByteCount: bodyByteCount) }
 
-  /// Where the bodies of `count` entries begin. Heads get room by eights, so that the bodies seldom move.
+  /// Where the bodies of `count` entries begin. Heads get room by eights, so that the bodies seldom
+  /// move.
   @inline(__always)
   static func bodiesOffset(_ count: Int) -> Int { headsOffset &+ ((count &+ 7) & ~7) &* headByteCount }
 
@@ -145,7 +148,7 @@ extension OrderedNode {
   /// Bytes that hold something.
   var usedByteCount: Int { Self.byteCount &- gapByteCount &- deadByteCount }
 
-  /// The index of the first entry with a key: an inner node's first entry has none (T3).
+  /// The index of the first entry with a key: an inner node's first entry has none (OT3).
   @inline(__always)
   var firstKeyIndex: Int { isLeaf ? 0 : 1 }
 }
@@ -174,13 +177,13 @@ extension OrderedNode {
     body(index).storeBytes(of: word, toByteOffset: 4, as: UInt64.self)
   }
 
-  /// Where the child of an inner node's entry is: to be compared or fetched, not to be read (F1).
+  /// Where the child of an inner node's entry is: to be compared or fetched, not to be read (FN1).
   @inline(__always)
   func childAddress(_ index: Int) -> UnsafeMutableRawPointer {
     base + Int(truncatingIfNeeded: word(index))
   }
 
-  /// The child of an inner node's entry, checked if it lies in the file.
+  /// The child of an inner node's entry, checked if it is in the file.
   @inline(__always)
   func child(_ index: Int, in file: FileNodes) -> UnsafeMutableRawPointer {
     file.checked(childAddress(index), at: index, of: self)
@@ -210,7 +213,7 @@ extension OrderedNode {
     setCountWord(index, below)
   }
 
-  /// Gives an entry a child that is in memory, or was checked. T6
+  /// Gives an entry a child that is in memory, or was checked. OT6
   func setChild(_ index: Int, _ child: UnsafeMutableRawPointer, entryCount: Int) {
     setChild(index, child, CountWord(count: entryCount))
   }
@@ -245,7 +248,7 @@ extension OrderedNode {
     base + Int(heapReference(index) & ~Self.outOfLineBit)
   }
 
-  /// Where in the node an entry's part of the heap lies.
+  /// The offsets of an entry's part of the heap in the node.
   func heapRange(_ index: Int) -> Range<Int> {
     let start = Int(heapReference(index) & ~Self.outOfLineBit)
     return start..<(start + heapByteCount(index))
@@ -260,7 +263,8 @@ extension OrderedNode {
     return base + blockDistance(index)
   }
 
-  /// The bytes of the key behind prefix and head; meaningless if the suffix is not longer than a head.
+  /// The bytes of the key behind prefix and head; meaningless if the suffix is not longer than a
+  /// head.
   @inline(__always)
   func rest(_ index: Int) -> UnsafeRawPointer {
     let address = UnsafeRawPointer(heapAddress(index))
@@ -275,7 +279,8 @@ extension OrderedNode {
       ? Self.blockReferenceByteCount : max(0, suffixLength(index) &- Self.headByteCount)
   }
 
-  /// The whole key of an entry: in its block, or put together in `buffer` of `keyBufferByteCount` bytes.
+  /// The whole key of an entry: in its block, or put together in `buffer` of `keyBufferByteCount`
+  /// bytes.
   func key(_ index: Int, in buffer: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
     if index < firstKeyIndex { return UnsafeRawBufferPointer(start: nil, count: 0) }
     if let block = block(index) { return BlockView(block).bytes }
@@ -309,7 +314,8 @@ extension OrderedNode {
     UInt64(bitPattern: Int64(other - base))
   }
 
-  /// Makes references lead to the same places again after the node's bytes were copied from `origin`.
+  /// Makes references lead to the same places again after the node's bytes were copied from
+  /// `origin`.
   func rebase(from origin: UnsafeMutableRawPointer) {
     let shift = origin - base
     forEachReference { $0.storeBytes(of: $0.loadUnaligned(as: Int.self) &+ shift, as: Int.self) }

@@ -1,6 +1,6 @@
-// Whether two versions agree on a range of keys. Both are walked in step; where both walks stand before the
-// same node, or at the same place in one, it is skipped whole. So the cost follows the difference, not the
-// range.
+// Whether two versions agree on a range of keys. Both are walked in step. Where both walks are
+// before the same node, or at the same position in it, the node is skipped. So the cost follows the
+// difference, not the length of the range.
 
 extension OrderedTree {
   /// Whether `old` and `new` hold the same keys with the same payloads in `range`.
@@ -29,7 +29,7 @@ extension OrderedTree {
   }
 }
 
-/// A walk that stands before a subtree or an entry, and can go into the subtree or past it.
+/// A walk positioned before a subtree or an entry, which can enter the subtree or skip it.
 private struct SubtreeWalk: ~Copyable {
   private struct Step {
     var node: OrderedNode
@@ -42,7 +42,7 @@ private struct SubtreeWalk: ~Copyable {
   private let keyBuffer: UnsafeMutableRawPointer
   private let file: FileNodes
 
-  /// Stands before the first entry whose key is not less than `key`.
+  /// Positions the walk before the first entry whose key is not less than `key`.
   init(_ tree: OrderedTree, from key: UnsafeRawBufferPointer) {
     path = .allocate(capacity: OrderedTree.heightLimit)
     keyBuffer = .allocate(byteCount: OrderedNode.keyBufferByteCount, alignment: 16)
@@ -70,20 +70,21 @@ private struct SubtreeWalk: ~Copyable {
     depth &+= 1
   }
 
-  /// The level of the node the walk is in; what it stands before is one below. -1 at the end.
+  /// The level of the current node; the next subtree or entry is one level below. -1 at the end.
   var level: Int { depth == 0 ? -1 : top.node.level }
 
   var isBeforeNode: Bool { depth > 0 && !top.node.isLeaf }
 
   mutating func descend() { push(OrderedNode(top.node.child(top.index, in: file)), 0) }
 
-  /// Goes past what the walk stands before.
+  /// Skips the next subtree or entry.
   mutating func advance() {
     path[depth &- 1].index &+= 1
     leaveFinishedNodes()
   }
 
-  /// A node left on the path stands at the child below; when that is done, the walk is behind it.
+  /// A node left on the path is positioned at the child below; when that child is finished, the
+  /// walk is after it.
   private mutating func leaveFinishedNodes() {
     while depth > 0, top.index == top.node.count {
       depth &-= 1

@@ -20,7 +20,8 @@ extension OrderedTree {
     return insertion.old
   }
 
-  /// Puts a root above the two halves of the old one; the separator of the right half is in the scratch.
+  /// Puts a root above the two halves of the old one; the separator of the right half is in the
+  /// scratch.
   mutating func growRoot(
     left: UnsafeMutableRawPointer, right: Insertion.Right, in arena: NodeArena
   ) {
@@ -33,7 +34,7 @@ extension OrderedTree {
     root.append(right.entry(in: arena))
     self.root = root.base
     height += 1
-    precondition(height <= Self.heightLimit, "T1: height")
+    precondition(height <= Self.heightLimit, "OT1: height")
   }
 }
 
@@ -72,7 +73,7 @@ struct Insertion {
     self.file = file
   }
 
-  /// The right half of a split node. Its separator lies in the arena's scratch until it is used.
+  /// The right half of a split node. Its separator is in the arena's scratch until it is used.
   struct Right {
     var node: UnsafeMutableRawPointer
     var separatorLength: Int
@@ -139,7 +140,8 @@ struct Insertion {
     return Self.place(entry, at: index + 1, in: inner, isLast: isLast, arena: arena)
   }
 
-  /// Puts a new entry at `index` of a writable node: in the gap, by laying the node out anew, or by a split.
+  /// Puts a new entry at `index` of a writable node: in the gap, by laying the node out anew, or by
+  /// a split.
   static func place(
     _ entry: OrderedEntry, at index: Int, in node: OrderedNode, isLast: Bool, arena: NodeArena
   ) -> Result {

@@ -1,16 +1,17 @@
 extension OrderedTree {
-  /// Checks O1 to O3, T1 to T5 and N1 for every node below the root; traps on the first that does not hold.
+  /// Checks ON1 to ON3, OT1 to OT5 and NA1 for every node below the root; traps on the first that
+  /// does not hold.
   func checkInvariants(in arena: NodeArena) {
     guard let root else {
-      precondition(height == 0 && count == 0, "T1: an empty tree has no height and no entries")
+      precondition(height == 0 && count == 0, "OT1: an empty tree has no height and no entries")
       return
     }
-    precondition(height > 0 && height <= Self.heightLimit, "T1: height")
+    precondition(height > 0 && height <= Self.heightLimit, "OT1: height")
     let node = OrderedNode(root)
-    precondition(node.isLeaf || node.count >= 2, "T5: a root with one child")
+    precondition(node.isLeaf || node.count >= 2, "OT5: a root with one child")
     var check = InvariantCheck(arena: arena, file: file)
     let total = check.run(node, level: height - 1, lower: [], upper: nil)
-    precondition(total == count, "T4: count of the tree")
+    precondition(total == count, "OT4: count of the tree")
   }
 
   /// Nodes and used bytes by level: how full the tree is.
@@ -45,9 +46,9 @@ private struct InvariantCheck {
 
   mutating func run(_ node: OrderedNode, level: Int, lower: [UInt8], upper: [UInt8]?) -> Int {
     let header = NodeHeader(node.base)
-    precondition(arena.isStampValid(of: header), "N1: stamp")
-    precondition(header.level == level && header.nodeClass == .orderedNode, "T1: level")
-    precondition(node.count > 0, "T5: an empty node")
+    precondition(arena.isStampValid(of: header), "NA1: stamp")
+    precondition(header.level == level && header.nodeClass == .orderedNode, "OT1: level")
+    precondition(node.count > 0, "OT5: an empty node")
     checkHeap(node)
     let keys = checkKeys(node, lower: lower, upper: upper)
     if level == 0 { return node.count }
@@ -57,7 +58,7 @@ private struct InvariantCheck {
       let high = index + 1 < node.count ? keys[index + 1] : upper
       let child = OrderedNode(node.child(index, in: file))
       let below = run(child, level: level - 1, lower: low, upper: high)
-      precondition(below == node.entryCount(index), "T4: count of a child")
+      precondition(below == node.entryCount(index), "OT4: count of a child")
       sum += below
     }
     return sum
@@ -65,11 +66,11 @@ private struct InvariantCheck {
 
   private func checkHeap(_ node: OrderedNode) {
     let bodiesEnd = OrderedNode.bodiesEnd(node.count, bodyByteCount: node.bodyByteCount)
-    precondition(bodiesEnd <= node.heapStart, "O3: bodies reach into the heap")
+    precondition(bodiesEnd <= node.heapStart, "ON3: bodies reach into the heap")
     var sum = node.deadByteCount
     for index in 0..<node.count { sum += node.heapByteCount(index) }
     precondition(
-      node.heapStart + sum == OrderedNode.byteCount - node.prefixLength, "O3: bytes of the heap")
+      node.heapStart + sum == OrderedNode.byteCount - node.prefixLength, "ON3: bytes of the heap")
   }
 
   private mutating func checkKeys(_ node: OrderedNode, lower: [UInt8], upper: [UInt8]?) -> [[UInt8]] {
@@ -82,14 +83,14 @@ private struct InvariantCheck {
       let key = [UInt8](bytes)
       checkBlock(of: node, index, keyLength: key.count)
       if index >= node.firstKeyIndex {
-        precondition(node.head(index) == KeyBytes.head(of: bytes, from: node.prefixLength), "O1: head")
-        precondition(!key.lexicographicallyPrecedes(lower), "T2: a key below its separator")
-        precondition(upper.map { key.lexicographicallyPrecedes($0) } ?? true, "T2: a key above its node")
+        precondition(node.head(index) == KeyBytes.head(of: bytes, from: node.prefixLength), "ON1: head")
+        precondition(!key.lexicographicallyPrecedes(lower), "OT2: a key below its separator")
+        precondition(upper.map { key.lexicographicallyPrecedes($0) } ?? true, "OT2: a key above its node")
         if index > node.firstKeyIndex {
-          precondition(keys[index - 1].lexicographicallyPrecedes(key), "O1: order")
+          precondition(keys[index - 1].lexicographicallyPrecedes(key), "ON1: order")
         }
         let found = node.search(bytes)
-        precondition(found.isFound && found.index == index, "O1: search")
+        precondition(found.isFound && found.index == index, "ON1: search")
       }
       keys.append(key)
     }
@@ -98,9 +99,9 @@ private struct InvariantCheck {
 
   private mutating func checkBlock(of node: OrderedNode, _ index: Int, keyLength: Int) {
     let block = node.block(index)
-    precondition((block != nil) == (keyLength > OrderedNode.inlineKeyLimit), "O2: block or inline")
+    precondition((block != nil) == (keyLength > OrderedNode.inlineKeyLimit), "ON2: block or inline")
     guard let block else { return }
-    precondition(blocks.insert(block).inserted, "O2: a block with two owners")
-    precondition(arena.isStampValid(of: NodeHeader(block)), "N1: stamp of a block")
+    precondition(blocks.insert(block).inserted, "ON2: a block with two owners")
+    precondition(arena.isStampValid(of: NodeHeader(block)), "NA1: stamp of a block")
   }
 }

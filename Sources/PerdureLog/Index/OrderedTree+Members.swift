@@ -1,10 +1,11 @@
-// The members of a group: in an index whose keys are eight bytes, what stands behind one of them.
+// The members of a group: in an index with eight-byte keys, the second parts of the keys after the
+// group's first part.
 //
-// This is a step from an object to its neighbours, which a walk over a graph takes for every object, so it
-// makes nothing: no cursor, no key in memory of its own. One descent finds the group's first leaf and notes
-// on its way the last place where it could have turned right; what the group has in the next leaf is found
-// from there. A group that goes on behind that is found by another descent, to the next member: one for
-// every two leaves.
+// A walk over a graph takes this step from an object to its neighbours for every object. Therefore
+// it allocates nothing: no cursor, no copy of a key. One descent finds the group's first leaf and
+// notes the last node on its path that has a right neighbour. From there the group's part in the
+// next leaf is found. If the group continues after that leaf, another descent finds the next
+// member: one for every two leaves.
 
 extension OrderedTree {
   /// Hands out the members of a group in order: for each key of `group` and eight more bytes, both
@@ -29,7 +30,8 @@ extension OrderedTree {
     withUnsafeBytes(of: (group.bigEndian, member.bigEndian)) { get($0) != nil }
   }
 
-  /// The leaf and the index in it where a member is or would be, and the subtree that follows the leaf.
+  /// The leaf and the index in it where a member is or would be, and the subtree that follows the
+  /// leaf.
   private func place(
     of group: UInt64, _ member: UInt64
   ) -> (leaf: OrderedNode?, index: Int, turn: Turn?) {
@@ -98,13 +100,13 @@ extension OrderedNode {
   fileprivate func suffix(_ index: Int, byteCount: Int) -> UInt128 {
     let restByteCount = byteCount &- Self.headByteCount
     let head = UInt128(head(index))
-    // A head with fewer bytes than it has room for is padded at its end.
+    // A head with fewer than four bytes is padded at its end.
     if restByteCount <= 0 { return head &>> UInt128(-restByteCount &* 8) }
     return head &<< UInt128(restByteCount &* 8) | tail(of: rest(index), byteCount: restByteCount)
   }
 
-  /// A few bytes as a big-endian number, read by whole words: in front of them are at least sixteen bytes of
-  /// the node.
+  /// A few bytes as a big-endian number, read by whole words: in front of them are at least sixteen
+  /// bytes of the node.
   @inline(__always)
   private func tail(of start: UnsafeRawPointer, byteCount: Int) -> UInt128 {
     let end = start + byteCount

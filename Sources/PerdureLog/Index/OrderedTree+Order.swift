@@ -31,8 +31,8 @@ extension OrderedTree {
     return max(0, end - rank(of: range.lower))
   }
 
-  /// The payload of the entry with `position` entries below it, nil if there are not so many. A cursor
-  /// gives the key as well.
+  /// The payload of the entry with `position` entries below it, nil if there are not so many. A
+  /// cursor gives the key as well.
   func select(_ position: Int) -> UInt64? {
     guard position >= 0, position < count, let root else { return nil }
     var node = OrderedNode(root)
@@ -45,7 +45,7 @@ extension OrderedTree {
       }
       node = OrderedNode(node.child(index, in: file))
     }
-    // Of a substitute (F2) the position says nothing.
+    // Of a substitute (FN2) the position says nothing.
     return node.word(min(rest, node.count &- 1))
   }
 }

@@ -22,7 +22,7 @@ extension OrderedTree {
     self = OrderedTree()
   }
 
-  /// Takes roots away that have a single child. T5
+  /// Takes roots away that have a single child. OT5
   mutating func lowerRoot(in arena: NodeArena) {
     guard let top = root else {
       self = OrderedTree()
@@ -49,7 +49,7 @@ struct Removal {
     let kept: OrderedNode
     if node.isLeaf {
       let place = node.search(key)
-      precondition(place.isFound, "T2: a key that was found is gone")
+      precondition(place.isFound, "OT2: a found key is absent")
       kept = OrderedNode(arena.writable(node.base))
       removeEntry(place.index, from: kept)
     } else {
@@ -82,7 +82,8 @@ struct Removal {
     return index > 0 && merge(index - 1, index, in: node)
   }
 
-  /// Takes a child's entry out. The first child's range goes to the second, which loses its separator.
+  /// Takes a child's entry out. The first child's range goes to the second, which loses its
+  /// separator.
   private func removeChild(_ index: Int, from node: OrderedNode) {
     if index == 0, node.count > 1 {
       node.setChild(0, node.childAddress(1), node.countWord(1))
@@ -125,7 +126,8 @@ struct Removal {
     return true
   }
 
-  /// The key of a parent's entry, with its block, as the key that its child's first entry lacks (T3).
+  /// The key of a parent's entry, with its block, as the key that its child's first entry lacks
+  /// (OT3).
   private func separator(_ index: Int, of parent: OrderedNode, child: OrderedNode) -> OrderedEntry {
     OrderedEntry(
       key: parent.key(index, in: arena.scratch.separator), block: parent.block(index),

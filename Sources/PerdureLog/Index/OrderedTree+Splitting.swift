@@ -1,10 +1,10 @@
-// How a full node is split. A new entry at the end of a node that grows there gets a node of its own and
-// the full one stays full: ascending insertions leave no half-empty nodes. An entry that does not share the
-// node's prefix is before or behind all other keys and is cut off from them, so that they keep the prefix.
-// Otherwise the bytes are halved.
+// How a full node is split. For a new entry at the end of a node that grows there, a new node is
+// created and the full one stays full: ascending insertions leave no half-empty nodes. An entry
+// that does not share the node's prefix is before or behind all other keys and is cut off from
+// them, so that they keep the prefix. Otherwise the bytes are halved.
 //
-// The separator between leaves is the shortest string that tells them apart; between inner nodes it is the
-// key the first entry of the right one loses (T3).
+// The separator between leaves is the shortest string that separates them; between inner nodes it
+// is the key that the right node's first entry loses (OT3).
 
 extension Insertion {
   /// The old node stays as it is, the entry begins a right neighbour.
@@ -54,7 +54,7 @@ extension Insertion {
     _ last: UnsafeRawBufferPointer, _ first: UnsafeRawBufferPointer, isLeaf: Bool, arena: NodeArena
   ) -> Int {
     let length = isLeaf ? KeyBytes.commonPrefix(last, first) + 1 : first.count
-    precondition(length <= first.count, "O1: neighbours out of order")
+    precondition(length <= first.count, "ON1: neighbours out of order")
     // `first` may be the separator that is in the scratch already, so the bytes may overlap.
     if length > 0 {
       arena.scratch.separator.copyMemory(from: first.baseAddress.unsafelyUnwrapped, byteCount: length)

@@ -1,21 +1,24 @@
-// A map from byte strings to words, ordered bytewise: a copy-on-write B+tree with small nodes, laid out in
-// OrderedNode.swift, and with the number of entries below each child, so that positions and the sizes of
-// ranges are found by walking down.
+// A map from byte strings to words, ordered bytewise: a copy-on-write B+tree with small nodes
+// (OrderedNode.swift). It keeps the number of entries below each child, so that one descent finds
+// positions and sizes of ranges.
 //
-// The value is the root: copying it is taking a snapshot. Changes go through the arena, which decides
-// whether a node may be written or is copied (NodeArena.swift, N1 to N5).
+// The value is the root: copying it is taking a snapshot. Changes go through the arena, which
+// decides whether a node may be written or is copied (NodeArena.swift, NA1 to NA5).
 //
-// Invariants, beside O1 to O3 of the node
-//  T1  height == 0 exactly if the tree is empty. All leaves are at level 0, the root at height - 1.
-//  T2  The key of entry i > 0 of an inner node is a separator: every key below child i - 1 is less, every
-//      key below child i is not.
-//  T3  The first entry of an inner node has no key: its child takes whatever is below the first separator.
-//  T4  The count beside a child is the number of entries below it; `count` is their sum at the root.
-//  T5  No node is empty; a root that is an inner node has two children or more.
+// Invariants, beside ON1 to ON3 of the node
+//  OT1  height == 0 exactly if the tree is empty. All leaves are at level 0, the root at height -
+//       1.
+//  OT2  The key of entry i > 0 of an inner node is a separator: every key below child i - 1 is
+//       less, every key below child i is not.
+//  OT3  The first entry of an inner node has no key: its child contains all keys below the first
+//       separator.
+//  OT4  The count beside a child is the number of entries below it; `count` is their sum at the
+//       root.
+//  OT5  No node is empty; a root that is an inner node has two children or more.
 
 /// A copy-on-write ordered map from byte strings to words.
-// Unchecked, because of the pointer: what it reaches is never written once its version is published, and
-// the engine frees it only when no reader has that version pinned (N2, N3).
+// Unchecked, because of the pointer: the memory it reaches is never written once its version is
+// published. The engine frees it only when no reader has that version pinned (NA2, NA3).
 struct OrderedTree: @unchecked Sendable {
   /// The longest key, in bytes.
   static let keyByteCountLimit = 65_535
@@ -26,7 +29,7 @@ struct OrderedTree: @unchecked Sendable {
   var root: UnsafeMutableRawPointer?
   var height = 0
   var count = 0
-  /// Where its nodes may lie besides the arena's memory.
+  /// The mapped file that may contain its nodes, besides the arena's memory.
   var file = FileNodes.none
 
   /// Leads nowhere from now on if it may have led into a file; its count stays.

@@ -1,4 +1,5 @@
-// Two growing containers of raw words for the arena's bookkeeping, which must not touch reference counts.
+// Two growing containers of raw words for the arena's bookkeeping, which must not touch reference
+// counts.
 
 /// A stack of pointers with access by index.
 struct PointerStack: ~Copyable {
@@ -41,8 +42,8 @@ struct PointerStack: ~Copyable {
   }
 }
 
-/// A first-in, first-out queue of nodes with the version that retired each. Versions never fall towards
-/// the back.
+/// A first-in, first-out queue of nodes with the version that retired each. Versions never fall
+/// towards the back.
 struct RetiredQueue: ~Copyable {
   struct Element {
     var node: UnsafeMutableRawPointer

@@ -1,11 +1,13 @@
-/// Which units of an index file are taken: a bit for each, in pages that take memory where something is taken.
+/// Which units of an index file are taken: a bit for each, in pages that take memory where
+/// something is taken.
 struct SlotMap {
   let unitCount: Int
   private var words = PagedTable<UInt64>(0)
 
   init(unitCount: Int) { self.unitCount = unitCount }
 
-  /// Takes a run of units; false, and no change, if one of them is taken or not there.
+  /// Claims a run of units. Returns false, without a change, if one of them is taken or outside the
+  /// map.
   mutating func claim(_ slot: NodeSlot, unitCount count: Int) -> Bool {
     let start = Int(slot.number)
     guard count >= 0, start + count <= unitCount else { return false }
@@ -35,7 +37,7 @@ struct SlotMap {
   /// - Complexity: O(n) for n units in pages where something is taken.
   func freeRuns() -> [FreedSlot] {
     var runs: [FreedSlot] = []
-    // Where what is free begins, as far as it was looked at.
+    // All units before this one are taken.
     var start = 0
     func close(at end: Int) {
       guard end > start else { return }

@@ -1,9 +1,9 @@
-/// Nodes that stand for damaged ones until somebody notices: one of each class and level.
+/// Substitutes for damaged nodes until the damage is reported: one of each class and level.
 ///
-/// They can be walked in any direction, searched, copied and changed like nodes of a file, and every way through them
-/// ends. A leaf of an ordered tree has one key, long enough to be taken apart as one of a derived index; no
-/// leaf of a dense table has a word. What is said beside the first child is more than any position, so nobody looks
-/// for one behind it.
+/// They can be walked in any direction, searched, copied and changed like nodes of a file, and
+/// every way through them ends. The leaf of an ordered tree has one key, long enough to be split
+/// like a key of a derived index. The leaf of a dense table has no word. The count beside the first
+/// child is greater than any position, so no search looks for a later child.
 final class SubstituteNodes {
   private static let keyByteCount = 32
   private static let countBeyondAll = 1 << 39

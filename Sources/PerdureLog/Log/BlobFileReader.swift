@@ -1,9 +1,10 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// A blob file of which parts are read: each chunk is checked when it is, the table of checksums at first.
+/// A blob file of which parts are read: each chunk is checked when it is, the table of checksums at
+/// first.
 ///
-/// In memory are the table, four bytes for each chunk, and one chunk for whoever reads.
+/// In memory are the table, four bytes for each chunk, and one chunk for each reader.
 struct BlobFileReader: Sendable {
   let reference: BlobReference
   private let file: any File
@@ -16,8 +17,8 @@ struct BlobFileReader: Sendable {
     table = try files.checkedTable(of: reference, in: file)
   }
 
-  /// Reads the parts of a range, chunk by chunk, and hands them out in order; stops when `body` returns
-  /// false.
+  /// Reads the parts of a range, chunk by chunk, and hands them out in order; stops when `body`
+  /// returns false.
   ///
   /// - Parameter range: Within the value.
   func read(_ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws -> Bool) throws {

@@ -3,13 +3,13 @@ import PerdureFormat
 
 /// A blob file that is written in pieces, front to back: FORMAT.md, "Blob file".
 ///
-/// The header goes last, as it says how long the value is; before, the file is none. In memory are one buffer
-/// and four bytes for each chunk: 256 KiB for the longest value.
+/// The header goes last, as it says how long the value is; before, the file is none. In memory are
+/// one buffer and four bytes for each chunk: 256 KiB for the longest value.
 struct BlobFileWriter: ~Copyable {
   /// Pieces shorter than this are gathered, in bytes.
   private static let bufferLength = 256 << 10
-  /// How much is left to the system before it is synced, so that one sync of all of it does not hold up the
-  /// syncs of commits.
+  /// How many bytes are left unsynced, so that one sync of all of them does not delay the syncs of
+  /// commits.
   private static let syncLength: UInt64 = 32 << 20
 
   let number: UInt64

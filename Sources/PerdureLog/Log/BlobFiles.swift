@@ -1,10 +1,10 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Bytes of a value, and whatever has to live as long as they are used.
+/// Bytes of a value, and the owner that must live while they are used.
 ///
-/// They are lent to a closure only: whoever took them out could use them when the last owner of the mapping
-/// is gone, and the mapping with it.
+/// They are passed to a closure only: code that kept them could use them after the last owner has
+/// freed the mapping.
 struct ValueBytes {
   let bytes: UnsafeRawBufferPointer
   private let owner: FileMapping
@@ -145,8 +145,8 @@ struct BlobFiles: Sendable {
     return try file.size()
   }
 
-  /// Removes a file that nothing names. A file that cannot be removed now is an orphan, and the next
-  /// recovery sweeps it.
+  /// Removes a file that nothing names. A file that cannot be removed now is an orphan, and the
+  /// next recovery sweeps it.
   func remove(_ number: UInt64) throws(FileIOError) {
     try directory.remove(StoreFileName.blob(number).string)
   }
@@ -155,7 +155,7 @@ struct BlobFiles: Sendable {
     -> StoreError
   {
     StoreError(
-      .corruption, "A blob file is damaged or gone (\(reason.rawValue)); restore it from a backup",
+      .corruption, "A blob file is damaged or missing (\(reason.rawValue)); restore it from a backup",
       at: "\(StoreFileName.blob(reference.number).string), byte \(offset)")
   }
 }

@@ -3,29 +3,31 @@ import PerdureFormat
 
 // Groups of rewritten segments, unpacked, where readers share them.
 //
-// A read in a group needs all of it unpacked, some 15 to 30 microseconds for 64 KiB, and the next read is often in
-// the same one. So what was unpacked is kept, up to so many bytes for a store, and goes when others were asked
-// for since (a clock: each has one more chance when it was used).
+// A read in a group needs the whole group unpacked, about 15 to 30 microseconds for 64 KiB, and the
+// next read is often in the same group. So unpacked groups are cached, up to a byte limit for each
+// store, and evicted when others are used (a clock: a group used since the last pass is kept once
+// more).
 //
-// A reader holds the group that it reads in, by a count of references, until it reads in another one or returns. So
-// the cache may forget a group at any time; how long snapshots live does not matter, and what is unpacked is
-// bounded by the cache and by the reads that are under way. (Keeping what readers saw for as long as a snapshot is
-// pinned, as nodes of the index are, would let one scan under one snapshot hold everything that it has passed. A read
-// that promises its bytes for as long as the snapshot lives copies them, as it does with packed values: those of the
-// graph's rows do.)
+// A reader retains the group that it reads, by a reference count, until it reads another one or
+// returns. So the cache may evict a group at any time. The lifetime of snapshots does not matter,
+// and the unpacked bytes are bounded by the cache and by the running reads. (If groups were
+// retained as long as a snapshot is pinned, as nodes of the index are, one scan under one snapshot
+// would hold everything that it has passed. A read whose bytes must stay valid for the snapshot's
+// lifetime copies them, as for packed values: the rows of the graph do.)
 //
 // Invariants
-//  C1  The bytes of an unpacked group never change, and live while anybody holds it.
-//  C2  The groups in the cache take no more than `bytesMax`.
-//  C3  Numbers of owners are never used twice, so that a group of a segment that is gone is never found.
+//  GC1  The bytes of an unpacked group never change, and live while the group is retained.
+//  GC2  The groups in the cache take no more than `bytesMax`.
+//  GC3  Numbers of owners are never used twice, so that a group of a removed segment is never
+//       found.
 
 /// One group, unpacked.
-// Unchecked: its bytes are written before anybody else sees it, and freed in deinit.
+// Unchecked: its bytes are written before it is shared, and freed in deinit.
 final class UnpackedGroup: @unchecked Sendable {
   /// The segment's file that it is of.
   let owner: Int
   let index: Int
-  /// Where it stands in the segment's body.
+  /// Its offset in the segment's body.
   let range: Range<Int>
   private let memory: UnsafeMutableRawBufferPointer
 
@@ -67,7 +69,7 @@ final class GroupCache: @unchecked Sendable {
   private let lock = Lock()
   private let bytesMax: Int
   private var entries: [Entry] = []
-  /// Where each group stands in `entries`.
+  /// The index of each group in `entries`.
   private var places: [Key: Int] = [:]
   /// The next entry that has to show that it was used.
   private var hand = 0
@@ -80,7 +82,7 @@ final class GroupCache: @unchecked Sendable {
   /// Bytes of the groups that it holds.
   var bytes: Int { lock.withLock { byteCount } }
 
-  /// A number for a segment's file. C3
+  /// A number for a segment's file. GC3
   func makeOwner() -> Int {
     lock.withLock {
       owners += 1
@@ -96,12 +98,12 @@ final class GroupCache: @unchecked Sendable {
     }
   }
 
-  /// Takes in a group, unless somebody else was faster or it is too long.
+  /// Caches a group, unless another thread was faster or it is too long.
   func insert(_ group: UnpackedGroup) {
     lock.withLock {
       let key = Key(owner: group.owner, index: group.index)
       guard places[key] == nil, group.bytes.count <= bytesMax else { return }
-      while byteCount + group.bytes.count > bytesMax { forgetOne() }  // C2
+      while byteCount + group.bytes.count > bytesMax { forgetOne() }  // GC2
       places[key] = entries.count
       entries.append(Entry(group: group, wasUsed: false))
       byteCount += group.bytes.count
@@ -140,10 +142,11 @@ final class GroupCache: @unchecked Sendable {
 
 /// What keeps the group in memory that a call reads in: empty until it meets one.
 ///
-/// A record that was read with a hold is good until the next one is read with it, or it is released. Whoever makes
-/// one releases it, at the end of the call.
+/// A record that was read with a hold is valid until the next read with it, or until it is
+/// released. Its creator releases it at the end of the call.
 struct GroupHold {
-  // Not counted by the compiler: it would let go after the last use that it sees, which is not that of the bytes.
+  // Not counted by the compiler: it would release the group after the last use that it sees, which
+  // is not the last use of the bytes.
   private var held: Unmanaged<UnpackedGroup>?
 
   init() {}

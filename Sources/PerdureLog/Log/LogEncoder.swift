@@ -2,9 +2,9 @@ import PerdureFormat
 
 /// Lays a commit out as chained frames, in memory, before a byte of it is written.
 ///
-/// A pure step: it is told where the log ends and gives back addresses, and extents of bytes
-/// that belong at those places. Whether the commit is then written or thrown away is not its
-/// business, so a commit that is refused costs no I/O and leaves nothing in the log.
+/// A pure step: it takes the end of the log and returns addresses, and extents of bytes for these
+/// offsets. The caller writes the commit or discards it. So a refused commit costs no I/O and
+/// leaves nothing in the log.
 struct LogEncoder: ~Copyable {
   /// Bytes that belong one after another into one segment.
   struct Extent {

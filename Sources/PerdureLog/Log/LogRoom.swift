@@ -1,23 +1,25 @@
 // How much longer than the log the file of its last segment is made.
 //
-// A sync of a file that has become longer makes its new length durable as well, which takes a transaction of the
-// file system besides the bytes: some third of the time that a sync of one small commit takes (ext4, measured). So
-// where commits wait for syncs, the file gets a length ahead of them, with zeros, which FORMAT.md calls a clean
-// tail (R8): they take no room on the medium, and the log goes on in them, after a crash as well (B7).
+// A sync of a file that has grown also makes its new length durable. That takes a transaction of
+// the file system besides the bytes: about a third of the time of a sync of one small commit (ext4,
+// measured). So if commits wait for syncs, the file is extended with zeros ahead of them, a clean
+// tail in FORMAT.md (R8). The zeros take no space on the medium, and the log continues in them,
+// after a crash as well (B7).
 
 /// Decides how long the file of the last segment is to be. Values in, values out.
 package struct LogRoom: Sendable {
-  /// How far the file reaches beyond the log at most. More would be more zeros to look over when a store is opened
-  /// that was not closed.
+  /// How far the file reaches beyond the log at most. More would be more zeros to look over when a
+  /// store is opened that was not closed.
   package var bytesMax: UInt64 = 256 << 10
 
   /// Less is not worth a write.
   package var bytesMin: UInt64 = 4096
 
-  /// The room is that part of what the segment holds already, so that a short log stays a short file.
+  /// The extension is this part of the segment's present length, so that a short log stays a short
+  /// file.
   package var share: UInt64 = 16
 
-  /// Where more than this waits for a sync nobody waits for each commit.
+  /// If more bytes than this wait for a sync, commits do not wait one by one.
   package var unsyncedMax: UInt64 = 64 << 10
 
   package init() {}

@@ -11,9 +11,9 @@ import Synchronization
 // number, a value that must live as long as its snapshot is copied into memory.
 //
 // Invariants
-//  M1  The caller holds bytes lent to a closure until the closure returns, even if they are evicted
-//      meanwhile.
-//  M2  Bytes in `kept`, `copies` and `unpacked` stay valid until the snapshot is freed.
+//  OB1  The caller holds bytes lent to a closure until the closure returns, even if they are
+//       evicted meanwhile.
+//  OB2  Bytes in `kept`, `copies` and `unpacked` stay valid until the snapshot is freed.
 
 /// One of the `countMax` mapped files that the snapshots of this process may keep.
 final class MappedPlace: Sendable {
@@ -68,16 +68,16 @@ final class OpenedBlobs: @unchecked Sendable {
   private let lock = Lock()
   /// The files lent last, the newest at the end.
   private var recent: [Mapped] = []
-  /// Mapped files that stay, by file number. M2
+  /// Mapped files that stay, by file number. OB2
   private var kept: [UInt64: Mapped] = [:]
   private var copies: [UInt64: CopiedBytes] = [:]
-  /// Packed values, and values in groups, by address word. M2
+  /// Packed values, and values in groups, by address word. OB2
   private var unpacked: [UInt64: CopiedBytes] = [:]
 
   /// How many files are mapped.
   var mappedCount: Int { lock.withLock { recent.count + kept.count } }
 
-  /// Calls `body` with the value that a record names. M1
+  /// Calls `body` with the value that a record names. OB1
   func withValue<R>(
     of reference: BlobReference, _ files: BlobFiles, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
@@ -109,7 +109,7 @@ final class OpenedBlobs: @unchecked Sendable {
     return recent[recent.count - 1].value
   }
 
-  /// The value that a record names. Its bytes are valid as long as this object. M2
+  /// The value that a record names. Its bytes are valid as long as this object. OB2
   func keptValue(of reference: BlobReference, _ files: BlobFiles) throws(StoreError) -> UnsafeRawBufferPointer
   {
     let number = reference.number
@@ -128,7 +128,7 @@ final class OpenedBlobs: @unchecked Sendable {
     }
   }
 
-  /// A packed value, unpacked. M2
+  /// A packed value, unpacked. OB2
   func unpackedValue(
     of record: Record, at word: UInt64, _ dictionaries: DictionaryTable
   ) throws(StoreError) -> UnsafeRawBufferPointer {
@@ -136,7 +136,7 @@ final class OpenedBlobs: @unchecked Sendable {
     return keep(CopiedBytes(try dictionaries.unpacked(record)), at: word)
   }
 
-  /// A copy of a value in a group. M2
+  /// A copy of a value in a group. OB2
   func copiedValue(of record: Record, at word: UInt64) -> UnsafeRawBufferPointer {
     if let known = lock.withLock({ unpacked[word] }) { return known.bytes }
     return keep(CopiedBytes(copying: record.value), at: word)

@@ -5,7 +5,8 @@ struct RawBuffer: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var count = 0
 
-  /// - Parameter capacity: Bytes to take memory for at once; without it memory is taken with the first bytes.
+  /// - Parameter capacity: Bytes to take memory for at once; without it memory is taken with the
+  ///   first bytes.
   init(capacity: Int = 0) {
     if capacity > 0 { resize(to: capacity) }
   }
@@ -39,7 +40,7 @@ struct RawBuffer: ~Copyable {
     return UnsafeMutableRawBufferPointer(rebasing: memory[start..<count])
   }
 
-  /// Drops what was appended after the first `length` bytes.
+  /// Removes the bytes after the first `length` bytes.
   mutating func truncate(to length: Int) {
     precondition(length <= count, "A buffer cannot be cut to more than it holds.")
     count = length

@@ -3,14 +3,15 @@ import PerdureFormat
 
 /// One segment as an open store holds it: the file, its mapping, and how far it is written.
 ///
-/// The whole capacity is mapped once; bytes that the writer appends appear in the mapping, so a
-/// growing segment needs no remapping and no buffer of its own for readers. Of a segment that
-/// compaction has rewritten exactly the file is mapped: it does not change any more.
+/// The whole capacity is mapped once. Bytes that the writer appends appear in the mapping, so a
+/// growing segment needs no remapping and readers need no buffer. Of a segment that compaction has
+/// rewritten exactly the file is mapped: it does not change any more.
 final class Segment: Sendable {
   let header: SegmentHeader
   let file: any File
   let mapping: FileMapping
-  /// Where the records of a rewritten segment have gone; nil for a segment as it was first written.
+  /// The new offsets of the records of a rewritten segment; nil for a segment that was not
+  /// rewritten.
   // Unsafe: written in init only, and freed in deinit.
   nonisolated(unsafe) let map: UnsafeMutablePointer<SegmentMap>?
 
@@ -27,7 +28,8 @@ final class Segment: Sendable {
   /// A segment that was rewritten, from its whole file.
   ///
   /// - Parameter cache: Where its groups are kept when they are unpacked, if it has any.
-  /// - Throws: `FormatError` with a place in the file when header, footer and length do not agree; `FileIOError`.
+  /// - Throws: `FormatError` with a place in the file when header, footer and length do not agree;
+  ///   `FileIOError`.
   init(rewritten header: SegmentHeader, file: any File, _ cache: GroupCache) throws {
     let size = try file.size()
     let start = size - min(size, UInt64(RewrittenFooter.length))
@@ -69,17 +71,18 @@ final class Segment: Sendable {
   /// Whether compaction has left nothing in it.
   var isEmpty: Bool { footer?.dataEnd == UInt64(SegmentHeader.length) }
 
-  /// Whether its frames stand in groups.
+  /// Whether its frames are in groups.
   var isGrouped: Bool { header.isGrouped }
 
-  /// How many bytes shorter the file is because its frames stand in groups.
+  /// How many bytes shorter the file is because its frames are in groups.
   var bytesSavedByGroups: UInt64 {
     guard let footer, isGrouped else { return 0 }
     let groups = footer.mapOffset - SegmentHeader.length + footer.offset - footer.groupTableOffset
     return UInt64(max(0, Int(footer.dataEnd) - SegmentHeader.length - groups))
   }
 
-  /// The byte of the file that a place among the frames stands at; of a packed group its first one.
+  /// The file offset of a position among the frames; for a packed group, that of the group's first
+  /// byte.
   func fileOffset(of place: Int) -> Int { map?.pointee.fileOffset(of: place) ?? place }
 
   /// Bytes of the file, for a segment whose frames end at `end`.

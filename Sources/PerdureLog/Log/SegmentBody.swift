@@ -1,11 +1,11 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The frames of a segment, for who walks over them: the one place that knows whether they stand in the file as they
-/// are or in groups.
+/// The frames of a segment, for code that walks over them. It is the only type that knows whether
+/// they are in the file unpacked or in groups.
 ///
-/// Of a segment in groups it keeps what was asked for last, unpacked: walked in order, each group is unpacked once,
-/// and memory is what the longest frame and one group take.
+/// For a segment in groups it keeps the bytes requested last, unpacked. An ordered walk unpacks
+/// each group once, and memory is limited to the longest frame and one group.
 struct SegmentBody: ~Copyable {
   /// Where the frames end.
   let end: Int
@@ -16,7 +16,7 @@ struct SegmentBody: ~Copyable {
   private var start = SegmentHeader.length
   private var next = 0
 
-  /// How much of what was passed is kept, so that not every frame moves what follows it.
+  /// How many passed bytes are kept, so that not every frame moves the following bytes.
   private static let passedMax = FormatLimits.groupLengthTarget
 
   init(base: UnsafeRawPointer, end: Int, _ groups: SegmentGroups?) {
@@ -29,7 +29,7 @@ struct SegmentBody: ~Copyable {
   ///
   /// - Parameter range: From the end of the segment's header on, to `end` at most.
   mutating func bytes(_ range: Range<Int>) throws(StoreError) -> UnsafeRawBufferPointer {
-    precondition(range.upperBound <= end, "A part of a segment lies in the segment.")
+    precondition(range.upperBound <= end, "A part of a segment must be inside the segment.")
     guard let groups else {
       return UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
     }
@@ -51,7 +51,7 @@ struct SegmentBody: ~Copyable {
     return unpacked.bytes.part((range.lowerBound - start)..<(range.upperBound - start))
   }
 
-  /// Forgets what is before a place, or begins anew with its group.
+  /// Drops the bytes before an offset, or starts again with its group.
   private mutating func turn(to place: Int, _ groups: SegmentGroups) {
     if place < start || place > start + unpacked.count {
       unpacked.truncate(to: 0)

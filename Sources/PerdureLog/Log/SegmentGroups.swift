@@ -6,7 +6,7 @@ import PerdureFormat
 final class SegmentGroups: @unchecked Sendable {
   let table: GroupTable
   let number: UInt64
-  /// Where the table stands in the file.
+  /// The offset of the table in the file.
   private let tableOffset: Int
   private let file: UnsafeRawBufferPointer
   private let cache: GroupCache
@@ -50,7 +50,7 @@ final class SegmentGroups: @unchecked Sendable {
     return group.bytes(from: offset)
   }
 
-  /// The byte of the file that a place of the body stands at; of a packed group its first one.
+  /// The file offset of a position in the body; for a packed group, that of the group's first byte.
   func fileOffset(of place: Int) -> Int {
     guard let entry = try? table.entry(table.index(of: place)) else { return tableOffset }
     guard entry.isPlain, (entry.offset..<entry.end).contains(place) else { return entry.fileOffset }
@@ -81,7 +81,8 @@ extension GroupEntry {
   /// Unpacks stored bytes.
   ///
   /// - Parameter target: As many bytes as the group has.
-  /// - Returns: Whether these are exactly the bytes that came out. If not, what is in the target is anything.
+  /// - Returns: Whether these are exactly the bytes that came out. If not, the target's content is
+  ///   unspecified.
   func unpack<Decoder: LZ4BlockDecoding>(
     _ stored: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, _ decoder: Decoder.Type
   ) -> Bool {

@@ -3,12 +3,14 @@ import Synchronization
 
 /// The map of a rewritten segment as readers find it beside the segment's mapping.
 ///
-/// It is verified at the first use and not at opening, which would have to read the maps of all segments.
+/// It is verified at the first use and not at opening, which would have to read the maps of all
+/// segments.
 struct SegmentMap: ~Copyable {
   let footer: RewrittenFooter
   private let offsets: OffsetMap
   private let isVerified = Atomic<Bool>(false)
-  /// What the frames stand in; nil: they stand in the file as they are. Good for who has verified offsets.
+  /// The groups that contain the frames; nil: the frames are in the file unpacked. Valid for
+  /// callers that have verified offsets.
   let groups: SegmentGroups?
 
   /// - Parameter base: The first byte of the mapped file, which is as long as the footer says.
@@ -25,7 +27,8 @@ struct SegmentMap: ~Copyable {
   /// Where the frames end, in the file or in what the groups unpack to.
   var dataEnd: Int { Int(footer.dataEnd) }
 
-  /// The byte of the file that a place among the frames stands at; of a packed group its first one.
+  /// The file offset of a position among the frames; for a packed group, that of the group's first
+  /// byte.
   func fileOffset(of place: Int) -> Int { groups?.fileOffset(of: place) ?? place }
 
   /// The offsets, verified.

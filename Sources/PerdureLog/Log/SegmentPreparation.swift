@@ -1,17 +1,18 @@
 import PerdureFileIO
 import PerdureFormat
 
-// The file of the next segment, made while the last one is still being filled: a birth, which is in the way of a
-// commit, then has only a header to write where room is already (FORMAT.md, "Birth of a segment").
+// Creates the file of the next segment while the last one is still being filled. The creation of
+// the segment, which delays a commit, then only writes a header into allocated space (FORMAT.md,
+// "Birth of a segment").
 //
 // Invariants
-//  A1  A prepared file holds zeros where its header will stand, and nothing else: it is not born, and means nothing.
-//  A2  It has one thread at a time, and after `stop` none. Whoever has the committer's turn may still make a
-//      file.
-//  A3  A sync that failed is handed on (S5) to everyone who asks from then on; no file is made or used any
-//      more.
-//  A4  `take` waits, under the turn, for a thread that asks for the gate's lock: who holds that one must ask
-//      for nothing here.
+//  SP1  A prepared file has zeros in place of its header, and nothing else: it is not part of the
+//       log.
+//  SP2  It has one thread at a time, and after `stop` none. The thread with the committer's turn
+//       may still create a file.
+//  SP3  A failed sync is reported to every later caller (S5); no file is created or used any more.
+//  SP4  `take` waits, under the turn, for a thread that acquires the gate's lock. So a thread that
+//       holds the gate's lock must not call this type.
 
 /// Makes the files of segments that are to be born.
 // Unchecked: what varies is guarded by `lock`.
@@ -20,8 +21,8 @@ final class SegmentPreparation: @unchecked Sendable {
   struct Prepared {
     let number: UInt64
     let file: any File
-    /// Whether a power cut leaves the name. If not, the system refused something; whoever uses the file may
-    /// have more luck.
+    /// Whether the name survives a power cut. If not, the system refused an operation; the user of
+    /// the file may retry it.
     let isNameDurable: Bool
   }
 
@@ -37,10 +38,10 @@ final class SegmentPreparation: @unchecked Sendable {
     self.directory = directory
   }
 
-  /// Begins to make the file on a thread of its own, unless there is one, or one is being made, or a sync has
-  /// failed.
+  /// Starts to create the file on a separate thread, unless it exists, is being created, or a sync
+  /// has failed.
   ///
-  /// - Parameter didFail: Told of a sync that failed.
+  /// - Parameter didFail: Called with the error of a failed sync.
   func begin(_ number: UInt64, didFail: @escaping @Sendable (FileIOError) -> Void) {
     lock.withLock {
       guard prepared == nil, failure == nil, !isRunning, !isStopped else { return }
@@ -62,7 +63,7 @@ final class SegmentPreparation: @unchecked Sendable {
 
   /// Takes the file for a segment out, if there is one; waits for one that is being made.
   ///
-  /// - Throws: why a sync failed. A3
+  /// - Throws: why a sync failed. SP3
   func take(_ number: UInt64) throws(FileIOError) -> Prepared? {
     lock.lock()
     defer { lock.unlock() }
@@ -79,7 +80,7 @@ final class SegmentPreparation: @unchecked Sendable {
     return Prepared(number: number, file: try create(number), isNameDurable: false)
   }
 
-  /// Makes nothing any more. A file that is there stays: whoever opens the store next knows what to do with it.
+  /// Stops creating files. An existing file stays: the next opening handles it.
   func stop() {
     lock.lock()
     defer { lock.unlock() }

@@ -4,17 +4,16 @@ import PerdureFormat
 /// Segment number to bytes, for readers: a flat table in raw memory.
 ///
 /// The writer adds an entry before it publishes the first root that can hold an address in the
-/// segment, and never changes one that readers may use. When the table is full it is copied to
-/// a larger one; the smaller ones are kept until the store goes, because roots point to them
-/// (their sizes double, so they never take more than the newest). When compaction has rewritten a
-/// segment, the table is copied too: older roots go on reading the file that they know.
+/// segment, and never changes an entry that readers may use. A full table is copied to a larger
+/// one. The smaller ones are kept as long as the store, because roots point to them. (Their sizes
+/// double, so together they are smaller than the newest.) When compaction has rewritten a segment,
+/// the table is copied too: older roots still read the old file.
 final class SegmentTable {
   struct Entry {
     var base: UnsafeRawPointer?
-    /// The end of what was written, set when the next segment begins; the last segment's end
-    /// stands in the root.
+    /// The written end, set when the next segment begins; the last segment's end is in the root.
     var end: Int
-    /// Of a rewritten segment: where the records have gone.
+    /// For a rewritten segment: the new offsets of the records.
     var map: UnsafeMutablePointer<SegmentMap>?
     /// Whether the checksums of the segment's records continue over their address words.
     var bindsRecords: Bool
@@ -22,7 +21,8 @@ final class SegmentTable {
     static var none: Entry { Entry(base: nil, end: 0, map: nil, bindsRecords: false) }
   }
 
-  /// The memory of a table. Of a large one only what is written to takes any: numbers may be far apart.
+  /// The memory of a table. In a large table only the written parts take memory: numbers may be far
+  /// apart.
   private final class Memory {
     let entries: UnsafeMutablePointer<Entry>
     let capacity: Int
@@ -49,7 +49,8 @@ final class SegmentTable {
     deinit { if reserved == nil { entries.deallocate() } }
   }
 
-  /// Something that no root from some version on uses any more, and that has to live for those before.
+  /// Something that no root from some version on uses any more, and that has to live for those
+  /// before.
   enum Outdated {
     case table(AnyObject)
     case segment(Segment)
@@ -67,8 +68,9 @@ final class SegmentTable {
   private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
   /// The one that was added last: commits write to it, and ask no dictionary.
-  // Not checked for exclusivity: nothing that is called while it changes comes back to the table. Unmanaged,
-  // because to count references costs each commit more than to find it: `segments` holds it.
+  // Not checked for exclusivity: no function that runs while it changes calls the table again.
+  // Unmanaged, because to count references costs each commit more than to find it: `segments` holds
+  // it.
   @exclusivity(unchecked) private var newest: (number: UInt64, segment: Unmanaged<Segment>)?
 
   /// - Parameter number: The last segment that it will have, as far as is known.
@@ -89,7 +91,7 @@ final class SegmentTable {
     try newest.segment.takeUnretainedValue().file.write(bytes, at: offset)
   }
 
-  /// - Parameter end: Where the log ends in it; nil: that stands in the root.
+  /// - Parameter end: The end of the log in it; nil: the end is in the root.
   func add(_ segment: Segment, endingAt end: UInt64?) {
     add(segment)
     if let end { setEnd(Int(end), of: segment.number) }
@@ -127,16 +129,16 @@ final class SegmentTable {
     if newest?.number == number { newest = nil }
   }
 
-  /// Puts a rewritten segment in the place of the one before, and forgets those that became void with it,
-  /// in a table of its own.
+  /// Puts a rewritten segment in the place of the one before, and forgets those that became void
+  /// with it, in a table of its own.
   ///
-  /// - Returns: The table that roots which are published already go on using; the caller keeps it, and the
-  ///   segments in it.
+  /// - Returns: The table that published roots still use; the caller keeps it,
+  ///   and the segments in it.
   func replace(with segment: Segment, dropping void: [UInt64]) -> AnyObject {
     let outdated = memory
     let end = entries[Int(segment.number)].end
-    // The file has its name already: there is no way back, and memory that lacks stops the program as it does
-    // everywhere.
+    // The file has its name already: there is no way back, and memory that lacks stops the program
+    // as it does everywhere.
     do { memory = try copy(capacity: capacity) } catch { fatalError("\(error)") }
     for number in void { remove(number) }
     set(segment, end: end)

@@ -12,7 +12,7 @@ package enum StorePath {
     return path
   }
 
-  /// The directory that a path's name stands in.
+  /// The directory that contains the path's last component.
   static func parent(of path: String) -> String {
     let path = withoutSlash(path)
     guard let place = path.utf8.lastIndex(of: slash) else { return "." }

@@ -3,11 +3,11 @@ import PerdureFormat
 
 /// The file that holds the four superblock slots.
 ///
-/// The committer asks for what it says; whoever writes checkpoints, and closing, writes it.
+/// The committer reads its content; the checkpoint writer, and closing, write it.
 // Unchecked: `known` and `written` are guarded by `lock`.
 final class SuperblockFile: @unchecked Sendable {
   private let file: any File
-  /// Makes replacing one at a time; never taken by who only asks.
+  /// Serializes replacing; readers never acquire it.
   private let writing = Lock()
   private let lock = Lock()
   /// The slots that are whole, oldest first.
@@ -25,7 +25,7 @@ final class SuperblockFile: @unchecked Sendable {
   /// Bytes of the superblocks that were written since the file was opened.
   var writtenByteCount: UInt64 { lock.withLock { written } }
 
-  /// What it said before, as far as it can be read, oldest first.
+  /// The earlier contents that can be read, oldest first.
   var former: [Superblock] { lock.withLock { known.dropLast() } }
 
   /// Makes the file so that it is there whole or not at all.
@@ -92,7 +92,7 @@ final class SuperblockFile: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with what the store says about itself, while nobody writes another one.
+  /// Runs `body` with the newest content, while no other one is written.
   func whileStill<R>(_ body: (Superblock) throws -> R) throws -> R {
     writing.lock()
     defer { writing.unlock() }

@@ -12,13 +12,16 @@ struct DictionaryEntry: Hashable, Sendable {
   var bytes: [UInt8]
 }
 
-/// The dictionaries of an open store, where readers find them: a table that grows and forgets nothing.
+/// The dictionaries of an open store, where readers find them: a table that grows and forgets
+/// nothing.
 ///
 /// Invariants
-///  D1. A dictionary never changes, and stays until the table goes.
-///  D2. Who can see a record can see its dictionary: the committer adds it before it publishes the root of the
-///      commit that brought it, and values are packed with it only after that.
-// Unchecked: a place of `places` is written once, before `published` counts it; readers look at no other.
+///  DI1. A dictionary never changes, and stays until the table goes.
+///  DI2. A reader that can see a record can see its dictionary. The committer adds the dictionary
+///       before it publishes the root of the commit that contains it, and values are packed with it
+///       only after that.
+// Unchecked: a place of `places` is written once, before `published` counts it; readers look at no
+// other.
 final class DictionaryTable: @unchecked Sendable {
   private let places: UnsafeMutablePointer<UnsafeRawBufferPointer>
   private let published = Atomic<Int>(0)
@@ -42,7 +45,7 @@ final class DictionaryTable: @unchecked Sendable {
     }
   }
 
-  /// The bytes of a dictionary; none of number 0; nil if there is no such dictionary.
+  /// The bytes of a dictionary; empty for number 0; nil if there is no such dictionary.
   @inline(__always)
   func bytes(of number: Int) -> UnsafeRawBufferPointer? {
     if number == 0 { return UnsafeRawBufferPointer(start: nil, count: 0) }

@@ -2,7 +2,8 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 
-/// What an open store packs values with: the newest dictionary of each keyspace, and how well it does.
+/// What an open store packs values with: the newest dictionary of each keyspace, and how well it
+/// does.
 // Unchecked: what changes is guarded by `lock`.
 final class Packing: @unchecked Sendable {
   let options: CompressionOptions
@@ -34,8 +35,8 @@ final class Packing: @unchecked Sendable {
 
   /// Notes what a transaction has packed and committed.
   ///
-  /// - Returns: A keyspace for which a dictionary should be made; the caller does that, and ends with
-  ///   `finishTraining`.
+  /// - Returns: A keyspace for which a dictionary should be made; the caller does that, and ends
+  ///   with `finishTraining`.
   func note(_ tallies: [PackingTally]) -> Keyspace? {
     lock.withLock {
       var due: Keyspace?
@@ -53,7 +54,8 @@ final class Packing: @unchecked Sendable {
     }
   }
 
-  /// - Parameter failure: Why nothing came of it; nil when it went well, with or without a new dictionary.
+  /// - Parameter failure: Why nothing came of it; nil when it went well, with or without a new
+  ///   dictionary.
   func finishTraining(of keyspace: Keyspace, madeOne: Bool, failure: String?) {
     lock.withLock {
       isTraining = false
@@ -66,7 +68,7 @@ final class Packing: @unchecked Sendable {
 /// Counts since the store was opened, but for the dictionaries.
 struct PackingCounts {
   var dictionaries = 0
-  /// Bytes of values that were to be compressed, and what they came to.
+  /// Bytes of values before and after compression.
   var valueBytes: UInt64 = 0
   var storedBytes: UInt64 = 0
   var trainingFailure: String?
@@ -86,7 +88,7 @@ final class PackingDictionary: Sendable {
   }
 }
 
-/// What was packed of a keyspace's values.
+/// The packed values of a keyspace.
 struct PackingTally {
   var keyspace: Keyspace
   var valueBytes: UInt64 = 0
@@ -97,11 +99,11 @@ struct PackingTally {
 struct PackingRecord {
   private var valueBytes: UInt64 = 0
   private var storedBytes: UInt64 = 0
-  /// How many times longer than usual it takes until somebody looks: it was in vain before.
+  /// The factor that lengthens the wait for the next training, after one without gain.
   private var patience: UInt64 = 1
 
-  /// So many bytes of values for each byte of a first dictionary: what it takes to know what they have in
-  /// common.
+  /// How many bytes of values are needed for each byte of a first dictionary, so that common parts
+  /// can be found.
   private static let samplesPerByte: UInt64 = 64
   /// So many for each byte of a dictionary until it is judged.
   private static let judgedPerByte: UInt64 = 1024
@@ -119,7 +121,7 @@ struct PackingRecord {
     return isDue
   }
 
-  /// Values shrink clearly less than the dictionary's samples did: a fifth of what was saved is not any more.
+  /// Values shrink clearly less than the dictionary's samples did: a fifth of the saving is lost.
   static func hasFallen(_ perMille: Int, from promised: Int) -> Bool {
     (1000 - perMille) * 5 < (1000 - promised) * 4
   }

@@ -3,8 +3,8 @@ import PerdureFormat
 
 /// From a record to its value: the one place that knows where values can be.
 ///
-/// Most stand in the record. What does not costs these one test; it goes other ways: into a blob file, or through
-/// LZ4 into memory that is lent for the call.
+/// Most contents are in the record. For them the other cases cost one test. Other contents are in a
+/// blob file, or are unpacked by LZ4 into memory that is lent for the call.
 struct RecordContents: Sendable {
   let blobs: BlobFiles
   let dictionaries: DictionaryTable

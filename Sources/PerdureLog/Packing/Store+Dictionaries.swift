@@ -13,17 +13,18 @@ public struct TrainedDictionary: Hashable, Sendable {
 }
 
 extension Store {
-  /// Makes a dictionary of what the values of a keyspace have in common now. Values that are written from then
-  /// on are compressed with it; those that are there stay as they are.
+  /// Makes a dictionary of the common parts of a keyspace's present values. Values written later
+  /// are compressed with it; existing values stay unchanged.
   ///
   /// With `CompressionOptions.trainsAutomatically` this need not be called.
   ///
-  /// - Returns: The dictionary; nil if none would make values a twentieth shorter: nothing was written then.
-  /// - Throws: `StoreError`: `.invalidArgument` when the keyspace is another store's, when the options do not
-  ///   compress values of this keyspace with dictionaries, or when the store has 2,047 dictionaries already; what
-  ///   `write` throws.
-  /// - Complexity: reads about 64 times the dictionary's length of values; some tenths of a second. Commits go
-  ///   on meanwhile.
+  /// - Returns: The dictionary; nil if none would make values a twentieth shorter: nothing was
+  ///   written then.
+  /// - Throws: `StoreError`: `.invalidArgument` when the keyspace is another store's, when the
+  ///   options do not compress values of this keyspace with dictionaries, or when the store has
+  ///   2,047 dictionaries already; what `write` throws.
+  /// - Complexity: reads about 64 times the dictionary's length of values; some tenths of a second.
+  ///   Commits continue meanwhile.
   @discardableResult
   public func trainDictionary(for keyspace: Keyspace) throws -> TrainedDictionary? {
     try engine.checkWritable()
@@ -36,7 +37,8 @@ extension Store {
     return try engine.trainDictionary(for: keyspace, packing.options, isAutomatic: false)
   }
 
-  /// The dictionaries that values of a keyspace were compressed with, oldest first. The last is the one in use.
+  /// The dictionaries that values of a keyspace were compressed with, oldest first. The last is the
+  /// one in use.
   public func dictionaries(of keyspace: Keyspace) throws -> [TrainedDictionary] {
     try engine.looking { state in
       try state.catalog.check(keyspace)
@@ -78,8 +80,8 @@ extension Engine {
     by train: (DictionarySamples, Int) throws -> DictionaryTrainer.Trained = DictionaryTrainer.train
   ) throws -> TrainedDictionary? {
     let known = try looking { $0.catalog.dictionaries.last { $0.keyspace == keyspace.id } }
-    // The snapshot goes with the samples taken: training takes long, and a store that is let go of meanwhile
-    // would have to keep its place for it.
+    // The snapshot is released after the samples are taken: training takes long, and a store
+    // released meanwhile would have to keep its place for the snapshot.
     let samples = try Snapshot(self).samples(
       of: keyspace, byteCount: options.dictionaryBytes * 64, prefersNew: known != nil)
     let trained = try train(samples, options.dictionaryBytes)
@@ -116,7 +118,7 @@ extension Snapshot {
 
   /// Values from all over a keyspace.
   ///
-  /// - Parameter prefersNew: Half of what is looked at, the older one in the log, is left out.
+  /// - Parameter prefersNew: The older half of the examined log is skipped.
   func samples(of keyspace: Keyspace, byteCount: Int, prefersNew: Bool) throws -> DictionarySamples {
     let (trees, reader) = try (trees(of: keyspace), reader)
     let count = trees.count(keyspace.kind)

@@ -28,8 +28,8 @@ struct ValuePacker: ~Copyable {
   /// What became of the values, by keyspace.
   var tallies: [PackingTally] { targets.map(\.tally) }
 
-  /// The value packed, for a record of kind `packed`; nil if it is to be stored as it is. Good until the next
-  /// call.
+  /// The value packed, for a record of kind `packed`; nil if it is to be stored as it is. Good
+  /// until the next call.
   mutating func pack(_ value: UnsafeRawBufferPointer, in keyspace: Keyspace) -> UnsafeRawBufferPointer? {
     guard let packing else { return nil }
     if current < 0 || targets[current].tally.keyspace.id != keyspace.id { turn(to: keyspace, packing) }

@@ -2,7 +2,7 @@ import PerdureFileIO
 
 /// What a writer leaves in the lock file for people.
 enum LockHolderText {
-  /// One line: which process, of which program, where, since when.
+  /// One line: the process, its program, its host and its start time.
   static var current: String {
     var text = "process \(Environment.processID)"
     if let program = Environment.programName { text += " (\(program))" }

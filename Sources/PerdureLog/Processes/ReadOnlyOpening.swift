@@ -3,27 +3,28 @@ import PerdureFormat
 
 // Opening for reading, beside a possible writer.
 //
-// A writer is never asked to wait, so what is read in several steps (superblock, directory, headers of
-// segments, checkpoint, log) may be of several moments. An attempt counts only if it could have been of one:
+// A writer is never asked to wait, so the steps of an opening (superblock, directory, headers of
+// segments, checkpoint, log) may read different moments. An attempt counts only if all steps could
+// have read one moment:
 //
-//  R1  The superblock is read first, then the directory, then the segments are opened, then the superblock is
-//      read once more, then it is asked how long the segments are, and only then are frames read.
-//  R2  The attempt ends at a commit that is not before the durable end of the second superblock. So it has
-//      everything that made a record dead which a rewritten segment among those opened lacks: a writer
-//      promises that in a superblock before the segment takes its name (T6).
-//  R3  What looks wrong is judged only if superblock, directory and the lengths of the log's files are the same
-//      before and after the attempt, and the next attempt finds the same. Otherwise it may be a file that came,
-//      went or was rewritten in between, or frames that came into the zeros behind the log (B7), and is tried
-//      again.
-//  R4  A half-written frame or segment header looks like a torn tail. For a reader that is the end
-//      of the log.
+//  RO1  The superblock is read first, then the directory. Then the segments are opened, the
+//       superblock is read again, the lengths of the segments are read, and only then the frames.
+//  RO2  The attempt ends at a commit that is not before the durable end of the second superblock.
+//       So it has everything that made a record dead which a rewritten segment among those opened
+//       lacks: a writer promises that in a superblock before the segment takes its name (T6).
+//  RO3  An apparent error is final only if superblock, directory and the lengths of the log's files
+//       are the same before and after the attempt, and the next attempt finds the same error.
+//       Otherwise a file may have been added, removed or rewritten in between, or frames written
+//       into the zeros behind the log (B7). Then the attempt is repeated.
+//  RO4  A half-written frame or segment header looks like a torn tail. For a reader that is the end
+//       of the log.
 //
-// How many commits R2 finds varies with the moment; that they are whole, in order and without a gap follows
-// from the log itself.
+// How many commits RO2 finds varies with the moment; that they are whole, in order and without a
+// gap follows from the log itself.
 
 /// The checks of an opening for reading against a concurrent writer.
 struct OpeningBesideWriter {
-  /// What was read in several steps is not of one moment.
+  /// The steps did not read one moment.
   struct Moved: Error {}
 
   let directory: any Directory
@@ -31,15 +32,15 @@ struct OpeningBesideWriter {
   let copiesIndex: Bool
   /// Whether the index was found damaged before, so that it is read as a whole before it is used.
   let suspectsIndex: Bool
-  /// How things stood when the attempt began; nil: an index that cannot be used is taken as it is.
+  /// The state of the files when the attempt began; nil: an unusable index is accepted.
   let look: StoreLook?
 
-  /// R2: the last commit that the superblock promises now.
+  /// RO2: the last commit that the superblock promises now.
   func promisedSequence() throws -> UInt64 {
     try SuperblockFile.open(in: directory, .read).current.durableSequence
   }
 
-  /// R3, for what would otherwise be put down to the index file.
+  /// RO3, for what would otherwise be put down to the index file.
   func checkNotMoved() throws {
     if let look, look != (try StoreLook(directory)) { throw Moved() }
   }
@@ -49,8 +50,8 @@ struct OpeningBesideWriter {
 struct StoreLook: Equatable {
   let superblock: Superblock
   let segments: [UInt64]
-  /// Bytes of the file of the last segment that is born, and before it of those behind: it may be prepared for long
-  /// before it is born.
+  /// Bytes of the newest complete segment's file, and before it of the files after it: a file may
+  /// be prepared long before it gets its header.
   let lastLengths: [UInt64]
 
   init(_ directory: any Directory) throws {
@@ -80,8 +81,8 @@ struct ReadingPlace: Sendable {
 
 /// Opens a store for reading.
 struct ReadOnlyOpening {
-  /// After so many attempts something else is wrong. Each needs a writer that does something in the moments
-  /// between two steps to fail.
+  /// After so many attempts something else is wrong. Each needs a writer that does something in the
+  /// moments between two steps to fail.
   private static let attemptsMax = 40
 
   private let directory: any Directory
@@ -97,7 +98,7 @@ struct ReadOnlyOpening {
   }
 
   func run() throws -> (Engine, RecoveryReport) {
-    // X1: before anything is read that has to stay.
+    // RT1: before anything is read that has to stay.
     let registration = options.registersAsReader ? ReaderRegistration.take(in: table) : nil
     var finding: String?
     for attempt in 1..<Self.attemptsMax {
@@ -133,7 +134,7 @@ struct ReadOnlyOpening {
     let place = ReadingPlace(
       registration: registration, checkpoint: superblock.current.checkpoint, look: look)
     if let registration {
-      // What cannot be written stays as it was, which asks for more. X3
+      // What cannot be written stays as it was, which asks for more. RT3
       try? registration.narrow(to: hold(opening.checkpoint, state.root.pointee.sequence))
     }
     return try Recovery.finish(state, opening, directory, options, nil, place, &report)

@@ -1,37 +1,39 @@
 import PerdureFileIO
 import PerdureFormat
 
-// One writer, any number of processes that read beside it. The writer never waits for a reader, a reader never
-// for the writer, and a process that is killed leaves nothing behind that a person has to clean up.
+// One writer, and any number of processes that read at the same time. The writer never waits for a
+// reader, and a reader never waits for the writer. A killed process leaves nothing that needs
+// manual cleanup.
 //
-// What a reader reads does not change under it, by the nature of it: bytes of frames are never written over,
-// and a file that is replaced or removed stays for who has it open. Two things do change: units of the index
-// file, which are used again, and blob files, which a reader opens only when it reads the value. For these a
-// reader registers: it holds the lock on a slot of the file READERS, and the slot says what it needs. The
-// system ends the lock with the process. FORMAT.md, "Reading beside a writer", has the rules for other
-// programs.
+// Most of the files that a reader reads do not change: bytes of frames are never overwritten, and a
+// replaced or removed file stays readable for a process that has it open. Two things change: units
+// of the index file, which are used again, and blob files, which a reader opens only when it reads
+// the value. For these a reader registers: it holds the lock on a slot of the file READERS, and the
+// slot contains its needs. The system ends the lock with the process. FORMAT.md, "Reading beside a
+// writer", has the rules for other programs.
 //
 // Invariants
-//  X1  A reader locks its slot, writes into it that it may need everything, and only then reads the
-//      superblock, the directory and the log. The writer looks at the slots after it has written whatever it
-//      relies on (superblock, log). Each of these is a call into the system, so one comes before the other: a
-//      writer that does not find a reader's lock has written before that reader reads, and the reader finds
-//      what has been written.
-//  X2  Between the lock and the first write into it a slot may say what its last holder needed. A writer that
-//      reads that has written what it relies on before the reader reads (X1): no harm.
-//  X3  What a slot says only becomes less demanding while its lock is held: from everything to the hold of the
-//      state that was opened, then to holds of later states of the same checkpoint. A new checkpoint
-//      means a new slot.
-//  X4  Units of an index file are written over only when no reader may need everything or names a checkpoint of
-//      that file that reaches them: from the first that does on, and before the first that does not. A blob file is
-//      removed only when no reader may need everything or a state that names it.
-//  X5  What cannot be understood (a slot that is just being written, a file that cannot be read) counts as a
-//      reader that may need everything.
+//  RT1  A reader locks its slot, writes into it that it may need everything, and only then reads
+//       the superblock, the directory and the log. The writer reads the slots after it has written
+//       the data it relies on (superblock, log). Each step is a system call, so the steps are
+//       ordered. If the writer does not find a reader's lock, it wrote before that reader reads,
+//       and the reader finds the written data.
+//  RT2  Between the lock and the first write into it a slot may say what its last holder needed. A
+//       writer that reads the old content wrote its data before the reader reads (RT1): no harm.
+//  RT3  While its lock is held, a slot's content only becomes less demanding: from everything, to
+//       the needs of the opened state, then to those of later states of the same checkpoint. A new
+//       checkpoint means a new slot.
+//  RT4  Units of an index file are written over only when no reader may need everything or names a
+//       checkpoint of that file that reaches them: from the first that does on, and before the
+//       first that does not. A blob file is removed only when no reader may need everything or a
+//       state that names it.
+//  RT5  What cannot be understood (a slot that is just being written, a file that cannot be read)
+//       counts as a reader that may need everything.
 //
-// A reader that cannot register, because the medium or the directory cannot be written, or has no such
-// locks, reads the index into memory of its own, where nobody changes it, and checks it there: K1 and K2 of
-// FORMAT.md see to it that what it finds whole is a checkpoint. A blob file may go away under it, which it
-// reports as such.
+// A reader cannot register if the medium or the directory is read-only, or has no such locks. It
+// reads the index into private memory, which no other process changes, and checks it there:
+// K1 and K2 of FORMAT.md ensure that an intact index there is a checkpoint. A blob file may go
+// away under it, which it reports as such.
 
 /// What the readers that are alive need.
 struct ReaderNeeds: Equatable {
@@ -39,12 +41,12 @@ struct ReaderNeeds: Equatable {
   var everything = false
   var holds: [ReaderSlot.Hold] = []
 
-  /// Whether a reader may walk units of an index file that these checkpoints reach. X4
+  /// Whether a reader may walk units of an index file that these checkpoints reach. RT4
   func mayReach(_ checkpoints: Range<UInt64>, inIndexFile number: UInt64) -> Bool {
     everything || holds.contains { $0.indexFile == number && checkpoints.contains($0.checkpoint) }
   }
 
-  /// Whether a reader may read one of these states. X4
+  /// Whether a reader may read one of these states. RT4
   ///
   /// - Parameter states: By sequence number; not before the first commit.
   func mayRead(_ states: Range<UInt64>) -> Bool {
@@ -71,10 +73,10 @@ struct ReaderTable: Sendable {
 
   fileprivate static let name = StoreFileName.readers.string
 
-  /// A reader that is alive; nil: what it says cannot be understood.
+  /// A live reader; nil: the slot's content cannot be decoded.
   typealias Entry = ReaderSlot?
 
-  /// All registered readers. Must be read after the writes that make files removable (X1).
+  /// All registered readers. Must be read after the writes that make files removable (RT1).
   ///
   /// - Complexity: for n slots that were ever used, O(n), with a system call each.
   func entries() throws(FileIOError) -> [Entry] {
@@ -102,7 +104,7 @@ struct ReaderTable: Sendable {
     }
   }
 
-  /// What all of them need. X5
+  /// What all of them need. RT5
   func needs() -> ReaderNeeds {
     let entries: [Entry]
     do {
@@ -172,7 +174,7 @@ final class ReaderRegistration: Sendable {
     return try table.directory.open(ReaderTable.name, .readWrite)
   }
 
-  /// Says what is needed from now on; never more than before. X3
+  /// Writes the present needs; never more than before. RT3
   func narrow(to hold: ReaderSlot.Hold) throws(FileIOError) { try write(hold) }
 
   private func write(_ hold: ReaderSlot.Hold?) throws(FileIOError) {

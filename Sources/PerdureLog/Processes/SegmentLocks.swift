@@ -8,21 +8,21 @@ import PerdureFormat
 // before it reads the log's end. FORMAT.md, W11.
 //
 // Invariants
-//  S1  The newest segment with a header is locked. The lock is taken before the header is written,
-//      and released after the header of the next segment is written.
-//  S2  The segment in which a commit began stays locked until the commit is complete: after a
-//      rollback the log ends there again.
-//  S3  An opening that has locked the newest segment it knows reads the directory again: the
-//      previous holder of the lock may have begun another segment in between.
-//  S4  A lock has an open file of its own. The mapping of a segment would keep the lock on the
-//      segment's own open file after that is closed. A forked child, which must not unlock, could
-//      then never release it.
-//  S5  The process that took a lock unlocks it, and does not just close its file. A forked child,
-//      or a child before its `exec`, may share the open file, which would keep the lock.
+//  SL1  The newest segment with a header is locked. The lock is taken before the header is written,
+//       and released after the header of the next segment is written.
+//  SL2  The segment in which a commit began stays locked until the commit is complete: after a
+//       rollback the log ends there again.
+//  SL3  An opening that has locked the newest known segment reads the directory again: the previous
+//       holder of the lock may have begun another segment in between.
+//  SL4  A lock has an open file of its own. The mapping of a segment would keep the lock on the
+//       segment's own open file after that is closed. A forked child, which must not unlock, could
+//       then never release it.
+//  SL5  The process that took a lock unlocks it, and does not just close its file. A forked child,
+//       or a child before its `exec`, may share the open file, which would keep the lock.
 //
 // On a file system without such locks, segments are not locked.
 
-/// A lock on a segment, held until the object goes. S5
+/// A lock on a segment, held until the object goes. SL5
 // Unchecked: the file is only unlocked and closed, in `deinit`.
 final class SegmentLock: @unchecked Sendable {
   private let file: any File
@@ -41,12 +41,13 @@ final class SegmentLock: @unchecked Sendable {
 
 /// The locks that a writer holds on segments.
 struct SegmentLocks {
-  /// The byte that is locked. It is behind every segment, so that a system whose locks forbid reading forbids none.
+  /// The byte that is locked. It is behind every segment, so that a system whose locks forbid
+  /// reading forbids none.
   static let range: Range<UInt64> = 0x7FFF_FFFE..<0x7FFF_FFFF
 
   private var held: [(number: UInt64, lock: SegmentLock)] = []
 
-  /// Locks a segment; nil if another opening has it. S4
+  /// Locks a segment; nil if another opening has it. SL4
   static func take(_ number: UInt64, in directory: any Directory) throws(FileIOError) -> SegmentLock? {
     let file = try directory.open(StoreFileName.segment(number).string, .readWrite)
     do throws(FileIOError) {
@@ -64,7 +65,7 @@ struct SegmentLocks {
   /// Keeps a lock that was taken.
   mutating func hold(_ number: UInt64, _ lock: SegmentLock) { held.append((number, lock)) }
 
-  /// Releases the locks on segments with lower numbers. S2
+  /// Releases the locks on segments with lower numbers. SL2
   mutating func release(before number: UInt64) { held.removeAll { $0.number < number } }
 
   /// Releases the lock on a segment that is replaced or removed.
@@ -76,7 +77,7 @@ struct SegmentLocks {
 
 extension SegmentLocks {
   /// Takes the lock of the newest segment that an opening has found, before it reads the end of the
-  /// log. S3
+  /// log. SL3
   ///
   /// - Parameter newest: Nil for a log without a segment.
   /// - Throws: `StoreError` with code `.locked` if another writer has it, or has begun another
@@ -109,7 +110,7 @@ extension SegmentLocks {
     try checkIsNewest(newest, in: directory) { number throws(FileIOError) in isBorn(number) }
   }
 
-  /// Checks that no newer segment exists, or releases the lock and throws. S3
+  /// Checks that no newer segment exists, or releases the lock and throws. SL3
   private mutating func checkIsNewest(
     _ newest: UInt64, in directory: any Directory, _ isBorn: (UInt64) throws(FileIOError) -> Bool
   ) throws {

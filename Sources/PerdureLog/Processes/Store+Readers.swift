@@ -12,9 +12,9 @@ public struct ReaderProcess: Hashable, Sendable {
 }
 
 extension Store {
-  /// Who reads the store at this moment and has registered (`StoreOptions.registersAsReader`), those furthest
-  /// behind first. What a reader may need is kept: one that is far behind, and never refreshed, keeps the index
-  /// file from using its room again, and values with files of their own from being removed.
+  /// The registered readers of the store (`StoreOptions.registersAsReader`), those furthest behind
+  /// first. The data that a reader may need is kept. A reader that is far behind, and never
+  /// refreshed, prevents the index file from reusing space, and blob files from being removed.
   ///
   /// - Throws: `StoreError` with code `.io` when the file of readers cannot be read.
   /// - Complexity: O(n) for n readers, with a system call each.
@@ -23,7 +23,7 @@ extension Store {
       try engine.checkProcess()
       let slots: [ReaderTable.Entry]
       do throws(FileIOError) { slots = try engine.readers.entries() } catch {
-        throw StoreError.io(error, "Reading who reads the store")
+        throw StoreError.io(error, "Listing the readers of the store")
       }
       return slots.compactMap { $0 }
         .map { slot in

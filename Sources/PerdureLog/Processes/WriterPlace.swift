@@ -2,24 +2,28 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-// What is left of a writer's place when the store is closed.
+// What remains of a writer's place when the store is closed.
 //
-// A snapshot outlives its store. It goes on walking nodes of the index file, where they lie, and opening blob
-// files, and the next writer may use those units again and remove those files. So a writer that leaves while
-// something of it may be read becomes a reader like any other opening: it takes a slot before it gives the lock
-// up. Where it can have none it keeps the lock, and who wants to write is told so. FORMAT.md, W9.
+// A snapshot outlives its store. It still reads nodes of the index file in place, and opens blob
+// files. The next writer may reuse those units and remove those files. So if snapshots remain when
+// a writer leaves, it becomes a reader like any other opening: it takes a slot before it releases
+// the lock. If it cannot get a slot it keeps the lock, and the error of a new writer says so.
+// FORMAT.md, W9.
 //
 // Invariants
-//  L1  A snapshot is pinned, and released, before `isLeft` is asked; who leaves sets it before looking at the
-//      pins (all sequentially consistent). So a pin is seen by who leaves, or its owner sees that the writer
-//      has left and asks here: for a place when it has come (`join`), for its end when it has gone (`end`).
-//  L2  Between the moment that the writer leaves and the release of the last pin there is a slot or the lock,
-//      unless nothing that is read can change.
-//  L3  Who takes a slot when the writer has left already has it before it reads the superblock (X1 of
-//      ReaderTable). If that is the one which the writer left, no other writer has relied on anything yet.
-//  L4  Without a pin there is neither slot nor lock: it does not matter how long the store's object lives.
+//  WP1  A snapshot is pinned, and released, before `isLeft` is read. The leaving writer sets it
+//       before it reads the pins (all sequentially consistent). So the leaving writer sees the pin,
+//       or the pin's owner sees that the writer has left, and calls `join` after pinning and `end`
+//       after releasing.
+//  WP2  From the writer's leaving to the release of the last pin there is a slot or the lock,
+//       unless no data being read can change.
+//  WP3  A snapshot that takes a slot after the writer has left has it before it reads the
+//       superblock (RT1 of ReaderTable). If that superblock is the one that the writer left, no
+//       other writer has relied on anything yet.
+//  WP4  Without a pin there is neither slot nor lock: the lifetime of the store's object does not
+//       matter.
 
-/// What may change under those who still read when the writer has left.
+/// The files that may change under remaining readers after the writer has left.
 struct PlaceNeed {
   /// The index file, and the checkpoint, that the store was opened with; 0: none.
   let indexFile: UInt64
@@ -30,7 +34,8 @@ struct PlaceNeed {
   let states: ClosedRange<UInt64>?
 }
 
-/// The place of an opening: the writer's lock, and later what keeps files as they are for snapshots.
+/// The place of an opening: the writer's lock, and later what keeps files as they are for
+/// snapshots.
 // Unchecked: what varies is guarded by `lock`, but for `left`.
 final class WriterPlace: @unchecked Sendable {
   private let table: ReaderTable
@@ -41,7 +46,7 @@ final class WriterPlace: @unchecked Sendable {
   private var need: PlaceNeed?
   private let isForgotten = Atomic<Bool>(false)
 
-  /// - Parameter writing: Nil for who was a reader from the beginning.
+  /// - Parameter writing: Nil for an opening that was for reading from the start.
   init(_ writing: (any FileLock)?, _ table: ReaderTable) {
     self.writing = writing
     self.table = table
@@ -49,14 +54,14 @@ final class WriterPlace: @unchecked Sendable {
 
   deinit { writing?.release() }
 
-  /// Whether the writer's place is given up. L1
+  /// Whether the writer's place was released. WP1
   @inline(__always)
   var isLeft: Bool { left.load(ordering: .sequentiallyConsistent) }
 
   /// Does something that only the writer may do; nil if this is the writer no more.
   func whileWriter<R>(_ body: () -> R) -> R? { lock.withLock { isLeft ? nil : body() } }
 
-  /// Gives up the writer's place.
+  /// Releases the writer's place.
   ///
   /// - Parameter need: What may change under readers; nil: nothing.
   /// - Parameter isRead: Whether something is pinned.
@@ -76,7 +81,7 @@ final class WriterPlace: @unchecked Sendable {
 
   /// A snapshot has been taken of the last state, although the writer has left.
   ///
-  /// - Returns: False if another writer may have gone on: what the snapshot sees is not kept.
+  /// - Returns: False if another writer may have continued: the snapshot's state is not kept.
   func join(_ sequence: UInt64) -> Bool {
     lock.withLock {
       guard let need, writing == nil, reading == nil else { return true }
@@ -93,7 +98,7 @@ final class WriterPlace: @unchecked Sendable {
     }
   }
 
-  /// A snapshot has gone. L4
+  /// A snapshot was released. WP4
   func end(unless isRead: () -> Bool) {
     lock.withLock {
       guard isLeft, !isRead() else { return }
@@ -108,7 +113,7 @@ final class WriterPlace: @unchecked Sendable {
   }
 
   /// Closes a forked child's own descriptor of the lock file. The parent keeps the lock. Never
-  /// waits (Engine+Fork, Y3).
+  /// waits (Engine+Fork, FK3).
   func forget() {
     if !isForgotten.exchange(true, ordering: .acquiringAndReleasing) { writing?.release() }
   }
@@ -117,7 +122,7 @@ final class WriterPlace: @unchecked Sendable {
     _ reading: ReaderRegistration, _ need: PlaceNeed, _ states: ClosedRange<UInt64>?
   ) {
     guard let states else { return }
-    // What cannot be written stays as it was, which asks for more. X3
+    // What cannot be written stays as it was, which asks for more. RT3
     try? reading.narrow(
       to: ReaderSlot.Hold(
         sequence: states.lowerBound, indexFile: need.indexFile, checkpoint: need.checkpoint,
@@ -126,9 +131,10 @@ final class WriterPlace: @unchecked Sendable {
 }
 
 extension Engine {
-  /// Gives up the writer's place. What snapshots may still read is kept as it is. In a turn.
+  /// Releases the writer's place. The data that snapshots may still read is kept unchanged. In a
+  /// turn.
   ///
-  /// - Parameter isPoisoned: Whether the log may lack, for the next opening, what was seen here.
+  /// - Parameter isPoisoned: Whether the next opening may miss commits that were visible here.
   func leave(_ state: borrowing CommitterState, isPoisoned: Bool) {
     let mayChange = !options.isReadOnly && (checkpoint != nil || state.mayReadBlobs)
     place.leave {
@@ -143,10 +149,10 @@ extension Engine {
     }
   }
 
-  /// What a snapshot sees that was taken when the writer had left is kept from now on. L1
+  /// What a snapshot sees that was taken when the writer had left is kept from now on. WP1
   ///
-  /// - Returns: False if it is not: nodes in the file are to be walked no more, as they may be another
-  ///   writer's, and change while they are looked at.
+  /// - Returns: False if it is not: nodes in the file must not be read any more, because another
+  ///   writer may own them and change them.
   @inline(never)
   func join(_ root: UnsafeMutablePointer<Root>) -> Bool {
     if place.join(root.pointee.sequence) { return true }

@@ -11,7 +11,7 @@ enum BatchOrder {
     words.indices.sorted { place(words[$0]) < place(words[$1]) }
   }
 
-  /// Whether the words are in order as they are: the usual thing for what was written together.
+  /// Whether the words are already in order: the usual case for records written together.
   static func isByAddress(_ words: UnsafeMutableBufferPointer<UInt64>) -> Bool {
     var position = 1
     while position < words.count, place(words[position &- 1]) <= place(words[position]) { position &+= 1 }

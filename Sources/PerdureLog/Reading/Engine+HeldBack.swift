@@ -4,7 +4,7 @@ import PerdureFileIO
 //
 // Only commits allocate this memory, so commits also free it (`CommitterState.reclaim`). Files take
 // space even without commits. So code that keeps files or garbage for a snapshot asks to be
-// notified of its release (PinTable, P4). The compactor's thread then removes them, or the next
+// notified of its release (PinTable, PT4). The compactor's thread then removes them, or the next
 // commit does if there is no such thread.
 
 extension Engine {
@@ -18,18 +18,18 @@ extension Engine {
 
   @inline(never)
   private func didRelease(_ pin: Pin) {
-    // The pins of a forked child protect nothing, and no thread waits for them (Engine+Fork, Y2).
+    // The pins of a forked child protect nothing, and no thread waits for them (Engine+Fork, FK2).
     guard mark.isOwn else { return }
     if pins.isAwaited(pin), pins.takeAwaited() { compactor?.noteRelease(in: self) }
     if place.isLeft { endPlace() }
   }
 
-  /// The versions that have to stay: of readers, and of a compaction that is going on. In a turn.
+  /// The versions that must stay: those of readers and of a running compaction. In a turn.
   func held(_ state: borrowing CommitterState) -> PinnedVersions {
     pins.held().adding(state.compactedVersions)
   }
 
-  /// The held versions, for code that keeps files or garbage for readers (PinTable, P4). It is
+  /// The held versions, for code that keeps files or garbage for readers (PinTable, PT4). It is
   /// notified when they are released.
   func heldAndAwaited(_ state: borrowing CommitterState) -> PinnedVersions {
     pins.heldAndAwaited(published: state.root.pointee.version).adding(state.compactedVersions)
@@ -38,7 +38,7 @@ extension Engine {
   /// Bytes of segment files that have lost their names and are read by old snapshots.
   var replacedSegmentBytes: Int { (try? looking { $0.outdatedSegmentBytes }) ?? 0 }
 
-  /// A compaction needs no more what it has kept.
+  /// The compaction no longer needs the version that it kept.
   func endPass() {
     giveBackFiles { state in state.compactedVersions = [] }
   }
@@ -69,7 +69,7 @@ extension Engine {
   /// Removes unreachable blob files; in a turn.
   func removeUnreachableBlobs(_ state: inout CommitterState) {
     guard !state.retiredBlobs.isEmpty else { return }
-    // The table of readers is read after the commits that dropped the files were written. X1
+    // The table of readers is read after the commits that dropped the files were written. RT1
     let pinned = heldAndAwaited(state)
     let free = state.retiredBlobs.takeFree(
       pinned, published: state.root.pointee.version, synced: gate.syncedEnd,

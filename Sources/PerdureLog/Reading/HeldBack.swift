@@ -1,17 +1,21 @@
-// Things that went out of use while readers may still hold a state that has them: nodes, blob files.
+// Things that went out of use while readers may still hold a state that has them: nodes, blob
+// files.
 //
-// A thing that was born with version b and went with version d belongs to the states b ..< d. It has to stay while
-// one of these is held, and no longer, however old other states are that somebody holds. To ask every pin about every
-// thing again and again would cost their product. So a thing is filed under the newest version that holds it,
-// and looked at again only when nobody holds that one any more: then it goes, or is filed under an older one.
+// An item that was created with version b and retired with version d belongs to the states b ..< d.
+// It must stay while one of these states is held, and no longer, even if older states are held.
+// Checking every item against every pin repeatedly would cost their product. So an item is filed
+// under the newest version that holds it. It is checked again only when that version is released:
+// then it is freed, or filed under an older version.
 //
 // Invariants
-//  I1  What is filed under v was born with v or before, went after v, and v was held when it was filed.
-//  I2  No version between v and its end was held when a thing was filed, and none comes to be: only the version
-//      that is published gets new pins, and readers that have not found their root yet (`unsettledFrom`) find none
-//      before what they noted. Things that such a reader may find are not filed yet.
-//  I3  So each thing is filed at most once for every version that was held when it went: the work is bounded by
-//      what readers let go of, not by how often somebody looks.
+//  HB1  An item filed under v was created with v or before and retired after v, and v was held when
+//       it was filed.
+//  HB2  No version between v and the item's end was held when the item was filed, and none is held
+//       later. Only the published version gets new pins, and readers that have not loaded their
+//       root yet (`unsettledFrom`) load none before the one they noted. Items that such a reader
+//       may reach are not filed yet.
+//  HB3  So each item is filed at most once for every version that was held when it was retired. The
+//       releases of readers limit the work, not the number of checks.
 
 /// What readers hold back, by the newest version that does.
 struct HeldBack<Element> {
@@ -28,7 +32,7 @@ struct HeldBack<Element> {
   /// How many things there are.
   var count: Int { files.reduce(0) { $0 + $1.elements.count } }
 
-  /// Keeps something until nobody holds this version. I1
+  /// Keeps an item until this version is released. HB1
   mutating func file(_ element: Element, under version: UInt64) {
     var (low, high) = (0, files.count)
     while low < high {
@@ -46,7 +50,8 @@ struct HeldBack<Element> {
     for file in files { file.elements.forEach(body) }
   }
 
-  /// Takes out what is filed under versions that nobody holds any more: to go, or to be filed again. I2
+  /// Removes and returns the items filed under versions that are no longer held: each is freed or
+  /// filed again. HB2
   mutating func takeUnheld(_ pinned: PinnedVersions) -> [Element] {
     var taken: [Element] = []
     for file in files where !pinned.mayHold(file.version...file.version) { taken += file.elements }

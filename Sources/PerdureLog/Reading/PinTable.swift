@@ -4,19 +4,23 @@ import Synchronization
 /// Which versions readers hold: one slot a snapshot, claimed and released without a lock.
 ///
 /// Invariants
-///  P1  A slot holds 0 (free), or the version that was published, or an older one, when it was
-///      claimed; settled, the version of the root that its reader loaded, which may be newer.
-///  P2  A reader claims its slot before it loads the root, and the writer publishes a root before
-///      it scans the slots (all sequentially consistent): so either the writer sees the slot, or
-///      the reader sees the new root. An unsettled slot with version v protects every root of v or later.
-///  P3  A slot is marked as unsettled until its reader has loaded the root; then it holds exactly that
-///      root's version, and protects that root alone. So it is known which roots are held, but for a moment.
-///  P4  `awaited` is raised before the slots are scanned by who will not look again soon, and asked by who has
-///      released one (all sequentially consistent): so either the scan finds the slot free, or who has freed it
-///      knows that somebody waits for that.
-///  P5  `awaited` is the version that was published when somebody looked. What is held back had gone by then, so
-///      only a slot that was claimed with an older version can hold it. A slot that was claimed with that one or
-///      later was not in the way, even while it was unsettled (P1), and nobody need hear of its end.
+///  PT1  A slot holds 0 (free) or a version. When a reader claims it, that is the published version
+///       or an older one. Once settled, it is the version of the root that the reader loaded, which
+///       may be newer.
+///  PT2  A reader claims its slot before it loads the root, and the writer publishes a root before
+///       it scans the slots (all sequentially consistent): so either the writer sees the slot, or
+///       the reader sees the new root. An unsettled slot with version v protects every root of v or
+///       later.
+///  PT3  A slot is marked as unsettled until its reader has loaded the root; then it holds exactly
+///       that root's version, and protects that root alone. So it is known which roots are held,
+///       but for a moment.
+///  PT4  The writer raises `awaited` before it scans the slots, if it will not scan again soon. A
+///       reader checks it after releasing a slot (all sequentially consistent). So either the scan
+///       finds the slot free, or the releasing reader finds that the writer waits.
+///  PT5  `awaited` is the version that was published at the time of the scan. The items held back
+///       were retired by then, so only a slot claimed with an older version can hold them. A slot
+///       claimed with that version or a later one did not hold them, even while it was unsettled
+///       (PT1). Its release needs no report.
 final class PinTable: Sendable {
   private static let slotsAChunk = 64
   private static let chunksMax = 4096
@@ -24,17 +28,18 @@ final class PinTable: Sendable {
   static let pinsMax = slotsAChunk * chunksMax
   /// 64 bytes apart, so that readers do not share a cache line.
   private static let stride = 8
-  /// Set while a reader has not yet found its root. P3
+  /// Set while a reader has not yet found its root. PT3
   fileprivate static let unsettled: UInt64 = 1 << 63
   private static let versionMask = unsettled - 1
 
-  // Unsafe: written under `growth` only, before `chunkCount` says that they are there; freed in deinit.
+  // Unsafe: written under `growth` only, before `chunkCount` says that they are there; freed in
+  // deinit.
   private nonisolated(unsafe) let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Atomic<UInt64>>>
-  // Unsafe: the first chunk, which is there from the beginning; what is in it is atomic.
+  // Unsafe: the first chunk, which exists from the start; its content is atomic.
   private nonisolated(unsafe) let firstChunk: UnsafeMutablePointer<Atomic<UInt64>>
   private let chunkCount = Atomic<Int>(0)
   private let growth = Lock()
-  /// 0: nobody waits. P4, P5
+  /// 0: the writer does not wait. PT4, PT5
   private let awaited = Atomic<UInt64>(0)
 
   init() {
@@ -49,13 +54,15 @@ final class PinTable: Sendable {
     chunks.deallocate()
   }
 
-  /// Claims a slot for `version`, which is not 0; the reader then loads the root and settles the pin.
+  /// Claims a slot for `version`, which is not 0. The reader then loads the root and settles the
+  /// pin.
   @inline(__always)
   func pin(_ version: UInt64) -> Pin {
     let word = version | Self.unsettled
     let start = Int(truncatingIfNeeded: currentThreadHash())
     let slot = firstChunk + (start & (Self.slotsAChunk &- 1)) &* Self.stride
-    // Mostly this thread's slot of the time before is free, unless the thread has an older snapshot.
+    // Mostly this thread's slot of the time before is free, unless the thread has an older
+    // snapshot.
     if slot.pointee.load(ordering: .relaxed) == 0,
       slot.pointee.compareExchange(expected: 0, desired: word, ordering: .sequentiallyConsistent).exchanged
     {
@@ -107,27 +114,28 @@ final class PinTable: Sendable {
     return held
   }
 
-  /// The same, by who leaves files in place, or garbage, for what is held. P4
+  /// The same, for a caller that retains files or garbage for the held versions. PT4
   ///
-  /// - Parameter published: The version that is published, or was; what is held back went with it or before. P5
+  /// - Parameter published: The version that is published, or was; retained items were retired with
+  ///   it or before. PT5
   func heldAndAwaited(published: UInt64) -> PinnedVersions {
     // Raised only: two may wait, for things that went with different versions.
     awaited.max(published, ordering: .sequentiallyConsistent)
     return held()
   }
 
-  /// Whether somebody wants to know of pins that go. P4
+  /// Whether the writer waits for releases of pins. PT4
   var isAwaited: Bool { awaited.load(ordering: .sequentiallyConsistent) != 0 }
 
-  /// Whether somebody may wait for this one, which has just been released. P4, P5
+  /// Whether the writer may wait for this pin, which has just been released. PT4, PT5
   @inline(__always)
   func isAwaited(_ released: Pin) -> Bool {
     released.claimed < awaited.load(ordering: .sequentiallyConsistent)
   }
 
-  /// One has gone; once is enough until somebody looks at the pins again.
+  /// Takes the request for a report: one report is enough until the pins are scanned again.
   ///
-  /// - Returns: Whether somebody wanted to know.
+  /// - Returns: Whether a report was requested.
   func takeAwaited() -> Bool { awaited.exchange(0, ordering: .sequentiallyConsistent) != 0 }
 
   /// Whether anything is pinned.
@@ -169,21 +177,22 @@ final class PinTable: Sendable {
     return chunk
   }
 
-  /// Threads mostly differ in the middle bits of their numbers; the product's high bits have all of them.
+  /// Threads mostly differ in the middle bits of their numbers; the product's high bits have all of
+  /// them.
   private func currentThreadHash() -> UInt64 { (currentThreadID() &* 0x9E37_79B9_7F4A_7C15) &>> 48 }
 }
 
-/// A claimed slot. Whoever holds it releases it once, on any thread.
+/// A claimed slot. Its owner releases it once, on any thread.
 // Unchecked: the slot is an atomic in memory that the pin table keeps for its own lifetime.
 struct Pin: @unchecked Sendable {
   let slot: UnsafeMutablePointer<Atomic<UInt64>>
-  /// The version that it was claimed with: that of the reader's root, or an older one. P1
+  /// The version that it was claimed with: that of the reader's root, or an older one. PT1
   let claimed: UInt64
 
-  /// The reader has found its root. P3
+  /// The reader has found its root. PT3
   func settle(_ version: UInt64) { slot.pointee.store(version, ordering: .releasing) }
 
-  /// Comes before whatever its owner asks then, in the order that all see (P4; WriterPlace, L1).
+  /// Precedes the owner's later reads in the sequentially consistent order (PT4; WriterPlace, WP1).
   func release() { slot.pointee.store(0, ordering: .sequentiallyConsistent) }
 }
 
@@ -193,7 +202,8 @@ struct PinnedVersions {
   var exact: [UInt64] = []
   /// A reader is about to hold the root of this version, or of a later one.
   var unsettledFrom: UInt64?
-  /// The versions of snapshots, in order; of those not settled, one that is not above.
+  /// The versions of snapshots, ascending. For unsettled slots, a version that is not greater than
+  /// theirs.
   var snapshots: [UInt64] = []
 
   /// The same with versions, in order, that stay for another reason.
@@ -205,10 +215,10 @@ struct PinnedVersions {
     return all
   }
 
-  /// Whether somebody may hold any root.
+  /// Whether any root may be held.
   var holdsAny: Bool { unsettledFrom != nil || !exact.isEmpty }
 
-  /// Whether somebody may hold a root of one of these versions.
+  /// Whether a root of one of these versions may be held.
   func mayHold(_ versions: ClosedRange<UInt64>) -> Bool {
     if let unsettledFrom, unsettledFrom <= versions.upperBound { return true }
     return newest(upTo: versions.upperBound).map { $0 >= versions.lowerBound } ?? false

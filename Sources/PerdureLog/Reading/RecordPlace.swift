@@ -1,7 +1,7 @@
 import PerdureFormat
 
-// Where an address lies, on one root. What is read there is in `RecordReader`; here is what that and the hints to the
-// processor share.
+// The location of an address in one root. `RecordReader` reads there. This file has the part that
+// it shares with prefetching.
 
 extension UnsafeMutablePointer<Root> {
   /// What the root knows of the file that an address is in.
@@ -10,14 +10,15 @@ extension UnsafeMutablePointer<Root> {
     pointee.segments + Int(truncatingIfNeeded: address.segment)
   }
 
-  /// Where the log ends in a segment. The entry's own end is not looked at before it is set for good.
+  /// Where the log ends in a segment. The entry's own end is not looked at before it is set for
+  /// good.
   @inline(__always)
   func end(of segment: UInt64, _ entry: UnsafeMutablePointer<SegmentTable.Entry>) -> Int {
     segment == pointee.end.segment ? Int(pointee.end.offset) : entry.pointee.end
   }
 
-  /// Where a processor may look for a record; nil where it does not stand in a file as it is. For hints only: any
-  /// word gives something.
+  /// The memory of a record for prefetching; nil if its segment does not store records as they are.
+  /// For hints only: any word gives a result.
   @inline(__always)
   func hint(of address: RecordAddress) -> UnsafeRawPointer? {
     let entry = segment(of: address)
@@ -36,7 +37,7 @@ extension UnsafeMutablePointer<Root> {
     return SegmentBody(base: base, end: map.pointee.dataEnd, map.pointee.groups)
   }
 
-  /// Where a record stands in them; nil if it is not there.
+  /// The offset of a record in the mapped bytes; nil if it is outside.
   func offset(of address: RecordAddress) -> Int? {
     let entry = segment(of: address)
     guard let base = entry.pointee.base else { return nil }
@@ -44,7 +45,7 @@ extension UnsafeMutablePointer<Root> {
     return try? map.pointee.verified(base).physicalOffset(of: address.offset)
   }
 
-  /// The byte of the file that it stands at; of a packed group the first one.
+  /// The offset in the file; for a packed group, that of the group's first byte.
   func fileOffset(of address: RecordAddress) -> Int? {
     guard let offset = offset(of: address) else { return nil }
     guard let map = segment(of: address).pointee.map else { return offset }

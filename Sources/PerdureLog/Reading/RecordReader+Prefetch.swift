@@ -1,13 +1,14 @@
 import CPerdureShims
 import PerdureFormat
 
-// Records lie in the order in which they were written, so a read that goes by keys misses the cache for each
-// of them, and an address says how many lines to ask for. Asking is a hint: an address that is not
-// readable does no harm.
+// Records are stored in the order in which they were written, so a read in key order misses the
+// cache for each record. The address says how many lines to prefetch. Asking is a hint: an address
+// that is not readable does no harm.
 //
-// A record begins at any multiple of eight bytes, so it may reach into a line more than its length says: lines are counted
-// from the one that it begins in. Of its length the address knows the class only; it is taken to be the middle of that, so
-// that more often than not what is asked for is what is read.
+// A record begins at any multiple of eight bytes, so it may reach into one line more than its
+// length says. Lines are counted from the one that it begins in. The address has only the class of
+// the length. The middle of the class is assumed, so that mostly the prefetched lines are the ones
+// read.
 
 extension RecordReader {
   /// How many records ahead a walk asks for.
@@ -29,7 +30,7 @@ extension RecordReader {
     } while line < end
   }
 
-  /// Where the first line begins that is asked for, and where what is asked for ends.
+  /// The start of the first line to prefetch, and the end of the last.
   @inline(__always)
   static func linesAhead(of address: RecordAddress, at start: UInt) -> (first: UInt, end: UInt) {
     let longest = address.recordLengthMax

@@ -9,9 +9,9 @@ struct RecordReader {
   let root: UnsafeMutablePointer<Root>
   let verifiesChecksum: Bool
 
-  /// The bytes from an address to the end of what is written in its segment, or of its group.
+  /// The bytes from an address to the written end of its segment, or of its group.
   ///
-  /// - Parameter hold: Keeps what does not stand in a file as it is, until the next call with it.
+  /// - Parameter hold: Retains bytes that were unpacked, until the next call with it.
   @inline(__always)
   private func bytes(
     at address: RecordAddress, in entry: UnsafeMutablePointer<SegmentTable.Entry>, _ hold: inout GroupHold
@@ -160,8 +160,8 @@ struct RecordReader {
     damaged(FormatError(.misplaced, in: "record", at: 0), address)
   }
 
-  /// An error with the offset in the file. It differs from the address in a rewritten segment,
-  /// whose addresses are the first ones, and in a grouped segment, whose body is packed.
+  /// An error with the offset in the file. It differs from the address in two cases. In a rewritten
+  /// segment, addresses are the original ones; in a grouped segment, the body is packed.
   @inline(never)
   private func damaged(_ error: FormatError, _ address: RecordAddress) -> StoreError {
     .corruption(error, segment: address.segment, offset: root.fileOffset(of: address) ?? address.offset)

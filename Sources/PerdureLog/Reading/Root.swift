@@ -4,16 +4,18 @@ import PerdureNumbers
 /// Everything a reader needs to see one state of the store: an immutable block of plain words.
 ///
 /// The writer makes one for each commit; readers reach it through a pin (`PinTable`). Freeing
-/// follows the rule of `NodeArena`: a root is let go when it is the newest no more, and no pin holds it.
+/// follows the rule of `NodeArena`: a root is freed when it is no longer the newest, and no pin
+/// holds it.
 ///
-/// It is read where it is, field by field, and never copied as a whole: the committer writes a field that is its own
-/// while readers look at the others.
+/// It is read in place, field by field, and never copied as a whole: the committer writes a field
+/// of its own while readers read the others.
 struct Root: ~Copyable {
   /// The arena's version that this root was published with.
   var version: UInt64
   /// The last commit that it holds.
   var sequence: UInt64
-  /// When a newer root took its place; 0 while it is the newest. The committer's; readers do not look at it.
+  /// When a newer root took its place; 0 while it is the newest. The committer's; readers do not
+  /// look at it.
   var replacedNanoseconds: UInt64 = 0
   /// Where the log ended then.
   var end: LogPosition
@@ -48,8 +50,8 @@ struct Root: ~Copyable {
         keyspaces: keyspaces, indexCount: indexCount, indexes: indexes, indexMarks: indexMarks))
   }
 
-  /// Takes the marks of the catalog's keyspaces from this number on, and of its indexes, which may be removed
-  /// and defined again.
+  /// Takes the marks of the catalog's keyspaces from this number on, and of its indexes, which may
+  /// be removed and defined again.
   mutating func mark(_ catalog: Catalog, keyspacesFrom firstKeyspace: Int = 0) {
     for id in firstKeyspace..<keyspaceCount { keyspaces[id].mark = catalog.keyspaces[id].mark }
     for id in 0..<indexCount {
@@ -64,8 +66,8 @@ struct Root: ~Copyable {
     for id in 0..<indexCount { indexMarks[id].isUnavailable = ids.contains(UInt32(id)) }
   }
 
-  /// The same with trees that lead nowhere if they led into a file: whoever has walked them asks whether that is
-  /// damaged (F3 in FileNodes.swift).
+  /// The same root with empty trees in place of trees in a file. After a walk, the caller checks
+  /// whether the file is damaged (FN3 in FileNodes.swift).
   static func withoutNodes(_ root: UnsafeMutablePointer<Root>) -> UnsafeMutablePointer<Root> {
     let (keyspaceCount, indexCount) = (root.pointee.keyspaceCount, root.pointee.indexCount)
     let bare = allocate(keyspaceCount: keyspaceCount, indexCount: indexCount)
@@ -105,7 +107,7 @@ extension UnsafeMutablePointer<Root> {
 struct IndexMark {
   /// That of the handles that readers may name it by; 0 if it was removed.
   var mark: UInt64 = 0
-  /// What it has sums of, if it is one of sums.
+  /// The radix of its sums, if it has sums.
   var sums: ExactSum.Radix?
   /// Whether nothing could maintain it when the root was made.
   var isUnavailable = false

@@ -2,8 +2,8 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// The last sync, a checkpoint if it is worth its while, the superblock that says so, and the end of the
-  /// writer's place.
+  /// The last sync, a checkpoint if it is worth its while, the superblock that says so, and the end
+  /// of the writer's place.
   func close() throws {
     try finish { state in
       guard !options.isReadOnly else { return }
@@ -40,7 +40,7 @@ extension Engine {
     checkpointer.writer.isCancelled = { false }
     let result = Result { try checkpointer.writer.write(source) }
     checkpointer.count(result.map { _ in true })
-    // A damaged file is given up here; the last to hear of it is the next opening.
+    // A damaged file is abandoned here; the next opening reports the damage.
     if isIndexDamaged { _ = try? checkIndex() }
     return try? result.get()
   }

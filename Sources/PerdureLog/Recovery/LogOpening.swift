@@ -1,8 +1,9 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Steps R4 to R10: from the files to everything that the log says, as a root with version 1. With a
-/// checkpoint only the log behind it is read; without one, or when the index on disk is of no use, all of it.
+/// Steps R4 to R10: from the files to the complete state of the log, as a root with version 1. With
+/// a checkpoint only the log after it is read; without one, or when the index on disk cannot be
+/// used, all of it.
 struct LogOpening {
   let superblock: SuperblockFile
   /// The checkpoint that is in use.
@@ -108,7 +109,7 @@ struct LogOpening {
     var state = try makeState(replay, scan, chain, &report)
     state.indexFileByteCount = checkpoint.byteCountInUse
     guard let tail = replay.tail else {
-      preconditionFailure("a replay behind a checkpoint notes what it does")
+      preconditionFailure("a replay after a checkpoint must note its changes")
     }
     do {
       let live = try tail.live(state.root, state.catalog)
@@ -140,7 +141,7 @@ struct LogOpening {
       let skipped = link.segment.number == start.segment ? start.offset : 0
       try scan.read(
         link, isLast: index == links.count - 1,
-        // Of groups it hears of more bytes than the file has.
+        // For groups it is called with more bytes than the file has.
         progress: { try tell(done + min($0 - skipped, length(link)), of: total, &told) },
         apply: { try replay.apply($0) })
       done += length(link)
@@ -151,12 +152,13 @@ struct LogOpening {
     guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
     else {
       throw StoreError(
-        .corruption, "The log ends before what was promised durable; \(StoreError.beyondRepair)",
+        .corruption, "The log ends before its durable end; \(StoreError.beyondRepair)",
         at: "\(StoreFileName.segment(scan.end.segment).string), byte \(scan.end.offset)")
     }
     report.segments = links.count
     report.logBytes = done
-    // A last frame, or a header alone, may end with zeros, which a file's length of data leaves out.
+    // A last frame, or a header alone, may end with zeros, which a file's length of data leaves
+    // out.
     if let last = links.last, last.end == nil, scan.end.segment == last.segment.number {
       let counted = max(last.logEnd, start.segment == last.segment.number ? start.offset : 0)
       report.logBytes += scan.end.offset - min(scan.end.offset, counted)
@@ -215,8 +217,8 @@ extension LogOpening {
     return state
   }
 
-  /// The segments that the log is in. Those behind its end hold parts of a commit that never
-  /// finished, and are void as soon as the next one is born.
+  /// The segments that contain the log. Those after its end hold parts of a commit that never
+  /// finished, and become void when the next segment is created.
   private static func table(of chain: SegmentChain, upTo end: LogPosition) throws(FileIOError)
     -> SegmentTable
   {
@@ -311,7 +313,7 @@ extension LogOpening {
     report.duplicateCount = duplicates.count
     state.duplicatedIndexes = duplicates.indexes
     let isWhole = state.incompleteIndexes.isEmpty
-    // They were passed by, whatever their extractors say when they are asked again.
+    // They were skipped, whatever their extractors return when they are called again.
     state.incompleteIndexes.formUnion(indexes.unavailable)
     state.adopt(isWhole ? indexes : indexSet(state))
     state.root.pointee.markUnavailable(state.indexes.unavailable)

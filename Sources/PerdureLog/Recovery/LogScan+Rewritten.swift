@@ -3,12 +3,12 @@ import PerdureFormat
 
 // Reading over a segment that compaction has rewritten: FORMAT.md, section 13.
 //
-// All commits with a frame in it were complete and durable before it was rewritten, so nothing is held back
-// until an end has been seen, and no frame in it can be a torn tail: what is not right is damage.
+// All commits with a frame in it were complete and durable before it was rewritten. So no commit is
+// held back until its end is seen, and no frame in it can be a torn tail: any error is damage.
 
 extension LogScan {
-  /// Goes through the frames of a segment that is written to its end, in order, each verified; of a
-  /// rewritten one with what its map says. The bytes of a part are good until `visit` returns.
+  /// Visits the frames of a completely written segment in order, each verified; for a rewritten one
+  /// with the data of its map. The bytes of a part are valid until `visit` returns.
   ///
   /// - Parameter end: Where its frames ended when it was first written.
   /// - Throws: `StoreError` of kind corruption; what `visit` throws.
@@ -51,7 +51,8 @@ extension LogScan {
     }
   }
 
-  /// The map of a rewritten segment, verified; errors of it name their place in the file by themselves.
+  /// The map of a rewritten segment, verified; errors of it name their place in the file by
+  /// themselves.
   private static func offsets(of segment: Segment) throws(StoreError) -> OffsetMap? {
     do { return try segment.map?.pointee.verified(segment.mapping.base) } catch {
       throw .corruption(error, segment: segment.number, offset: error.offset)

@@ -1,20 +1,20 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Reads the log from its beginning and hands out whole commits, in order: FORMAT.md, "Recovery",
-/// step 6. It changes nothing; what it is handed is mapped memory.
+/// Reads the log from its beginning and passes whole commits, in order: FORMAT.md, "Recovery", step
+/// 6. It changes nothing; its input is mapped memory.
 struct LogScan {
   /// A frame of a commit that is being collected.
   struct Part {
     var header: FrameHeader
     var payload: UnsafeRawBufferPointer
-    /// Where the payload stands in its segment's file.
+    /// The offset of the payload in its segment's file.
     var position: LogPosition
-    /// Of a rewritten segment: where what stands there was first written.
+    /// For a rewritten segment: the original offset of the payload.
     var map: OffsetMap?
 
-    /// The address offset of the record at `offset` in the payload. In a rewritten segment: nil if the map
-    /// and the frames do not agree.
+    /// The address offset of the record at `offset` in the payload. In a rewritten segment: nil if
+    /// the map and the frames do not agree.
     func recordOffset(at offset: Int) -> Int? {
       let place = Int(position.offset) + offset
       guard let map else { return place }
@@ -23,7 +23,8 @@ struct LogScan {
   }
 
   let superblock: Superblock
-  /// The end of the last whole commit so far; not said of rewritten segments, which are never the last.
+  /// The end of the last whole commit so far; not said of rewritten segments, which are never the
+  /// last.
   private(set) var end = LogPosition.start
   private(set) var sequence: UInt64 = 0
   /// Up to where the frames that were read say that the log was synced.
@@ -33,8 +34,8 @@ struct LogScan {
   private var parts: [Part] = []
   /// Where reading begins.
   private let start: LogPosition
-  /// The segment before was rewritten, and nothing was read since: the next frame may go on a chain of which
-  /// no earlier part is known. Such a chain is complete (FORMAT.md, T6).
+  /// The segment before was rewritten, and no frame was read since: the next frame may continue a
+  /// chain without a known earlier part. Such a chain is complete (FORMAT.md, T6).
   private var followsRewritten = false
 
   init(_ superblock: Superblock) {
@@ -42,7 +43,7 @@ struct LogScan {
     start = .start
   }
 
-  /// Goes on behind a checkpoint: `position` is the end of the commit with this sequence number.
+  /// Continues after a checkpoint: `position` is the end of the commit with this sequence number.
   init(_ superblock: Superblock, from position: LogPosition, sequence: UInt64) {
     self.superblock = superblock
     start = position
@@ -76,7 +77,8 @@ struct LogScan {
     }
   }
 
-  /// Reads a segment that compaction has rewritten; what began before and goes on into it is complete.
+  /// Reads a segment that compaction has rewritten; a commit that began before it and continues in
+  /// it is complete.
   private mutating func readRewritten(
     _ link: SegmentChain.Link, isLast: Bool, _ progress: (UInt64) throws -> Void,
     _ apply: ([Part]) throws -> Void
@@ -139,7 +141,7 @@ struct LogScan {
     end = frameEnd
   }
 
-  /// The frame goes on where the one before it stopped.
+  /// The frame continues where the previous one stopped.
   private func checkChain(_ header: FrameHeader) throws(FormatError) {
     guard header.sequence == sequence + 1 else { throw FormatError(.misplaced, in: "frame header", at: 16) }
     if followsRewritten && header.part > 0 { return }
@@ -152,11 +154,12 @@ struct LogScan {
     }
   }
 
-  /// What was promised durable lies behind the last byte that was read: names where it should go on.
+  /// The durable end is after the last byte that was read: returns the offset where the log should
+  /// continue.
   var endsTooEarly: StoreError? {
     let promised = superblock.durableEnd
     guard promised > reached else { return nil }
-    let message = "The log ends before what was promised durable; \(StoreError.beyondRepair)"
+    let message = "The log ends before its durable end; \(StoreError.beyondRepair)"
     let name = StoreFileName.segment(promised.segment).string
     return StoreError(
       .corruption, message, at: promised.segment > reached.segment ? name : "\(name), byte \(reached.offset)")

@@ -3,10 +3,10 @@ import PerdureFormat
 
 /// The index on disk cannot be used; everything follows from the log all the same.
 struct IndexUnusable: Error {
-  /// What is wrong with it, and where.
+  /// The error in it, and its location.
   let reason: String
   let place: String
-  /// Nothing is wrong: it is of another version, or its place is in a segment that was rewritten since, or is
+  /// No error: it has another version, its end is in a segment that was rewritten since, or it is
   /// void (FORMAT.md, T4).
   var isOutdated = false
 
@@ -21,8 +21,8 @@ struct IndexUnusable: Error {
   }
 }
 
-/// A checkpoint whose trees can be used where they lie: root block and roots were read, the nodes below are
-/// checked when somebody comes to them. FORMAT.md, "Checkpoints".
+/// A checkpoint whose trees can be used in place. Root block and roots were read; the nodes below
+/// are checked at their first use. FORMAT.md, "Checkpoints".
 struct OpenedCheckpoint {
   let reference: CheckpointReference
   let root: CheckpointRoot
@@ -49,8 +49,8 @@ struct OpenedCheckpoint {
 
 extension OpenedCheckpoint {
   /// - Parameter chain: All segments on the way.
-  /// - Parameter copiesFile: Whether the file is read into memory and not mapped: nobody keeps it from
-  ///   changing.
+  /// - Parameter copiesFile: Whether the file is read into memory instead of mapped, because
+  ///   another process may change it.
   init(
     _ reference: CheckpointReference, in directory: any Directory, _ mode: FileMode,
     _ superblock: SuperblockFile, _ chain: SegmentChain, copiesFile: Bool = false,
@@ -86,17 +86,17 @@ extension OpenedCheckpoint {
       if error.code == .tooManyOpenFiles { throw error }
       throw IndexUnusable("\(error)", at: name)
     } catch let error as StoreError {
-      // Of the catalog's records; what it means for the store is found when the log is read.
+      // From the catalog's records; their meaning for the store is determined when the log is read.
       throw IndexUnusable(error.message, at: error.place ?? name)
     }
   }
 
   private static func copy(of file: any File, _ length: Int) throws(FileIOError) -> FileMapping {
-    // Zeros where nothing was written, and where the file has become shorter, which is found when it is
-    // verified.
+    // Zeros where nothing was written, and where the file has become shorter, which is found when
+    // it is verified.
     let memory = try ReservedMemory(byteCount: length, for: "a copy of the index")
     let copy = UnsafeMutableRawBufferPointer(start: memory.base, count: length)
-    // The memory goes with the last who holds the mapping.
+    // The memory is freed with the last owner of the mapping.
     let mapping = FileMapping(base: memory.base, length: length) { _ = memory }
     var offset = 0
     while offset < length, let data = try file.nextData(from: UInt64(offset)), data < UInt64(length) {
@@ -250,7 +250,7 @@ extension OpenedCheckpoint {
     }
   }
 
-  /// - Throws: `IndexUnusable` when somebody came to a damaged node.
+  /// - Throws: `IndexUnusable` when a read reached a damaged node.
   func checkNodes() throws(IndexUnusable) {
     do { try nodes.check() } catch {
       throw IndexUnusable(error, StoreFileName.index(reference.indexFile).string)
@@ -259,7 +259,7 @@ extension OpenedCheckpoint {
 }
 
 extension MappedNodes {
-  /// - Throws: `FormatError` that says what was found first, when somebody came to a damaged node.
+  /// - Throws: `FormatError` with the first error found, when a read reached a damaged node.
   func check() throws(FormatError) {
     if isDamaged, let error = damage.error { throw error }
   }

@@ -4,7 +4,7 @@ import PerdureFormat
 // The steps of recovery after the log was read: R11 to R13 of FORMAT.md, and derived indexes.
 
 extension Recovery {
-  /// What is believed is made durable; leftovers go.
+  /// Makes the accepted state durable, and removes leftovers.
   static func finish(
     _ state: consuming CommitterState, _ opening: LogOpening, _ directory: any Directory,
     _ options: StoreOptions,
@@ -14,7 +14,7 @@ extension Recovery {
     if !options.isReadOnly {
       try directory.checkIsWriters()
       do { try makeDurable(&state, opening, directory, options) } catch {
-        // What is written is there already; but some file systems need room for that too.
+        // The bytes are already written; but some file systems need space for that too.
         let isRoom = error.operation == "write" && error.code.isLackOfRoom
         guard isRoom, reserve.giveUp(.removals, for: error) else { throw error }
         try makeDurable(&state, opening, directory, options)
@@ -31,7 +31,8 @@ extension Recovery {
     return (engine, report)
   }
 
-  /// R11. What recovery believes, it first makes durable: the bytes may so far be in memory only.
+  /// Makes the recovered state durable before it is used (FORMAT.md, R11): its bytes may be in
+  /// memory only.
   private static func makeDurable(
     _ state: inout CommitterState, _ opening: LogOpening, _ directory: any Directory, _ options: StoreOptions
   ) throws(FileIOError) {
@@ -39,7 +40,7 @@ extension Recovery {
       try rewrite(last, from: opening.vouched, to: state.end)
       try last.file.sync(.full)
     } else {
-      // Nothing was ever written, so perhaps the creation of the store was cut short.
+      // No commit was ever written, so the creation of the store may have been interrupted.
       try options.fileSystem.syncDirectory(StorePath.parent(of: directory.path))
     }
     try directory.sync()
@@ -56,9 +57,8 @@ extension Recovery {
     }
   }
 
-  /// Writes the bytes of the log once more, as they stand, where nothing says that they are on the
-  /// medium: after a sync that failed, the system may show bytes which it will not write of its own
-  /// accord any more, whatever it answers to the next sync.
+  /// Rewrites the bytes of the log that are not known to be on the medium. After a failed sync, the
+  /// system may show bytes that it no longer writes on its own, whatever the next sync returns.
   private static func rewrite(
     _ segment: Segment, from vouched: LogPosition, to end: LogPosition
   ) throws(FileIOError) {
@@ -78,7 +78,7 @@ extension Recovery {
     let files = try StoreFiles(in: directory)
     let live = state.liveBlobs
     var orphans = files.blobs.filter { !live.contains($0) }
-    // Readers that were there before may still read values that nobody names any more. X4
+    // Registered readers may still read values that no state here names. RT4
     let readersFrom = ReaderTable(directory: directory).needs().oldestSequence
     if let readersFrom, readersFrom < state.root.pointee.sequence {
       state.retire(blobs: orphans)

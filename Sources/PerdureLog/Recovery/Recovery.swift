@@ -25,7 +25,7 @@ enum Recovery {
     }
   }
 
-  /// Where a store is, whatever becomes of the working directory.
+  /// The absolute path of a store, independent of later changes of the working directory.
   static func place(of path: String, _ options: StoreOptions) throws -> String {
     do { return try StorePath.fixed(path, options.fileSystem) } catch {
       throw StoreError.io(error, "Opening the store")

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// What opening a store found, and what it did about it.
+/// The findings of an opening, and its repairs.
 public struct RecoveryReport: Sendable {
   /// Whether the store was made by this opening.
   public var created = false
@@ -8,14 +8,14 @@ public struct RecoveryReport: Sendable {
   public var wasClosed = false
   /// Segments read.
   public var segments = 0
-  /// Bytes of the log read: the whole log, or what stands behind the checkpoint; of segments that compaction
-  /// has rewritten, what there is of them now.
+  /// Bytes of the log read: the whole log, or the part after the checkpoint; for rewritten
+  /// segments, their present bytes.
   public var logBytes: UInt64 = 0
-  /// The last commit that the index on disk knew; 0 when there was none to use, and the index was built from
-  /// the log.
+  /// The last commit that the index on disk knew; 0 when there was none to use, and the index was
+  /// built from the log.
   public var checkpointSequence: UInt64 = 0
-  /// Why an index on disk was not used; nil when it was, or when there was none. Nothing is lost by it: the
-  /// index was built from the log, and the next checkpoint writes it anew.
+  /// Why an index on disk was not used; nil when it was, or when there was none. Nothing is lost by
+  /// it: the index was built from the log, and the next checkpoint writes it anew.
   public var indexRebuild: IndexRebuild?
 
   /// Commits found whole.
@@ -26,19 +26,21 @@ public struct RecoveryReport: Sendable {
   /// Files that were removed because nothing names them: blob files of commits that never
   /// happened, files in preparation, segments that were never born.
   public var orphansRemoved = 0
-  /// Keys that a unique index holds twice, the first 1,000 of them. They were there before; correct the records.
+  /// Keys that a unique index holds twice, the first 1,000 of them. They were there before; correct
+  /// the records.
   public var duplicates: [Conflict] = []
   /// How many such keys there are.
   public var duplicateCount = 0
-  /// Names of derived indexes that nothing given to this opening can maintain, or that lack a value which is damaged.
+  /// Names of derived indexes that nothing given to this opening can maintain, or that lack a value
+  /// which is damaged.
   public var unavailableIndexes: [String] = []
 
-  /// Where the right frames of the log end: behind them a reader finds what is new.
+  /// The end of the valid frames: a reader finds new frames after it.
   var framesEnd = LogPosition.start
 
   /// Why an index was built from the log although there was one on disk.
   public struct IndexRebuild: Sendable, CustomStringConvertible {
-    /// What was wrong.
+    /// The error found.
     public let reason: String
     /// Where: a file, and a byte offset if there is one.
     public let place: String

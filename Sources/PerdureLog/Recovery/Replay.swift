@@ -84,7 +84,7 @@ struct Replay: ~Copyable {
   /// - Throws: `IndexUnusable` when the checkpoint did not count that record.
   private mutating func release(_ word: UInt64?) throws(IndexUnusable) {
     guard let word, !usage.release(RecordAddress(rawValue: word)) else { return }
-    precondition(tail != nil, "U1: what was counted here is released once")
+    precondition(tail != nil, "SU1: a tail counted here is released once")
     throw IndexUnusable(
       "segment usage: less is live than the tail replaces", at: "the checkpoint's root block")
   }

@@ -9,16 +9,16 @@ import PerdureFormat
 // removed. Numbers only grow, so the older segment has a lower number.
 //
 // Invariants
-//  U1  An unborn file has no valid frame of its own number. Behind the header of an older segment
-//      it has only zeros. Otherwise it is a copy of that segment, or was renamed, and commits may
-//      be missing.
-//  U2  An interrupted birth never leaves a header of another store or of a higher number.
+//  SB1  An unborn file has no valid frame of its own number. Behind the header of an older segment
+//       it has only zeros. Otherwise it is a copy of that segment, or was renamed, and commits may
+//       be missing.
+//  SB2  An interrupted birth never leaves a header of another store or of a higher number.
 
 /// Whether the first bytes of a file are the header of its own segment.
 enum SegmentBirth {
   /// The header is valid and has the file's number.
   case born(SegmentHeader)
-  /// The birth was interrupted, unless the rest of the file shows otherwise (U1).
+  /// The birth was interrupted, unless the rest of the file shows otherwise (SB1).
   ///
   /// - Parameter older: The number of the older segment whose header the file shows.
   case unborn(FormatError, older: UInt64?)
@@ -33,7 +33,7 @@ enum SegmentBirth {
       return
     }
     do { try header.check(store: store, number: number) } catch {
-      guard header.store == store, header.number < number else { throw error }  // U2
+      guard header.store == store, header.number < number else { throw error }  // SB2
       self = .unborn(error, older: header.number)
       return
     }
@@ -47,7 +47,7 @@ enum SegmentBirth {
     return false
   }
 
-  /// Whether the bytes behind the header show that an unborn file held commits. U1
+  /// Whether the bytes behind the header show that an unborn file held commits. SB1
   static func holdsCommits(
     _ file: any File, number: UInt64, showsOlder: Bool, store: StoreID
   ) throws(FileIOError) -> Bool {

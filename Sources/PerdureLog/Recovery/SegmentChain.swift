@@ -2,7 +2,8 @@ import PerdureFileIO
 import PerdureFormat
 
 extension File {
-  /// The place behind the last byte below `length` that is not zero; 0 if there is none. Read, not mapped.
+  /// The place behind the last byte below `length` that is not zero; 0 if there is none. Read, not
+  /// mapped.
   fileprivate func lastData(below length: UInt64) throws(FileIOError) -> UInt64 {
     let piece: UInt64 = 64 << 10
     var end = length
@@ -17,9 +18,9 @@ extension File {
   }
 }
 
-/// Which segments make up the log, in order, and where the valid part of each ends: FORMAT.md,
-/// "Recovery", steps 4 and 5. Each header says where the log before it ended, so only the last
-/// segment's end has to be found by reading.
+/// The segments of the log, in order, and the end of the valid part of each: FORMAT.md, "Recovery",
+/// steps 4 and 5. Each header says where the log before it ended, so only the last segment's end
+/// has to be found by reading.
 struct SegmentChain {
   struct Link {
     var segment: Segment
@@ -27,8 +28,9 @@ struct SegmentChain {
     var size: UInt64
     /// Where the valid log ends in this segment; nil for the last, which has to be read.
     var end: UInt64?
-    /// Of the last segment: behind its last byte that is not zero. What follows is no part of the log (R8), and
-    /// may be a hole, which is not to be touched in a mapping: some file systems need room for that.
+    /// For the last segment: the offset after its last nonzero byte. The bytes after it are not
+    /// part of the log (R8). They may be a hole, which must not be touched in a mapping: some file
+    /// systems need space for that.
     var dataEnd: UInt64?
 
     /// How much of the file may be the log's.
@@ -92,7 +94,8 @@ struct SegmentChain {
   ) throws -> Segment {
     if header.generation == 0 { return try Segment(header: header, file: file) }
     do { return try Segment(rewritten: header, file: file, groups) } catch let error as FormatError {
-      // It took its name when it was whole: whatever is wrong with it now is no birth cut short.
+      // It got its name when it was complete: any error in it is damage, not an interrupted
+      // creation.
       throw StoreError.corruption(error, segment: header.number, offset: error.offset)
     }
   }
@@ -107,7 +110,8 @@ struct SegmentChain {
     }
   }
 
-  /// The next segment says where a rewritten one ended when it was first written. T6: there is a next one.
+  /// The next segment says where a rewritten one ended when it was first written. T6: there is a
+  /// next one.
   private static func check(_ footer: RewrittenFooter, of segment: Segment, end: UInt64?) throws(StoreError) {
     guard footer.originalEnd != end else { return }
     throw .corruption(
@@ -138,7 +142,7 @@ struct SegmentChain {
             damaged.error, segment: damaged.number, offset: damaged.error.offset)
         }
         throw StoreError(
-          .corruption, "A segment of the log is gone; restore it from a backup",
+          .corruption, "A segment of the log is missing; restore the store from a backup",
           at: StoreFileName.segment(predecessor.segment).string)
       }
       number = predecessor.segment

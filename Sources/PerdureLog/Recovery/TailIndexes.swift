@@ -53,7 +53,7 @@ struct TailIndexes {
     return Self.withoutStrays(keepable, catalog)
   }
 
-  /// What is made from another index goes with that.
+  /// Indexes made from another index are built with that index.
   private static func withoutStrays(_ ids: Set<UInt32>, _ catalog: Catalog) -> Set<UInt32> {
     ids.filter { id in catalog.indexes[Int(id)].definition.source.base.map { ids.contains($0.id) } ?? true }
   }
@@ -67,11 +67,12 @@ struct TailIndexes {
       .filter { $0.isUnique && checkpoint.root.indexes[Int($0.id)].hasDuplicates }
   }
 
-  /// Brings what is kept up to date.
+  /// Updates the kept indexes.
   ///
   /// - Parameter live: The records of the tail that nothing in it replaced.
   /// - Returns: Keys that a unique index holds twice since.
-  /// - Throws: `IndexUnusable` when a record that was there at the checkpoint cannot be read, or a sum is none.
+  /// - Throws: `IndexUnusable` when a record that was there at the checkpoint cannot be read, or a
+  ///   sum is none.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail, live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }

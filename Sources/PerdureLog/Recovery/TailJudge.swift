@@ -3,8 +3,8 @@ import PerdureFormat
 
 /// Torn tail or corruption: the one place that decides. FORMAT.md, "Torn tail or corruption".
 ///
-/// A frame that does not read at offset o of the last segment is a torn tail, which is left
-/// alone, if nobody can have been promised anything at or after o:
+/// An unreadable frame at offset o of the last segment is a torn tail, which is left unchanged, if
+/// no commit at or after o can have been acknowledged:
 ///  - the superblock promises the log to be durable only up to o or less, and
 ///  - no later frame of the segment says that it was synced beyond o.
 /// Anything else is corruption.
@@ -23,8 +23,8 @@ enum TailJudge {
     return true
   }
 
-  /// The first place from `start` on where a valid frame header stands. A header's checksum is
-  /// bound to its place, so bytes of values cannot be taken for one.
+  /// The first offset from `start` on with a valid frame header. A header's checksum is bound to
+  /// its position, so bytes of values cannot be taken for a header.
   ///
   /// - Parameter base: Where the bytes begin in the segment.
   static func firstFrame(
@@ -47,8 +47,9 @@ enum TailJudge {
   /// How much of a file is looked at at a time.
   private static let pieceLength = 1 << 20
 
-  /// Whether a valid frame header stands in a file that is no segment. The file is read in pieces, as far as a
-  /// segment may have frames, and what was never written is passed over: a long file costs no more than its bytes.
+  /// Whether a file that is not a segment contains a valid frame header. The file is read in
+  /// pieces, as far as a segment may have frames. Holes are skipped: a long file costs no more than
+  /// its written bytes.
   static func hasFrame(in file: any File, segment: UInt64, store: StoreID) throws(FileIOError) -> Bool {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceLength, alignment: 8)
     defer { buffer.deallocate() }

@@ -2,23 +2,26 @@ import PerdureFormat
 
 // Which records count, when not every frame is there to say so.
 //
-// A commit counts if its chain is complete (FORMAT.md, L4). Where frames are damaged, other evidence decides:
+// A commit counts if its chain is complete (FORMAT.md, L4). Where frames are damaged, other
+// evidence decides:
 //
-//  E1  A later frame of a higher sequence number: every commit up to it was finished (L3), and what stands
-//      before it and is not of its own chain was too.
-//  E2  A later frame that begins the same sequence number anew, or a lower one: the chain before was never
-//      finished.
-//  E3  At the end of the log: the superblock says up to which commit the log was synced. A commit behind that
-//      whose last frame is damaged may have been cut short there, as by a full disk or a power cut, which
-//      nobody can tell from rot. Where a slot of the superblock may be lost, the frame's header speaks for it.
-//  E4  Records in a gap belong to a chain that goes on behind it; else to commits that the sequence numbers
-//      on both sides leave room for; without room they were never finished.
-//  E5  What has a frame in a segment that compaction has rewritten was complete (T6), with the parts before
-//      and behind it. There, numbers may be missing because nothing is left of a commit.
+//  CF1  A later frame of a higher sequence number: every commit up to it was finished (L3), and so
+//       was everything before it outside its own chain.
+//  CF2  A later frame that begins the same sequence number anew, or a lower one: the chain before
+//       was never finished.
+//  CF3  At the end of the log: the superblock says up to which commit the log was synced. A later
+//       commit whose last frame is damaged may have been interrupted there, by a full disk or a
+//       power cut; this cannot be distinguished from rot. If a slot of the superblock may be lost,
+//       the frame's header counts in its place.
+//  CF4  Records in a gap belong to a chain that continues after it, or else to commits whose
+//       numbers fit between the sequence numbers on both sides. If no number fits, they were never
+//       finished.
+//  CF5  A commit with a frame in a rewritten segment was complete (T6), with its parts before and
+//       after it. There, numbers may be missing because all records of a commit were removed.
 //
-// What nothing says was finished counts as not finished, as in recovery: it may be half of what it should be.
+// Without proof a commit counts as not finished, as in recovery: it may be incomplete.
 
-/// Follows the frames and gaps of a log and says, for what has been held back, whether it counts.
+/// Follows the frames and gaps of a log, and decides whether the records held back count.
 struct CommitFates {
   enum Verdict: Equatable {
     /// Counts; the sequence number, if it is known to be in part only.
@@ -32,22 +35,22 @@ struct CommitFates {
     var sequence: UInt64?
     var nextPart: UInt32 = 0
     var isDamaged = false
-    /// A part of it is in a rewritten segment. E5
+    /// A part of it is in a rewritten segment. CF5
     var isComplete = false
-    /// The header of its last frame is right, but not the frame. E3
+    /// The header of its last frame is right, but not the frame. CF3
     var hasEnd = false
   }
 
   private(set) var held: Held?
   /// The last commit that is known to have been finished.
   private(set) var sequence: UInt64 = 0
-  /// The segment before was rewritten, and no frame was met since. E5
+  /// The segment before was rewritten, and no frame was met since. CF5
   private var followsRewritten = false
   /// Commits between two frames of which there was no frame.
   private(set) var lost: ClosedRange<UInt64>?
 
-  /// A frame whose header is right comes next. Gives the fate of what was held before it, if that is decided
-  /// and was not of the frame's own chain.
+  /// A frame whose header is right comes next. Returns the fate of the records held before it, if
+  /// that is decided and they are not of the frame's own chain.
   mutating func meet(_ header: FrameHeader) -> Verdict? {
     lost = nil
     guard header.kind != .mark else { return meetMark(header.sequence) }
@@ -67,10 +70,10 @@ struct CommitFates {
       noteLost(upTo: header.sequence)
       return hasRoom ? .counts(partly: nil) : .neverFinished
     }
-    guard header.sequence > chain || held.isComplete else { return .neverFinished }  // E2
+    guard header.sequence > chain || held.isComplete else { return .neverFinished }  // CF2
     sequence = max(sequence, chain)
     noteLost(upTo: header.sequence)
-    return .counts(partly: chain)  // E1
+    return .counts(partly: chain)  // CF1
   }
 
   private mutating func meetMark(_ last: UInt64) -> Verdict? {
@@ -94,8 +97,8 @@ struct CommitFates {
     held == nil && header.kind == .commitEnd && header.part == 0
   }
 
-  /// Takes the frame that was met, after its verdict was carried out. Gives the fate of its chain if it ends
-  /// it.
+  /// Takes the frame that was met, after its verdict was carried out. Gives the fate of its chain
+  /// if it ends it.
   mutating func take(_ header: FrameHeader, isWhole: Bool) -> Verdict? {
     guard header.kind != .mark else { return nil }
     var chain = held ?? Held()
@@ -123,7 +126,7 @@ struct CommitFates {
     held = chain
   }
 
-  /// A rewritten segment comes next. Gives the fate of what was held before it. E5
+  /// A rewritten segment comes next. Returns the fate of the records held before it. CF5
   mutating func enterRewritten() -> Verdict? {
     lost = nil
     followsRewritten = true
@@ -136,7 +139,8 @@ struct CommitFates {
   /// A frame of a rewritten segment was read.
   mutating func passRewritten(_ header: FrameHeader) { sequence = max(sequence, header.sequence) }
 
-  /// An ordinary segment follows on a rewritten one; no commit in it has a lower number than `firstSequence`.
+  /// An ordinary segment follows on a rewritten one; no commit in it has a lower number than
+  /// `firstSequence`.
   mutating func leaveRewritten(firstSequence: UInt64) {
     guard followsRewritten, firstSequence > 0 else { return }
     sequence = max(sequence, firstSequence - 1)
@@ -155,7 +159,7 @@ struct CommitFates {
       return durableSequence > sequence || last.isComplete ? .counts(partly: nil) : .neverFinished
     }
     let isKnown = last.isComplete || (last.hasEnd && !isLast)
-    guard chain <= durableSequence || isKnown else { return .neverFinished }  // E3
+    guard chain <= durableSequence || isKnown else { return .neverFinished }  // CF3
     sequence = max(sequence, chain)
     return .counts(partly: chain)
   }

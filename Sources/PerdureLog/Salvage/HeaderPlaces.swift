@@ -1,15 +1,18 @@
 import PerdureFormat
 
-// Which places of a store a frame's header would be right for, without trying them one by one: hostile bytes may
-// look like a header at every 64th place, and a store has as many sectors as it is long.
+// Finds the positions in a store for which a frame's header would be valid, without trying each
+// one. Hostile bytes may look like a header at every 64th offset, and a store has as many sectors
+// as its length allows.
 //
-// The idea: a header's checksum leaves one offset for each segment (`FrameHeader.placeImplied`), and of that some bits
-// are known: it stands in its sector where the header stands, as sectors are moved as a whole, and lies within the
-// segment. Segments are looked up by what these bits leave of their seeds, so that only the few are tried that fit.
+// The idea: a header's checksum leaves one offset for each segment (`FrameHeader.placeImplied`), of
+// which some bits are known. Sectors are moved as a whole, so the header's offset within its sector
+// is unchanged; and the offset is within the segment. Segments are looked up by the bits of their
+// seeds that these leave, so that only the few matching ones are tried.
 
-/// The places of a store where headers can stand.
+/// The positions of a store where headers can be.
 struct HeaderPlaces {
-  /// Segments of which `bits` are the same: those of a seed that lie above `width` or within a sector.
+  /// Segments of which `bits` are the same: those of a seed that lie above `width` or within a
+  /// sector.
   private struct Key: Hashable {
     let width: Int
     let bits: UInt32
@@ -46,8 +49,8 @@ struct HeaderPlaces {
     Key(width: width, bits: seed & (~0 << UInt32(width) | UInt32(SalvageScan.sectorLength - 1)))
   }
 
-  /// Whether the header that begins `bytes` is right for a place that is whole sectors away from `offset`, in any
-  /// segment.
+  /// Whether the header that begins `bytes` is right for a place that is whole sectors away from
+  /// `offset`, in any segment.
   func hasPlace(for bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     guard let store else { return false }
     return positions(for: bytes, at: offset).contains {

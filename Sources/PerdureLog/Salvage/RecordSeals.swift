@@ -7,14 +7,14 @@ import PerdureFormat
 // rewritten segment says where they were first written. Salvage may have lost either. Then it
 // guesses, and the checksum confirms the guess:
 //
-//  B1  Without a header both kinds of checksum are accepted.
-//  B2  A damaged map is used too: an address that it gives is accepted if the checksum fits.
-//  B3  Where no map gives the address, the checksum implies one. It is accepted if a neighbour
-//      confirms it: the record before or behind must imply an address a short distance before or
-//      behind. Only the offset in an address word is unknown. So damaged bytes imply an address in
-//      one of 128 cases, and hardly ever the right one.
+//  RS1  Without a header both kinds of checksum are accepted.
+//  RS2  A damaged map is used too: an address that it gives is accepted if the checksum fits.
+//  RS3  Without a map that gives the address, the checksum implies one. It is accepted if a
+//       neighbour confirms it: the record before or behind must imply an address a short distance
+//       before or behind. Only the offset in an address word is unknown. So damaged bytes imply an
+//       address in one of 128 cases, which is hardly ever the right one.
 
-/// Tells the records of one segment from other bytes.
+/// Distinguishes the records of one segment from other bytes.
 struct RecordSeals {
   private enum Kind {
     case unbound, bound, unknown
@@ -22,9 +22,9 @@ struct RecordSeals {
 
   private let segment: UInt64
   private let kind: Kind
-  /// The map of a rewritten segment from its offsets to the first ones. It may be damaged. B2
+  /// The map of a rewritten segment from its offsets to the first ones. It may be damaged. RS2
   private let map: OffsetMap?
-  /// The end of the original segment; nil if it was certainly not rewritten. B3
+  /// The end of the original segment; nil if it was certainly not rewritten. RS3
   private let originalEnd: Int?
 
   /// For records whose checksums cover only the record.
@@ -46,7 +46,7 @@ struct RecordSeals {
       segment: segment.number, kind: kind, map: map, originalEnd: mayBeRewritten ? end : nil)
   }
 
-  /// The offset at which `record`, now at `place` in the segment, was first written. B1, B2
+  /// The offset at which `record`, now at `place` in the segment, was first written. RS1, RS2
   ///
   /// - Parameter alone: The checksum over the record alone.
   /// - Returns: Nil if the record is damaged, or if its first offset is not known.
@@ -63,7 +63,7 @@ struct RecordSeals {
   }
 
   /// The first offset that the checksum of `record` implies; nil if compaction cannot have moved
-  /// the record from there. B3
+  /// the record from there. RS3
   func implied(by record: Record, alone: UInt32, at place: Int) -> Int? {
     guard kind != .unbound, let originalEnd, let implied = impliedOffset(of: record, alone: alone),
       implied >= place, implied + record.header.paddedLength <= originalEnd
@@ -111,10 +111,10 @@ struct RecordSeals {
     ).rawValue
   }
 
-  /// The offset for which the record's checksum would be right; nil if there is none. B3
+  /// The offset for which the record's checksum would be right; nil if there is none. RS3
   ///
-  /// A CRC can be rewound over known bytes. Over four bytes it is one to one, so it yields the low
-  /// half of the address word.
+  /// A CRC can be rewound over known bytes. Over four bytes it is one to one, so it determines the
+  /// low half of the address word.
   private func impliedOffset(of record: Record, alone: UInt32) -> Int? {
     let word = word(of: record, at: 0)
     let behindLow = withUnsafeBytes(of: UInt32(word >> 32).littleEndian) {

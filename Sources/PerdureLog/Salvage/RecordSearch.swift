@@ -8,15 +8,15 @@ import PerdureFormat
 // if it starts or ends at an offset where a record must start or end.
 //
 // Invariants
-//  F1  Everything found is a whole record: checksum (`RecordSeals`), kind and lengths are right,
-//      and it lies within the bytes.
-//  F2  Found records do not overlap, and are in the order of the bytes.
-//  F3  Found records and damages together cover the bytes.
-//  F4  A damaged length may skip over intact records and lead to another one by chance. If the
-//      frame's count says that some are missing, the skipped records are searched for too.
-//  F5  The time is linear in the bytes, whatever they contain. Each multiple of 8 may look like a
-//      header that claims a mebibyte. Once as many bytes were summed in vain as there are bytes,
-//      the checksums of long claims are looked up (`StretchChecksums`).
+//  RF1  Everything found is a whole record: checksum (`RecordSeals`), kind and lengths are right,
+//       and it is within the bytes.
+//  RF2  Found records do not overlap, and are in the order of the bytes.
+//  RF3  Found records and damages together cover the bytes.
+//  RF4  A damaged length may skip over intact records and lead to another one by chance. If the
+//       frame's count says that some are missing, the skipped records are searched for too.
+//  RF5  The time is linear in the bytes, whatever they contain. Each multiple of 8 may look like a
+//       header that claims a mebibyte. When as many bytes were summed without a match as there are
+//       bytes, the checksums of long claims are looked up (`StretchChecksums`).
 
 /// The whole records in a stretch of bytes, and the places where there are none.
 struct RecordSearch {
@@ -24,7 +24,7 @@ struct RecordSearch {
     var offset: Int
     /// With padding.
     var length: Int
-    /// Whether a frame's begin or end says that records stand here.
+    /// Whether a frame's begin or end proves that records are here.
     var isAnchored: Bool
   }
 
@@ -40,7 +40,8 @@ struct RecordSearch {
   private var firstRunEnd: Int?
   /// Damages whose length was believed.
   private var believed: [Range<Int>] = []
-  /// How many bytes were summed for what was no record; and, once that is too much, what makes it quick. F5
+  /// How many bytes were summed without finding a record; and, after too many, the table that makes
+  /// it fast. RF5
   private(set) var bytesInVain = 0
   private var stretches: StretchChecksums?
 
@@ -98,13 +99,13 @@ struct RecordSearch {
     if endIsKnown, let last = found.last, last.offset + last.length == bytes.count { anchorRun() }
   }
 
-  /// Forgets the damages behind `end`, where nothing need stand.
+  /// Discards the damage after `end`, where no record is required.
   mutating func dropDamages(from end: Int) {
     damages = damages.filter { $0.lowerBound < end }.map { $0.clamped(to: 0..<end) }
   }
 
-  /// The length with padding of the record at `offset`, if it is whole and ends before `end`. Padding holds nothing,
-  /// and is not looked at.
+  /// The length with padding of the record at `offset`, if it is whole and ends before `end`.
+  /// Padding holds nothing, and is not looked at.
   private mutating func wholeRecord(
     in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int? = nil
   ) -> Int? {
@@ -151,7 +152,7 @@ struct RecordSearch {
     return (record, alone, length)
   }
 
-  /// F5
+  /// RF5
   private mutating func checksum(of range: Range<Int>, in bytes: UnsafeRawBufferPointer) -> UInt32 {
     if range.count > Self.longClaim {
       if stretches == nil && bytesInVain > bytes.count { stretches = StretchChecksums(bytes) }
@@ -164,8 +165,8 @@ struct RecordSearch {
   /// What takes as long to be summed as to be looked up.
   private static let longClaim = 4096
 
-  /// The length that a record at `offset` would have by its header, if the header can be one: a cheap look
-  /// before the checksum.
+  /// The length that a record at `offset` would have by its header, if the header can be one: a
+  /// cheap look before the checksum.
   private static func claimedLength(in bytes: UnsafeRawBufferPointer, at offset: Int) -> Int? {
     guard bytes.count - offset >= RecordHeader.length,
       let kind = RecordHeader.Kind(rawValue: bytes[offset + 4]), bytes[offset + 5] == 0
@@ -179,7 +180,7 @@ struct RecordSearch {
     return min(length.roundedUpToAlignment, bytes.count - offset)
   }
 
-  /// Goes over a damaged record; gives the place where the next one stands, or the end.
+  /// Skips a damaged record; returns the offset of the next one, or the end.
   private mutating func skip(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     if let length = Self.claimedLength(in: bytes, at: start) {
       let end = start + length
@@ -200,7 +201,8 @@ struct RecordSearch {
     return offset
   }
 
-  /// Looks into damages whose length was believed, as long as the count says that records are missing. F4
+  /// Looks into damages whose length was believed, as long as the count says that records are
+  /// missing. RF4
   private mutating func findHidden(in bytes: UnsafeRawBufferPointer, count: Int) {
     var missing = count - found.count - damages.count
     var all: [Found] = []
@@ -233,8 +235,8 @@ struct RecordSearch {
     for place in runStart..<found.count { found[place].isAnchored = true }
   }
 
-  /// Leaves out what nothing but its checksum speaks for; if that is not enough to make the count possible,
-  /// what stands before the end too.
+  /// Leaves out records that only their checksums support; if the count is still impossible, those
+  /// before the end too.
   private mutating func dropUnanchored(in length: Int, count: Int) {
     let first = found[..<(firstRunEnd ?? found.count)]
     keep(found.filter(\.isAnchored), in: length)

@@ -1,9 +1,10 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Salvage reads the segments twice. First it finds the newest intact record of every key (SalvageScan,
-// CommitFates, SalvageIndex); then it goes over them again and writes exactly these into a new store
-// (SalvageWriter). In memory are one segment and one index, whatever the store's size.
+// Salvage reads the segments twice. First it finds the newest intact record of every key
+// (SalvageScan, CommitFates, SalvageIndex). Then it reads them again and writes exactly these
+// records into a new store (SalvageWriter). Memory holds one segment and one index, whatever the
+// store's size.
 
 /// One salvage, from the damaged store to the report.
 struct Salvage: ~Copyable {
@@ -14,7 +15,7 @@ struct Salvage: ~Copyable {
   private(set) var report: SalvageReport
   private var index = SalvageIndex()
   private var fates = CommitFates()
-  // Of what is held back: the state before it, how many records, and what is damaged.
+  // For the records held back: the state before them, their number, and the damage.
   private var marked: SalvageIndex.State?
   private var heldRecords = 0
   private var heldDamages: [(SalvageReport.Damage.Reason, String, UInt64, Range<Int>)] = []
@@ -99,7 +100,8 @@ struct Salvage: ~Copyable {
     return isMaybeOlder ? .maybeOlder : .newest
   }
 
-  /// What the medium gave in the first pass, and does not give now: what was found there is not given back.
+  /// Data that the medium returned in the first pass but not in the second: the records found there
+  /// are not restored.
   private mutating func noteUnreadable(_ content: SegmentContent, in segment: SalvageSource.SourceSegment) {
     for range in content.unreadable {
       let isKnown = report.damages.contains {
@@ -110,7 +112,7 @@ struct Salvage: ~Copyable {
     }
   }
 
-  /// Reads one segment after the other, and tells how far that is.
+  /// Reads the segments in order, and reports the progress.
   private mutating func visitSegments(
     half: UInt64,
     _ body: (inout Salvage, SalvageSource.SourceSegment, SegmentContent, (Int) throws -> Void) throws -> Void
@@ -125,7 +127,7 @@ struct Salvage: ~Copyable {
       try body(&self, segment, content) { offset in
         guard offset - last >= 1 << 20 else { return }
         last = offset
-        // Of a segment in groups it hears of more bytes than the file has.
+        // For a segment in groups it is called with more bytes than the file has.
         try progress(done + UInt64(min(offset, segment.size)), total)
       }
       done += UInt64(segment.size)
@@ -133,8 +135,8 @@ struct Salvage: ~Copyable {
     try progress(done, total)
   }
 
-  /// Names damaged groups, of which every record may be whole. For a record that is not, what the group unpacks to
-  /// is named as well: only that makes keys older than they were.
+  /// Names damaged groups, of which every record may be whole. For a record that is not, what the
+  /// group unpacks to is named as well: only that makes keys older than they were.
   private mutating func noteGroups(_ content: SegmentContent, in segment: SalvageSource.SourceSegment) {
     for range in content.damagedGroups {
       report.add(.group, in: segment.name, range.lowerBound, range.count)
@@ -166,7 +168,7 @@ struct Salvage: ~Copyable {
     }
   }
 
-  /// Everything that stands in a rewritten segment counts.
+  /// Everything in a rewritten segment counts.
   private mutating func takeRewritten(
     _ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment
   ) throws {

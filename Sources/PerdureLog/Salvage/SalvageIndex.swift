@@ -1,10 +1,10 @@
 import PerdureFormat
 
-/// The newest intact record of each key, as far as the log was read: an address word, or the word that it is
-/// gone.
+/// The newest intact record of each key in the log read so far: an address word, or the word for a
+/// removed key.
 ///
-/// Words are places in the files as they are. States can be marked and gone back to, because what has been
-/// put in may turn out to be of a commit that was never finished.
+/// Words are positions in the present files. States can be marked and restored, because added
+/// records may turn out to belong to a commit that was never finished.
 struct SalvageIndex: ~Copyable {
   /// The newest record of a key whose value is lost: the blob file or the dictionary is missing or
   /// damaged.
@@ -38,7 +38,7 @@ struct SalvageIndex: ~Copyable {
   private let arena = NodeArena()
   private(set) var state = State()
 
-  /// In a tree: the key's newest record says that it is gone. No address has this bit.
+  /// In a tree: the key's newest record is a tombstone. No address has this bit.
   private static let gone: UInt64 = 1 << 63
 
   /// A state to go back to.
@@ -55,9 +55,10 @@ struct SalvageIndex: ~Copyable {
 
   /// Takes a record that is newer than all before it.
   ///
-  /// - Parameter isDoubtful: It may have been moved here: it counts only if nothing else is known of its key.
-  /// - Parameter isReadable: Whether its value can be had: the blob file that it names can be read, and the
-  ///   dictionary that it was packed with is there.
+  /// - Parameter isDoubtful: It may have been moved here: it counts only if nothing else is known
+  ///   of its key.
+  /// - Parameter isReadable: Whether its value can be had: the blob file that it names can be read,
+  ///   and the dictionary that it was packed with is there.
   mutating func apply(_ record: Record, at word: UInt64, isDoubtful: Bool, isReadable: Bool) {
     let keyspace = record.header.keyspace
     var keys = state.keyspaces.removeValue(forKey: keyspace) ?? Keys()
@@ -88,8 +89,8 @@ struct SalvageIndex: ~Copyable {
     return keys[Array(record.key)] != nil
   }
 
-  /// Whether a tombstone is about what is known of its key. It names the record that it shadows, so one that
-  /// was moved behind a newer record does not remove that.
+  /// Whether a tombstone concerns the known record of its key. It names the record that it shadows,
+  /// so a tombstone that was moved behind a newer record does not remove that one.
   private static func tombstone(_ record: Record, counts known: UInt64?, isDoubtful: Bool) -> Bool {
     let shadowed = RecordAddress(rawValue: record.value.integer(at: 0))
     if isDoubtful { return known == shadowed.rawValue }

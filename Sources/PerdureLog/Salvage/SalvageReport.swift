@@ -4,7 +4,7 @@ import PerdureFormat
 public struct SalvageReport: Sendable {
   /// A place of the store that is not as it was written.
   public struct Damage: Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong there.
+    /// The kind of damage.
     public enum Reason: String, Sendable, CaseIterable {
       /// No copy of the superblock is whole.
       case superblock = "no copy of the superblock is whole"
@@ -31,31 +31,31 @@ public struct SalvageReport: Sendable {
       case outdated = "the segment is of an older generation than the checkpoint says"
       /// The file belongs to another store, or under another name.
       case foreign = "the file belongs somewhere else"
-      /// A keyspace or an index is used, and its definition is gone.
-      case definition = "a definition is gone"
-      /// A value was packed with a dictionary that is gone or damaged.
-      case dictionary = "the dictionary of a packed value is gone"
+      /// A keyspace or an index is used, but its definition is missing.
+      case definition = "a definition is missing"
+      /// A value was packed with a dictionary that is missing or damaged.
+      case dictionary = "the dictionary of a packed value is missing"
     }
 
     /// The file's name, without the directory.
     public let file: String
-    /// Where the damage begins in the file, in bytes; of records that stand in groups, in what the file's groups
-    /// unpack to (but `unreadable` and `group`, which are about the file).
+    /// Where the damage begins in the file, in bytes. For records in groups, the offset is in the
+    /// unpacked groups (except `unreadable` and `group`, which concern the file).
     public let offset: UInt64
     /// The length of the damage in bytes; 0 if it is unknown.
     public let length: UInt64
-    /// What is wrong.
+    /// The damage found.
     public let reason: Reason
 
     /// One line for a log.
     public var description: String { "\(file), bytes \(offset) to \(offset + length): \(reason.rawValue)" }
   }
 
-  /// What was given back in a keyspace.
+  /// The restored records of a keyspace.
   public struct Contents: Sendable, Hashable {
     /// The keyspace's name in the new store.
     public internal(set) var keyspace: String
-    /// Whether the name was made up, because the definition is gone.
+    /// Whether the name was generated, because the definition is missing.
     public internal(set) var isNameLost = false
     /// Keys given back.
     public internal(set) var keys = 0
@@ -91,7 +91,8 @@ public struct SalvageReport: Sendable {
   public static let keysListedMax = 10_000
   /// What the new store holds, by keyspace, in the order of their numbers.
   public internal(set) var contents: [Contents] = []
-  /// Derived indexes whose definitions were given back. They are built when the new store is opened.
+  /// Derived indexes whose definitions were given back. They are built when the new store is
+  /// opened.
   public internal(set) var indexes = 0
   /// Segments that were read.
   public internal(set) var segments = 0
@@ -99,19 +100,19 @@ public struct SalvageReport: Sendable {
   public internal(set) var frames = 0
   /// Whole records that were found, older versions and tombstones included.
   public internal(set) var records = 0
-  /// Of these, how many stood where nothing but their own checksum says that they are records: if a value
-  /// holds the bytes of a record, and what is around it is damaged, it cannot be told from one.
+  /// How many of them only their own checksum supports as records. If a value holds the bytes of a
+  /// record, and the bytes around it are damaged, it cannot be distinguished from a record.
   public internal(set) var recordsUnanchored = 0
   /// Records left out because their commit was never finished: what a power cut leaves.
   public internal(set) var recordsUnfinished = 0
   /// Damaged bytes left out for the same reason. If neither a later frame nor the superblock proves
-  /// that a damaged commit was finished, it looks like one that never was. It may have been
-  /// acknowledged all the same.
+  /// that a damaged commit was finished, it looks like an unfinished one. It may have been
+  /// acknowledged nevertheless.
   public internal(set) var bytesUnfinished: UInt64 = 0
-  /// Sequence numbers of commits that came back in part, ascending.
+  /// Sequence numbers of partly restored commits, ascending.
   public internal(set) var commitsIncomplete: [UInt64] = []
-  /// Sequence numbers of commits of which nothing is known to have come back, ascending. Records found where
-  /// a frame's header is damaged may be theirs.
+  /// Sequence numbers of commits without a known restored record, ascending. Records found where a
+  /// frame's header is damaged may be theirs.
   public internal(set) var commitsLost: [ClosedRange<UInt64>] = []
   /// The last commit that was found.
   public internal(set) var lastSequence: UInt64 = 0

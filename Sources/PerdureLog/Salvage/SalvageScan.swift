@@ -1,6 +1,7 @@
 import PerdureFormat
 
-/// Goes through the segments of a damaged store and visits every whole record, with what speaks for it.
+/// Goes through the segments of a damaged store and visits every whole record, with what speaks for
+/// it.
 struct SalvageScan {
   /// What a record was found in.
   enum Setting {
@@ -36,7 +37,7 @@ struct SalvageScan {
     headerPlaces = HeaderPlaces(source.segments, source.store)
   }
 
-  /// Visits what stands in one segment.
+  /// Visits the content of one segment.
   ///
   /// - Parameter progress: Hears after each frame how far in the segment that is.
   mutating func visit(
@@ -51,8 +52,8 @@ struct SalvageScan {
     if segment.isRewritten && segment.footer == nil {
       try body(.damage(.segmentEnd, segment.size..<segment.size))
     }
-    // What follows the frames of a rewritten segment is not of the log, and where they ended once does not
-    // matter.
+    // What follows the frames of a rewritten segment is not of the log, and where they ended once
+    // does not matter.
     var end = segment.isRewritten ? segment.footer.map { Int($0.dataEnd) } : segment.end
     if content.isGrouped, end == nil { end = content.bytes.count }
     let expected = segment.isRewritten ? 0 : max(segment.end ?? 0, segment.durableEnd)
@@ -132,8 +133,8 @@ struct SalvageScan {
       { place in .gap(isDoubtful: moved.contains(place / Self.sectorLength)) }, .frames, body)
   }
 
-  /// The sectors of a gap that come from another place: there stands a header whose sequence number does not
-  /// fit in, and that is right for the other place.
+  /// The sectors of a gap that were moved from another position: they contain a header whose
+  /// sequence number does not fit here, and that is valid for the other position.
   private func movedSectors(
     _ headers: [(offset: Int, sequence: UInt64)], upTo next: UInt64, _ bytes: UnsafeRawBufferPointer
   ) -> Set<Int> {

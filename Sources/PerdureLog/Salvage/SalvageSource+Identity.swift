@@ -2,17 +2,18 @@ import PerdureFormat
 
 // Which segment a file is, when its name and its header say different things.
 //
-// Either the file was renamed, or the sector with the header is of another file. Both look the same at the
-// file's begin; but a frame header's checksum covers store, segment and offset, so the frames behind the
-// first sector say which it was. Taken for the wrong segment, not one of them would be right.
+// Either the file was renamed, or the sector with the header is of another file. Both look the same
+// at the file's begin; but a frame header's checksum covers store, segment and offset, so the
+// frames behind the first sector say which it was. Taken for the wrong segment, not one of them
+// would be right.
 //
-// The same checksums say which store it is, when neither superblock nor header nor blob file is left.
+// The same checksums identify the store when no superblock, header or blob file is left.
 
 extension SalvageSource {
   /// The segments of this store.
   ///
-  /// A file whose header names another segment is that segment, unless its frames say that it is what its
-  /// name says: then its header is damaged. Where nothing decides, the header is believed, if no other file
+  /// A file whose header names another segment is that segment, unless its frames match its file
+  /// name: then its header is damaged. Without a decision, the header is accepted if no other file
   /// is that segment.
   mutating func choose(_ files: [SourceSegment], _ report: inout SalvageReport) throws -> [SourceSegment] {
     var chosen: [UInt64: SourceSegment] = [:]
@@ -47,8 +48,8 @@ extension SalvageSource {
 
   /// How many frames of a file say that it is the one segment, and how many the other.
   ///
-  /// Of the sector that the header stands in, only a frame counts that goes on behind it and is whole: else
-  /// it may have come here together with the header.
+  /// In the header's sector, only a complete frame that extends beyond the sector counts: others
+  /// may have been moved here together with the header.
   private func proofs(
     in file: SourceSegment, for own: UInt64, _ claimed: UInt64?
   ) throws -> (own: Int, claimed: Int) {
@@ -78,9 +79,9 @@ extension SalvageSource {
 }
 
 extension SalvageSource {
-  /// What the frames say of their store: the answer that stands in most sectors, if it does in two, or in a
-  /// frame whose records are those that it was written for. Bytes of values that look like frames give each
-  /// another answer; the frames of one sector that was moved give the same one, and count once.
+  /// The store that the frames identify. It is the answer of most sectors, if at least two give it,
+  /// or if a frame does whose records match it. Bytes of values that look like frames each give
+  /// another answer. The frames of one moved sector give the same answer, and count once.
   static func storeOfFrames(_ files: [SourceSegment], _ source: SalvageSource) throws -> StoreID? {
     var votes: [StoreID: (sectors: Int, isWhole: Bool)] = [:]
     for file in files {

@@ -1,12 +1,12 @@
 import PerdureFileIO
 import PerdureFormat
 
-// What there is to read of a damaged store, decided from the superblock's slots and the segments' headers,
-// and from frames only where these are gone or do not fit.
+// The readable parts of a damaged store. They are determined from the superblock's slots and the
+// segments' headers, and from frames only where these are missing or do not match.
 //
-// The log's way through the segments is found as recovery finds it (FORMAT.md, R4 and R5), but goes on where
-// recovery gives up: from a segment whose header is damaged, or that is missing, to the next lower one that
-// is there.
+// The sequence of segments is found as in recovery (FORMAT.md, R4 and R5). Where recovery stops,
+// salvage continues: from a segment with a damaged header, or a missing one, to the next lower
+// existing one.
 
 /// A damaged store: its identity as far as it is known, and the segments to read, in order.
 struct SalvageSource {
@@ -23,12 +23,13 @@ struct SalvageSource {
     /// Of a rewritten segment whose footer is right.
     var footer: RewrittenFooter?
     /// Whether the newest checkpoint notes a later generation of it. Then some records here may be
-    /// dead, and the tombstones that prove it may be gone.
+    /// dead, and the tombstones that prove it may be missing.
     var isOutdated = false
-    /// Whether compaction has rewritten it: then every commit that has a frame in it was complete (FORMAT.md,
-    /// T6).
+    /// Whether compaction has rewritten it: then every commit that has a frame in it was complete
+    /// (FORMAT.md, T6).
     var isRewritten: Bool { footer != nil || header.map { $0.generation > 0 } ?? false }
-    /// With an end that is not known: the first commit of the next segment, which this one cannot hold too.
+    /// With an end that is not known: the first commit of the next segment, which this one cannot
+    /// hold too.
     var next: (sequence: UInt64, part: UInt32)?
   }
 
@@ -112,7 +113,7 @@ struct SalvageSource {
     return try framesFit(footer, segment) ? footer : nil
   }
 
-  /// Whether the frames of a segment stand where the footer says: in groups, or up to where they end.
+  /// Whether the frames of a segment are where the footer says: in groups, or up to their end.
   private func framesFit(_ footer: RewrittenFooter, _ segment: SourceSegment) throws -> Bool {
     let content = try SegmentContent(segment, self)
     if content.isGrouped || footer.groupCount > 0 { return content.isGrouped && footer.groupCount > 0 }
@@ -123,7 +124,7 @@ struct SalvageSource {
     return true
   }
 
-  /// Keeps the segments that the log goes through, and notes what is not there.
+  /// Keeps the segments of the log, and notes the missing ones.
   private mutating func walkBack(_ report: inout SalvageReport) {
     // Each file is reported once.
     let named = Set(report.damages.map(\.file))
@@ -172,7 +173,8 @@ struct SalvageSource {
     }
   }
 
-  /// Where the end of a segment is not known, the next one's first frame says which commits cannot be in it.
+  /// Where the end of a segment is not known, the next one's first frame says which commits cannot
+  /// be in it.
   private mutating func findNextCommits() throws {
     for place in segments.indices.dropLast()
     where segments[place].end == nil && !segments[place].isRewritten && !segments[place + 1].isRewritten {

@@ -24,7 +24,7 @@ struct SalvageWriter {
 
   init(_ store: Store) { self.store = store }
 
-  /// Defines the keyspaces; those whose definition is gone get a name.
+  /// Defines the keyspaces; those without a definition get a name.
   mutating func define(_ state: SalvageIndex.State, _ report: inout SalvageReport) throws {
     dictionary = state.dictionary
     var found: [(id: UInt32, name: String, kind: KeyspaceKind, isNameLost: Bool)] = []
@@ -128,7 +128,8 @@ struct SalvageWriter {
   mutating func finish(_ report: inout SalvageReport) throws {
     try flush()
     var indexes: [UInt32: DerivedIndex] = [:]
-    // By number, but what is made from another index behind all that are not: its own number may be the lower one.
+    // By number, but indexes made from another index come after all others: their own number may be
+    // lower.
     let sorted = definitions.sorted { $0.fields.id < $1.fields.id }
     for (name, fields) in sorted.filter({ !$0.fields.isMade }) + sorted.filter(\.fields.isMade) {
       guard let source = source(of: fields, indexes) else {
@@ -145,13 +146,13 @@ struct SalvageWriter {
     of fields: CatalogRecord.IndexFields, _ indexes: [UInt32: DerivedIndex]
   ) -> IndexDefinition.Source? {
     let source = try? fields.source(keyspace: { keyspaces[$0]?.keyspace }, index: { indexes[$0] })
-    // What opening would refuse is damaged, whatever its checksum says.
+    // A record that opening would refuse is damaged, whatever its checksum.
     return fields.isUnique && source?.canBeUnique == false ? nil : source
   }
 }
 
 extension WriteTransaction {
-  /// Puts a value under a key as it stands in a record.
+  /// Puts a value under a key as it is in a record.
   fileprivate mutating func put(
     _ value: UnsafeRawBufferPointer, storedKey key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws {
@@ -163,8 +164,8 @@ extension WriteTransaction {
 }
 
 extension Engine {
-  /// Writes the definition of an index down without building it: the next opening does, and reports
-  /// duplicates instead of refusing them, as older values that came back may be.
+  /// Writes the definition of an index without building it. The next opening builds it, and reports
+  /// duplicates instead of refusing them, because restored older values may be duplicates.
   fileprivate func recordDefinition(_ definition: IndexDefinition) throws -> DerivedIndex {
     try inTurn { state in
       var catalog = state.catalog

@@ -2,20 +2,20 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 
-/// The bytes of one segment in memory, of one in groups as they are unpacked. What the medium does not give, and what
-/// of a group cannot be unpacked, is zero.
+/// The bytes of one segment in memory, of one in groups as they are unpacked. What the medium does
+/// not give, and what of a group cannot be unpacked, is zero.
 ///
 /// A segment in groups takes its file's length and that of its body for a moment.
 final class SegmentContent {
   private var memory: UnsafeMutableRawBufferPointer
   /// Where the medium gave nothing, in the file.
   private(set) var unreadable: [Range<Int>] = []
-  /// Whether the frames stand in groups: then all places are those that they are unpacked to.
+  /// Whether the frames are in groups: then all offsets are in the unpacked groups.
   private(set) var isGrouped = false
-  /// The groups that are not as they were written, in the file. What they unpack to may be right all the same: what
-  /// is behind a group's end takes part in its checksum alone.
+  /// The damaged groups, in the file. Their unpacked bytes may be right nevertheless: the bytes
+  /// after a group's end affect only its checksum.
   private(set) var damagedGroups: [Range<Int>] = []
-  /// Tells the segment's records from other bytes.
+  /// Distinguishes the segment's records from other bytes.
   private(set) var seals = RecordSeals.unbound
   /// A copy of a rewritten segment's map, damaged or not: unpacked groups may replace the file's
   /// bytes.
@@ -83,10 +83,10 @@ final class SegmentContent {
 
   /// Puts what the groups unpack to in the place of the file's bytes.
   ///
-  /// Where no footer says where the entries stand, bytes of a value may look like one. Then the frames decide,
-  /// which are right in one place only; and where there are none, the checksums of the groups. (A first group that
-  /// stands as it is has its frames in both places, so those in the file only count where no header says that
-  /// there are groups.)
+  /// Without a footer that gives the position of the entries, bytes of a value may look like a
+  /// footer. Then the frames decide, which are valid in one position only; without frames, the
+  /// checksums of the groups decide. (An unpacked first group has its frames in both positions, so
+  /// those in the file only count if no header says that there are groups.)
   private func unpackGroups(of segment: SalvageSource.SourceSegment, _ store: StoreID?) {
     let entries = GroupTable.search(in: bytes)
     guard !entries.isEmpty else { return }
@@ -115,7 +115,7 @@ final class SegmentContent {
     entry.stored(in: bytes).map { Checksum.crc32c($0) == entry.checksum } ?? false
   }
 
-  /// What the groups unpack to, each in its place; and where those stand in the file that are damaged.
+  /// The unpacked groups, each at its offset; and the file offsets of damaged groups.
   private func body(of entries: [GroupEntry]) -> (UnsafeMutableRawBufferPointer, damaged: [Range<Int>]) {
     let end = entries.last?.end ?? SegmentHeader.length
     let body = UnsafeMutableRawBufferPointer.allocate(byteCount: end, alignment: 8)
@@ -125,8 +125,8 @@ final class SegmentContent {
     var damaged: [Range<Int>] = []
     for entry in entries {
       guard let stored = entry.stored(in: bytes) else { continue }
-      // Of a damaged group what comes before the damage, and perhaps what comes behind it: each record that is
-      // found there has its checksum.
+      // Of a damaged group what comes before the damage, and perhaps what comes behind it: each
+      // record that is found there has its checksum.
       let target = UnsafeMutableRawBufferPointer(rebasing: body[entry.offset..<entry.end])
       let isUnpacked = entry.unpack(stored, into: target, LZ4BlockDecoder.self)
       if !isUnpacked || !isWhole(entry) { damaged.append(entry.fileOffset..<entry.fileEnd) }

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// What stands in a segment, piece by piece: frames whose header is right, and gaps between them.
+/// The content of a segment, piece by piece: frames with a valid header, and gaps between them.
 ///
 /// A header's checksum binds it to its store and place, so bytes of values cannot be taken for one.
 struct SegmentSearch {
@@ -13,13 +13,14 @@ struct SegmentSearch {
 
   let bytes: UnsafeRawBufferPointer
   let number: UInt64
-  /// Without it no frame can be told from other bytes.
+  /// Without it frames cannot be distinguished from other bytes.
   let store: StoreID?
-  /// Up to here something must stand: the log's end in this segment, as far as it is known.
+  /// The known end of the log in this segment: data must exist up to here.
   let knownEnd: Int
   private var offset = SegmentHeader.length
 
-  /// - Parameter end: Where the log is known to end in this segment; nil when it is not, as in the last one.
+  /// - Parameter end: The known end of the log in this segment; nil when it is unknown, as in the
+  ///   last one.
   /// - Parameter durableEnd: Up to where it was once synced.
   init(_ bytes: UnsafeRawBufferPointer, _ number: UInt64, _ store: StoreID?, end: Int?, durableEnd: Int) {
     let length = min(bytes.count, end ?? .max)
@@ -69,8 +70,8 @@ struct SegmentSearch {
     return try? FrameHeader(reading: rest, store: store, position: position)
   }
 
-  /// The places in a gap where something looks like a header, with its sequence number: of frames whose
-  /// header is damaged a little, or that stood somewhere else.
+  /// The positions in a gap of bytes that look like a header, with its sequence number: of frames
+  /// with a slightly damaged header, or moved from another position.
   func headerLikes(in gap: Range<Int>) -> [(offset: Int, sequence: UInt64)] {
     stride(from: gap.lowerBound, to: gap.upperBound - FrameHeader.length + 1, by: FormatLimits.alignment)
       .compactMap { place in

@@ -26,9 +26,10 @@ extension Store {
   /// - Parameter source: The damaged store's directory.
   /// - Parameter target: The new store's directory: absent or empty.
   /// - Parameter options: The options of the new store; `fileSystem` is used for both.
-  /// - Parameter keepsUnfinishedCommits: Whether records of commits without evidence of their end are
-  ///   restored too. Then a commit may be restored in part.
-  /// - Parameter progress: Called with the bytes done and the bytes in all. Throw from it to cancel.
+  /// - Parameter keepsUnfinishedCommits: Whether records of commits without evidence of their end
+  ///   are restored too. Then a commit may be restored in part.
+  /// - Parameter progress: Called with the bytes done and the bytes in all. Throw from it to
+  ///   cancel.
   /// - Returns: The damages found, and the values restored and lost.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
   ///   `.invalidArgument` if the target is not empty; `.unsupportedFormat`, `.diskFull`; `.io`,
@@ -62,7 +63,7 @@ extension Store {
           try store.close()
           return salvage.report
         } catch let error as StoreError where error.code == .locked {
-          // What is in the target is not ours.
+          // Existing content of the target belongs to the caller.
           throw error
         } catch {
           try remove(target, options.fileSystem, directoryToo: isMade)
@@ -84,13 +85,13 @@ extension Store {
     guard let kind = try fileSystem.kind(of: path) else { return true }
     guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {
       throw StoreError(
-        .invalidArgument, "What is salvaged goes into a new directory, or an empty one; name another",
+        .invalidArgument, "A salvage needs a new or empty directory; name another",
         at: path)
     }
     return false
   }
 
-  /// Removes what was begun.
+  /// Removes the unfinished target.
   private static func remove(_ path: String, _ fileSystem: any FileSystem, directoryToo: Bool) throws {
     guard try fileSystem.kind(of: path) == .directory else { return }
     for name in try fileSystem.contents(of: path) where StoreFileName(name) != nil {

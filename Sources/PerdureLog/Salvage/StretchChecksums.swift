@@ -2,15 +2,17 @@ import PerdureFormat
 
 // The checksum of any stretch of some bytes, in about the same time however long it is.
 //
-// The idea: a CRC is a remainder of polynomials over one bit, so what some bytes add to that of all that is behind them
-// is a product:  crc(a + b) = crc(a) * x^(8 * length of b) + crc(b).  With the checksums of all that is before each
-// 64th byte a stretch takes a product and less than 128 bytes, where its own bytes would take as long as there are.
+// The idea: a CRC is a polynomial remainder over one bit, so the contribution of some bytes to the
+// CRC of everything after them is a product: crc(a + b) = crc(a) * x^(8 * length of b) + crc(b).
+// With the checksums of the bytes before each 64th byte, a stretch costs one product and less than
+// 128 bytes, instead of all its bytes.
 
 /// The checksums of all that is before each 64th of some bytes, which stay as they are.
 struct StretchChecksums {
   private static let step = 64
   private let prefixes: [UInt32]
-  /// x^(8 * n) for each n of one byte, then for each of the next byte alone, and so on. A length has three.
+  /// x^(8 * n) for each n of one byte, then for each of the next byte alone, and so on. A length
+  /// has three.
   private let powers: [UInt32]
 
   /// The longest stretch and one byte.
@@ -28,7 +30,7 @@ struct StretchChecksums {
     self.prefixes = prefixes
     var powers: [UInt32] = []
     powers.reserveCapacity(3 * 256)
-    // x^8, as the bits of a checksum stand.
+    // x^8, in the bit order of a checksum.
     var power: UInt32 = 1 << (31 - 8)
     for _ in 0..<3 {
       var product: UInt32 = 1 << 31

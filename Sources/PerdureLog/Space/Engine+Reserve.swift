@@ -16,7 +16,7 @@ extension Engine {
       : size.nextLook(capacity: state.birthCapacity, most: most)
   }
 
-  /// Refuses what would use the room that is held back for removals and compaction. H1
+  /// Refuses what would use the room that is held back for removals and compaction. RV1
   func checkRoom(for change: borrowing UsageChange) throws(StoreError) {
     if change.shrinksStore { return }
     try checkRoom()
@@ -27,7 +27,7 @@ extension Engine {
     guard reserve.isShort, !reserve.restore() else { return }
     throw StoreError(
       .diskFull,
-      "The medium is full but for what is held back: remove records, compact the store, or make room on it",
+      "The medium is full except for the reserve: remove records, compact the store, or free space on it",
       at: path, cause: reserve.lackOfRoom)
   }
 }

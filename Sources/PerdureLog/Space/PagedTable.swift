@@ -1,7 +1,7 @@
-/// A table by number that takes memory only around numbers that were given something: numbers that are far apart, as
-/// anybody can write them into a name or a header, cost no more than near ones.
+/// A table by number that takes memory only around used numbers. Numbers far apart, which a hostile
+/// name or header can contain, cost no more than adjacent ones.
 struct PagedTable<Element> {
-  /// What stands where nothing was put.
+  /// The value of unused numbers.
   private let blank: Element
   /// Empty where nothing was put.
   private var pages: [[Element]] = []
@@ -25,7 +25,7 @@ struct PagedTable<Element> {
     }
   }
 
-  /// Changes what stands at a number, in its place.
+  /// Changes the value of a number in place.
   @inline(__always)
   mutating func change<R>(_ number: Int, _ body: (inout Element) -> R) -> R {
     let page = number >> Self.pageBits
@@ -41,7 +41,7 @@ struct PagedTable<Element> {
     used.insert(page, at: (used.lastIndex { $0 < page } ?? -1) + 1)
   }
 
-  /// What was put, in order of the numbers, and some blanks.
+  /// The stored values, in order of the numbers, and some blanks.
   var known: some Sequence<(number: Int, element: Element)> {
     used.lazy.flatMap { page in
       pages[page].enumerated().lazy.map { (number: page << Self.pageBits + $0.offset, element: $0.element) }

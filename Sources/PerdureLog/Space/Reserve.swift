@@ -4,16 +4,16 @@ import Synchronization
 
 // Room on the medium that is held back by files that mean nothing.
 //
-// A log can win space back only by being written to: to remove a record is to append a tombstone, and to
-// compact a segment is to write what is left of it once more. On a medium without a free byte neither would
-// do. So the store keeps files that only take room, and removes them when it needs it.
+// A log can free space only by writing: to remove a record is to append a tombstone, and to compact
+// a segment is to write its live records again. On a medium without a free byte both would fail. So
+// the store keeps files that only take room, and removes them when it needs it.
 //
 // Invariants
-//  H1  Commits that make the store larger never use what was held back: where it is not whole (`isShort`),
-//      they are refused until it is again.
-//  H2  The part for compaction is not given up for removals, so that a store without any room can always be
-//      compacted, and wins more back than that takes.
-//  H3  Nothing depends on the files: who opens the store next finds them or not. They are not synced.
+//  RV1  Commits that make the store larger never use the reserve: while it is incomplete
+//       (`isShort`), they are refused.
+//  RV2  The part for compaction is not used for removals. So a store without free space can always
+//       be compacted, and compaction frees more than it takes.
+//  RV3  Nothing depends on the files: the next opening may find them or not. They are not synced.
 
 /// The room that a store holds back.
 // Unchecked: what varies is guarded by `lock`, or atomic.
@@ -28,8 +28,8 @@ final class Reserve: @unchecked Sendable {
   private let directory: any Directory
   private var wanted = ReserveSize()
   private var held: [Part: UInt64] = [:]
-  /// Whether a compaction is using its part: until it is over nothing is held back again, or a checkpoint that
-  /// the compaction asks for would take it away.
+  /// Whether a compaction is using its part. Until it ends, the reserve is not restored, or a
+  /// checkpoint that the compaction requests would take the space.
   private var isLent = false
   private let short = Atomic<Bool>(false)
   /// What the system said when room was found to be short last.
@@ -44,7 +44,7 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Whether less is held back than should be, because there is no room. H1
+  /// Whether less is held back than should be, because there is no room. RV1
   var isShort: Bool { short.load(ordering: .relaxed) }
 
   /// What the system said when that was seen last; nil while enough is held back.
@@ -62,7 +62,7 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Holds back again what was given up.
+  /// Restores the released part of the reserve.
   ///
   /// - Returns: Whether all of it is there.
   @discardableResult
@@ -97,7 +97,7 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// The compaction is over: what it was lent is held back again as far as there is room.
+  /// The compaction has ended: its part of the reserve is restored as far as space allows.
   func takeBack() {
     lock.withLock {
       isLent = false
@@ -115,7 +115,7 @@ final class Reserve: @unchecked Sendable {
   private func fill() {
     if isLent { return }
     do {
-      // Compaction first: who can compact can do the rest.
+      // Compaction first: if compaction is possible, the other operations are too.
       for part in [Part.compaction, .removals] { try fill(part) }
       short.store(false, ordering: .relaxed)
     } catch {

@@ -1,14 +1,15 @@
-/// How much room a store holds back on the medium, for the time when there is none: values in, values out.
+/// How much room a store holds back on the medium, for the time when there is none: values in,
+/// values out.
 ///
-/// Two parts. With the first, records can be removed: that appends tombstones to the log. With the second,
-/// the store can be compacted: at worst the longest segment is written once more, and as long as it is,
-/// before the old one goes.
+/// Two parts. With the first, records can be removed: that appends tombstones to the log. With the
+/// second, the store can be compacted: at worst the longest segment is rewritten at full length
+/// before the old file is removed.
 struct ReserveSize: Hashable, Sendable {
   var removals = 0
   var compaction = 0
 
-  /// Nothing is held back for logs below this length, in bytes: in front of a file of a few blocks a reserve
-  /// would be most of the store.
+  /// There is no reserve for logs below this length, in bytes: beside a file of a few blocks a
+  /// reserve would be most of the store.
   static let logBytesMin: UInt64 = 64 << 10
   /// Reserves are multiples of this, in bytes.
   static let step = 64 << 10

@@ -1,9 +1,11 @@
 import PerdureFormat
 
-/// What a store can take. What is beyond is refused with a `StoreError` before anything is written, or as
-/// said. ARCHITECTURE.md has all limits in one table, also those that the system sets.
+/// The limits of a store. Input beyond a limit is refused with a `StoreError` before anything is
+/// written, unless said otherwise. ARCHITECTURE.md has all limits in one table, including those of
+/// the system.
 public enum StoreLimits {
-  /// The longest key of a byte-string keyspace, in bytes; beyond: `.invalidArgument`. A key may be empty.
+  /// The longest key of a byte-string keyspace, in bytes; beyond: `.invalidArgument`. A key may be
+  /// empty.
   public static let keyLengthMax = FormatLimits.keyLengthMax
   /// The longest value, in bytes; beyond: `.invalidArgument`. A value may be empty.
   public static let valueLengthMax = FormatLimits.blobLengthMax
@@ -14,7 +16,8 @@ public enum StoreLimits {
   public static let nameLengthMax = 255
   /// Keyspaces of a store; beyond: `.invalidArgument`. Each costs every commit 32 bytes to copy.
   public static let keyspacesMax = 65_536
-  /// Derived indexes of a store; beyond: `.invalidArgument`. Each costs every commit 16 bytes to copy.
+  /// Derived indexes of a store; beyond: `.invalidArgument`. Each costs every commit 16 bytes to
+  /// copy.
   public static let indexesMax = 65_536
   /// Snapshots that are open at the same time, the store's own included; beyond: the program stops.
   public static let snapshotsMax = PinTable.pinsMax
@@ -41,6 +44,6 @@ extension StoreLimits {
     guard count > FormatLimits.commitPartsMax else { return }
     throw StoreError(
       .invalidArgument,
-      "The log has room for \(FormatLimits.commitPartsMax) parts of a commit; write less at once")
+      "A commit has at most \(FormatLimits.commitPartsMax) parts; write less at once")
   }
 }

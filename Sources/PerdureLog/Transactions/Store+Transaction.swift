@@ -1,18 +1,18 @@
 import PerdureFormat
 
 extension Store {
-  /// Runs `body` as an optimistic read-write transaction: it reads one snapshot and its own writes, and
-  /// commits only if nothing that it has read was changed by a commit in between. Transactions are
-  /// serializable: what they return and leave is what they would in the order of their commits, one after
-  /// another.
+  /// Runs `body` as an optimistic read-write transaction. It reads one snapshot and its own writes,
+  /// and commits only if no commit in between changed what it has read. Transactions are
+  /// serializable: their results equal those of running them one after another, in the order of
+  /// their commits.
   ///
   ///     try store.transaction(attemptsMax: 16) { transaction in
   ///       let balance = try transaction.value(id: 1, in: accounts)
   ///       try transaction.put(changed(balance), id: 1, in: accounts)
   ///     }
   ///
-  /// No lock is held while `body` runs; it may run several times and so should do nothing that cannot be done
-  /// again. A transaction that writes nothing never conflicts.
+  /// No lock is held while `body` runs; it may run several times and so should do nothing that
+  /// cannot be done again. A transaction that writes nothing never conflicts.
   ///
   /// - Parameter durability: What the commit has survived when this returns; nil: the store's default.
   /// - Parameter attemptsMax: How often `body` is run at most: each run reads the newest snapshot. Every
@@ -34,7 +34,8 @@ extension Store {
     return (result.value, receipt?.sequence ?? result.sequence)
   }
 
-  /// As the synchronous `transaction`, but waits for the sync without blocking a thread of the pool.
+  /// As the synchronous `transaction`, but waits for the sync without blocking a thread of the
+  /// pool.
   ///
   /// - Parameter durability: The failure that the commit survives when this returns; nil: the
   ///   store's default.
@@ -69,7 +70,7 @@ extension Store {
       var transaction = StoreTransaction(snapshot())
       let value = try body(&transaction)
       let result = (value, transaction.sequence)
-      if transaction.order.isEmpty { return (result, nil) }  // X3
+      if transaction.order.isEmpty { return (result, nil) }  // TX3
       do {
         let (_, receipt) = try append { try transaction.fill(&$0) }
         return (result, receipt)

@@ -1,12 +1,12 @@
 import PerdureFormat
 
-// Ranges: the snapshot's entries and the transaction's own writes, merged. A read that stops early (`limit`)
-// rests only on the part of the range that it has seen, so that a queue's readers do not conflict with its
-// writers.
+// Ranges: the snapshot's entries and the transaction's own writes, merged. A read that stops early
+// (`limit`) rests only on the part of the range that it has seen, so that a queue's readers do not
+// conflict with its writers.
 
 extension StoreTransaction {
-  /// Copies of the entries of a dense keyspace whose ids are in `ids`, in order. The commit will demand that
-  /// no id among those visited has come, gone or changed, phantoms included.
+  /// Copies of the entries of a dense keyspace whose ids are in `ids`, in order. The commit will
+  /// require that no visited id was added, removed or changed, phantoms included.
   ///
   /// - Parameter keyspace: The keyspace to read.
   /// - Parameter ids: The ids to read. Absent ids are skipped.
@@ -40,8 +40,8 @@ extension StoreTransaction {
     return merge.entries.map { (id: $0.key, value: $0.value) }
   }
 
-  /// Copies of the entries of a byte-string keyspace whose keys are in `range`, in order. The commit will
-  /// demand that no key among those visited has come, gone or changed, phantoms included.
+  /// Copies of the entries of a byte-string keyspace whose keys are in `range`, in order. The
+  /// commit will require that no visited key was added, removed or changed, phantoms included.
   ///
   /// - Parameter keyspace: The keyspace to read.
   /// - Parameter range: The keys to read.
@@ -80,7 +80,8 @@ extension StoreTransaction {
     return merge.entries.map { (key: $0.key, value: $0.value) }
   }
 
-  /// How many ids are in the range, own writes included. The commit will demand that the range is as it was.
+  /// How many ids are in the range, own writes included. The commit will demand that the range is
+  /// as it was.
   /// - Throws: `StoreError` with code `.invalidArgument`.
   /// - Complexity: O(log n + w) for w own writes.
   public mutating func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) throws -> Int {
@@ -93,7 +94,8 @@ extension StoreTransaction {
     }
   }
 
-  /// How many keys are in the range, own writes included. The commit will demand that the range is as it was.
+  /// How many keys are in the range, own writes included. The commit will demand that the range is
+  /// as it was.
   /// - Throws: `StoreError` with code `.invalidArgument`.
   /// - Complexity: O(log n + w) for w own writes.
   public mutating func count(in keyspace: Keyspace, range: KeyRange) throws -> Int {
@@ -108,9 +110,9 @@ extension StoreTransaction {
     }
   }
 
-  /// The entries of a derived index with a key in `range`, in order, as the snapshot has them: the
-  /// transaction's own writes do not show. The commit will demand that no entry in the range has come or
-  /// gone, up to those with the last key that was seen.
+  /// The entries of a derived index with a key in `range`, in order, as in the snapshot: the
+  /// transaction's own writes are not included. The commit will require that no entry in the range
+  /// was added or removed, up to those with the last key that was visited.
   ///
   /// - Parameter index: An index of the store of this transaction.
   /// - Parameter range: The index keys to read.
@@ -128,8 +130,8 @@ extension StoreTransaction {
     }
     var seen = range
     if let last = entries.last?.key, entries.count == limit {
-      // All references of the last key, as they come in no key's order: `last` and a zero byte is the next
-      // key.
+      // All references of the last key, as they come in no key's order: `last` and a zero byte is
+      // the next key.
       if descending { seen.lower = last } else { seen.upper = last + [0] }
     }
     note(.indexRangeUnchanged(index, seen, since: snapshot))
@@ -169,8 +171,8 @@ private struct EntryMerge<K> {
 
   var isFull: Bool { entries.count >= limit }
 
-  /// Takes the next stored entry, and before it what was written with a key that comes first. Says whether to
-  /// go on.
+  /// Visits the next stored entry, and before it the written entries with smaller keys. Returns
+  /// whether to continue.
   mutating func take(_ key: K, _ written: (K) throws -> [UInt8]?, _ value: () -> [UInt8]) throws -> Bool {
     while let first = own.first, !isBefore(key, first) {
       let isSame = !isBefore(first, key)
@@ -183,7 +185,7 @@ private struct EntryMerge<K> {
     return !isFull
   }
 
-  /// Takes what was written behind the last stored entry.
+  /// Visits the written entries after the last stored entry.
   mutating func finish(_ written: (K) throws -> [UInt8]?) throws {
     while !isFull, let first = own.popFirst() { add(first, try written(first)) }
   }

@@ -2,17 +2,18 @@ import PerdureFormat
 
 // Optimistic read-write transactions.
 //
-// The idea: a transaction reads one snapshot, keeps its writes to itself, and notes what it read as
-// preconditions of its commit. In the commit's turn they are checked against everything committed meanwhile
-// (Engine+Preconditions). If they hold, the transaction would have read the same had it run in that moment,
-// all at once; so the order of the commits is a serial order of the transactions that gives the same results.
+// The idea: a transaction reads one snapshot, buffers its writes, and notes its reads as
+// preconditions of its commit. In the commit's turn they are checked against everything committed
+// meanwhile (Engine+Preconditions). If they hold, the transaction would have read the same at that
+// moment. So the order of the commits is a serial order of the transactions with the same results.
 //
 // Invariants
-//  X1  Every answer about the store that `body` gets is covered by a precondition: a key by its version (or
-//      its absence), a range by all its keys as far as they were visited.
-//  X2  Reads see the snapshot with the transaction's own writes on top; index entries see the snapshot alone.
-//  X3  Nothing is written, and no precondition checked, before `body` has returned; a transaction that wrote
-//      nothing needs no check, as one snapshot is one moment.
+//  TX1  Every answer about the store that `body` gets is covered by a precondition: a key by its
+//       version (or its absence), a range by all its keys as far as they were visited.
+//  TX2  Reads see the snapshot with the transaction's own writes on top; index entries see the
+//       snapshot alone.
+//  TX3  Nothing is written, and no precondition checked, before `body` has returned. A transaction
+//       without writes needs no check, because one snapshot is one moment.
 
 /// Reads and writes that happen as if at one moment, or not at all. See `Store.transaction`.
 public struct StoreTransaction: ~Copyable {
@@ -30,11 +31,11 @@ public struct StoreTransaction: ~Copyable {
   }
 
   let snapshot: Snapshot
-  /// The keys that were read, with the version found. X1
+  /// The keys that were read, with the version found. TX1
   private(set) var versions: [Place: RecordVersion?] = [:]
-  /// The ranges that were read. X1
+  /// The ranges that were read. TX1
   private(set) var ranges: [Precondition] = []
-  /// What was written, by key; and the keys in the order in which they were first written.
+  /// The writes, by key; and the keys in the order of their first write.
   private(set) var writes: [Place: Write] = [:]
   private(set) var order: [Place] = []
 
@@ -56,8 +57,8 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.value(id: id, in: keyspace)
   }
 
-  /// A copy of the value of a byte-string key, or nil: what this transaction wrote, else what the store has.
-  /// The commit will demand that it has not changed.
+  /// A copy of the value of a byte-string key, or nil: what this transaction wrote, else what the
+  /// store has. The commit will demand that it has not changed.
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   public mutating func value(key: [UInt8], in keyspace: Keyspace) throws -> [UInt8]? {
     try WriteTransaction.check(keyspace, .bytes)
@@ -67,8 +68,8 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.value(key: key, in: keyspace)
   }
 
-  /// Whether the key is there, without reading its value. The commit will demand that its record has not
-  /// changed.
+  /// Whether the key is there, without reading its value. The commit will demand that its record
+  /// has not changed.
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func contains(_ key: Key, in keyspace: Keyspace) throws -> Bool {
     try WriteTransaction.check(keyspace, key.kind)
@@ -102,11 +103,11 @@ public struct StoreTransaction: ~Copyable {
     write(.put(value), Place(keyspace: keyspace, key: .bytes(key)))
   }
 
-  /// Puts a value that was written in pieces under an id, as with `put(_:id:in:)`. It is in no memory but where the
-  /// transaction reads it again.
+  /// Puts a value that was written in pieces under an id, as with `put(_:id:in:)`. It is in no
+  /// memory but where the transaction reads it again.
   ///
-  /// When the transaction meets a conflict, or `body` throws, the value can be put again: by the next run of `body`,
-  /// by another transaction, or by a commit.
+  /// When the transaction meets a conflict, or `body` throws, the value can be put again: by the
+  /// next run of `body`, by another transaction, or by a commit.
   /// - Throws: `StoreError` with code `.invalidArgument` when it was written for another store.
   ///   `Store.transaction` throws the same when the value was put before, or is put under two keys.
   public mutating func put(_ blob: WrittenBlob, id: UInt64, in keyspace: Keyspace) throws {
@@ -122,14 +123,14 @@ public struct StoreTransaction: ~Copyable {
     try write(blob, Place(keyspace: keyspace, key: .bytes(key)))
   }
 
-  /// Removes an id. Nothing happens if it is not there.
+  /// Removes an id. Nothing happens if it is absent.
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .dense)
     write(.remove, Place(keyspace: keyspace, key: .id(id)))
   }
 
-  /// Removes a byte-string key. Nothing happens if it is not there.
+  /// Removes a byte-string key. Nothing happens if it is absent.
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func remove(key: [UInt8], in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .bytes)
@@ -183,7 +184,7 @@ extension Key {
 // MARK: - The commit
 
 extension StoreTransaction {
-  /// Hands the writes over, and what they rest on.
+  /// Returns the writes and their preconditions.
   borrowing func fill(_ transaction: inout WriteTransaction) throws {
     for (place, version) in versions {
       transaction.require(.unchanged(place.keyspace, place.key, version))

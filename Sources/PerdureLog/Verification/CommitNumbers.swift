@@ -1,8 +1,10 @@
 import PerdureFormat
 
-/// Finds the commits that wrote records: a record does not say, so the frame is looked for that it stands in.
+/// Finds the commits that wrote records: a record does not name its commit, so its frame is looked
+/// up.
 ///
-/// Of a segment that is asked about, the places of its frames are kept; of a few segments at a time.
+/// Of a segment that is asked about, the places of its frames are kept; of a few segments at a
+/// time.
 package struct CommitNumbers {
   private let snapshot: Snapshot
   /// By segment: where each frame's records begin, and its sequence number.
@@ -12,8 +14,8 @@ package struct CommitNumbers {
 
   package init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 
-  /// The sequence number of the commit that wrote a version which the snapshot sees; nil when its frame
-  /// cannot be read.
+  /// The sequence number of the commit that wrote a version which the snapshot sees; nil when its
+  /// frame cannot be read.
   ///
   /// - Complexity: O(log n) for n frames in the segment, after the first question about it.
   package mutating func sequence(of version: RecordVersion) -> UInt64? {

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// What this module makes of bytes from anywhere, for who tries it with all kinds of bytes.
+/// The decoders of this module, for tests with arbitrary bytes.
 package enum LogDecoders {
   /// How many entries of a tree are looked at.
   private static let stepsMax = 10_000
@@ -18,7 +18,8 @@ package enum LogDecoders {
     }
   }
 
-  /// Takes definitions into a catalog; gives how many keyspaces, indexes and dictionaries there are then.
+  /// Takes definitions into a catalog; gives how many keyspaces, indexes and dictionaries there are
+  /// then.
   package static func catalog(_ entries: [(key: [UInt8], value: [UInt8])]) throws -> Int {
     let records = entries.map { CatalogRecord.Entry(key: $0.key, value: $0.value) }
     let catalog = try Catalog(records, of: StoreID(high: 1, low: 2))
@@ -60,7 +61,7 @@ package enum LogDecoders {
     return steps
   }
 
-  /// Gives whatever stands at the units of a file the places and the checksums that nodes have there.
+  /// Writes, into each unit of a file, the position and the checksum that a node there would have.
   package static func sealNodes(in file: UnsafeMutableRawBufferPointer) {
     for isBlock in [true, false] {
       var offset = NodeSlot.unitByteCount
@@ -70,7 +71,7 @@ package enum LogDecoders {
     }
   }
 
-  /// Gives how many units it takes; 0 for what is no node.
+  /// Returns the number of units of the node; 0 for bytes that are not a node.
   private static func seal(_ file: UnsafeMutableRawBufferPointer, at offset: Int, isBlock: Bool) -> Int {
     guard let start = file.baseAddress, let nodeClass = NodeClass(rawValue: file[offset + 13]) else {
       return 0

@@ -1,15 +1,17 @@
 import PerdureFormat
 
-// One part of an open store at a time, read as opening, compaction and verification read all of it: for who wants
-// to know of each single byte that damage to it is noticed, and cannot open the store for each.
+// Reads one part of an open store at a time, as opening, compaction and verification read all of
+// it. Tests use it to check that damage to every single byte is detected, because opening the store
+// for each byte takes too long.
 
 /// A node of the index file that the checkpoint reaches which the store was opened with.
 package struct IndexPage: Sendable {
-  /// What it is a node of, by number.
+  /// The structure that contains the node, by number.
   package enum Tree: Hashable, Sendable { case keyspace(UInt32), index(UInt32) }
 
   package let tree: Tree
-  /// The first key below it: who looks for that comes through here. Of an index the key that its extractor gave.
+  /// The first key below it: a lookup of that key reads this node. For an index, the key that its
+  /// extractor gave.
   package fileprivate(set) var key = Key.bytes([])
   /// The bytes of its units.
   package let range: Range<Int>
@@ -28,9 +30,10 @@ extension Store {
     get throws { try engine.looking { $0.segments.segments.keys.sorted() } }
   }
 
-  /// Reads and verifies one frame, as who goes through the log does.
+  /// Reads and verifies one frame, as a read of the log does.
   ///
-  /// - Parameter offset: Where it begins in its segment's file, or in what the file's groups unpack to.
+  /// - Parameter offset: Where it begins in its segment's file, or in what the file's groups unpack
+  ///   to.
   /// - Throws: `StoreError` with code `.corruption`.
   package func readFrame(at offset: Int, ofSegment number: UInt64) throws {
     try engine.looking { state in
@@ -40,7 +43,7 @@ extension Store {
     }
   }
 
-  /// How many nodes of the index file somebody has read since the store was opened.
+  /// How many nodes of the index file were read since the store was opened.
   package var indexPagesRead: Int { engine.checkpoint?.nodes.readNodeCount ?? 0 }
 
   /// All nodes of the checkpoint that the store was opened with; none without one.
@@ -58,7 +61,7 @@ extension Store {
     return walk.pages
   }
 
-  /// Checks a node as everybody does who comes to it first.
+  /// Checks a node as its first reader does.
   ///
   /// - Throws: `StoreError` with code `.corruption`.
   package func check(_ page: IndexPage) throws(StoreError) {

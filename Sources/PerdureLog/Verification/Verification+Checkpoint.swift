@@ -4,8 +4,9 @@ import PerdureFormat
 extension Verification {
   /// V10: reads the checkpoint as the next opening would, and holds its trees against the index.
   ///
-  /// No other one can be named meanwhile, so nothing that it reaches is written again (FORMAT.md, K1); but for
-  /// a store that is only read, by its writer. Then the file is copied, and nothing is said if it was.
+  /// No other checkpoint can be named meanwhile, so the nodes that it reaches are not overwritten
+  /// (FORMAT.md, K1). The exception is a store opened for reading, whose writer may name one. In
+  /// that case the file is copied, and nothing is reported if it changed.
   mutating func checkCheckpoint(_ state: borrowing CommitterState) throws {
     guard let file = state.superblock else { return }
     let links = state.segments.segments.keys.sorted().compactMap { Self.link($0, state) }
@@ -36,8 +37,8 @@ extension Verification {
     }
   }
 
-  /// What the index leads to before the checkpoint's place the checkpoint leads to as well. What else it leads
-  /// to was replaced or removed behind it.
+  /// What the index leads to before the checkpoint's place the checkpoint leads to as well. What
+  /// else it leads to was replaced or removed behind it.
   private mutating func compare(_ checkpoint: borrowing OpenedCheckpoint, _ place: String) {
     let end = checkpoint.root.end
     for (keyspace, then) in zip(checkpoint.catalog.keyspaces, checkpoint.keyspaces) {

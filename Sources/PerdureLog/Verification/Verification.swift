@@ -2,16 +2,16 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Store {
-  /// Checks the whole store against its invariants (`VerificationReport.Finding.Invariant`), without changing
-  /// anything. Commits wait meanwhile; readers do not.
+  /// Checks the whole store against its invariants (`VerificationReport.Finding.Invariant`),
+  /// without changing anything. Commits wait meanwhile; readers do not.
   ///
-  /// - Parameter progress: Hears how far the work is: bytes done, bytes in all (an estimate of how many bytes
-  ///   the records amount to is among them). Throw from it to cancel. Commits wait for it: it must not use this
-  ///   store in any way, or it waits for itself without end.
-  /// - Throws: `StoreError` when the store is closed or poisoned, or when the files cannot be read; what
-  ///   `progress` throws. What is wrong with the bytes is not thrown but reported.
-  /// - Complexity: reads the log once, every live record once more and the index file; memory for a second
-  ///   index.
+  /// - Parameter progress: Hears how far the work is: bytes done, bytes in all (an estimate of how
+  ///   many bytes the records amount to is among them). Throw from it to cancel. Commits wait for
+  ///   it: it must not use this store in any way, or it waits for itself without end.
+  /// - Throws: `StoreError` when the store is closed or poisoned, or when the files cannot be read;
+  ///   the errors of `progress`. Damage of the bytes is not thrown but reported.
+  /// - Complexity: reads the log once, every live record once more and the index file; memory for a
+  ///   second index.
   public func verify(
     progress: ((_ bytesDone: UInt64, _ bytesTotal: UInt64) throws -> Void)? = nil
   ) throws -> VerificationReport {
@@ -78,7 +78,8 @@ struct Verification {
       if found != current, !isReader {
         report.add(.superblock, at: name, "its newest copy is not the one that was written last")
       }
-      // A writer may have gone on since a reader has looked, and promised more than that one has seen.
+      // A writer may have continued since the reader's opening, and promised more than the reader
+      // has seen.
       let promise = isReader ? current : found
       if promise.durableEnd > state.end || promise.durableSequence > root.pointee.sequence {
         report.add(.superblock, at: name, "it promises more than the log has")
@@ -136,7 +137,7 @@ struct Verification {
     return SegmentChain.Link(segment: segment, size: end, end: end)
   }
 
-  /// How often progress is told.
+  /// The interval between reports of progress.
   private static let progressStepBytes: UInt64 = 1 << 20
   private static let progressStepRecords = 4096
 
@@ -178,7 +179,7 @@ struct Verification {
     while cursor.next() {
       if table.file.isDamaged { return reportDamagedIndex(place) }
       if let last, cursor.id <= last {
-        report.add(.order, at: place, "id \(cursor.id) stands after \(last)")
+        report.add(.order, at: place, "id \(cursor.id) is after \(last)")
         return
       }
       last = cursor.id
@@ -194,7 +195,7 @@ struct Verification {
       if tree.file.isDamaged { return reportDamagedIndex(place) }
       let isAfter = last.withUnsafeBytes { count == 0 || KeyBytes.compare(cursor.key, $0) > 0 }
       guard isAfter else {
-        report.add(.order, at: place, "key \(Key.bytes(Array(cursor.key))) stands after \(Key.bytes(last))")
+        report.add(.order, at: place, "key \(Key.bytes(Array(cursor.key))) is after \(Key.bytes(last))")
         return
       }
       last = Array(cursor.key)
@@ -203,8 +204,8 @@ struct Verification {
     if count != tree.count { report.add(.order, at: place, "\(count) keys, and a count of \(tree.count)") }
   }
 
-  /// Behind a damaged node there is nothing to be said about the tree, and a substitute has more entries than
-  /// anybody wants to see.
+  /// Below a damaged node the tree cannot be checked, and a substitute has too many entries to
+  /// visit.
   private mutating func reportDamagedIndex(_ place: String) {
     do { try engine.checkIndex() } catch { report.add(.order, at: place, error.message) }
   }
@@ -224,8 +225,8 @@ struct Verification {
     }
   }
 
-  /// Whether both lead to the same records, in the same order of keys. (Whether a record is that of the key
-  /// which leads to it, V2 says.)
+  /// Whether both lead to the same records, in the same order of keys. (Whether a record is that of
+  /// the key which leads to it, V2 says.)
   private static func haveSameWords(
     _ kind: KeyspaceKind, _ here: KeyspaceRoot, _ there: KeyspaceRoot
   ) -> Bool {

@@ -1,4 +1,4 @@
-/// What a verification looked at, and what it found.
+/// The extent and the findings of a verification.
 public struct VerificationReport: Sendable {
   /// Something that is not as it must be.
   public struct Finding: Sendable, CustomStringConvertible {
@@ -6,7 +6,8 @@ public struct VerificationReport: Sendable {
     public enum Invariant: Int, Sendable, CaseIterable {
       /// V1: every frame of the log reads, in order, up to the log's end.
       case log = 1
-      /// V2: every index address leads to a record of that keyspace and key, with a right checksum and a value
+      /// V2: every index address leads to a record of that keyspace and key, with a right checksum
+      ///     and a value
       /// that unpacks.
       case address = 2
       /// V3: the index is what replaying the log gives.
@@ -19,15 +20,18 @@ public struct VerificationReport: Sendable {
       case blob = 6
       /// V7: the keys of every tree ascend, and there are as many as it says.
       case order = 7
-      /// V8: the superblock that the next opening will believe is the one written last, and promises nothing
+      /// V8: the superblock that the next opening will believe is the one written last, and
+      ///     promises nothing
       /// that the log does not have.
       case superblock = 8
       /// V9: keyspaces and indexes are those that the log defines.
       case catalog = 9
-      /// V10: the checkpoint that the superblock names reads as it was written, and leads to every record before
+      /// V10: the checkpoint that the superblock names reads as it was written, and leads to every
+      ///      record before
       /// its place that the index leads to.
       case checkpoint = 10
-      /// V11: the counts of live and dead bytes of each segment, also those at the end of a rewritten one, are
+      /// V11: the counts of live and dead bytes of each segment, also those at the end of a
+      ///      rewritten one, are
       /// what the log gives.
       case usage = 11
     }
@@ -36,14 +40,14 @@ public struct VerificationReport: Sendable {
     public let invariant: Invariant
     /// Where.
     public let place: String
-    /// What was found there.
+    /// The damage found there.
     public let message: String
 
     /// One line for a log.
     public var description: String { "V\(invariant.rawValue) at \(place): \(message)" }
   }
 
-  /// What is wrong; empty for a store that is well. At most `findingsListedMax` of them are listed.
+  /// The findings; empty for an intact store. At most `findingsListedMax` of them are listed.
   public internal(set) var findings: [Finding] = []
   /// How many findings break each invariant, the findings that are not listed included.
   public private(set) var findingCounts: [Finding.Invariant: Int] = [:]
@@ -60,7 +64,8 @@ public struct VerificationReport: Sendable {
   /// Blob files that were read.
   public internal(set) var blobs = 0
 
-  /// The first unreadable record of each place, where it stands in `findings`, and how many there are.
+  /// The first unreadable record of each place, its index in `findings`, and the number of records
+  /// there.
   private var unreadable: [String: (finding: Finding, position: Int?, count: Int)] = [:]
 
   /// Whether nothing was found.
@@ -77,7 +82,7 @@ public struct VerificationReport: Sendable {
     findings.append(Finding(invariant: invariant, place: place, message: message))
   }
 
-  /// Adds a record that does not read. Those that lie in one place, a group of records, are one finding.
+  /// Adds an unreadable record. Unreadable records of one group are one finding.
   mutating func addRecord(at place: String, _ message: String) {
     let finding = Finding(invariant: .address, place: place, message: message)
     if let known = unreadable[place], known.finding.message == message {
