@@ -1,8 +1,9 @@
 /// Why bytes could not be compressed or decompressed, and at which byte.
 ///
-/// Nothing here is a trap: any input gives either the original bytes or one of these.
+/// This module never traps on input: any bytes give either the original bytes or one of these
+/// errors.
 package struct CompressionError: Error, Sendable, CustomStringConvertible {
-  /// What kind of failure it is; tells who must act.
+  /// The kind of failure, which determines the remedy.
   package struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Raw: String { case truncated, damaged, unsupported, outputTooSmall, tooLarge, unreadable }
     private let raw: Raw
@@ -24,7 +25,8 @@ package struct CompressionError: Error, Sendable, CustomStringConvertible {
   }
 
   package let code: Code
-  /// Distance in bytes from the start of the input (the block, or the stream of frames) to where it was noticed.
+  /// Distance in bytes from the start of the input (the block, or the stream of frames) to where it
+  /// was noticed.
   package let byteOffset: Int
   package let message: String
   package let cause: (any Error)?

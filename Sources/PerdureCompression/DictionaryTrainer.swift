@@ -1,16 +1,17 @@
 // A dictionary from samples: short pieces of them that occur in many others.
 //
-// The idea (that of covering): every run of 6 bytes is worth as much as there are samples that hold it, but
-// once, and nothing if only one does. A piece of a sample is worth the sum over its runs. Pieces are
-// taken greedily, each the best of its part of the samples so that all parts are heard, and what a piece holds is
-// worth nothing from then on. How long a piece should be depends on the data, so several lengths are tried on
-// half of the samples, and the other half is packed to see.
+// The idea (that of covering): every run of 6 bytes is worth the number of samples that contain it,
+// once, and nothing if only one does. A piece of a sample is worth the sum over its runs. Pieces
+// are taken greedily, each the best of its part of the samples, so that all parts are represented.
+// The runs of a taken piece are worth nothing from then on. The best length of a piece depends on
+// the data. So several lengths are tried on half of the samples, and the other half is packed to
+// compare them.
 //
-//  T1. The same samples give the same dictionary.
-//  T2. A dictionary is at most as long as was asked for, and consists of pieces of samples; samples without
-//      anything in common give an empty one.
+//  TR1. The same samples give the same dictionary.
+//  TR2. A dictionary is at most as long as requested, and consists of pieces of samples; samples
+//       without common runs give an empty one.
 
-/// Samples of what is to be compressed, one after the other.
+/// The samples, one after the other.
 package struct DictionarySamples: Sendable {
   package private(set) var bytes: [UInt8] = []
   /// Where each ends in `bytes`.
@@ -48,14 +49,17 @@ package enum DictionaryTrainer {
   /// A dictionary, and how well it does.
   package struct Trained: Sendable {
     package var bytes: [UInt8]
-    /// What samples came to that it had not seen: packed bytes for each 1,000 of theirs; 1,000 at most.
+    /// What samples came to that it had not seen: packed bytes for each 1,000 of theirs; 1,000 at
+    /// most.
     package var perMille: Int
   }
 
   /// A dictionary for values like the samples.
   ///
-  /// - Parameter samples: As many as there are, up to a few megabytes: a hundred times the dictionary is plenty.
-  /// - Parameter lengthMax: The longest dictionary, in bytes, up to `LZ4DictionaryEncoder.lengthMax`.
+  /// - Parameter samples: As many as there are, up to a few megabytes: a hundred times the
+  ///   dictionary is plenty.
+  /// - Parameter lengthMax: The longest dictionary, in bytes, up to
+  ///   `LZ4DictionaryEncoder.lengthMax`.
   /// - Complexity: O(bytes of the samples); about 100 ms for a megabyte.
   package static func train(on samples: DictionarySamples, lengthMax: Int) -> Trained {
     let (learned, unseen) = (samples.half(0), samples.half(1))
@@ -69,16 +73,17 @@ package enum DictionaryTrainer {
     return Trained(bytes: bytes, perMille: best.perMille)
   }
 
-  /// What the samples come to with a dictionary: packed bytes for each 1,000 of theirs; 1,000 at most.
+  /// What the samples come to with a dictionary: packed bytes for each 1,000 of theirs; 1,000 at
+  /// most.
   package static func perMille(_ samples: DictionarySamples, with dictionary: [UInt8]) -> Int {
     guard !samples.bytes.isEmpty else { return 1000 }
     return dictionary.withUnsafeBytes { packedLength(samples, with: $0) } * 1000 / samples.bytes.count
   }
 
-  /// What the samples come to when each is packed with a dictionary, in bytes; those that do not shrink as
-  /// they are.
+  /// What the samples come to when each is packed with a dictionary, in bytes; those that do not
+  /// shrink as they are.
   ///
-  /// - Parameter overhead: Bytes that each packed value takes besides its block.
+  /// - Parameter overhead: Bytes of each packed value besides its block.
   package static func packedLength(
     _ samples: DictionarySamples, with dictionary: UnsafeRawBufferPointer, overhead: Int = 4
   ) -> Int {
@@ -121,7 +126,7 @@ private struct Covering {
         worth[slot] += 1
       }
     }
-    // What one sample alone has is of use to nobody else.
+    // Runs of one sample alone do not help the others.
     for slot in worth.indices where worth[slot] == 1 { worth[slot] = 0 }
   }
 
@@ -163,7 +168,7 @@ private struct Covering {
     return parts
   }
 
-  /// The most worthy piece of these samples; what is in it is worth nothing from now on.
+  /// The piece of these samples with the greatest worth; its runs are worth nothing from now on.
   private mutating func take(from part: Range<Int>) -> Range<Int>? {
     var best = (worth: UInt64(0), piece: 0..<0)
     for index in part {

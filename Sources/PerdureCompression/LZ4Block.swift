@@ -2,12 +2,14 @@
   private import CLZ4
 #endif
 
-/// Raw LZ4 blocks through liblz4; where that is absent, blocks can still be opened (by `LZ4BlockDecoder`) but not made.
+/// Raw LZ4 blocks through liblz4; where that is absent, blocks can still be opened (by
+/// `LZ4BlockDecoder`) but not made.
 package enum LZ4Block: LZ4BlockDecoding {
   /// The longest input one block can hold, in bytes.
   package static let inputSizeLimit = 0x7E00_0000
 
-  /// The most bytes a block of `inputSize` bytes can take: input that does not compress grows by 1/255 and 16 bytes.
+  /// The most bytes a block of `inputSize` bytes can take: input that does not compress grows by
+  /// 1/255 and 16 bytes.
   ///
   /// - Parameter inputSize: 0...`inputSizeLimit`.
   package static func compressedSizeLimit(ofInput inputSize: Int) -> Int {
@@ -93,8 +95,8 @@ package enum LZ4Block: LZ4BlockDecoding {
   #if canImport(CLZ4)
     /// Opens a block through liblz4.
     ///
-    /// - Parameter history: Bytes that count as standing before the output. They and the output have
-    ///   addresses.
+    /// - Parameter history: Bytes that count as standing before the output. They and the output
+    ///   have addresses.
     @inline(__always)
     private static func open(
       _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,

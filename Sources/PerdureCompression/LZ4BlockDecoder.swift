@@ -7,10 +7,12 @@
 //               what it writes (offset 1 repeats one byte).
 // The last sequence ends after its literals.
 //
-// Only the bounds of the block and of the output are held. The format also keeps matches some bytes away from the
-// end, so that decoders may copy in strides; a decoder that does not stride has no use for that rule.
+// Only the bounds of the block and of the output are held. The format also keeps matches some bytes
+// away from the end, so that decoders may copy in strides; a decoder that does not stride has no
+// use for that rule.
 
-/// Raw LZ4 blocks without liblz4. Slower than it, equal in results: see rules B3 and B4 of `LZ4BlockDecoding`.
+/// Raw LZ4 blocks without liblz4. Slower than it, equal in results: see rules LB3 and LB4 of
+/// `LZ4BlockDecoding`.
 package enum LZ4BlockDecoder: LZ4BlockDecoding {
   package static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, after historySize: Int
@@ -38,7 +40,7 @@ package enum LZ4BlockDecoder: LZ4BlockDecoding {
   }
 }
 
-/// The two cursors of a decoder: what has been read of the block, what has been written.
+/// The two cursors of a decoder: the position in the block, and the position in the output.
 private struct Sequences {
   private let block: UnsafeRawBufferPointer
   private let output: UnsafeMutableRawBufferPointer
@@ -109,7 +111,8 @@ private struct Sequences {
     let target = base.advanced(by: written)
     var copied = min(offset, length)
     target.copyMemory(from: source, byteCount: copied)
-    // An overlapping match repeats its first `offset` bytes: what is there already is a whole number of them.
+    // An overlapping match repeats its first `offset` bytes: the bytes copied so far are a whole
+    // number of them.
     while copied < length {
       let step = min(copied, length - copied)
       target.advanced(by: copied).copyMemory(from: target, byteCount: step)
@@ -118,10 +121,10 @@ private struct Sequences {
     written += length
   }
 
-  /// Copies what of a match lies before the output.
+  /// Copies the part of a match that is before the output.
   ///
-  /// - Parameter distance: From the match's first byte to the end of the dictionary; not above 0 if it lies in
-  ///   the output.
+  /// - Parameter distance: From the match's first byte to the end of the dictionary; at most 0 if
+  ///   the match is in the output.
   /// - Returns: How many bytes that was.
   private mutating func copyFromDictionary(
     back distance: Int, _ length: Int, to base: UnsafeMutableRawPointer

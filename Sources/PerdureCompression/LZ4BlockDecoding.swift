@@ -1,18 +1,20 @@
-// The seam between those who hold LZ4 blocks and those who can open them.
+// The interface between code that holds LZ4 blocks and code that decompresses them.
 //
-// A block is a run of sequences: a token, literals, then a match (copy `length` bytes from `offset` bytes back).
-// It carries neither its own length nor its decompressed length; both come from outside. Two decoders stand
-// behind this seam: `LZ4Block`, which calls liblz4, and `LZ4BlockDecoder`, in Swift, for platforms without it.
+// A block is a run of sequences: a token, literals, then a match (copy `length` bytes from `offset`
+// bytes back). It contains neither its own length nor its decompressed length; the caller supplies
+// both. Two decoders implement this interface: `LZ4Block`, which calls liblz4, and
+// `LZ4BlockDecoder`, in Swift, for platforms without it.
 //
 // Rules both follow, for any input bytes:
-//  B1. No byte outside the block is read, none outside the output is written.
-//  B2. A match never reaches back beyond the first byte of the output buffer (history included), or of the
-//      dictionary.
-//  B3. A block that keeps to the format gives the same bytes through either.
-//  B4. Any other block is refused or gives bytes. What liblz4 opens, `LZ4BlockDecoder` opens to the same bytes,
-//      except a match with offset 0: the format forbids it, Swift refuses it, liblz4 fills in anything.
-//      `LZ4BlockDecoder` also opens blocks whose matches come closer to the end than the format allows.
-// Whoever must not be misled by damage checks a checksum first: a block has none of its own.
+//  LB1. No byte outside the block is read, none outside the output is written.
+//  LB2. A match never reaches back beyond the first byte of the output buffer (history included),
+//       or of the dictionary.
+//  LB3. A block that keeps to the format gives the same bytes through either.
+//  LB4. Any other block is refused or gives bytes. If liblz4 decompresses a block,
+//       `LZ4BlockDecoder` gives the same bytes, except for a match with offset 0: the format
+//       forbids it, Swift refuses it, liblz4 fills in arbitrary bytes. `LZ4BlockDecoder` also opens
+//       blocks whose matches come closer to the end than the format allows.
+// A block has no checksum. Callers that must detect damage check one of their own first.
 
 /// Something that can open an LZ4 block.
 package protocol LZ4BlockDecoding: Sendable {
@@ -20,27 +22,31 @@ package protocol LZ4BlockDecoding: Sendable {
   ///
   /// - Parameters:
   ///   - block: Exactly one compressed block; at least 1 byte.
-  ///   - output: Room for the result. Its first `historySize` bytes are what came before the block in a
-  ///     stream of linked blocks (only the last 64 KiB of it can be referred to); the block may copy from there.
+  ///   - output: The buffer of the result. Its first `historySize` bytes are the output before the
+  ///     block in a stream of linked blocks (a match reaches at most the last 64 KiB of it); the
+  ///     block may copy from there.
   ///   - historySize: 0...`output.count`.
   /// - Returns: How many bytes were written behind the history.
-  /// - Throws: `CompressionError` with an offset in `block`. The bytes of `output` behind the history are then
-  ///   unspecified; the history is untouched.
+  /// - Throws: `CompressionError` with an offset in `block`. The bytes of `output` behind the
+  ///   history are then unspecified; the history is untouched.
   /// - Complexity: O(bytes read + bytes written); allocates nothing.
   static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, after historySize: Int
   ) throws(CompressionError) -> Int
 
-  /// Decompresses one block that was made with a dictionary: what it may copy from lies elsewhere.
+  /// Decompresses one block that was made with a dictionary: its matches may copy from that
+  /// separate buffer.
   ///
   /// - Parameters:
   ///   - block: Exactly one compressed block; at least 1 byte.
   ///   - output: Room for the result, which begins with its first byte.
-  ///   - dictionary: The bytes before it, as they were when the block was made; only the last 64 KiB can be
-  ///     referred to.
+  ///   - dictionary: The bytes before it, as they were when the block was made; only the last 64
+  ///     KiB can be referred to.
   /// - Returns: How many bytes were written.
-  /// - Throws: `CompressionError` with an offset in `block`. The bytes of `output` are then unspecified.
-  /// - Complexity: O(bytes read + bytes written), whatever the length of the dictionary; allocates nothing.
+  /// - Throws: `CompressionError` with an offset in `block`. The bytes of `output` are then
+  ///   unspecified.
+  /// - Complexity: O(bytes read + bytes written), whatever the length of the dictionary; it does
+  ///   not allocate.
   static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
     dictionary: UnsafeRawBufferPointer

@@ -1,28 +1,29 @@
 // LZ4 blocks of short values, made with a dictionary.
 //
-// A value of a few hundred bytes holds hardly a repetition of its own; what it repeats stands in other values. The
-// dictionary is bytes that count as standing before every value, so a match may reach back into it. It stays the
-// same for millions of values, so work that is done once for it is free: all its places are sorted by the hash of
-// the four bytes that begin there, and each place of a value is held against several of them, longest match first.
-// (liblz4 indexes a third of the places, keeps one for each hash, and wants its 16 KiB of state copied for
-// each value.)
+// A value of a few hundred bytes rarely repeats its own bytes; it repeats bytes of other values.
+// The dictionary is bytes that count as standing before every value, so a match may reach back into
+// it. It is the same for millions of values, so the work of preparing it does not count. All its
+// positions are sorted by the hash of the four bytes at each, and each position of a value is
+// compared with several of them, longest match first. (liblz4 indexes a third of the positions,
+// keeps one for each hash, and copies its 16 KiB of state for each value.)
 //
 // What comes out is an ordinary LZ4 block:
-//  E1. A match is 4 bytes or more, reaches back 1 to 65,535 bytes, and lies in the dictionary or in the value, not
-//      in both.
-//  E2. The last match begins 12 or more bytes before the end of the value, and its last 5 bytes are literals.
-//  E3. The same value and dictionary give the same block, on every platform.
+//  LE1. A match is 4 bytes or more, reaches back 1 to 65,535 bytes, and is in the dictionary or in
+//       the value, not in both.
+//  LE2. The last match begins 12 or more bytes before the end of the value, and its last 5 bytes
+//       are literals.
+//  LE3. The same value and dictionary give the same block, on every platform.
 
 /// Makes blocks that refer to a dictionary. Immutable; any thread may use it, any number at a time.
 package final class LZ4DictionaryEncoder: Sendable {
   /// The dictionary's bytes, which the encoder owns.
-  // Unsafe: written by `init` alone, and freed when nobody uses the encoder any more.
+  // Unsafe: only `init` writes it, and it is freed with the encoder.
   nonisolated(unsafe) private let bytes: UnsafeMutableRawBufferPointer
   /// Places in the dictionary, by hash, ascending.
-  // Unsafe: written by `init` alone, and freed when nobody uses the encoder any more.
+  // Unsafe: only `init` writes it, and it is freed with the encoder.
   nonisolated(unsafe) private let places: UnsafeMutableBufferPointer<UInt16>
   /// For each hash, where its places begin in `places`; one more at the end.
-  // Unsafe: written by `init` alone, and freed when nobody uses the encoder any more.
+  // Unsafe: only `init` writes it, and it is freed with the encoder.
   nonisolated(unsafe) private let starts: UnsafeMutableBufferPointer<UInt32>
 
   /// The longest dictionary, in bytes.
@@ -101,7 +102,7 @@ extension UnsafeMutableRawBufferPointer {
 private struct Matcher {
   struct Match {
     var length: Int
-    /// Where it is copied from: a place in the value, or, below 0, one before it: in the dictionary.
+    /// The position it is copied from: in the value, or, if negative, in the dictionary before it.
     var source: Int
   }
 
@@ -113,7 +114,7 @@ private struct Matcher {
   let table: UnsafeMutableBufferPointer<UInt32>
   let tableBits: UInt32
 
-  /// E1, E2.
+  /// LE1, LE2.
   private static let lengthMin = 4
   private static let lastMatchDistance = 12
   private static let lastLiterals = 5
@@ -214,7 +215,7 @@ private struct Matcher {
   }
 }
 
-/// Writes the sequences of a block. See `LZ4BlockDecoder` for what they look like.
+/// Writes the sequences of a block. `LZ4BlockDecoder` describes their layout.
 private struct BlockWriter {
   private let output: UnsafeMutableRawBufferPointer
   private(set) var count = 0

@@ -2,14 +2,16 @@
   private import CLZ4
 #endif
 
-// Making LZ4 blocks of tens of kilobytes that are written once and read for years: with liblz4's thorough search,
-// five times slower than its fast one and a sixth shorter, and opened as fast. Where liblz4 is absent the encoder
-// for short values does it, with its one look at each place.
+// Makes LZ4 blocks of tens of kilobytes that are written once and read for years. liblz4's thorough
+// search is five times slower than its fast one, its blocks are a sixth shorter, and they
+// decompress as fast. Without liblz4 the encoder for short values makes them, with one comparison
+// at each position.
 
 /// Makes blocks of groups of records.
 package struct LZ4GroupEncoder: Sendable {
   #if canImport(CLZ4)
-    /// Of liblz4's levels from 3 to 12 the first: the next ones cost a half more time for a fiftieth of the bytes.
+    /// Of liblz4's levels from 3 to 12 the first: the next ones cost a half more time for a
+    /// fiftieth of the bytes.
     private static let level: Int32 = 3
   #else
     private let encoder = LZ4DictionaryEncoder(UnsafeRawBufferPointer(start: nil, count: 0))

@@ -29,7 +29,7 @@ package enum Environment {
   /// The name of this machine; nil if it has none.
   package static var hostName: String? {
     var name = [CChar](repeating: 0, count: 256)
-    // The last byte stays zero, whatever the system does with a name that is too long.
+    // The last byte stays zero, whatever the system writes for a name that is too long.
     guard gethostname(&name, name.count - 1) == 0, name[0] != 0 else { return nil }
     return name.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
@@ -37,7 +37,7 @@ package enum Environment {
   /// Says something that must be seen though the process may trap next.
   package static func sayOnStandardError(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
-    // Who has closed it does not want to hear.
+    // After closing, the caller expects no error.
     _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 

@@ -82,7 +82,8 @@ enum KnownErrno {
     [EACCES, EPERM, EROFS].contains(errno)
   }
 
-  /// Something has the name that cannot be opened as a file is: a socket, or a device that is not there.
+  /// Something has the name that cannot be opened as a file is: a socket, or a device that is not
+  /// there.
   static func isOpeningRefused(_ errno: Int32) -> Bool {
     [ENXIO, ENODEV, ENOTSUP, EOPNOTSUPP].contains(errno)
   }

@@ -2,8 +2,8 @@ extension File {
   /// By writing.
   public func allocate(_ length: UInt64) throws(FileIOError) { try allocateByWriting(length) }
 
-  /// Does what `allocate(_:)` promises by writing: bytes that do not compress, so that a file system that
-  /// compresses holds as much room back as one that does not.
+  /// Allocates as `allocate(_:)` does, by writing bytes that do not compress. So a compressing file
+  /// system reserves as much space as any other.
   func allocateByWriting(_ length: UInt64) throws(FileIOError) {
     var offset = try size()
     let noise = Noise.bytes(count: Int(min(Noise.pieceLength, length - min(offset, length))))

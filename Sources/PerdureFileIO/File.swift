@@ -1,8 +1,8 @@
 /// An open file.
 ///
-/// Every method may be called from any thread, several at once. A read that runs beside a write to the
-/// same bytes sees any mixture of old and new; apart from that, a write that has returned is seen by
-/// every later read and through every mapping.
+/// Every method may be called from any thread, several at once. A read that runs beside a write to
+/// the same bytes sees any mixture of old and new; apart from that, a write that has returned is
+/// seen by every later read and through every mapping.
 public protocol File: AnyObject, Sendable {
   /// The path the file was opened with. It isn't followed through renames.
   var path: String { get }
@@ -16,8 +16,8 @@ public protocol File: AnyObject, Sendable {
   ///
   /// - Returns: How many bytes were read: fewer than asked only at the end of the file, and 0 at or
   ///   behind it. The rest of the buffer is left alone.
-  /// - Throws: `.mediaError`, `.closed`, `.invalidArgument` (offset above `Int64.max`); the buffer's
-  ///   bytes are unspecified.
+  /// - Throws: `.mediaError`, `.closed`, `.invalidArgument` (offset above `Int64.max`); the
+  ///   buffer's bytes are unspecified.
   /// - Complexity: O(n) bytes, in as few system calls as the system allows.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int
 
@@ -29,42 +29,42 @@ public protocol File: AnyObject, Sendable {
   /// - Throws: `.closed`, `.mediaError`, `.invalidArgument` (offset above `Int64.max`).
   func nextData(from offset: UInt64) throws(FileIOError) -> UInt64?
 
-  /// Writes all of `bytes` from `offset` on, making the file longer if need be; a gap between the old
-  /// end and `offset` reads as zeros.
+  /// Writes all of `bytes` from `offset` on, making the file longer if need be; a gap between the
+  /// old end and `offset` reads as zeros.
   ///
   /// Visible when the call returns; durable after `sync(_:)`.
   ///
-  /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied` (opened
-  ///   for reading), `.closed`. After an error any prefix of the bytes may be in the file.
+  /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied`
+  ///   (opened for reading), `.closed`. After an error any prefix of the bytes may be in the file.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError)
 
-  /// Makes the file at least `length` bytes long, with room on the medium for all of them. What the new bytes
-  /// read as is not said; what was there stays.
+  /// Makes the file at least `length` bytes long, with space on the medium for all of them. The
+  /// content of the new bytes is unspecified; existing bytes stay unchanged.
   ///
-  /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied` (opened for
-  ///   reading), `.closed`. After an error the file may be longer than it was.
+  /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied`
+  ///   (opened for reading), `.closed`. After an error the file may be longer than it was.
   /// - Complexity: nothing is written on systems that can give a file room without.
   func allocate(_ length: UInt64) throws(FileIOError)
 
-  /// Makes the bytes and the length of this file durable, as far as `mode` says: all that was written
-  /// by calls that returned before this one began, by whichever opener.
+  /// Makes the bytes and the length of this file durable, according to `mode`: everything written
+  /// by calls that returned before this one began, through any opening.
   ///
   /// The file's *name* is durable only after `FileSystem.syncDirectory(_:)`.
   ///
-  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded`, `.closed`. Afterwards nothing is known about
-  ///   the bytes written since the last sync that succeeded: some systems forget them and report
-  ///   success to the next call, so do not retry (I4 in FileSystem.swift).
+  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded`, `.closed`. Afterwards the state of the
+  ///   bytes written since the last successful sync is unknown. Some systems drop them and report
+  ///   success to the next call, so do not retry (FS4 in FileSystem.swift).
   func sync(_ mode: SyncMode) throws(FileIOError)
 
   /// Maps the first `length` bytes of the file for reading.
   ///
-  /// `length` may exceed the file's size: the address space is reserved, and bytes written later, by
-  /// any opener, appear in it without another call. The mapping stays valid after `close()`, and after
-  /// the file's name is removed.
+  /// `length` may exceed the file's size: the address space is reserved, and bytes written later,
+  /// by any opener, appear in it without another call. The mapping stays valid after `close()`, and
+  /// after the file's name is removed.
   ///
   /// - Parameter length: 1 or more bytes.
-  /// - Warning: Reading behind the end of the file is the caller's bug, and on POSIX kills the process.
-  ///   So does a medium that fails under a read.
+  /// - Warning: Reading behind the end of the file is the caller's bug, and on POSIX kills the
+  ///   process. So does a medium that fails under a read.
   /// - Throws: `.outOfMemory` (no address space left), `.notSupported`, `.closed`.
   func map(_ length: Int) throws(FileIOError) -> FileMapping
 
@@ -79,7 +79,7 @@ public protocol File: AnyObject, Sendable {
   /// - Throws: `.notSupported`, `.closed`, `.permissionDenied` (opened for reading).
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool
 
-  /// Gives up a lock that this opening has on bytes `range`; does nothing where it has none.
+  /// Releases this opening's locks on bytes of `range`; does nothing where it has none.
   ///
   /// - Throws: `.notSupported`, `.closed`.
   func unlock(_ range: Range<UInt64>) throws(FileIOError)
@@ -89,13 +89,13 @@ public protocol File: AnyObject, Sendable {
   /// - Throws: `.notSupported`, `.closed`.
   func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool
 
-  /// Closes the file. Calls under way in other threads finish first; later ones fail with `.closed`.
+  /// Closes the file. Running calls of other threads finish first; later ones fail with `.closed`.
   /// Closing twice does nothing.
   ///
   /// Doesn't sync.
   ///
-  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded` on systems that report a late write error here.
-  ///   The file is closed all the same.
+  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded` on systems that report a late write
+  ///   error here. The file is closed all the same.
   func close() throws(FileIOError)
 }
 
@@ -156,7 +156,7 @@ extension File {
         guard try size() > place else { break }
         throw FileIOError(
           .mediaError, operation: "read", path: path, offset: place,
-          detail: "the file goes on here, and gives nothing")
+          detail: "the file continues here, but no bytes were read")
       }
       done += more
     }
@@ -166,7 +166,7 @@ extension File {
 
 /// Bytes of a file, mapped for reading. Unmapped when the last reference is released.
 public final class FileMapping: Sendable {
-  // Unsafe: the address is constant, and what it points to is only ever read through it.
+  // Unsafe: the address is constant, and the bytes are only read through it.
   @usableFromInline nonisolated(unsafe) let address: UnsafeRawPointer
 
   /// The address of the file's first byte; it stays the same for as long as the object lives.
@@ -197,8 +197,8 @@ public final class FileMapping: Sendable {
 
 /// A lock that is held. See `FileSystem.lock(_:_:holder:)`.
 public protocol FileLock: AnyObject, Sendable {
-  /// Gives the lock up; others may take it at once. Releasing twice does nothing. A lock whose object
-  /// is released, or whose process ends in whichever way, is given up too.
+  /// Releases the lock; others may acquire it at once. Releasing twice does nothing. The lock is
+  /// also released when its object is freed, or when its process ends in any way.
   func release()
 
   /// Whether the lock's file still has the name under which the lock was taken.
@@ -207,7 +207,7 @@ public protocol FileLock: AnyObject, Sendable {
   /// lock taken through `Directory.lock(_:_:holder:)` looks the name up in that directory, even if
   /// that was moved. A lock taken through `FileSystem.lock(_:_:holder:)` looks the path up.
   ///
-  /// The default implementation returns true, for locks that cannot tell.
+  /// The default implementation returns true, for locks that cannot check.
   ///
   /// - Throws: `.closed` after `release()`; `.permissionDenied` and `.mediaError` if the name
   ///   cannot be looked up.
@@ -215,6 +215,6 @@ public protocol FileLock: AnyObject, Sendable {
 }
 
 extension FileLock {
-  /// Returns true, because the lock cannot tell.
+  /// Returns true, because the lock cannot check.
   public func isNamed() throws(FileIOError) -> Bool { true }
 }

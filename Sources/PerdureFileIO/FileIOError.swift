@@ -87,7 +87,7 @@ extension FileIOError {
     public static let fileTooLarge = Code(.fileTooLarge)
     /// The process or the system has too many files open.
     public static let tooManyOpenFiles = Code(.tooManyOpenFiles)
-    /// Someone else holds the lock.
+    /// Another opener holds the lock.
     public static let locked = Code(.locked)
     /// The system is using the file in a way that excludes the call.
     public static let busy = Code(.busy)
@@ -113,7 +113,7 @@ extension FileIOError {
     public static let closed = Code(.closed)
     /// The directory, or the file of the lock that protects it, was removed or replaced.
     public static let replaced = Code(.replaced)
-    /// Something else; the errno tells.
+    /// Another error; see the errno.
     public static let other = Code(.other)
 
     /// Whether the volume, or the user's share of it, had no room left.
@@ -160,7 +160,7 @@ extension FileIOError {
     var remedy: String {
       switch kind {
       case .notFound: "Check the path and that the volume is mounted."
-      case .alreadyExists: "Choose another name, or open what is there."
+      case .alreadyExists: "Choose another name, or open the existing file."
       case .permissionDenied: "Check the owner and the mode of the file and of its directory."
       case .readOnly: "Open for reading only, or mount the volume writable."
       case .noSpace: "Free space on the volume."
@@ -174,11 +174,11 @@ extension FileIOError {
       case .nameTooLong: "Use a shorter path."
       case .notADirectory: "Check every part of the path."
       case .isADirectory, .notAFile: "Name a file."
-      case .directoryNotEmpty: "Remove what is in it first."
+      case .directoryNotEmpty: "Remove its content first."
       case .outOfMemory: "Close other stores, or allow the process more memory."
       case .notSupported: "Use a local volume."
       case .closed: "Open it again."
-      case .replaced: "Close what is open there, and open the path again."
+      case .replaced: "Close the open file, and open the path again."
       case .other: "Look the errno up in the system's manual."
       }
     }

@@ -1,18 +1,18 @@
-// The seam between Perdure and the operating system. Everything the engine does to the world goes
-// through `FileSystem`, `File` and `FileLock`, so that a store can run on a disk, in memory, or on
-// the simulated file system of PerdureTestSupport without knowing which.
+// The interface between Perdure and the operating system. The engine uses the system only through
+// `FileSystem`, `File` and `FileLock`. So a store can run on a disk, in memory, or on the simulated
+// file system of PerdureTestSupport.
 //
 // What the seam promises, and the engine builds upon:
 //
-//   I1  Content and names are durable apart. `File.sync` makes the bytes and the length of one file
-//       durable; `FileSystem.syncDirectory` makes the names in one directory durable. Neither does
-//       the work of the other.
-//   I2  Before its sync returns, any subset of the pending changes may be durable, in any order.
-//       A file may end up with its new length and zeros where its bytes should be.
-//   I3  A rename replaces its destination in one step: after a crash the name means the old file or
-//       the new one, never neither.
-//   I4  After a failed sync nothing is known about the changes it covered, and a second sync that
-//       succeeds proves nothing about them.
+//   FS1  Content and names are durable apart. `File.sync` makes the bytes and the length of one
+//        file durable; `FileSystem.syncDirectory` makes the names in one directory durable. Neither
+//        does the work of the other.
+//   FS2  Before its sync returns, any subset of the pending changes may be durable, in any order. A
+//        file may end up with its new length and zeros where its bytes should be.
+//   FS3  A rename replaces its destination in one step: after a crash the name means the old file
+//        or the new one, and always one of them.
+//   FS4  After a failed sync nothing is known about the changes it covered, and a second sync that
+//        succeeds proves nothing about them.
 //
 // Every method may be called from any thread, several at once.
 
@@ -46,19 +46,20 @@ public enum LockKind: Sendable, Hashable {
 
 /// How far `File.sync(_:)` goes.
 public enum SyncMode: Sendable, Hashable {
-  /// What was written before the call becomes durable before anything written after it.
+  /// Everything written before the call becomes durable before anything written after it.
   ///
   /// On Apple systems a barrier, which may return before the medium has the bytes; elsewhere the
   /// same as `full`.
   case ordered
-  /// When the call returns, the bytes survive a loss of power, as far as the medium tells the truth.
+  /// When the call returns, the bytes survive a loss of power, if the medium reports syncs
+  /// truthfully.
   case full
 }
 
 /// A tree of directories and files.
 ///
-/// Paths are separated by `/`. Relative paths start at the process's working directory (POSIX) or at
-/// the root (in memory). Names that are not valid UTF-8 are out of reach.
+/// Paths are separated by `/`. Relative paths start at the process's working directory (POSIX) or
+/// at the root (in memory). Names that are not valid UTF-8 are out of reach.
 ///
 /// Every method may be called from any thread, several at once.
 public protocol FileSystem: Sendable {
@@ -68,7 +69,7 @@ public protocol FileSystem: Sendable {
   /// A later change of the working directory or of a link does not change its meaning. The default
   /// implementation returns `path`, as in memory, where no path is relative to the process.
   ///
-  /// - Throws: `.notFound` if the working directory is gone, `.permissionDenied`.
+  /// - Throws: `.notFound` if the working directory does not exist, `.permissionDenied`.
   func absolutePath(_ path: String) throws(FileIOError) -> String
 
   /// Makes an empty directory, one level deep.
@@ -76,7 +77,7 @@ public protocol FileSystem: Sendable {
   /// Visible at once; durable after `syncDirectory` of the parent directory.
   ///
   /// - Throws: `.alreadyExists` if the name is taken, `.notFound` if the parent is absent, and
-  ///   whatever the system refuses for; nothing was made.
+  ///   other errors of the system; nothing was created.
   func createDirectory(_ path: String) throws(FileIOError)
 
   /// The names in a directory, sorted by their UTF-8 bytes, without `.` and `..`.
@@ -94,15 +95,15 @@ public protocol FileSystem: Sendable {
 
   /// Opens or creates a file.
   ///
-  /// The caller owns the result and closes it; a file that is released without being closed is closed
-  /// then, and its errors are lost. A created file is visible at once. Its name is durable after
-  /// `syncDirectory` of its directory, its bytes after `File.sync`.
+  /// The caller owns the result and closes it; a file that is released without being closed is
+  /// closed then, and its errors are lost. A created file is visible at once. Its name is durable
+  /// after `syncDirectory` of its directory, its bytes after `File.sync`.
   ///
-  /// Never waits: what is no regular file is refused.
+  /// Never waits: other than regular files are refused.
   ///
   /// - Throws: `.notFound`, `.alreadyExists` (mode `.create`), `.isADirectory`, `.notAFile`,
-  ///   `.permissionDenied`, `.readOnly`, `.noSpace`, `.tooManyOpenFiles`; a file that was absent is still
-  ///   absent.
+  ///   `.permissionDenied`, `.readOnly`, `.noSpace`, `.tooManyOpenFiles`; a file that was absent is
+  ///   still absent.
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File
 
   /// Opens the directory that `path` names now. Later changes of the path do not affect it.
@@ -116,9 +117,9 @@ public protocol FileSystem: Sendable {
   /// Gives the file or directory at `source` the name `destination`, replacing a file or an empty
   /// directory of that name in one step.
   ///
-  /// Visible at once; durable after `syncDirectory` of the directory of `destination` and, if another,
-  /// of `source`. A crash before that leaves the old state, the new one, or the file under both
-  /// names; never a `destination` that was there and is not. Open files stay open, and a replaced
+  /// Visible at once; durable after `syncDirectory` of the directory of `destination` and, if
+  /// another, of `source`. A crash before that leaves the old state, the new one, or the file under
+  /// both names. An existing `destination` never disappears. Open files stay open, and a replaced
   /// file lives until its last opener closes it.
   ///
   /// - Throws: `.notFound`, `.isADirectory`, `.notADirectory`, `.directoryNotEmpty`,
@@ -150,14 +151,14 @@ public protocol FileSystem: Sendable {
   /// directory.
   ///
   /// - Throws: `.notFound`, `.notADirectory`, `.mediaError`; after `.mediaError` nothing is known
-  ///   about the names changed since the last sync, and a second try proves nothing (I4).
+  ///   about the names changed since the last sync, and a second try proves nothing (FS4).
   func syncDirectory(_ path: String) throws(FileIOError)
 
-  /// Takes the lock that the file at `path` stands for, creating that file if absent. Never waits.
+  /// Acquires the lock of the file at `path`, creating that file if absent. Never waits.
   ///
-  /// The lock excludes other openers in this process and in others, on systems that respect the lock,
-  /// until `FileLock.release()`, the release of the object, or the death of the process. The file
-  /// stays behind; its presence means nothing.
+  /// The lock excludes other openers in this process and in others, on systems that respect the
+  /// lock. It ends with `FileLock.release()`, when the object is freed, or when the process ends.
+  /// The file stays behind; its presence means nothing.
   ///
   /// - Parameter holder: A line of text, kept with the lock (on a disk: written into the file) and
   ///   quoted in the error of refused callers.

@@ -1,5 +1,5 @@
 /// A value that is only reached while holding a lock of its own.
-// Unchecked: `value` is touched by nobody but `withLock`, under `lock`.
+// Unchecked: `value` is accessed only by `withLock`, under `lock`.
 package final class Guarded<Value>: @unchecked Sendable {
   private let lock = Lock()
   private var value: Value

@@ -1,8 +1,9 @@
 /// A file system that lives as long as the object, for stores that need not outlive the process.
 ///
-/// Keeps the contract of `FileSystem` in full; syncing does nothing, since nothing can be lost but all of it.
-/// Empty at first: the root `/` is there, and relative paths start at it. Independent of every other
-/// object of its kind. A file's memory is given back when it has no name, no opener and no mapping.
+/// Keeps the whole contract of `FileSystem`. Syncing does nothing, because the content is lost only
+/// as a whole. Empty at first: the root `/` is there, and relative paths start at it. Independent
+/// of every other object of its kind. A file's memory is given back when it has no name, no opener
+/// and no mapping.
 public final class InMemoryFileSystem: FileSystem {
   fileprivate struct State {
     var tree = NameTree()
@@ -61,7 +62,7 @@ public final class InMemoryFileSystem: FileSystem {
     try lock(.init(path), kind, holder: holder)
   }
 
-  /// No limit of its own: `Int64.max`, whatever the machine has.
+  /// No limit of its own: `Int64.max`, whatever the machine's memory.
   public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
     try state.withLock { state throws(FileIOError) in
       _ = try state.tree.node(at: .init(path), for: "availableBytes")

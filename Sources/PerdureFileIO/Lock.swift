@@ -1,5 +1,5 @@
-// Locks and conditions of our own, on the threads library: the thread sanitizer understands them, which
-// it does not the standard library's `Mutex`, and a condition can be waited for.
+// Locks and conditions of our own, on the threads library: the thread sanitizer understands them,
+// which it does not the standard library's `Mutex`, and a condition can be waited for.
 
 #if canImport(Darwin)
   import Darwin
@@ -34,7 +34,7 @@ package final class Lock: @unchecked Sendable {
     precondition(result == 0, "The lock could not be taken")
   }
 
-  /// Gives up the lock, which this thread holds.
+  /// Releases the lock, which this thread holds.
   package func unlock() {
     let result = pthread_mutex_unlock(mutex)
     precondition(result == 0, "The lock is not held by this thread")
@@ -54,7 +54,7 @@ package final class Lock: @unchecked Sendable {
   }
 }
 
-/// Something threads wait for while a lock protects what it is about.
+/// A condition that threads wait for while a lock protects its data.
 // Unchecked: the condition lives at one address from init to deinit, and is made to be shared.
 package final class Condition: @unchecked Sendable {
   private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -82,14 +82,15 @@ package final class Condition: @unchecked Sendable {
     condition.deallocate()
   }
 
-  /// Gives up `lock`, waits for a signal, and takes the lock again. May return without a signal:
-  /// check what you wait for in a loop.
+  /// Releases `lock`, waits for a signal, and acquires the lock again. May return without a signal:
+  /// check the condition in a loop.
   package func wait(_ lock: Lock) {
     let result = pthread_cond_wait(condition, lock.mutex)
     precondition(result == 0, "The lock is not held by this thread")
   }
 
-  /// Like `wait(_:)`, but no longer than until `Clock.nowNanoseconds()` reaches `deadlineNanoseconds`.
+  /// Like `wait(_:)`, but no longer than until `Clock.nowNanoseconds()` reaches
+  /// `deadlineNanoseconds`.
   ///
   /// - Returns: False if the time is over.
   package func wait(_ lock: Lock, untilNanoseconds deadlineNanoseconds: UInt64) -> Bool {

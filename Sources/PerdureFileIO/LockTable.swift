@@ -13,7 +13,7 @@ package struct LockTable: Sendable {
 
   package init() {}
 
-  /// Takes the lock that `node` stands for.
+  /// Acquires the lock of `node`.
   ///
   /// - Returns: The number to release it by.
   package mutating func take(_ node: NameTree.NodeID, _ kind: LockKind, holder: String, path: String)

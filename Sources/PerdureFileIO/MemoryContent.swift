@@ -1,13 +1,14 @@
 // The bytes of a file that lives in memory, and mappings of them.
 //
-// A mapping's address must not change, and must show what is written later. So the bytes live in a region
-// of memory that a mapping shares. A file that outgrows its region, or is mapped for longer than it, moves
-// to a larger one; every region that is still mapped then gets a copy of each later write, as far as it
-// reaches. In the common case, one long mapping made early, there is one region and no copy.
+// A mapping's address must not change, and the mapping must show later writes. So the bytes are in
+// a region of memory that a mapping shares. A file that outgrows its region, or is mapped for
+// longer than it, moves to a larger region. Every region that is still mapped then gets a copy of
+// each later write, up to its length. In the common case, one long mapping made early, there is one
+// region and no copy.
 //
 // Invariants, while the lock is held:
-//   I1  The bytes of `region` behind `size` are zero.
-//   I2  Every live region of this file holds the file's bytes, as far as it reaches.
+//   MC1  The bytes of `region` behind `size` are zero.
+//   MC2  Every live region of this file holds the file's bytes, as far as it reaches.
 
 /// The bytes of one file.
 // Unchecked: the three variables are only touched under `lock`.
@@ -16,7 +17,7 @@ package final class MemoryContent: @unchecked Sendable {
   private var region: MemoryRegion
   private var size: Int
   private var outgrown: [WeakRegion] = []
-  /// Who has locks on which bytes.
+  /// The locks on ranges of bytes, with their owners.
   package let locks = RangeLockTable()
 
   private struct WeakRegion {
@@ -101,7 +102,7 @@ private final class MemoryRegion: Sendable {
   /// From this length on, memory that isn't touched costs nothing.
   private static let reservationLengthMin = 1 << 16
 
-  // Unsafe: the address is constant; MemoryContent's lock orders the writes to what it points to.
+  // Unsafe: the address is constant; MemoryContent's lock orders the writes to its bytes.
   nonisolated(unsafe) let base: UnsafeMutableRawPointer
   let capacity: Int
 

@@ -1,14 +1,15 @@
 // The names of a file system that lives in memory: a pure value, with no bytes of files in it.
 //
 // Invariants:
-//   I1  Every node but the root is named by exactly one entry of one directory (no hard links).
-//   I2  Node numbers are never used twice, so that a number means one file for ever.
+//   NT1  Every node but the root is named by exactly one entry of one directory (no hard links).
+//   NT2  Node numbers are never used twice, so that a number means one file for ever.
 
 /// Directories, the names in them, and the numbers of the files they name.
 package struct NameTree: Sendable {
   package typealias NodeID = UInt64
 
-  /// Where a path leads: an entry of a directory, which may be empty. The root is its own directory.
+  /// Where a path leads: an entry of a directory, which may be empty. The root is its own
+  /// directory.
   package struct Place: Sendable, Hashable {
     package var directory: NodeID
     package var name: String
@@ -120,7 +121,7 @@ extension NameTree {
     names(in: try directory(at: path, for: "contents"))
   }
 
-  /// The names in a directory, sorted by their bytes; none if it is gone.
+  /// The names in a directory, sorted by their bytes; none if the directory does not exist.
   package func names(in directory: NodeID) -> [String] {
     entries(of: directory).keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
@@ -170,7 +171,7 @@ extension NameTree {
     return change
   }
 
-  /// - Returns: The entry that was emptied, and the node it named, which is gone from the tree.
+  /// - Returns: The entry that was emptied, and the node it named, which is no longer in the tree.
   package mutating func remove(_ path: Path) throws(FileIOError) -> (change: Change, removed: NodeID) {
     let place = try place(of: path, for: "remove")
     guard let node = place.node else { throw FileIOError(.notFound, operation: "remove", path: path.text) }
@@ -184,8 +185,8 @@ extension NameTree {
     return (change, node)
   }
 
-  /// - Returns: The entry that was set, then the one that was emptied, or none if both paths name the same
-  ///   node; and the node that was replaced, which is gone from the tree.
+  /// - Returns: The entry that was set, then the one that was emptied, or none if both paths name
+  ///   the same node; and the replaced node, which is no longer in the tree.
   package mutating func rename(_ source: Path, to destination: Path)
     throws(FileIOError) -> (changes: [Change], replaced: NodeID?)
   {
@@ -232,7 +233,7 @@ extension NameTree {
 
   private mutating func apply(_ change: Change) {
     var entries = entries(of: change.directory)
-    // Let go of the stored copy, so that the change is made in place.
+    // Release the stored copy, so that the change is made in place.
     nodes[change.directory] = .directory([:])
     entries[change.name] = change.node
     nodes[change.directory] = .directory(entries)

@@ -1,9 +1,9 @@
 // Locks on ranges of a file.
 //
-// They are the system's locks of open file descriptions: they belong to the opening, as `flock` does, so two
-// openings in one process exclude each other, closing another descriptor of the file does not drop them, and
-// they go when the process does. (The older locks of POSIX belong to the process, and go when it closes
-// any descriptor of the file: of no use to a library.)
+// They are the system's locks of open file descriptions, which belong to the opening, as with
+// `flock`. So two openings in one process exclude each other, closing another descriptor of the
+// file does not release them, and they end with the process. (The older locks of POSIX belong to
+// the process, and end when it closes any descriptor of the file: a library cannot use them.)
 
 #if canImport(Darwin)
   import Darwin
@@ -38,7 +38,8 @@ extension POSIXFile {
 }
 
 extension SystemCall {
-  // The names of these commands are hidden from Swift in some C libraries; the numbers are the kernel's.
+  // The names of these commands are hidden from Swift in some C libraries; the numbers are the
+  // kernel's.
   #if canImport(Darwin)
     private static let setLock: Int32 = 90
     private static let getLock: Int32 = 92

@@ -3,8 +3,8 @@ import Synchronization
 // An open file of the operating system.
 //
 // The system may reuse a descriptor's number as soon as it is closed. So a write during a close
-// could go to the wrong file. Hence the gate: one word that counts the calls under way and notes
-// that the file was closed. The call that brings a closed file's count to zero closes the
+// could go to the wrong file. The gate prevents this: one word that counts the running calls and
+// notes that the file was closed. The call that brings a closed file's count to zero closes the
 // descriptor, once.
 
 final class POSIXFile: File {
@@ -17,7 +17,7 @@ final class POSIXFile: File {
   /// Writes that end at or before this offset do not ask for the limit of file lengths.
   private let allowedEnd = Atomic<UInt64>(0)
 
-  /// The bits of `gate` above the count of calls under way.
+  /// The bits of `gate` above the count of running calls.
   private static let closedBit: UInt64 = 1 << 63
   private static let surrenderedBit: UInt64 = 1 << 62
 
@@ -45,7 +45,7 @@ final class POSIXFile: File {
       SystemCall.nextData(descriptor, from: Int64(offset))
     }
     if KnownErrno.isEndOfData(result.errno) { return nil }
-    // Where the file system cannot tell everything counts as written.
+    // If the file system cannot report holes, everything counts as written.
     guard result.errno == 0 else { return offset < (try size()) ? offset : nil }
     return UInt64(result.value)
   }
@@ -152,7 +152,7 @@ extension POSIXFile {
   func close() throws(FileIOError) {
     let before = gate.bitwiseOr(Self.closedBit, ordering: .acquiringAndReleasing).oldValue
     guard before & Self.closedBit == 0 else { return }
-    // In a forked child the calls under way belong to threads that only the parent has.
+    // In a forked child the running calls belong to threads that only the parent has.
     let number = mark?.isOwn ?? true ? closeIfIdle() : closeNow()
     guard number == 0 else { throw failure(number, "close") }
   }
@@ -174,7 +174,7 @@ extension POSIXFile {
     if after == Self.closedBit { _ = closeIfIdle() }
   }
 
-  /// Closes the descriptor if the file is closed, no call is under way and it is still open.
+  /// Closes the descriptor if the file is closed, no call is running and it is still open.
   private func closeIfIdle() -> Int32 {
     let exchange = gate.compareExchange(
       expected: Self.closedBit, desired: Self.closedBit | Self.surrenderedBit,

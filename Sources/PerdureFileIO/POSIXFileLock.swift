@@ -111,7 +111,7 @@ enum LockHolder {
 
   /// Half a sentence about a holder whose text may be missing: the holder may just be writing it.
   static func clause(for holder: String?) -> String {
-    holder.map { "held by \($0)" } ?? "held by someone who left no name"
+    holder.map { "held by \($0)" } ?? "held by an unnamed process"
   }
 
   /// Nil if there is no text or it can't be read, which isn't worth a failure of its own.

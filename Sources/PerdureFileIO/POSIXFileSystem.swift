@@ -103,8 +103,8 @@ public final class POSIXFileSystem: FileSystem {
     return result.value
   }
 
-  /// Refuses a path that the system would read only the beginning of, then turns what the call
-  /// returns, an error number or 0, into an error or nothing.
+  /// Refuses a path that contains a zero byte, which would end it early. Then it throws the call's
+  /// error number, unless that is 0.
   private func check(_ operation: String, _ path: String, _ call: () -> Int32 = { 0 }) throws(FileIOError) {
     let number = path.utf8.contains(0) ? KnownErrno.invalidArgument : call()
     guard number == 0 else { throw FileIOError(errno: number, operation: operation, path: path) }

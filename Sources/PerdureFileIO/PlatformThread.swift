@@ -21,16 +21,16 @@ package func currentThreadID() -> UInt64 {
   #endif
 }
 
-/// Threads of the operating system, for work that waits for the disk: the threads of the concurrency pool
-/// must not.
+/// Threads of the operating system, for work that waits for the disk: the threads of the
+/// concurrency pool must not.
 package enum PlatformThread {
-  /// The stack of a thread, in bytes, whatever the platform's own choice.
+  /// The stack size of a thread in bytes, instead of the platform's default.
   private static let stackSize = 2 << 20
 
-  /// Whether the system is taken to refuse threads to this task: for tests of what is done then.
+  /// Whether creating threads fails for this task: for tests of that case.
   @TaskLocal package static var isRefused = false
 
-  /// Runs `body` on a new thread that nobody waits for.
+  /// Runs `body` on a new detached thread.
   ///
   /// - Parameter name: For debuggers; the first 15 bytes are kept.
   /// - Returns: False if the system refused another thread; `body` never runs.
@@ -82,8 +82,8 @@ private final class ThreadWork: Sendable {
 
 /// Time that never runs backwards.
 package enum Clock {
-  /// Nanoseconds since some moment before the process began. Stands still, on some systems, while the
-  /// machine sleeps.
+  /// Nanoseconds since a moment before the process began. Does not advance, on some systems, while
+  /// the machine sleeps.
   package static func nowNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

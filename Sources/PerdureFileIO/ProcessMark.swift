@@ -1,10 +1,11 @@
 import CPerdureShims
 
-/// Tells whether code still runs in the process that made the mark. A fork clears it in the child.
+/// Recognises whether code still runs in the process that made the mark. A fork clears it in the
+/// child.
 ///
-/// A child has the memory and the descriptors of its parent, but none of its other threads. Locks
-/// of open files belong to both. So files opened before a fork belong to the parent. The child must
-/// not write to them or unlock them, or wait for a lock that a thread of the parent held.
+/// A child has its parent's memory and descriptors, but none of its other threads. Locks of open
+/// files belong to both. So files opened before a fork belong to the parent. The child must not
+/// write to them or unlock them, or wait for a lock that a thread of the parent held.
 // Unchecked: the word behind the pointer is constant in one process, and is never freed.
 package struct ProcessMark: @unchecked Sendable {
   @usableFromInline let word: UnsafePointer<UInt64>

@@ -1,4 +1,4 @@
-/// Who has locks on which bytes of a file that lives in memory.
+/// The locks on ranges of bytes of a file in memory, with their owners.
 package final class RangeLockTable: Sendable {
   fileprivate struct State {
     var nextHolder: UInt64 = 1
@@ -35,7 +35,7 @@ package final class RangeLockTable: Sendable {
       table.state.withLock { $0.isTaken(range, byOtherThan: number) }
     }
 
-    /// Gives up what this opening has of the bytes.
+    /// Releases this opening's locks on the bytes.
     package func release(_ range: Range<UInt64>) {
       table.state.withLock { state in
         let mine = state.held.filter { $0.holder == number && $0.range.overlaps(range) }

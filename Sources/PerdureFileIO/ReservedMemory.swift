@@ -1,17 +1,18 @@
-/// Zero bytes of memory that cost nothing until they are touched, page by page: for tables whose length
-/// follows from a number that somebody else chose.
+/// Zero bytes of memory that are allocated only when they are touched, page by page: for tables
+/// whose length follows from a number in a file.
 ///
-/// Not every system gives what nobody has touched yet for nothing: some count it (overcommitting switched
-/// off, a limit of address space), and refuse a length that only a hostile file asks for.
+/// Some systems count untouched memory (without overcommitting, or with a limit of address space),
+/// and refuse a length that only a hostile file requests.
 package final class ReservedMemory: Sendable {
-  // Unsafe: the address is constant; who reads and writes behind it sees to the rest.
+  // Unsafe: the address is constant; its readers and writers synchronize the access.
   package nonisolated(unsafe) let base: UnsafeMutableRawPointer
   private let address: UInt
   private let byteCount: Int
 
   /// - Parameter byteCount: 1 or more.
-  /// - Parameter purpose: What it is for, to be told to people.
-  /// - Throws: `.outOfMemory` where the system has no address space left, or none that it would promise.
+  /// - Parameter purpose: Its use, for the error message.
+  /// - Throws: `.outOfMemory` where the system has no address space left, or none that it would
+  ///   promise.
   package init(byteCount: Int, for purpose: String) throws(FileIOError) {
     precondition(byteCount > 0, "There is something to reserve")
     let result = SystemCall.reserveMemory(length: byteCount)

@@ -12,7 +12,7 @@
 #endif
 
 extension SystemCall {
-  /// Stands for the working directory where a call takes the descriptor of a directory.
+  /// The working directory, for calls that take the descriptor of a directory.
   static let workingDirectoryNumber = Int32(AT_FDCWD)
 
   /// The process's working directory, from the root.
@@ -76,7 +76,7 @@ extension SystemCall {
     let number = repeating { unlinkat(directory, path, 0) }.errno
     guard KnownErrno.isUnlinkingRefused(number) else { return number }
     let second = repeating { unlinkat(directory, path, Int32(AT_REMOVEDIR)) }.errno
-    // Not a directory: the error of the first call tells the reason.
+    // Not a directory: the error of the first call has the reason.
     return KnownErrno.isNoDirectory(second) ? number : second
   }
 

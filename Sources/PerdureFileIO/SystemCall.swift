@@ -77,8 +77,8 @@ extension SystemCall {
     repeating { openat(directory, path, flags | O_CLOEXEC, 0o644) }
   }
 
-  /// Closes once: after an interruption the descriptor is gone on Linux, and another thread may
-  /// already have been given its number.
+  /// Closes once: after an interruption the descriptor is already closed on Linux, and another
+  /// thread may have its number.
   static func close(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
       let value = Darwin.close(descriptor)
@@ -110,8 +110,8 @@ extension SystemCall {
     repeating { ftruncate(descriptor, off_t(length)) }
   }
 
-  /// Gives a file room for `length` bytes, and makes it so long if it is shorter. Returns 0 or the error
-  /// number.
+  /// Gives a file room for `length` bytes, and makes it so long if it is shorter. Returns 0 or the
+  /// error number.
   static func allocate(_ descriptor: Int32, length: Int64) -> Int32 {
     #if canImport(Darwin)
       let status = size(descriptor)
@@ -146,7 +146,7 @@ extension SystemCall {
     return SystemResult(value: kind(status), errno: result.errno)
   }
 
-  /// Where at or behind an offset something was written; what was never written takes no room.
+  /// The first written byte at or after an offset; unwritten ranges take no space.
   static func nextData(_ descriptor: Int32, from offset: Int64) -> SystemResult<Int64> {
     #if canImport(Darwin)
       let whence = SEEK_DATA
@@ -158,13 +158,14 @@ extension SystemCall {
     return SystemResult(value: Int64(result.value), errno: result.errno)
   }
 
-  /// Takes the advisory lock of an open file without waiting. It belongs to the open file, so that two
-  /// openers in one process exclude each other, and goes when the descriptor is closed.
+  /// Takes the advisory lock of an open file without waiting. It belongs to the open file, so that
+  /// two openers in one process exclude each other, and goes when the descriptor is closed.
   static func lock(_ descriptor: Int32, _ kind: LockKind) -> Int32 {
     repeating { flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }.errno
   }
 
-  /// Gives the advisory lock of an open file up, also where another descriptor leads to the same opening.
+  /// Gives the advisory lock of an open file up, also where another descriptor leads to the same
+  /// opening.
   static func unlock(_ descriptor: Int32) -> Int32 {
     repeating { flock(descriptor, LOCK_UN) }.errno
   }
@@ -197,8 +198,9 @@ extension SystemCall {
 
 #if os(Linux) || os(Android)
   extension SystemCall {
-    /// Names the calling thread for debuggers. The C call for it is hidden from Swift here, so this goes
-    /// through the file the kernel has for it; a kernel without one leaves the thread without a name.
+    /// Names the calling thread for debuggers. The C function is hidden from Swift here, so this
+    /// writes to the kernel's file for the name; a kernel without that file leaves the thread
+    /// unnamed.
     static func nameThisThread(_ name: String) {
       let file = open("/proc/thread-self/comm", flags: O_WRONLY)
       guard file.errno == 0 else { return }
@@ -241,8 +243,8 @@ extension SystemCall {
     return SystemResult(value: UInt(bitPattern: address), errno: 0)
   }
 
-  /// Gives back what `map` or `reserveMemory` gave. The arguments are ours, so the system has no reason
-  /// to refuse.
+  /// Gives back what `map` or `reserveMemory` gave. The arguments are ours, so the system has no
+  /// reason to refuse.
   static func unmap(_ address: UInt, length: Int) {
     let value = munmap(UnsafeMutableRawPointer(bitPattern: address), length)
     precondition(value == 0, "The system refused to unmap memory that was mapped")

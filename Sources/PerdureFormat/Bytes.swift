@@ -1,8 +1,8 @@
 // Little-endian integers in raw memory. On every platform the bytes on disk are the same.
 //
-// What is read for every record is inlined into the engine. For that it is not enough that a function is `@inlinable`: the
-// `package` type that it belongs to, and the stored properties that it uses, have to be `@usableFromInline`, or
-// the function is called.
+// Functions that run for every record are inlined into the engine. For that, `@inlinable` alone is
+// not enough: the function's `package` type, and the stored properties that it uses, must be
+// `@usableFromInline`. Otherwise the function is called.
 
 extension UnsafeRawBufferPointer {
   /// Reads a little-endian integer; the caller has checked the bounds.
@@ -46,8 +46,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Checks what structures at the begin or the end of a file have in common: the magic is in the first eight
-  /// bytes, and the checksum of all that comes before in the last four.
+  /// Checks what structures at the begin or the end of a file have in common: the magic is in the
+  /// first eight bytes, and the checksum of all that comes before in the last four.
   ///
   /// - Parameter place: The checksum that theirs continues.
   func checkSeal(

@@ -1,4 +1,5 @@
-/// Where a checkpoint's root block stands: bytes 104..<124 of a superblock. FORMAT.md, "Checkpoints".
+/// The position of a checkpoint's root block: bytes 104..<124 of a superblock. FORMAT.md,
+/// "Checkpoints".
 package struct CheckpointReference: Hashable, Sendable {
   static let length = 20
 

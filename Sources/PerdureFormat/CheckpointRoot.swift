@@ -1,5 +1,5 @@
-/// What a checkpoint says: a place in the log, and where the trees stand that hold what the log says up to
-/// there. FORMAT.md, "Checkpoints". Its checksum stands in the superblock that names it.
+/// The content of a checkpoint: a position in the log, and the positions of the trees with the
+/// state up to there. FORMAT.md, "Checkpoints". Its checksum is in the superblock that names it.
 package struct CheckpointRoot: Hashable, Sendable {
   /// The root of one tree in the index file.
   package struct Tree: Hashable, Sendable {
@@ -72,7 +72,8 @@ package struct CheckpointRoot: Hashable, Sendable {
   package var indexes: [Index]
   /// The numbers of the blob files that live records name, ascending.
   package var blobs: [UInt64]
-  /// Counters of live and dead bytes of the segments that have records; empty only where none has any.
+  /// Counters of live and dead bytes of the segments that have records; empty only where none has
+  /// any.
   package var segmentUsage: [UInt8]
 
   package init(

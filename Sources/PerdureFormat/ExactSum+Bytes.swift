@@ -6,7 +6,7 @@ extension ExactSum.Term {
   private static let doubleTag: UInt8 = 1
   private static let decimalTag: UInt8 = 2
 
-  /// Appends the bytes that stand for it behind a group.
+  /// Appends the bytes of the sum after a group's key.
   package func append(to bytes: inout [UInt8]) {
     switch self {
     case .integer(let value): withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
@@ -40,7 +40,7 @@ extension ExactSum.Term {
 }
 
 extension ExactSum {
-  /// What a sum comes to, in the order in which sums stand: FORMAT.md.
+  /// The value of a sum, in the order of sums: FORMAT.md.
   private enum Class: UInt8 {
     case notNumber = 0
     case negativeInfinity = 1
@@ -54,10 +54,11 @@ extension ExactSum {
 
   private var digitBase: Int64 { radix == .binary ? 128 : 100 }
 
-  /// Where digits can stand: from the least double, or decimal, up to the greatest 2^63 times. FORMAT.md.
+  /// The possible positions of digits: from the least double, or decimal, up to the greatest times
+  /// 2^63. FORMAT.md.
   private var digitPlaces: ClosedRange<Int> { radix == .binary ? -154...155 : -1024...1052 }
 
-  /// Bytes that stand in the order of what the sums come to; none is the beginning of another.
+  /// Bytes in the order of the sums' values; none is a prefix of another.
   package var orderKey: [UInt8] {
     let special: Class? =
       if notNumberCount > 0 || positiveInfinityCount > 0 && negativeInfinityCount > 0 {

@@ -20,9 +20,9 @@
   }
 
   @usableFromInline package let reason: Reason
-  /// Where in the structure (or buffer) the first wrong byte stands.
+  /// The position of the first wrong byte in the structure (or buffer).
   package let offset: Int
-  /// What was looked at, in FORMAT.md's words.
+  /// The structure that was read, in FORMAT.md's words.
   package let structure: String
   /// Details beyond the reason, such as the feature that is missing.
   package let detail: String?

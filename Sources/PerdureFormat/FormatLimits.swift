@@ -4,7 +4,7 @@
   @inlinable package static var alignment: Int { 8 }
   /// The longest key of a byte-string keyspace, in bytes.
   @inlinable package static var keyLengthMax: Int { 65_535 }
-  /// The longest value that may stand in the log itself; longer ones live in blob files.
+  /// The longest value that may be in the log itself; longer values have blob files.
   @inlinable package static var inlineValueLengthMax: Int { 1 << 20 }
   /// The longest value of a blob file, in bytes.
   @inlinable package static var blobLengthMax: UInt64 { 1 << 32 }
@@ -37,7 +37,7 @@
     (UInt64(segmentCapacityMin)...UInt64(segmentCapacityMax)).contains(segmentCapacity)
       && segmentCapacity % UInt64(alignment) == 0
   }
-  /// The highest value of what is counted up: numbers of commits, generations, checkpoints and blob files.
+  /// The highest value of counters: numbers of commits, generations, checkpoints and blob files.
   /// One more of each always fits into its field.
   @inlinable package static var counterMax: UInt64 { 1 << 62 }
   /// The highest segment number that an address word can hold.

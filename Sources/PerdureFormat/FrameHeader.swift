@@ -1,14 +1,14 @@
 /// The 64 bytes before a frame's records. FORMAT.md, "Frame".
 ///
-/// A commit is a chain of frames, of which only the last (`commitEnd`) makes it count. The
-/// header's checksum covers the store, the segment and the offset as well, so that a stale,
-/// misdirected or copied frame is no frame; it is checked before the length is used.
+/// A commit is a chain of frames; only the last one (`commitEnd`) completes it. The header's
+/// checksum covers the store, the segment and the offset as well, so that a stale, misdirected or
+/// copied frame is invalid. It is checked before the length is used.
 @usableFromInline package struct FrameHeader: Hashable, Sendable {
   @inlinable package static var length: Int { 64 }
   @inlinable static var magic: UInt32 { 0x314D_5246 }  // "FRM1"
 
   package enum Kind: UInt8, Sendable {
-    /// A part of a commit that goes on in the next frame.
+    /// A part of a commit that continues in the next frame.
     case commitPart = 1
     /// The last (or only) part of a commit.
     case commitEnd = 2
@@ -78,7 +78,7 @@
     return Checksum.crc32c(bytes.part(8, length - 8), continuing: place)
   }
 
-  /// Reads the header that must stand at `position`; `bytes` starts there.
+  /// Reads the header that must be at `position`; `bytes` starts there.
   package init(
     reading bytes: UnsafeRawBufferPointer, store: StoreID, position: LogPosition
   ) throws(FormatError) {
@@ -89,8 +89,8 @@
     try self.init(fields: bytes, at: position)
   }
 
-  /// Reads what looks like a header, without its checksum, which binds it to a store and a place that are not
-  /// known or not right. For salvage: what it says needs other proof.
+  /// Reads bytes that look like a header, without its checksum, which binds it to a store and a
+  /// position that are unknown or wrong. For salvage: the fields need other proof.
   package init(
     readingUnproven bytes: UnsafeRawBufferPointer, position: LogPosition
   ) throws(FormatError) {
@@ -143,24 +143,26 @@ extension FrameHeader {
     Int(bytes.integer(at: offset + 24, as: UInt32.self))
   }
 
-  /// Whether a frame's mark stands at `offset`: a cheap look before `init(reading:)`.
+  /// Whether a frame's mark is at `offset`: a cheap check before `init(reading:)`.
   @inlinable package static func mayStart(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     bytes.integer(at: offset, as: UInt32.self) == magic
   }
 }
 
 extension FrameHeader {
-  /// A store for which the header that begins `bytes` would be right at `position`, whatever its fields say.
+  /// A store for which the header at the start of `bytes` would be valid at `position`, whatever
+  /// its fields contain.
   ///
-  /// Of a store's identity a header's checksum holds 32 bits, which can be had back from it: headers that
-  /// are right for the same store and their places give the same answer here, and others do not. It is as
-  /// good as the store's identity for frames and footers, and for nothing else. For salvage.
+  /// A header's checksum contains 32 bits of a store's identity, which can be computed from it.
+  /// Headers that are valid for the same store at their positions give the same result, and others
+  /// do not. The result replaces the store's identity for frames and footers only. For salvage.
   package static func storeImplied(by bytes: UnsafeRawBufferPointer, at position: LogPosition) -> StoreID {
     var checksum = Checksum.rewound(bytes.integer(at: 4), over: bytes.part(8, length - 8))
     withUnsafeBytes(of: (position.segment.littleEndian, position.offset.littleEndian)) {
       checksum = Checksum.rewound(checksum, over: $0)
     }
-    // Twelve zero bytes, and the four that lead from there to what the checksum was behind the identity.
+    // Twelve zero bytes, and the four that lead from there to what the checksum was behind the
+    // identity.
     let zeros = [UInt8](repeating: 0, count: 12)
     return zeros.withUnsafeBytes { zeros in
       let word = Checksum.crc32c(zeros) ^ Checksum.rewound(checksum, over: zeros.part(0, 4))
@@ -168,11 +170,12 @@ extension FrameHeader {
     }
   }
 
-  /// Where the header that begins `bytes` would be right, whatever its fields say: of a store's segment at the offset
-  /// that is this number xor `placeSeed`, if the segment is as long. For salvage.
+  /// The position at which the header at the start of `bytes` would be valid, whatever its fields
+  /// contain. It is in a store's segment, at the offset that is this number xor `placeSeed`, if the
+  /// segment is long enough. For salvage.
   ///
-  /// A checksum goes over store, segment and offset before anything else. What it was behind the offset can be had
-  /// back; and over four bytes (the upper four of an offset are zeros) it is one to one.
+  /// A checksum covers store, segment and offset first. Its value after the offset can be computed;
+  /// and over four bytes (the upper four of an offset are zeros) it is one to one.
   package static func placeImplied(by bytes: UnsafeRawBufferPointer) -> UInt32 {
     let checksum = Checksum.rewound(bytes.integer(at: 4), over: bytes.part(8, length - 8))
     return withUnsafeBytes(of: 0 as UInt64) { Checksum.rewound(checksum, over: $0) }

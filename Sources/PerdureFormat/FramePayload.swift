@@ -28,7 +28,7 @@ package enum FramePayload {
       do {
         record = try Record(reading: bytes.part(offset, bytes.count - offset), places.check(at: offset))
       } catch {
-        // Where a record would end that is too long says nothing: it is the record that is wrong.
+        // The end of a record that is too long has no meaning: the record is wrong.
         throw damaged(error.reason, at: offset + (error.reason == .incomplete ? 0 : error.offset))
       }
       let end = offset + record.header.paddedLength
@@ -71,7 +71,7 @@ package enum FramePayload {
 /// Consecutive records that the caller has verified or made: the payload of a verified frame, or
 /// the records of a batch. Their checksums are not compared again.
 @usableFromInline package struct SealedRecords {
-  /// A record, and where it stands.
+  /// A record, and its position.
   @usableFromInline package typealias Element = (record: Record, offset: Int, length: Int)
 
   @usableFromInline let bytes: UnsafeRawBufferPointer

@@ -1,17 +1,18 @@
 // The frames of a rewritten segment in groups. FORMAT.md, "Groups".
 //
-// What a rewritten segment without groups holds between header and map is its *body*. In groups the body is cut
-// into pieces of about 64 KiB, none through a record or a frame header, and each piece is stored as an LZ4 block,
-// or as it is. Everything else speaks of places in the body: the map leads there, frame headers are bound to them.
+// The bytes of a rewritten segment between header and map, without groups, are its *body*. With
+// groups the body is cut into pieces of about 64 KiB, none through a record or a frame header. Each
+// piece is stored as an LZ4 block, or unpacked. All other structures use positions in the body: the
+// map leads there, frame headers are bound to them.
 //
 //     body:  | frame header | record | record | record | frame header | record ...
 //     file:  | group 0   | group 1 |   ...   | map | checksums | entry 0 | entry 1 | ... | footer
 //
 // Invariants
-//  G1  Groups follow each other without gaps in the body, and up to alignment in the file.
-//  G2  Nothing of an entry is believed before its checksum was right, and no more than `groupLengthMax` bytes of
-//      memory are taken for what it says.
-//  G3  A record lies in one group.
+//  GT1  Groups follow each other without gaps in the body, and up to alignment in the file.
+//  GT2  An entry is used only after its checksum was verified, and at most `groupLengthMax` bytes
+//       of memory are allocated for it.
+//  GT3  A record is in one group.
 
 /// What a segment says of one group.
 package struct GroupEntry: Hashable, Sendable {
@@ -40,7 +41,7 @@ package struct GroupEntry: Hashable, Sendable {
   package var end: Int { offset + unpackedLength }
   /// Where the next group begins in the file.
   package var fileEnd: Int { (fileOffset + storedLength).roundedUpToAlignment }
-  /// Whether it stands in the file as it is.
+  /// Whether it is in the file unpacked.
   package var isPlain: Bool { storedLength == unpackedLength }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
@@ -85,7 +86,8 @@ package struct GroupEntry: Hashable, Sendable {
 }
 
 extension GroupEntry {
-  /// Whether the group may come before another one with so many between them. Each takes 8 bytes and more. G1
+  /// Whether the group may come before another one with so many between them. Each takes 8 bytes
+  /// and more. GT1
   fileprivate func precedes(_ next: GroupEntry, by between: Int) -> Bool {
     if between == 0 { return end == next.offset && fileEnd == next.fileOffset }
     return end + 8 * between <= next.offset && fileEnd + 8 * between <= next.fileOffset
@@ -99,7 +101,7 @@ extension GroupEntry {
 
 /// The entries of a segment's groups, over the bytes of the mapped file.
 package struct GroupTable: Sendable {
-  // Unsafe: whoever makes the table keeps the bytes alive and unchanged.
+  // Unsafe: the creator of the table keeps the bytes alive and unchanged.
   private nonisolated(unsafe) let entries: UnsafeRawBufferPointer
 
   /// - Parameter bytes: Whole entries.
@@ -115,7 +117,8 @@ package struct GroupTable: Sendable {
     }
   }
 
-  /// The group that a place of the body lies in, by the places where they begin; the last one behind its end.
+  /// The group that contains a position of the body, by the positions where groups begin; the last
+  /// position is the end.
   ///
   /// - Complexity: O(log n) for n groups.
   package func index(of offset: Int) -> Int {
@@ -128,7 +131,7 @@ package struct GroupTable: Sendable {
     return max(0, low - 1)
   }
 
-  /// Where the last group ends in the file, if all entries are right and follow each other. G1
+  /// Where the last group ends in the file, if all entries are right and follow each other. GT1
   package func verifiedEnd(dataEnd: Int) throws(FormatError) -> Int {
     var (offset, fileOffset) = (SegmentHeader.length, SegmentHeader.length)
     for index in 0..<count {
@@ -144,10 +147,11 @@ package struct GroupTable: Sendable {
     return fileOffset
   }
 
-  /// The entries in a file of which nothing else need be right: from the footer's place back to the first group's.
-  /// They may be bytes of values, in a file that has no groups.
+  /// The entries in a file of which nothing else need be right: from the footer's place back to the
+  /// first group's. They may be bytes of values, in a file that has no groups.
   ///
-  /// - Returns: By their places, none over another, with room between them for those that are damaged. G1
+  /// - Returns: By their places, none over another, with room between them for those that are
+  ///   damaged. GT1
   package static func search(in file: UnsafeRawBufferPointer) -> [GroupEntry] {
     var found: [GroupEntry] = []
     // Places of entries since the last one where none is right.
@@ -162,7 +166,7 @@ package struct GroupTable: Sendable {
       } else {
         passed += 1
       }
-      // Of a file that was cut nobody knows where the table ends.
+      // In a truncated file the end of the table is unknown.
       place -= found.isEmpty ? FormatLimits.alignment : GroupEntry.length
       if let last = found.last, place < last.fileEnd || !last.hasRoomBefore(passed) { break }
     }

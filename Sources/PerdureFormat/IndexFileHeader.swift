@@ -1,7 +1,7 @@
 /// The first 64 bytes of an index file. FORMAT.md, "Checkpoints".
 ///
-/// The file has a version of its own: what it holds follows from the log, so a reader that does not
-/// understand it builds the index anew.
+/// The file has a version of its own: its content follows from the log, so a reader that does not
+/// support the version rebuilds the index.
 package struct IndexFileHeader: Hashable, Sendable {
   package static let length = 64
   /// What the file is counted in, in bytes.

@@ -1,20 +1,21 @@
-// Where the records of a rewritten segment have gone. FORMAT.md, "The map".
+// The new positions of the records of a rewritten segment. FORMAT.md, "The map".
 //
 // A segment is rewritten by leaving units of 8 bytes out. The map has a bit for each unit that the
-// segment had when it was first written, set for those that are still there; what is kept keeps its order,
-// so a unit now stands behind the header and all kept units before it. To find how many those are with one
-// access to memory, bits and counts share a cache line:
+// segment had originally, set for the kept units. Kept units stay in order, so a unit is now after
+// the header and all kept units before it. To count those with one access to memory, bits and
+// counts share a cache line:
 //
 //     line:  u64 rank | 7 x u64 bits           64 bytes for 448 units, 3,584 bytes of the segment
 //
 // `rank` counts the kept units of all lines before. Lines after the last kept unit are left out.
 //
 // Invariants
-//  O1  A record's first unit is kept if and only if all of its units are. An address whose first unit is
-//      not kept is dead.
-//  O2  physicalOffset and originalOffset are inverse to each other over the kept units, and monotone.
-//  O3  A segment that is rewritten again gets a map from its first offsets to its newest ones: maps are
-//      never applied one after another.
+//  OM1  A record's first unit is kept if and only if all of its units are. An address whose first
+//       unit is not kept is dead.
+//  OM2  physicalOffset and originalOffset are inverse to each other over the kept units, and
+//       monotone.
+//  OM3  A segment that is rewritten again gets a map from its first offsets to its newest ones:
+//       maps are never applied one after another.
 
 /// The map of a rewritten segment, over the bytes of its lines.
 @usableFromInline package struct OffsetMap: Sendable {
@@ -23,18 +24,18 @@
   /// Units that a line is about.
   @inlinable package static var unitsALine: Int { 448 }
 
-  // Unsafe: whoever makes the map keeps the bytes alive and unchanged.
+  // Unsafe: the creator of the map keeps the bytes alive and unchanged.
   @usableFromInline nonisolated(unsafe) let lines: UnsafeRawPointer
   @usableFromInline package let lineCount: Int
 
-  /// - Parameter bytes: Whole lines, as a builder made them; if they are not, offsets come out wrong, but
-  ///   nothing else happens.
+  /// - Parameter bytes: Whole lines, as a builder made them; if they are not, offsets come out
+  ///   wrong, but nothing else happens.
   package init(lines bytes: UnsafeRawBufferPointer) {
     lineCount = bytes.count / Self.lineLength
     lines = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 64).unsafelyUnwrapped
   }
 
-  /// Where the unit that was first written at `original` stands now; nil when it is gone.
+  /// The present position of the unit that was originally at `original`; nil when it was removed.
   ///
   /// - Parameter original: A multiple of 8, not below the length of a segment header.
   @inlinable package func physicalOffset(of original: Int) -> Int? {
@@ -56,7 +57,7 @@
     return SegmentHeader.length &+ Int(truncatingIfNeeded: (rank & 0xFFFF_FFFF) &* 8)
   }
 
-  /// Where the unit that stands at `physical` was first written; nil behind the last one.
+  /// The original position of the unit at `physical`; nil after the last one.
   ///
   /// - Complexity: O(log n) for n lines.
   package func originalOffset(of physical: Int) -> Int? {
@@ -114,7 +115,7 @@ extension UInt64 {
   }
 }
 
-/// Gathers what is kept of a segment.
+/// Collects the kept units of a segment.
 package struct OffsetMapBuilder: Sendable {
   /// Lines as they are in the file, ranks still missing.
   private var words: [UInt64]
@@ -138,7 +139,7 @@ package struct OffsetMapBuilder: Sendable {
   package func keeps(_ original: Int) -> Bool {
     let unit = (original - SegmentHeader.length) / 8
     let word = Self.word(of: unit)
-    // Lines behind the last kept unit may be gone already.
+    // Lines after the last kept unit may be missing.
     guard word < words.count else { return false }
     let bits = UInt64(littleEndian: words[word])
     return bits & Self.mask(of: unit) != 0

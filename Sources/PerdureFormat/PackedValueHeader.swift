@@ -1,4 +1,4 @@
-/// What stands before the LZ4 block of a packed value. FORMAT.md, "Record".
+/// The header before the LZ4 block of a packed value. FORMAT.md, "Record".
 @usableFromInline package struct PackedValueHeader: Hashable, Sendable {
   @inlinable package static var length: Int { 4 }
 

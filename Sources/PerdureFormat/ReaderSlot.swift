@@ -1,14 +1,14 @@
 /// What a reader says of itself in the file of readers. FORMAT.md, "Reading beside a writer".
 ///
-/// A slot counts only while its reader holds the lock on it. One that cannot be understood then says the same
-/// as that of a reader that is about to open: it may need everything.
+/// A slot counts only while its reader holds the lock on it. One that cannot be understood then
+/// says the same as that of a reader that is about to open: it may need everything.
 package struct ReaderSlot: Hashable, Sendable {
   package static let length = 64
   /// How many there can be.
   package static let countMax = 4096
   static let version: UInt16 = 1
 
-  /// What a reader that has opened the store goes on to read.
+  /// The data that a reader with an open store still reads.
   package struct Hold: Hashable, Sendable {
     /// The oldest commit whose state it may read.
     package var sequence: UInt64

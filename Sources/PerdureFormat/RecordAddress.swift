@@ -1,4 +1,4 @@
-/// Where a record stands, in one word: what an index holds for a key.
+/// The position of a record, in one word: the value that an index holds for a key.
 ///
 ///     bits  0 ..< 25   offset in the segment, in units of 8 bytes
 ///     bits 25 ..< 51   segment number
@@ -6,9 +6,9 @@
 ///                      class 1 up to 48, 2 up to 64, 3 up to 96, two for each doubling
 ///     bits 57 ..< 64   flags; bit 57 says that the record names a blob file, the others are zero
 ///
-/// A word of zero means "no record": segments are numbered from 1. Addresses are logical: a
-/// record keeps its address when compaction moves its bytes, so that the word also serves as
-/// the version of what it points to (equal words, same record).
+/// A word of zero means "no record": segments are numbered from 1. Addresses are logical: a record
+/// keeps its address when compaction moves its bytes. So the word is also the version of the record
+/// (equal words, same record).
 @usableFromInline package struct RecordAddress: RawRepresentable, Hashable, Sendable {
   @usableFromInline package let rawValue: UInt64
 

@@ -8,7 +8,7 @@
 
   @usableFromInline package enum Kind: UInt8, Sendable {
     case put = 1
-    /// The key is gone; the value names what it shadows (`Tombstone`).
+    /// The key was removed; the value names the shadowed record (`Tombstone`).
     case tombstone = 2
     /// The value names a blob file (`BlobReference`).
     case blob = 3
@@ -48,7 +48,7 @@
   /// What the record takes in the log.
   @inlinable package var paddedLength: Int { unpaddedLength.roundedUpToAlignment }
 
-  /// Writes the header in front of the key and value that already stand in `bytes`, checksum
+  /// Writes the header in front of the key and value that are already in `bytes`, checksum
   /// included, and zeroes the padding.
   @inlinable package func seal(_ bytes: UnsafeMutableRawBufferPointer) {
     precondition(

@@ -18,7 +18,7 @@ package struct RewrittenFooter: Hashable, Sendable {
   package var lineCount: UInt32
   /// CRC32C of the table of checksums.
   package var mapDigest: UInt32
-  /// Groups that the frames stand in; 0: they stand in the file as they are.
+  /// The number of groups with the frames; 0: the frames are in the file unpacked.
   package let groupCount: UInt32
   /// Where the map begins in the file: the first multiple of 64 behind frames or groups.
   package let mapOffset: Int
@@ -74,8 +74,8 @@ package struct RewrittenFooter: Hashable, Sendable {
     }
   }
 
-  /// - Parameter fileLength: The length of the file that the footer ends: where groups end in it does not stand
-  ///   in the footer.
+  /// - Parameter fileLength: The length of the file that the footer ends; the footer does not
+  ///   contain the end of the groups.
   package init(
     reading bytes: UnsafeRawBufferPointer, store: StoreID, number: UInt64, fileLength: Int
   ) throws(FormatError) {
@@ -130,14 +130,14 @@ package struct RewrittenFooter: Hashable, Sendable {
     return (table, table.withUnsafeBytes { Checksum.crc32c($0) })
   }
 
-  /// The groups of the segment that `file` holds; nil if its frames stand there as they are.
+  /// The groups of the segment in `file`; nil if its frames are not grouped.
   package func groups(in file: UnsafeRawBufferPointer) -> GroupTable? {
     guard groupCount > 0 else { return nil }
     return GroupTable(file.part(groupTableOffset, Int(groupCount) * GroupEntry.length))
   }
 
-  /// The map of the segment that `file` holds, verified: checksums, ranks, as many units as the frames take, and
-  /// groups that follow each other. Errors name a place in the file.
+  /// The map of the segment that `file` holds, verified: checksums, ranks, as many units as the
+  /// frames take, and groups that follow each other. Errors name a place in the file.
   package func verifiedMap(in file: UnsafeRawBufferPointer) throws(FormatError) -> OffsetMap {
     guard file.count == fileLength else {
       throw FormatError(.incomplete, in: "rewritten segment", at: file.count)

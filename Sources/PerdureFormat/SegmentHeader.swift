@@ -12,7 +12,8 @@
   package var firstSequence: UInt64
   /// Where the valid log before this segment ends; segments between it and this one are void.
   package var predecessorEnd: LogPosition
-  /// Records that were dead at this sequence number are gone from this segment. 0: none removed.
+  /// Records that were dead at this sequence number were removed from this segment. 0: none
+  /// removed.
   package var cleanedThrough: UInt64
   package var incompatibleFeatures: UInt64
   package var cipherKey: UInt32

@@ -2,7 +2,7 @@
 package enum StoreFileName: Hashable, Sendable {
   case lock
   case superblock
-  /// Who reads the store; it means something only while they do.
+  /// The registered readers of the store; its content has meaning only while they run.
   case readers
   case segment(UInt64)
   case blob(UInt64)
@@ -26,7 +26,8 @@ package enum StoreFileName: Hashable, Sendable {
     }
   }
 
-  /// The meaning of a name found in the directory; nil for a file that is none of ours.
+  /// The meaning of a name found in the directory; nil for a file that does not belong to the
+  /// store.
   package init?(_ string: String) {
     // Names are bytes: Swift's == would take a Kelvin sign for the K of LOCK.
     func isExactly(_ name: StoreFileName) -> Bool { string.utf8.elementsEqual(name.string.utf8) }
@@ -58,7 +59,7 @@ package enum StoreFileName: Hashable, Sendable {
     return string.utf8[cut...].elementsEqual(suffix.utf8) ? string[..<cut] : nil
   }
 
-  /// The number, from 1, that stands there in sixteen lower-case hexadecimal digits.
+  /// The number, from 1, in sixteen lower-case hexadecimal digits.
   private static func number(in string: String, before suffix: String) -> UInt64? {
     guard let stem = stem(of: string, before: suffix), let value = UInt64(stem, radix: 16), value > 0,
       stem.utf8.elementsEqual(hex(value).utf8)

@@ -78,7 +78,7 @@ package struct Superblock: Hashable, Sendable {
     FormatError(reason, in: "superblock", at: offset)
   }
 
-  /// The generation of a slot that is whole. It stands in the same place in every version.
+  /// The generation of a valid slot. It is at the same offset in every version.
   private static func generation(of bytes: UnsafeRawBufferPointer) throws(FormatError) -> UInt64 {
     try bytes.checkSeal(of: "superblock", magic, length: slotLength)
     return bytes.integer(at: 32)
@@ -144,8 +144,8 @@ package struct Superblock: Hashable, Sendable {
 
   /// The winning slot of a superblock file.
   ///
-  /// Throws what is wrong with the winner when this code cannot read it, with an offset in the
-  /// file; `.wrongChecksum` when there is no winner.
+  /// Throws the error in the winner when this code cannot read it, with an offset in the file;
+  /// `.wrongChecksum` when there is no winner.
   package static func newest(in file: UnsafeRawBufferPointer) throws(FormatError) -> Superblock {
     var winner: (slot: Int, generation: UInt64)?
     for slot in 0..<slotCount where (slot + 1) * slotLength <= file.count {

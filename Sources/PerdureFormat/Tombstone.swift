@@ -1,6 +1,7 @@
 /// The value of a tombstone: the address of the newest record that it shadows, or zero.
 ///
-/// It may be dropped only when nothing that it shadows can come back. FORMAT.md, "Tombstones".
+/// It may be dropped only when none of the records that it shadows can reappear. FORMAT.md,
+/// "Tombstones".
 @usableFromInline package struct Tombstone: Hashable, Sendable {
   @inlinable package static var valueLength: Int { 8 }
 

@@ -39,7 +39,7 @@ extension ExactSum {
       let digits = sum.decimal
       return Double((top < 0 ? "-" : "") + digits.text + "e\(digits.exponent)") ?? .nan
     }
-    // The first 64 bits or more, and whether anything stands behind them.
+    // The first 64 bits or more, and whether nonzero bits follow.
     var head: UInt128 = 0
     var used = 0
     for limb in sum.limbs.reversed().prefix(4) {
@@ -52,7 +52,8 @@ extension ExactSum {
     return top < 0 ? -value : value
   }
 
-  /// Every finite sum is a multiple of the least double, so none that is this small has to be rounded.
+  /// Every finite sum is a multiple of the least double, so none that is this small has to be
+  /// rounded.
   private static func rounded(_ head: UInt128, _ isInexact: Bool, _ exponent: Int) -> Double {
     let excess = max(0, 128 - head.leadingZeroBitCount - 53)
     var kept = UInt64(truncatingIfNeeded: head >> UInt128(excess))
@@ -61,11 +62,13 @@ extension ExactSum {
       let half = UInt128(1) << UInt128(excess - 1)
       if rest > half || rest == half && (isInexact || kept & 1 == 1) { kept += 1 }
     }
-    // `kept` is exact, and a power of two moves it to where it belongs: exactly, or beyond all doubles.
+    // `kept` is exact, and a power of two moves it to where it belongs: exactly, or beyond all
+    // doubles.
     return Double(sign: .plus, exponent: exponent + excess, significand: Double(kept))
   }
 
-  /// The sum of the finite terms in decimal digits, to the last; `text` has neither zeros in front nor at the end.
+  /// The sum of the finite terms in decimal digits, to the last; `text` has neither zeros in front
+  /// nor at the end.
   package var decimal: (isNegative: Bool, text: String, exponent: Int) {
     let sum = inOrder
     guard let top = sum.limbs.last else { return (false, "0", 0) }
@@ -111,7 +114,8 @@ extension ExactSum {
     return (result, low < 0 ? low * bitsPerLimb : 0)
   }
 
-  /// The sum of the finite terms, rounded once, to even where two are as near, to at most 38 digits.
+  /// The sum of the finite terms, rounded once, to even where two are as near, to at most 38
+  /// digits.
   package var coefficientAndExponent: (isNegative: Bool, coefficient: UInt128, exponent: Int) {
     let exact = decimal
     let digits = Array(exact.text.utf8)

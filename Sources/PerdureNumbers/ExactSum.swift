@@ -1,16 +1,19 @@
-/// A sum that is exact, whatever came and went, and in whatever order: FORMAT.md, "Sums of groups".
+/// An exact sum of numbers that are added and removed in any order: FORMAT.md, "Sums of groups".
 ///
-/// The number is held in *limbs* of base 2^28 or 10^8, over a range of places as wide as its terms need.
+/// The number is held in *limbs* of base 2^28 or 10^8, over a range of places as wide as its terms
+/// need.
 ///
 /// Invariants
-///  X1  The number is the sum of limb i times base^(low + i).
-///  X2  Between changes limbs may be of any sign and of any size below 2^60: a term, or another sum, adds less than
-///      2^28 to each, and they are brought into order at the latest after `pendingMax` of these.
-///  X3  In order, all limbs have the sign of the number and are smaller than the base, and neither the first nor the
-///      last is zero: equal numbers are equal limbs, and so equal bytes.
-///  X4  Terms that are no finite numbers are counted and not added, so that they can go again.
+///  ES1  The number is the sum of limb i times base^(low + i).
+///  ES2  Between changes limbs may be of any sign and of any size below 2^60: a term, or another
+///       sum, adds less than 2^28 to each, and they are normalised at the latest after `pendingMax`
+///       of these.
+///  ES3  In normal form, all limbs have the sign of the number and are smaller than the base, and
+///       neither the first nor the last is zero. So equal numbers have equal limbs, and equal
+///       bytes.
+///  ES4  Terms that are not finite numbers are counted and not added, so that they can be removed.
 package struct ExactSum: Equatable, Sendable {
-  /// What the digits of a sum are of; a sum of the one kind takes no finite terms of the other.
+  /// The base of a sum's digits; a sum with one base takes no finite terms of the other.
   package enum Radix: UInt8, Sendable {
     /// Whole numbers and doubles.
     case binary = 0
@@ -19,9 +22,9 @@ package struct ExactSum: Equatable, Sendable {
   }
 
   package let radix: Radix
-  /// How many terms there are, those that are no finite numbers included.
+  /// The number of terms, including those that are not finite numbers.
   package var termCount = 0
-  /// How many of them are not numbers, or not of this sum's kind.
+  /// How many terms are not numbers, or not numbers of this sum's base.
   package var notNumberCount = 0
   package var positiveInfinityCount = 0
   package var negativeInfinityCount = 0
@@ -40,9 +43,10 @@ package struct ExactSum: Equatable, Sendable {
 
   var base: Int64 { radix == .binary ? 1 << 28 : 100_000_000 }
 
-  /// Whether there are numbers that come to it: none is missing of those that are counted, and of none nothing is left.
+  /// Whether numbers with this sum exist: the counts are consistent, and a sum without finite terms
+  /// is zero.
   package var isPossible: Bool {
-    // One after the other, as each may be the greatest number that there is.
+    // Subtracted in turn, because each count may be the greatest Int.
     var finiteCount = termCount
     guard notNumberCount >= 0, notNumberCount <= finiteCount else { return false }
     finiteCount -= notNumberCount
@@ -53,7 +57,7 @@ package struct ExactSum: Equatable, Sendable {
     return finiteCount > 0 || finiteCount == 0 && inOrder.limbs.isEmpty
   }
 
-  /// Whether nothing is summed.
+  /// Whether the sum has no terms.
   package var isEmpty: Bool { termCount == 0 }
 
   package static func == (left: Self, right: Self) -> Bool {
@@ -75,7 +79,7 @@ extension ExactSum {
     case decimal(isNegative: Bool, coefficient: UInt128, exponent: Int)
   }
 
-  /// Decimals with exponents beyond are taken for what is not a number.
+  /// Decimals with exponents beyond these count as not a number.
   package static let exponents = -2048...2047
 
   /// Takes a term in, or out again.
@@ -169,7 +173,7 @@ extension ExactSum {
     if missing > 0 { limbs.append(contentsOf: repeatElement(0, count: missing)) }
   }
 
-  /// X3
+  /// ES3
   private mutating func putInOrder() {
     pending = 0
     var carry = carried(negating: false)
@@ -186,7 +190,7 @@ extension ExactSum {
     if isNegative { for place in limbs.indices { limbs[place] = -limbs[place] } }
   }
 
-  /// Brings every limb into 0..<base, and gives what is left above the last.
+  /// Brings every limb into 0..<base, and returns the carry above the last.
   private mutating func carried(negating: Bool) -> Int64 {
     let base = base
     var carry: Int64 = 0
@@ -199,7 +203,7 @@ extension ExactSum {
     return carry
   }
 
-  /// X3. There is nothing to do for a sum that did not change since.
+  /// ES3. There is nothing to do for a sum that did not change since.
   package var inOrder: ExactSum {
     if pending == 0 { return self }
     var copy = self

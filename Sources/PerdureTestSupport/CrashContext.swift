@@ -37,7 +37,8 @@ public struct CrashContext: Sendable {
   public let operation: Int
   /// The kind of that operation; nil before the first.
   public let operationKind: FileOperation?
-  /// The labels of the steps that had begun, in order: of the workload, then of the recoveries that were cut.
+  /// The labels of the steps that had begun, in order: of the workload, then of the recoveries that
+  /// were cut.
   public let begun: [Int]
   /// The labels of the steps that had been acknowledged or promised, in order, likewise.
   public let acknowledged: [Int]
@@ -46,7 +47,8 @@ public struct CrashContext: Sendable {
   /// The number of recoveries that were cut: 0 for a cut during the workload, 1 for one more during the
   /// recovery from it, and so on.
   public let recoveries: Int
-  /// The same for disks that are the same, another for others, but for one chance in 2^64; within one process.
+  /// The same for disks that are the same, another for others, but for one chance in 2^64; within
+  /// one process.
   package let fingerprint: Int
 
   /// Describes a crash by hand, for running a check on a disk that was kept.

@@ -1,11 +1,13 @@
 // One walk over a journal, and, within it, over the journals of recoveries.
 //
 // Invariants
-//  W1  A disk is checked when it is first seen, and again only when it must show more: when `acknowledged` is not
-//      the beginning of what it was at the last check. Not when more steps had begun: within one journal they are
-//      fewest the first time, and the check strictest. (A disk first met behind a recovery may come again with fewer.)
-//  W2  Which disks are tried after an operation depends on the seed, the journals and the crashes before alone: never on a
-//      hash, nor on what else is tried. So a crash can be tried alone (`CrashExplorer.only`).
+//  CE1  A disk is checked when it is first seen, and again only when it must show more: when
+//       `acknowledged` is not a prefix of its value at the last check. It is not checked again when
+//       more steps had begun: within one journal the first time has the fewest, and the strictest
+//       check. (A disk first seen after a recovery may appear again with fewer.)
+//  CE2  Which disks are tried after an operation depends on the seed, the journals and the crashes
+//       before alone: never on a hash, nor on what else is tried. So a crash can be tried alone
+//       (`CrashExplorer.only`).
 
 struct CrashExamination {
   /// Checks a disk; gives what its recovery did, if that may be cut.
@@ -22,15 +24,15 @@ struct CrashExamination {
     var fates: [Fate] = []
     /// Which of the disks built there it is.
     var disk = 0
-    /// Chooses what is tried in this journal. W2
+    /// Chooses the crashes of this journal. CE2
     let random: SeededGenerator
-    /// What is wrong on purpose; nothing is in recoveries.
+    /// The deliberate error; recoveries have none.
     var canary: CrashCanary?
 
     var begun: [Int] { (crash?.begun ?? []) + journal.begun(after: operation, canary) }
     var acknowledged: [Int] { (crash?.acknowledged ?? []) + journal.acknowledged(after: operation, canary) }
 
-    /// What an operation does, as far as it does what it says.
+    /// The effect of an operation, if it works as specified.
     func event(_ index: Int) -> DiskEvent {
       let event = journal.operations[index].event
       guard canary == .ignoresSync, index + 1 >= journal.firstMarkedOperation else { return event }
@@ -40,7 +42,7 @@ struct CrashExamination {
 
   let explorer: CrashExplorer
   private(set) var report: CrashReport
-  /// What a disk that was seen had to show, as a position in `promises`. W1
+  /// What a disk that was seen had to show, as a position in `promises`. CE1
   private var seen: [Int: Int] = [:]
   private var promises: [[Int]] = []
   private var levels: [Level] = []
@@ -53,7 +55,7 @@ struct CrashExamination {
     choices = SeededGenerator(seed: explorer.seed).derived(.max)
   }
 
-  /// What comes next, for who looks after a trap.
+  /// The next step, for the note that a trap leaves.
   private var note: RunNote?
 
   private var isOver: Bool { report.violation != nil || report.checkedCount >= explorer.checksMax }
@@ -137,7 +139,7 @@ struct CrashExamination {
     }
   }
 
-  /// W1
+  /// CE1
   private mutating func admit(_ fingerprint: Int, _ acknowledged: [Int]) -> Bool {
     if let shown = seen[fingerprint], promises[shown].starts(with: acknowledged) { return false }
     if promises.last != acknowledged { promises.append(acknowledged) }
@@ -161,8 +163,8 @@ struct CrashExamination {
   /// Rather fewer operations than fewer disks after one.
   private static let imagesMin = 4
 
-  /// What to take of the pending changes, a different list for each crash (of those that the planner has wished for
-  /// some may come to the same, as not every loss is allowed).
+  /// The parts of the pending changes that survive, a different list for each crash. (Some of the
+  /// planner's wishes may have the same result, because not every loss is allowed.)
   private mutating func crashes(
     of cutter: DiskCutter, after operation: Int, imagesMax: Int
   ) -> [[Fate]] {
@@ -170,7 +172,7 @@ struct CrashExamination {
       imagesMax: imagesMax, sectorLength: explorer.sectorLength,
       makesGarbage: explorer.makesGarbage,
       makesStaleBytes: explorer.makesStaleBytes && !cutter.model.freed.isEmpty)
-    // W2
+    // CE2
     var random = levels[levels.count - 1].random.derived(UInt64(operation))
     let (wished, isExhaustive) = planner.crashes(cutter.pending, random: &random)
     report.exhaustedOperationCount += isExhaustive ? 1 : 0

@@ -1,7 +1,7 @@
 public import PerdureFileIO
 
 extension CrashImage {
-  /// Writes what is on the disk into a directory, for tools that look at files, or to be kept.
+  /// Writes the disk's content into a directory, for tools that read files, or to be kept.
   ///
   /// - Parameters:
   ///   - directory: Is made; nothing may have that name.

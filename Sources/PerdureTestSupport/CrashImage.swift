@@ -1,4 +1,4 @@
-/// What is on the disk after a loss of power: directories, names and bytes, all durable.
+/// The disk's content after a loss of power: directories, names and bytes, all durable.
 ///
 /// A value: cheap to copy, and a `SimulatedFileSystem` made from it leaves it alone.
 public struct CrashImage: Sendable, Hashable {
@@ -7,7 +7,7 @@ public struct CrashImage: Sendable, Hashable {
     case directory([String: Node])
   }
 
-  /// What is in the root directory.
+  /// The content of the root directory.
   var root: [String: Node]
 
   init(root: [String: Node]) {
@@ -74,10 +74,11 @@ public struct CrashImage: Sendable, Hashable {
 }
 
 extension CrashImage {
-  /// A number that differs for images that differ, but for one chance in 2^64; only within one process.
+  /// A number that differs for images that differ, but for one chance in 2^64; only within one
+  /// process.
   var fingerprint: Int { Self.fingerprint(root) }
 
-  /// Names differ, so that their order needs no thought: the sum of what is hashed name by name.
+  /// Names differ, so their order does not matter: the sum of the hashes of all names.
   private static func fingerprint(_ entries: [String: Node]) -> Int {
     var sum = entries.count
     for (name, node) in entries {

@@ -1,7 +1,7 @@
-/// What happened on a `SimulatedFileSystem`: every operation that changed something or promised something,
-/// in order, and the marks that were set between them.
+/// What happened on a `SimulatedFileSystem`: every operation that changed something or promised
+/// something, in order, and the marks that were set between them.
 ///
-/// A value; it doesn't change when the file system goes on.
+/// A value; it doesn't change when the file system is used further.
 public struct CrashJournal: Sendable {
   struct Operation: Sendable {
     let kind: FileOperation
@@ -25,7 +25,8 @@ public struct CrashJournal: Sendable {
   private(set) var marks: [Mark] = []
   /// What cannot be right about the marks: the first few.
   private(set) var labelMistakes: [String] = []
-  /// Steps that had begun before the beginning: those of the program whose crash this is the recovery from.
+  /// Steps that had begun before the beginning: those of the program whose crash this is the
+  /// recovery from.
   private var earlier: Set<Int> = []
   private var begunLabels: Set<Int> = []
   private var acknowledgedLabels: Set<Int> = []
@@ -44,7 +45,7 @@ public struct CrashJournal: Sendable {
 
   /// The trace of the first operations, with the marks where they were set.
   ///
-  /// - Parameter note: What is said of an operation besides; nil: nothing.
+  /// - Parameter note: A remark about an operation; nil: none.
   func markedTrace(upTo count: Int, _ note: (Int) -> String? = { _ in nil }) -> [String] {
     var lines: [String] = []
     var rest = marks[...]
@@ -92,7 +93,8 @@ public struct CrashJournal: Sendable {
 
   private static let labelMistakesMax = 8
 
-  /// The labels of the marks of some kinds that were set before operation `count` + 1 began, in order.
+  /// The labels of the marks of some kinds that were set before operation `count` + 1 began, in
+  /// order.
   func labels(after count: Int, _ isWanted: (Mark.Kind) -> Bool) -> [Int] {
     marks.filter { isWanted($0.kind) && $0.operationCount <= count }.map(\.label)
   }

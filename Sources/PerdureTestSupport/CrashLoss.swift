@@ -2,7 +2,7 @@
 public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   /// Every pending change reached the disk.
   case nothing
-  /// None of the pending changes did.
+  /// No pending change survived.
   case everything
   /// A write was lost whole.
   case write
@@ -10,8 +10,8 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case tornWrite
   /// A write was lost or torn though a later one to the same file arrived.
   case reorderedWrite
-  /// Bytes of a write that did not arrive are zeros: behind the old end of the file, or in sectors that it was to
-  /// replace whole.
+  /// Bytes of a write that did not arrive are zeros: behind the old end of the file, or in sectors
+  /// that it was to replace whole.
   case zeros
   /// Bytes of a write that did not arrive are noise, in these places.
   case garbage

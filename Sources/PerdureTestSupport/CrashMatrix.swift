@@ -13,7 +13,8 @@ public struct CrashMatrix: Sendable, Hashable, CustomStringConvertible {
   /// A matrix of zeros.
   public init() {}
 
-  /// The disks left after an operation of this kind, with a loss of that kind; nil is before the first.
+  /// The disks left after an operation of this kind, with a loss of that kind; nil is before the
+  /// first.
   public subscript(operation: FileOperation?, loss: CrashLoss) -> Int {
     counts[Cell(operation: operation, loss: loss)] ?? 0
   }

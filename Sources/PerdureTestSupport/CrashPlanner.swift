@@ -1,8 +1,9 @@
 // Which losses of power to try when several changes are pending. Values in, values out.
 //
-// If there are few ways to lose the changes, all of them. If not, the telling ones first: everything kept,
-// everything lost, the last one torn, lost, or kept alone, the first one lost or kept alone; each prefix, each single
-// loss, the last one torn in each way; then random mixtures until the limit is reached. No list is there twice.
+// If there are few ways to lose the changes, all of them. Otherwise the most telling ones first:
+// everything kept, everything lost, the last one torn, lost, or kept alone, the first one lost or
+// kept alone. Then each prefix, each single loss, and the last one torn in each way; then random
+// mixtures until the limit is reached. No list occurs twice.
 
 /// How a `CrashExplorer` makes disks out of pending changes.
 struct CrashPlanner: Sendable {
@@ -11,7 +12,8 @@ struct CrashPlanner: Sendable {
   var makesGarbage: Bool
   var makesStaleBytes = false
 
-  /// Fates for all of `pending`, a different list for each crash, and whether these are all there are.
+  /// Fates for all of `pending`, a different list for each crash, and whether these are all there
+  /// are.
   func crashes(
     _ pending: [PendingChange], random: inout SeededGenerator
   ) -> (fates: [[Fate]], isExhaustive: Bool) {
@@ -44,7 +46,8 @@ struct CrashPlanner: Sendable {
     return fates
   }
 
-  /// Ways to tear a write: all of them if it has few sectors, or else prefixes, suffixes and single holes.
+  /// Ways to tear a write: all of them if it has few sectors, or else prefixes, suffixes and single
+  /// holes.
   private func tornSectors(_ count: Int) -> [[Bool]] {
     if count <= Self.sectorsTornInEveryWayMax {
       return (0..<1 << count).dropFirst().dropLast().map { mask in
@@ -91,7 +94,7 @@ struct CrashPlanner: Sendable {
 
   private static let firstMax = 7
 
-  /// The telling ones, those that tell most in front. `options` has at least one change.
+  /// The most telling lists, in order. `options` has at least one change.
   private func extremes(
     _ options: [[Fate]], random: inout SeededGenerator
   ) -> (first: [[Fate]], others: [[Fate]]) {

@@ -16,18 +16,18 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public internal(set) var promisingCheckCount = 0
   /// The canary that was to be noticed; nil if there was none.
   public let canary: CrashCanary?
-  /// After how many operations, of the workload and of recoveries, every disk was built that can be left, sectors
-  /// torn in every way.
+  /// After how many operations, of the workload and of recoveries, every disk was built that can be
+  /// left, sectors torn in every way.
   public internal(set) var exhaustedOperationCount = 0
-  /// After how many there were more than `CrashExplorer.imagesPerOperationMax`, or writes of more than four
-  /// sectors, so that the telling ones and a random choice of the others were built.
+  /// After how many there were more than `CrashExplorer.imagesPerOperationMax`, or writes of more
+  /// than four sectors, so that the telling ones and a random choice of the others were built.
   public internal(set) var sampledOperationCount = 0
   /// How many disks were built.
   public internal(set) var imageCount = 0
   /// How many of them had contents that no other had.
   public var distinctImageCount: Int { distinctImageCounts.reduce(0, +) }
-  /// The same by how many recoveries had been cut when the disk was first seen: at 0, those left by a loss of power
-  /// during the workload; at 1, during the recovery from one; and so on.
+  /// The same by how many recoveries had been cut when the disk was first seen: at 0, those left by
+  /// a loss of power during the workload; at 1, during the recovery from one; and so on.
   public internal(set) var distinctImageCounts: [Int]
   /// How many were checked: each distinct disk, and once more when more had been acknowledged.
   public internal(set) var checkedCount = 0
@@ -98,7 +98,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     noteLabels(journal)
   }
 
-  /// What is wrong with the labels of one journal: the first is enough.
+  /// The error in the labels of one journal: the first is enough.
   mutating func noteLabels(_ journal: CrashJournal) {
     if labelMistakes.isEmpty { labelMistakes = journal.labelMistakes }
   }

@@ -2,15 +2,16 @@
 public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   /// What the check threw.
   public let reason: String
-  /// What the check was told: where the power went, what had begun, what was acknowledged, what was lost. With `image` it
-  /// runs the check again.
+  /// The check's context: where the power failed, the steps begun, the steps acknowledged, and the
+  /// loss. With `image` it runs the check again.
   public let context: CrashContext
   /// Which crash it was, for `CrashExplorer.only`.
   public let place: CrashPlace
   /// The disk, for looking at it again; `CrashImage.write(to:on:)` makes files of it.
   public let image: CrashImage
-  /// The operations before the crash, one a line, the newest last; each pending one with its fate, and between them the marks.
-  /// Those of the workload first, then those of each recovery that was cut.
+  /// The operations before the crash, one a line, the newest last; each pending one with its fate,
+  /// and between them the marks. Those of the workload first, then those of each recovery that was
+  /// cut.
   public let trace: [String]
   /// The seed of the explorer.
   public let seed: UInt64
@@ -22,7 +23,7 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
 
   /// The operation after which the power went; 0 is before the first.
   public var operation: Int { context.operation }
-  /// What was lost.
+  /// The loss.
   public var losses: Set<CrashLoss> { context.losses }
   /// How many recoveries had been cut before.
   public var recoveries: Int { context.recoveries }
@@ -36,7 +37,7 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
     let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
     let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")
     let cut = recoveries == 0 ? "" : " of recovery \(recoveries)"
-    // Who has no test to run has no explorer either.
+    // Outside a test there is no test to run again, and no explorer with a name.
     let again = again.map { "\nTo run it again: \($0)\nThis crash alone: \(alone)" } ?? ""
     return """
       \(head): after a loss of power behind operation #\(operation)\(cut) (\(kinds)): \(reason)
@@ -46,7 +47,7 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
       """
   }
 
-  /// What an explorer is told to try nothing else.
+  /// The setting that makes an explorer try only this crash.
   private var alone: String {
     let canary = canary.map { "explorer.canary = .\($0); " } ?? ""
     return "explorer.seed = \(seed); \(canary)explorer.only = \"\(place)\""

@@ -1,4 +1,5 @@
-// What media do to bytes: to those of one file, as a value that can be printed, kept and done again.
+// What media do to bytes: to those of one file, as a value that can be printed, kept and done
+// again.
 
 /// A change of the bytes of a file that the program did not make.
 ///

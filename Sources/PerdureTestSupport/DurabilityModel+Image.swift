@@ -1,6 +1,6 @@
 // Building the disk that a loss of power leaves.
 extension DurabilityModel {
-  /// The fates that R3 and R4 allow, closest to those wished for: what is demanded is kept.
+  /// The fates that DM3 and DM4 allow, closest to the requested ones: everything durable is kept.
   func allowed(_ wished: [Fate]) -> [Fate] {
     guard !barriers.isEmpty || pending.contains(where: { $0.requires != nil }) else { return wished }
     var kept = Set(zip(pending, wished).filter { $0.1 != .lost }.map(\.0.number))
@@ -14,19 +14,22 @@ extension DurabilityModel {
   }
 }
 
-/// A disk that goes from operation to operation, and the disks that a loss of power would leave of it.
+/// A disk that goes from operation to operation, and the disks that a loss of power would leave of
+/// it.
 ///
-/// Files that come out the same are made once, and shared by all disks: most of the work is in their bytes.
+/// Files that come out the same are made once, and shared by all disks: most of the work is in
+/// their bytes.
 struct DiskCutter {
   private(set) var model: DurabilityModel
   private let sectorLength: Int
   private let seed: UInt64
   /// The pending writes of each file, as positions in `pending`.
   private var writes: [UInt64: [Int]] = [:]
-  /// What became of a file's pending writes, and what the file is then. Forgotten when these change.
+  /// What became of a file's pending writes, and what the file is then. Forgotten when these
+  /// change.
   private var made: [UInt64: [[Fate]: Made]] = [:]
 
-  /// A file, and what its bytes have of zeros and noise that nobody wrote.
+  /// A file, and the zeros and the noise in its bytes that were never written.
   private struct Made {
     let bytes: FileBytes
     let rests: Set<CrashLoss>
@@ -64,7 +67,7 @@ struct DiskCutter {
     }
   }
 
-  /// The disk that results if each pending change meets its fate, and what was lost.
+  /// The disk that results if each pending change meets its fate, and the loss.
   mutating func image(_ fates: [Fate]) -> (CrashImage, losses: Set<CrashLoss>) {
     var directories = model.directories
     for (change, fate) in zip(pending, fates) where fate != .lost {
@@ -79,7 +82,8 @@ struct DiskCutter {
 
   /// Walks down; what no durable name leads to is not on the disk.
   ///
-  /// - Parameter onTheWay: Guards against a directory that out-of-order renames have put into itself.
+  /// - Parameter onTheWay: Guards against a directory that out-of-order renames have put into
+  ///   itself.
   private mutating func entries(
     of directory: UInt64, in directories: [UInt64: [String: UInt64]], _ fates: [Fate],
     _ onTheWay: inout Set<UInt64>, _ losses: inout Set<CrashLoss>

@@ -1,33 +1,37 @@
 import PerdureFileIO
 
-// What a disk holds for certain, and what it may hold besides.
+// The durable content of a disk, and the content that may be there besides.
 //
-// The model follows the operations of a file system one by one. It keeps the durable bytes of each file and
-// the durable entries of each directory, and a list of pending changes, oldest first. A loss of power keeps
-// some of the pending changes and loses the rest; the model builds the disk that results.
+// The model follows the operations of a file system one by one. It keeps the durable bytes of each
+// file and the durable entries of each directory, and a list of pending changes, oldest first. A
+// loss of power keeps some of the pending changes and loses the rest; the model builds the disk
+// that results.
 //
 // The rules, which are those of FileSystem and File and no kinder:
-//   R1  `sync(.full)` of a file makes its pending writes durable, and no names.
-//   R2  `syncDirectory` makes the pending changes of that directory's entries durable, and no bytes.
-//   R3  `sync(.ordered)` is a barrier: if anything from after it is on the disk, then so are the file's
-//       writes from before it.
-//   R4  A rename within a directory is one change. One between directories is two: the new name may be
-//       durable without the removal of the old one, but never the other way round.
-//   R5  Writes, and changes of a directory's entries, that a failed sync forgot are never made durable by a later one,
-//       but may be on the disk; names until they are written again (`rewriteForgottenNames`).
-//   R6  The blocks of a file whose last durable name is gone may be reused: what a torn write
-//       leaves in a new file may be the old file's bytes at the same offsets.
-//   R7  Everything else pending is kept or lost independently of the rest, in any order.
+//   DM1  `sync(.full)` of a file makes its pending writes durable, and no names.
+//   DM2  `syncDirectory` makes the pending changes of that directory's entries durable, and no
+//        bytes.
+//   DM3  `sync(.ordered)` is a barrier: if anything from after it is on the disk, then so are the
+//        file's writes from before it.
+//   DM4  A rename within a directory is one change. One between directories is two: the new name
+//        may be durable without the removal of the old one, but never the other way round.
+//   DM5  Writes, and changes of a directory's entries, that a failed sync forgot are never made
+//        durable by a later one, but may be on the disk; names until they are written again
+//        (`rewriteForgottenNames`).
+//   DM6  The blocks of a file whose last durable name was removed may be reused: a torn write in a
+//        new file may leave the old file's bytes at the same offsets.
+//   DM7  Everything else pending is kept or lost independently of the rest, in any order.
 
 /// The state of a simulated disk between two operations.
 struct DurabilityModel: Sendable {
   typealias NodeID = UInt64
 
-  /// The durable bytes of files that have some, and the durable entries of directories that have some.
+  /// The durable bytes of files that have some, and the durable entries of directories that have
+  /// some.
   var files: [NodeID: FileBytes] = [:]
   var directories: [NodeID: [String: NodeID]] = [:]
 
-  /// The bytes of the files that were removed last, oldest first. R6
+  /// The bytes of the files that were removed last, oldest first. DM6
   private(set) var freed: [FileBytes] = []
 
   private static let freedMax = 4
@@ -72,9 +76,9 @@ struct PendingChange: Sendable {
   /// The operation it comes from, counted from 1.
   let operation: Int
   var body: Body
-  /// A change without which this one cannot be on the disk (R4).
+  /// A change without which this one cannot be on the disk (DM4).
   var requires: Int?
-  /// True after a failed sync that forgot it (R5).
+  /// True after a failed sync that forgot it (DM5).
   var isForgotten = false
 
   func isWrite(to file: UInt64) -> Bool {
@@ -90,7 +94,7 @@ struct PendingChange: Sendable {
   }
 }
 
-/// R3: the changes that must be on the disk if anything from after the operation is.
+/// DM3: the changes that must be on the disk if anything from after the operation is.
 struct Barrier: Sendable {
   let operation: Int
   let covered: Set<Int>
@@ -157,7 +161,7 @@ extension DurabilityModel {
     if Set(entries.map(\.directory)).count == 1 {
       add(.entries(entries), operation)
     } else {
-      // The new name comes first in the list, and the old one's removal requires it (R4).
+      // The new name comes first in the list, and the old one's removal requires it (DM4).
       var previous: Int?
       for entry in entries { previous = add(.entries([entry]), operation, requires: previous) }
     }
@@ -183,7 +187,7 @@ extension DurabilityModel {
     barriers.removeAll { $0.covered.isSubset(of: settled) }
   }
 
-  /// Adds to `kept` what R3 and R4 demand.
+  /// Adds to `kept` what DM3 and DM4 demand.
   func demand(_ kept: inout Set<Int>) {
     for change in pending where kept.contains(change.number) {
       if let required = change.requires { kept.insert(required) }
@@ -194,7 +198,8 @@ extension DurabilityModel {
     }
   }
 
-  /// - Parameter written: The bytes of files that were written to; a file's are made once for all of its writes.
+  /// - Parameter written: The bytes of files that were written to; a file's are made once for all
+  ///   of its writes.
   private mutating func makeDurable(_ change: PendingChange, _ written: inout [NodeID: [UInt8]]) {
     switch change.body {
     case .write(let write):
@@ -212,7 +217,7 @@ extension DurabilityModel {
     }
   }
 
-  /// Notes the bytes of a file that has no name any more, durable or pending. R6
+  /// Notes the bytes of a file that has no name any more, durable or pending. DM6
   private mutating func free(_ node: NodeID) {
     guard let bytes = files[node], !bytes.bytes.isEmpty else { return }
     let isNamed = directories.values.contains { $0.values.contains(node) }
@@ -225,7 +230,7 @@ extension DurabilityModel {
     if freed.count > Self.freedMax { freed.removeFirst() }
   }
 
-  /// An older pending change of a name can't come back over a newer durable one.
+  /// An older pending change of a name can't replace a newer durable one.
   private mutating func forgetOlderEntries(than change: PendingChange, _ durable: [PendingChange.Entry]) {
     for index in pending.indices where pending[index].number < change.number {
       guard case .entries(let older) = pending[index].body else { continue }
@@ -237,7 +242,7 @@ extension DurabilityModel {
     pending.removeAll { if case .entries(let entries) = $0.body { entries.isEmpty } else { false } }
   }
 
-  /// A forgotten write that newer durable bytes replace can't come back over them.
+  /// A forgotten write can't replace newer durable bytes.
   private mutating func forgetOverwritten(by write: PendingChange.Write) {
     pending.removeAll { change in
       guard change.isForgotten, case .write(let forgotten) = change.body else { return false }

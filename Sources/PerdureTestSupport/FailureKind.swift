@@ -21,13 +21,13 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   case readOnly = "EROFS"
   /// `EACCES`: the process may not do that.
   case accessDenied = "EACCES"
-  /// A read gives fewer bytes than it was asked for, though the file goes on.
+  /// A read returns fewer bytes than requested, although the file continues.
   case shortRead = "short read"
   /// A write stores a part of its bytes and fails: in turn with `ENOSPC` and with `EIO`.
   case shortWrite = "short write"
-  /// A sync fails, and what it was to make durable can be read, but no later sync makes it durable.
+  /// A sync fails. The unsynced bytes can be read, but no later sync makes them durable.
   case syncDropsPages = "sync drops"
-  /// The volume is found to be full only when a sync has to find places for what was written.
+  /// The volume is found to be full only when a sync allocates blocks for the written bytes.
   case noSpaceAtSync = "ENOSPC at sync"
 
   /// The only kind of call that fails so; nil: any.

@@ -16,7 +16,8 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   /// How many runs there were in which a call failed, the one that went wrong included.
   public private(set) var struckCount = 0
 
-  /// How many of them there were of each kind. One with a failure of any making (`InjectedFailure`) is of none.
+  /// How many of them there were of each kind. One with a failure of any making (`InjectedFailure`)
+  /// is of none.
   public private(set) var runs: [FailureKind: Int]
 
   /// The first run that went wrong.

@@ -214,6 +214,6 @@ public struct FailureSweep: Sendable {
   private struct Endless: Error, CustomStringConvertible {
     let calls: Int
 
-    var description: String { "it went on after \(calls) calls had failed, as if to try for ever" }
+    var description: String { "it continued after \(calls) calls had failed, as if to retry without end" }
   }
 }

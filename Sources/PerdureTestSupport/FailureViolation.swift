@@ -19,7 +19,7 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
   /// How the call failed; nil: no call failed, or in a way of its own.
   public var kind: FailureKind? { strike?.kind }
 
-  /// Which call failed, and what it left behind; nil: no call failed.
+  /// Which call failed, and its effect; nil: no call failed.
   public var failure: InjectedFailure? { strike?.failure }
 
   /// The reason, the failure, the last changes, and how to run it again.

@@ -9,9 +9,10 @@ enum Fate: Sendable, Hashable {
 
   /// What the file has where a torn write's sectors are missing.
   enum Rest: Sendable, Hashable {
-    /// What it had before; it isn't longer than the sectors that arrived make it.
+    /// Its earlier bytes; it isn't longer than the sectors that arrived make it.
     case old
-    /// Its new length, with zeros where nothing was before, and in sectors that the write was to replace whole.
+    /// Its new length, with zeros where nothing was before, and in sectors that the write was to
+    /// replace whole.
     case zeros
     /// Its new length, with whatever was on the medium in these places.
     case garbage
@@ -35,8 +36,9 @@ extension PendingChange.Write {
 }
 
 extension PendingChange.Write {
-  /// Of a sector that did not arrive, the part where anything may stand: behind what was durable; and if the write
-  /// covers all of the sector, what of it was to change, from the first byte that did to the last.
+  /// In a sector that did not arrive, the part with unspecified bytes: the part after the durable
+  /// bytes. If the write covers the whole sector, also the part to be changed, from the first
+  /// changed byte to the last.
   fileprivate func damaged(_ range: Range<Int>, sectorLength: Int, durable: [UInt8]) -> Range<Int> {
     let behind = max(range.lowerBound, min(durable.count, range.upperBound))..<range.upperBound
     guard behind.count < range.count, range.count == sectorLength else { return behind }
@@ -67,19 +69,21 @@ extension [UInt8] {
     }
   }
 
-  /// Adds zeros. From a stock of them: without optimisation, making new ones costs more than all the rest.
+  /// Adds zeros. From a stock of them: without optimisation, making new ones costs more than all
+  /// the rest.
   mutating func extend(to length: Int) {
     while count < length {
       append(contentsOf: zeros.prefix(length - count))
     }
   }
 
-  /// Does to a file's bytes what is left of a write.
+  /// Applies the surviving part of a write to a file's bytes.
   ///
-  /// What was durable is harmed in sectors that the write covers whole, and there only from the first byte that the
-  /// write was to change to the last: bytes that are written over equal ones stay, as those beside a write do.
+  /// Durable bytes are damaged only in sectors that the write covers whole, and there only from the
+  /// first byte that the write changes to the last. Bytes overwritten with equal bytes stay, and so
+  /// do those beside the write.
   ///
-  /// - Parameter durable: What is on the medium for certain.
+  /// - Parameter durable: The bytes that are durable on the medium.
   /// - Parameter stale: The bytes of a removed file; zeros follow them.
   /// - Returns: Whether the rest made a difference anywhere.
   @discardableResult
@@ -127,7 +131,8 @@ extension [UInt8] {
     if !known.isEmpty { overlay(other[known], at: known.lowerBound) }
   }
 
-  /// Puts noise into a range. Eight bytes at a time: there is a lot of it, and tests aren't optimised.
+  /// Puts noise into a range. Eight bytes at a time: there is a lot of it, and tests aren't
+  /// optimised.
   private mutating func fill(_ range: Range<Int>, _ noise: inout SeededGenerator) {
     withUnsafeMutableBytes { bytes in
       for start in stride(from: range.lowerBound, to: range.upperBound, by: 8) {

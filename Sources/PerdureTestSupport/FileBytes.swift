@@ -10,7 +10,8 @@ final class FileBytes: Sendable {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// A number that differs for bytes that differ, but for one chance in 2^64; only within one process.
+  /// A number that differs for bytes that differ, but for one chance in 2^64; only within one
+  /// process.
   var fingerprint: Int {
     let known = hash.load(ordering: .relaxed)
     if known != 0 { return known }

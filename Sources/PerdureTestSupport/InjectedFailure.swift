@@ -4,7 +4,8 @@ public import PerdureFileIO
 ///
 ///     fileSystem.inject(InjectedFailure(of: .sync, nth: 3, code: .mediaError, effect: .forgetsWrites))
 ///
-/// Failing the nth call of any kind, for n from 1 until a run meets no failure, walks every error path.
+/// Failing the nth call of any kind, for n from 1 until a run meets no failure, walks every error
+/// path.
 public struct InjectedFailure: Sendable {
   /// The state that the failed call leaves.
   public enum Effect: Sendable, Hashable {
@@ -41,7 +42,8 @@ public struct InjectedFailure: Sendable {
   /// The state that the failed call leaves.
   public let effect: Effect
 
-  /// Whether it is one of syncs of directories too, where it is one of syncs: what these forget is the changes of names.
+  /// Whether it is one of syncs of directories too, where it is one of syncs: what these forget is
+  /// the changes of names.
   package var dropsNames = false
 
   /// Describes a failure.
@@ -128,7 +130,7 @@ struct FailurePlan: Sendable {
   /// After so many no more calls fail.
   private var strikesMax = Int.max
 
-  /// A failure, and how many calls there are up to the one that it strikes; it may go on below 1.
+  /// A failure, and the number of calls up to the failing one; it may fall below 1.
   private struct Pending {
     let failure: InjectedFailure
     var callsLeft: Int

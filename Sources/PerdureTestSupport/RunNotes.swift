@@ -1,9 +1,9 @@
 import PerdureFileIO
 
-// A trap, a kill or a hang takes the report with it, and with a new seed for each run there is no way back. So each
-// exploration and each sweep writes what it is about to do into a line of a file, before it does it: one write of some
-// hundred bytes, against a check that opens a store. The file goes when nothing runs any more; it stays when the process
-// ends in the midst of it.
+// A trap, a kill or a hang loses the report, and with a new seed for each run it could not be
+// repeated. So each exploration and each sweep writes its next step into a line of a file before
+// the step: one write of some hundred bytes, which is cheap compared with a check that opens a
+// store. The file is removed when the last run ends; it stays when the process ends during one.
 
 /// What the explorations and sweeps of this process are at, in a file that outlives a trap.
 final class RunNotes: Sendable {
@@ -13,7 +13,7 @@ final class RunNotes: Sendable {
 
   private struct State {
     var file: (any File)?
-    /// Which lines somebody has.
+    /// The lines in use.
     var lines: [Bool] = []
     var isAnnounced = false
   }
@@ -28,7 +28,7 @@ final class RunNotes: Sendable {
     (self.path, self.announce) = (path, announce)
   }
 
-  /// Takes a line for somebody who begins. Where no file can be made there are no notes.
+  /// Claims a line for a new run. If no file can be created, there are no notes.
   func begin() -> Int {
     state.withLock { state in
       if state.file == nil {
@@ -77,7 +77,7 @@ final class RunNote {
   private let line: Int?
   private let head: String
 
-  /// - Parameter head: What is the same in all that is said: the name, and how to run it again.
+  /// - Parameter head: The common part of all notes: the name, and how to run it again.
   init(_ head: String, isWanted: Bool) {
     self.head = head
     line = isWanted ? RunNotes.shared.begin() : nil

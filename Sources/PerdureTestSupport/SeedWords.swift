@@ -1,11 +1,12 @@
 import PerdureFileIO
 
-// A seed is worth printing only with the place where it goes. `PERDURE_SEED` is right for a seed that came from there, or
-// that was made because the variable was not set; whoever passes a seed of his own has to look into his code.
+// A printed seed is useful only with the place to set it. `PERDURE_SEED` is right for a seed that
+// was read from it, or was generated because it was not set. A program that passes its own seed
+// must set the seed in its code.
 
 /// How a run is done again, by the seed that it had.
 enum SeedWords {
-  /// The seeds that stand for `PERDURE_SEED`: at most one for each call that asked for one.
+  /// The seeds that replace `PERDURE_SEED`: at most one for each call that requested one.
   private static let ofEnvironment = Guarded<Set<UInt64>>([])
 
   static func noteEnvironment(_ seed: UInt64) {
@@ -25,7 +26,8 @@ enum SeedWords {
 
   /// How to run the test again, after `words`.
   ///
-  /// - Parameter name: That of the function that is the test, as `#function` gives it; of another text all tests are run.
+  /// - Parameter name: That of the function that is the test, as `#function` gives it; of another
+  ///   text all tests are run.
   static func again(_ words: String, _ name: String) -> String {
     let function = name.prefix { $0 != "(" }
     let isFunction = name.hasSuffix(")") && function.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }

@@ -6,7 +6,8 @@ import PerdureFileIO
 ///
 ///     var random = SeededGenerator.forTest("deleting in any order")
 ///
-/// Not for secrets. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+/// Not for secrets. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// The seed of this generator.
   public let seed: UInt64
@@ -36,8 +37,8 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     SeededGenerator(seed: Self.mixed(seed ^ Self.mixed(index &+ 0x9E37_79B9_7F4A_7C15)), origin: origin)
   }
 
-  /// The same for a part with a name, which is the same whatever other parts there are. (By FNV-1a: a hash of the standard
-  /// library is another one in each process.)
+  /// The same for a part with a name, which is the same whatever other parts there are. (By FNV-1a:
+  /// a hash of the standard library is another one in each process.)
   package func derived(_ name: String) -> SeededGenerator {
     derived(name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
   }
@@ -63,7 +64,8 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return UInt64(isHexadecimal ? text.dropFirst(2) : Substring(text), radix: isHexadecimal ? 16 : 10)
   }
 
-  /// A generator for a test, with the seed in `PERDURE_SEED` or a new one. Prints the seed with the test's `name`.
+  /// A generator for a test, with the seed in `PERDURE_SEED` or a new one. Prints the seed with the
+  /// test's `name`.
   public static func forTest(_ name: String) -> SeededGenerator {
     let seed = seedFromEnvironment()
     // First of all, so that it is there whatever comes.

@@ -44,8 +44,8 @@ public struct Shrinker<Element: Equatable> {
   /// - Parameter simplifying: Returns simpler elements that can replace one, the simplest first. Repeated
   ///   simplifying must end.
   /// - Parameter fails: Whether a list still fails.
-  /// - Complexity: O(n log n) trials for a failure that a few elements cause, O(n²) at worst; never more than
-  ///   `trialsMax`.
+  /// - Complexity: O(n log n) trials for a failure that a few elements cause, O(n²) at worst; never
+  ///   more than `trialsMax`.
   public func shrink(
     _ elements: [Element], simplifying: (Element) -> [Element] = { _ in [] },
     while fails: ([Element]) throws -> Bool
@@ -63,7 +63,8 @@ public struct Shrinker<Element: Equatable> {
     return result
   }
 
-  /// Whether the candidate fails; nil if no trials are left but the last, which is for what came out.
+  /// Whether the candidate fails; nil if no trials are left but the last, which is for what came
+  /// out.
   private func attempt(
     _ candidate: [Element], _ result: inout Result, _ fails: ([Element]) throws -> Bool
   ) rethrows -> Bool? {
@@ -74,8 +75,8 @@ public struct Shrinker<Element: Equatable> {
     return true
   }
 
-  /// Leaves out runs of elements, shorter and shorter ones; those at the end first, as what comes after the failure
-  /// is needed by nothing. False when the trials are used up.
+  /// Leaves out runs of elements, shorter and shorter ones; those at the end first, as what comes
+  /// after the failure is needed by nothing. False when the trials are used up.
   private func leaveOut(_ result: inout Result, _ fails: ([Element]) throws -> Bool) rethrows -> Bool {
     var length = max(1, result.elements.count)
     while true {

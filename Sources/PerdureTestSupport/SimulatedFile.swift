@@ -78,7 +78,8 @@ final class SimulatedFile: File {
   }
 }
 
-// Locks. A failure is injected as one of `.lock`. What the system says of a lock that is taken is an answer.
+// Locks. A failure is injected as one of `.lock`. What the system says of a lock that is taken is
+// an answer.
 extension SimulatedFile {
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
     do { try check(.lock) } catch {
@@ -137,7 +138,7 @@ extension SimulatedFile {
     }
   }
 
-  /// How many of the bytes the volume has room for. Overwriting takes none.
+  /// How many of the bytes fit on the volume. Overwriting takes none.
   private func roomFor(_ count: Int, at offset: UInt64, _ state: SimulatedFileSystem.State) -> Int {
     let (limit, overflow) = UInt64(content.count).addingReportingOverflow(state.availableBytes)
     guard !overflow else { return count }

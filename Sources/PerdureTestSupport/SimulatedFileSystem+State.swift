@@ -25,7 +25,7 @@ extension SimulatedFileSystem.State {
     return (node, content)
   }
 
-  /// Lets go of a file that has no name any more; those who have it open keep it.
+  /// Releases a file that has no name any more; openers can still use it.
   mutating func discard(_ node: NameTree.NodeID) {
     guard let content = contents.removeValue(forKey: node) else { return }
     usedBytes -= min(usedBytes, UInt64(content.count))

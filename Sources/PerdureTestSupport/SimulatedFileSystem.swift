@@ -2,9 +2,10 @@ public import PerdureFileIO
 
 // A file system in memory that remembers what a loss of power could take.
 //
-// What callers see is the newest state, as on a real system: names in `tree`, bytes in `contents`. What a
-// disk would hold is not kept here; it follows from the journal (see DurabilityModel). One lock makes an
-// operation and its line in the journal one step, so the journal is an order in which things happened.
+// What callers see is the newest state, as on a real system: names in `tree`, bytes in `contents`.
+// What a disk would hold is not kept here; it follows from the journal (see DurabilityModel). One
+// lock makes an operation and its line in the journal one step, so the journal is an order in which
+// things happened.
 
 /// A file system in memory for tests, with a journal of all changes that a power cut can undo, and
 /// failures on demand.
@@ -75,13 +76,15 @@ extension SimulatedFileSystem {
     state.withLock { $0.failures.removeAll() }
   }
 
-  /// Whether a sync that fails by injection reports success. What it was to make durable may be lost all the same.
+  /// Whether a sync that fails by injection reports success. The bytes that it should make durable
+  /// may still be lost.
   var hidesFailedSyncs: Bool {
     get { state.withLock { $0.hidesFailedSyncs } }
     set { state.withLock { $0.hidesFailedSyncs = newValue } }
   }
 
-  /// Changes of names that a sync of a directory forgot are to be made durable by the next one again.
+  /// Changes of names that a sync of a directory forgot are to be made durable by the next one
+  /// again.
   package func rewriteForgottenNames() {
     state.withLock { state in
       guard state.hasForgottenNames else { return }
@@ -163,12 +166,13 @@ extension SimulatedFileSystem {
     }
   }
 
-  /// See `FileSystem.lock(_:_:holder:)`. The file stays empty: the holder's text is kept with the lock.
+  /// See `FileSystem.lock(_:_:holder:)`. The file stays empty: the holder's text is kept with the
+  /// lock.
   public func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
     try lock(.init(path), kind, holder: holder)
   }
 
-  /// What is left of the capacity.
+  /// The free part of the capacity.
   public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
     try perform(.availableBytes, path) { state throws(FileIOError) in
       _ = try state.tree.node(at: .init(path), for: "availableBytes")

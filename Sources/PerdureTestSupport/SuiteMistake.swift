@@ -3,7 +3,7 @@
 ///
 /// If the suite means it: `try report.check(allowing: [.noAcknowledgement])`.
 public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
-  /// What was not tested.
+  /// The part that was not tested.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// The program did nothing on the file system that it was given.
     case noOperation
@@ -20,20 +20,20 @@ public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
     case canary
   }
 
-  /// What was not tested.
+  /// The part that was not tested.
   public let kind: Kind
   private let text: String
 
   init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
 
-  /// What was not tested, what has most likely been forgotten, and how to say that it is meant.
+  /// The part that was not tested, its most likely cause, and how to declare that it is intended.
   public var description: String { "\(text) If that is meant: check(allowing: [.\(kind)])" }
 
-  /// - Parameter mistake: What was wrong on purpose.
+  /// - Parameter mistake: The deliberate error.
   static func unnoticed(_ mistake: String) -> SuiteMistake {
     SuiteMistake(
       .canary,
-      "Nobody has noticed \(mistake): the suite does not look for what that breaks, or it was not meant to be here."
+      "\(mistake) was not noticed: the suite does not check for its effects, or it was left on by mistake."
     )
   }
 

@@ -1,6 +1,7 @@
 public import PerdureFileIO
 
-/// A directory on the disk for one test, removed with all that is in it when the object is released.
+/// A directory on the disk for one test, removed with all that is in it when the object is
+/// released.
 public final class TemporaryDirectory: Sendable {
   /// The directory's path, without a slash at the end.
   public let path: String
@@ -19,7 +20,7 @@ public final class TemporaryDirectory: Sendable {
   }
 
   deinit {
-    // What can't be removed is left to whoever cleans the temporary files.
+    // A directory that can't be removed is left to the system's cleanup of temporary files.
     try? fileSystem.removeTree(path)
   }
 
