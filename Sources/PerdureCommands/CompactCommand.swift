@@ -3,7 +3,7 @@ import Perdure
 import PerdureLog
 import PerdureText
 
-/// Takes out of a store what nobody can see any more.
+/// Removes records from a store that no state can read any more.
 struct CompactCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact", abstract: "Takes dead records out of the log, and gives their space back.",

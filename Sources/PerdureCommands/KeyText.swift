@@ -1,10 +1,10 @@
 import PerdureLog
 import PerdureText
 
-/// Keys and values as people write and read them: text as it is, anything else as `0x` and hexadecimal
-/// digits.
+/// Keys and values as people write and read them: text as it is, anything else as `0x` and
+/// hexadecimal digits.
 enum KeyText {
-  /// What was given is no key.
+  /// The argument is not a key.
   struct Illegible: Error, CustomStringConvertible {
     let description: String
   }
@@ -55,7 +55,7 @@ enum KeyText {
 }
 
 extension JSONText {
-  /// What a string looks like; nil for what is none.
+  /// The format of a string; nil if it has none.
   fileprivate var plain: String? {
     if case .string = self { text } else { nil }
   }

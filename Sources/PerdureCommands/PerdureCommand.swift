@@ -34,7 +34,7 @@ package struct PerdureCommand: ParsableCommand {
   /// The command that a command line asks for.
   ///
   /// - Parameter arguments: Without the program's name.
-  /// - Throws: What is wrong with them, for `exit(withError:)`.
+  /// - Throws: The error in them, for `exit(withError:)`.
   package static func command(for arguments: [String]) throws -> any ParsableCommand {
     try checkNames(in: arguments)
     return try parseAsRoot(arguments)
@@ -74,7 +74,7 @@ protocol ConsoleCommand: ParsableCommand {
   /// Whether results and errors are JSON.
   var json: Bool { get }
 
-  /// Does the work. What it throws is reported, with the exit code 2.
+  /// Does the work. Its errors are reported, with the exit code 2.
   func perform(on console: Console) throws -> ExitCode
 }
 

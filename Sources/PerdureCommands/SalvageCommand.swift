@@ -3,7 +3,7 @@ import Perdure
 import PerdureLog
 import PerdureText
 
-/// Makes a new store of what can still be read of a damaged one.
+/// Makes a new store from the readable records of a damaged one.
 struct SalvageCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "salvage", abstract: "Makes a new store of everything that a damaged one still holds.",
@@ -42,7 +42,7 @@ struct SalvageCommand: ConsoleCommand {
     for contents in report.contents {
       let older =
         contents.keysMaybeOlder == 0 ? "" : ", of which \(contents.keysMaybeOlder) may have been newer"
-      let name = contents.isNameLost ? " (its name is gone)" : ""
+      let name = contents.isNameLost ? " (its name is lost)" : ""
       console.print("keyspace \(contents.keyspace)\(name): \(counted(contents.keys, "key"))\(older)")
     }
     for older in report.olderKeys.prefix(Self.keysShownMax) {
@@ -54,12 +54,12 @@ struct SalvageCommand: ConsoleCommand {
       console.print("and \(counted(report.keysMaybeOlder - Self.keysShownMax, "key")) more")
     }
     if !report.commitsIncomplete.isEmpty {
-      console.print("\(counted(report.commitsIncomplete.count, "commit")) came back in part")
+      console.print("\(counted(report.commitsIncomplete.count, "commit")) partly restored")
     }
     for lost in report.commitsLost {
       let numbers =
         lost.count == 1 ? "commit \(lost.lowerBound)" : "commits \(lost.lowerBound) to \(lost.upperBound)"
-      console.print("\(numbers): nothing certain came back")
+      console.print("\(numbers): no record certainly restored")
     }
     if report.recordsUnfinished > 0 {
       let records = counted(report.recordsUnfinished, "record")

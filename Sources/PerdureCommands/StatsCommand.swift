@@ -3,10 +3,10 @@ import Perdure
 import PerdureLog
 import PerdureText
 
-/// Shows what is in a store and what it takes.
+/// Shows the content of a store and its size.
 struct StatsCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
-    commandName: "stats", abstract: "Shows what is in a store and what it takes.")
+    commandName: "stats", abstract: "Shows the content of a store and its size.")
 
   @Argument(help: "The store's directory.", completion: .directory)
   var path: String
@@ -54,7 +54,7 @@ struct StatsCommand: ConsoleCommand {
     .object(counts.map { ($0.0, $0.1.map { .integer($0) } ?? .null) })
   }
 
-  /// Everything that the engine tells of itself, under its names.
+  /// All statistics of the engine, under the engine's names.
   static func fields(of statistics: Any) -> [(String, JSONText)] {
     Mirror(reflecting: statistics).children.map { ($0.label ?? "", text($0.value)) }
   }
@@ -76,7 +76,8 @@ struct StatsCommand: ConsoleCommand {
     }
   }
 
-  /// The same as rows: a name in words, and a value. What is in a list or a part has a row of its own.
+  /// The same as rows: a name in words, and a value. Elements of a list or a part have rows of
+  /// their own.
   static func rows(_ fields: [(String, JSONText)], under prefix: String = "") -> [(String, String)] {
     fields.flatMap { rows($0.1, prefix + words($0.0)) }
   }

@@ -1,9 +1,10 @@
-// Property lists in the binary form, as far as archives have them. Foundation's reader, elsewhere than on Apple's systems, reads
-// memory that is not its own where a list has what no archiver writes into it, as sets.
+// Property lists in the binary form, as far as archives have them. Foundation's reader, elsewhere
+// than on Apple's systems, reads memory that is not its own where a list has what no archiver
+// writes into it, as sets.
 //
-//   B1. Every place and length is held against the bytes before anything is read there.
-//   B2. Items may be shared, so that few bytes can be much: there are no more items, each time counted, than bytes, and they
-//       are no deeper in each other than archives have them.
+//   PL1. Every place and length is held against the bytes before anything is read there.
+//   PL2. Items may be shared, so that few bytes can describe many. Counted with repetition, there
+//        are at most as many items as bytes, and they are nested at most as deeply as in archives.
 
 import Foundation
 
@@ -23,7 +24,7 @@ enum PropertyListItem {
 struct BinaryPropertyList {
   private static let magic = Array("bplist00".utf8)
   private static let trailerLength = 32
-  /// The list itself, its objects, one of them, the elements of that and what stands there.
+  /// The list itself, its objects, one of them, that object's elements, and their content.
   private static let depthMax = 6
 
   private let bytes: [UInt8]

@@ -1,12 +1,15 @@
-// Values as keyed archives, as Core Data keeps transformable attributes that name no transformer of their own. In a module
-// by itself, because archives take all of Foundation, and Perdure does without.
+// Values as keyed archives, as Core Data keeps transformable attributes that name no transformer of
+// their own. In a module by itself, because archives take all of Foundation, and Perdure does
+// without.
 //
-//   K1. Elsewhere than on Apple's systems, Foundation stops the program where it is to archive what is no archivable object,
-//       or to unarchive a class that is not allowed. So what is archived is looked at before, and so are the classes that
-//       an archive names: each by what it is in this program, whatever the archive says of its superclasses.
-//   K2. Foundation is told of no class that was not allowed. It takes the subclasses of an allowed one by itself.
-//   K3. Archives of plain values are not read by Foundation at all (PlainArchive). Those with objects of classes that the
-//       program has allowed are: only these classes know how.
+//   KA1. Except on Apple's systems, Foundation stops the program when it archives an object that
+//        cannot be archived, or unarchives a class that is not allowed. So the objects are checked
+//        before archiving, and the classes that an archive names before unarchiving. Each counts as
+//        it is in this program, whatever superclasses the archive states.
+//   KA2. Only allowed classes are passed to Foundation. It accepts the subclasses of an allowed
+//        class without being asked.
+//   KA3. Archives of plain values are not read by Foundation at all (PlainArchive). Those with
+//        objects of classes that the program has allowed are: only these classes know how.
 
 public import Foundation
 public import Perdure
@@ -16,9 +19,10 @@ public import Perdure
 ///     KeyedArchiveTransformer.register()
 ///     @Attribute(.transformed(by: KeyedArchiveTransformer.name)) var tags: [String]?
 ///
-/// Values are property lists of Swift (texts, numbers, truth values, dates, data, arrays, dictionaries and sets of these),
-/// URLs, UUIDs, null, and objects of classes that are given to it. Subclasses of Foundation's own for these values, but the
-/// mutable ones, are given as any other.
+/// Values are property lists of Swift (texts, numbers, truth values, dates, data, arrays,
+/// dictionaries and sets of these), URLs, UUIDs, null, and objects of the allowed classes.
+/// Subclasses of Foundation's own classes for these values, except the mutable ones, must be
+/// allowed like any other.
 public struct KeyedArchiveTransformer: ValueTransformer {
   /// The name under which Core Data knows such a transformer.
   public static let name = "NSSecureUnarchiveFromData"
@@ -39,7 +43,8 @@ public struct KeyedArchiveTransformer: ValueTransformer {
 
   /// Makes a transformer.
   ///
-  /// - Parameter classes: Other classes than those of Foundation whose objects archives may have, also by subclasses.
+  /// - Parameter classes: Other classes than those of Foundation whose objects archives may have,
+  ///   also by subclasses.
   public init(allowing classes: [any (NSObject & NSSecureCoding).Type] = []) {
     given = classes.map { $0 as AnyClass }
   }
@@ -51,7 +56,8 @@ public struct KeyedArchiveTransformer: ValueTransformer {
 
   /// The archive of a value.
   ///
-  /// - Throws: `KeyedArchiveError` for a value that is, or has in it, what cannot be archived; what archiving throws.
+  /// - Throws: `KeyedArchiveError` for a value that is, or has in it, what cannot be archived; what
+  ///   archiving throws.
   public func data(from value: Any) throws -> Data {
     if let wrong = notArchivable(value) {
       throw KeyedArchiveError(
@@ -64,11 +70,11 @@ public struct KeyedArchiveTransformer: ValueTransformer {
 
   /// The value that was archived.
   ///
-  /// Where classes are given, only for archives that were written by an archiver: of bytes that look like one with objects of
-  /// these, Foundation elsewhere than on Apple's systems may stop the program.
+  /// With allowed classes, use it only for archives that an archiver wrote. For forged bytes with
+  /// objects of these classes, Foundation may stop the program, except on Apple's systems.
   ///
-  /// - Throws: `KeyedArchiveError` for an archive with other classes than those that are allowed, and for one that is
-  ///   damaged; what unarchiving throws.
+  /// - Throws: `KeyedArchiveError` for an archive with other classes than those that are allowed,
+  ///   and for one that is damaged; what unarchiving throws.
   public func value(from data: Data) throws -> Any {
     let (root, objects, isPlain) = try objects(of: data)
     if isPlain {
@@ -86,9 +92,10 @@ public struct KeyedArchiveTransformer: ValueTransformer {
     return value
   }
 
-  /// The objects of an archive, the reference to the one that was archived, and whether all are plain values. Refuses an
-  /// archive that names a class which is neither allowed nor a subclass of one that is given (K1). Hints at other classes,
-  /// to be taken where this program has not the one that is named, are for programs of other ages.
+  /// The objects of an archive, the reference to the one that was archived, and whether all are
+  /// plain values. Refuses an archive that names a class which is neither allowed nor a subclass of
+  /// one that is given (KA1). Hints at other classes, to be taken where this program has not the
+  /// one that is named, are for programs of other ages.
   private func objects(
     of data: Data
   ) throws -> (root: PropertyListItem?, objects: [PropertyListItem], isPlain: Bool) {
@@ -119,7 +126,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
     return false
   }
 
-  /// The type of what stands in the way of archiving a value; nil if nothing does.
+  /// The type that prevents archiving a value; nil if none does.
   private func notArchivable(_ value: Any) -> String? {
     if type(of: value) is NSObject.Type, let object = value as? NSObject {
       let known = Self.standardClasses + Self.mutableClasses

@@ -1,10 +1,12 @@
-// Archives of plain values, made values of without Foundation's unarchiver: elsewhere than on Apple's systems that stops the
-// program, or reads memory that is not its own, on bytes that no archiver has written. An object that leads to itself, a
-// dictionary with more keys than values, a text without characters are enough.
+// Archives of plain values, made values of without Foundation's unarchiver: elsewhere than on
+// Apple's systems that stops the program, or reads memory that is not its own, on bytes that no
+// archiver has written. An object that leads to itself, a dictionary with more keys than values, a
+// text without characters are enough.
 //
-//   P1. Every reference leads to an object of the archive, and none back to an object that it comes from.
-//   P2. Objects that are shared count each time, and there are not many times more of them than bytes: to compare or to
-//       describe what was read takes time as the archive does.
+//   PA1. Every reference leads to an object of the archive, and none back to an object that it
+//        comes from.
+//   PA2. Shared objects count each time, and their number is limited by the number of bytes:
+//        comparing or describing the result takes time proportional to the archive.
 
 import Foundation
 
@@ -37,7 +39,7 @@ struct PlainArchive {
     try object(reference)?.value
   }
 
-  /// The name of an object's class; nil for what is no object.
+  /// The name of an object's class; nil for other items.
   static func className(
     of table: [String: PropertyListItem], in objects: [PropertyListItem]
   ) -> String? {
@@ -141,7 +143,7 @@ struct PlainArchive {
     return (values, weight)
   }
 
-  /// P2
+  /// PA2
   private func check(_ weight: Int) throws(KeyedArchiveError) {
     guard weight <= weightMax else {
       throw KeyedArchiveError("The archive has objects that are in others too many times.")
@@ -149,6 +151,6 @@ struct PlainArchive {
   }
 
   private func damaged(_ what: String) -> KeyedArchiveError {
-    KeyedArchiveError("The archive has a \(what) without what it is made of.")
+    KeyedArchiveError("The archive has a \(what) without its parts.")
   }
 }

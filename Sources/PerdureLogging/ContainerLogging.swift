@@ -2,12 +2,13 @@ public import Logging
 public import Perdure
 
 extension PersistentContainer {
-  /// Writes each fetch and each save of the container's contexts to a logger, instead of what `log(_:)` was given before.
+  /// Writes each fetch and each save of the container's contexts to a logger, and replaces the
+  /// handler of `log(_:)`.
   ///
   ///     container.log(to: Logger(label: "staff"))
   ///
-  /// The message says what it was about; the metadata has `count`, `milliseconds`, `rows`, `rowRequests`,
-  /// `relationshipRequests`, and `error` where there was one.
+  /// The message names the operation. The metadata has `count`, `milliseconds`, `rows`,
+  /// `rowRequests`, `relationshipRequests`, and `error` if there was one.
   ///
   /// - Parameters:
   ///   - level: The level of fetches and saves that succeed.

@@ -1,4 +1,4 @@
-/// What is remembered from one request to the next.
+/// The state from one request to the next.
 struct Conversation {
   private var hostVersion = Reply.protocolVersion
   private(set) var confusion = ""

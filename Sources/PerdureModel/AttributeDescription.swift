@@ -18,30 +18,33 @@ public struct AttributeDescription: Sendable, Hashable {
   /// | `company.name`, `company.owner.name`, `name` | an attribute at the end of to-one relationships, or an own one |
   /// | `canonical:(company.name)`, `lowercase:(name)`, `uppercase:(name)` | text at the end of such a path, changed |
   ///
-  /// What is named may itself be derived. The value is right at once: before a save and after it, whatever changed along
-  /// the path. Nothing of it is stored, it cannot be set, and it is not among the changed values. In predicates and orders
-  /// it is what it stands for.
+  /// The named attribute may itself be derived. The value is always current: before a save and
+  /// after it, for every change along the path. It is not stored, it cannot be set, and it is not
+  /// among the changed values. In predicates and orders it is equivalent to its derivation.
   ///
   /// A path has no value where one of its relationships leads nowhere or its attribute has none; the derived attribute is
   /// optional then. A sum of whole numbers may be decimal. If its type cannot hold a sum, the property and orders have
   /// the nearest number; predicates and other sums take the exact one.
   ///
-  /// Reading one follows its path; a sum looks at all members, O(n), each time, unless an index on it keeps the sum.
+  /// Reading one follows its path; a sum looks at all members, O(n), each time, unless an index on
+  /// it keeps the sum.
   public var derivation: String?
   /// The name that the attribute had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
-  /// What values have to be like for a save to take them. Checked at save and on demand, not at assignment; an
-  /// absent value breaks none of them. Not part of the version hash.
+  /// The rules that values must satisfy at a save. Checked at save and on demand, not at
+  /// assignment; an absent value violates no rule. Not part of the version hash.
   public var rules: [ValidationRule]
-  /// The name of what turns the values of a transformable attribute into bytes and back. Not part of the version hash.
+  /// The name of the transformer of a transformable attribute's values into bytes and back. Not
+  /// part of the version hash.
   public var valueTransformerName: String?
-  /// Whether the value lives with the object in its context only: never stored, and not in predicates, orders,
-  /// indexes or constraints.
+  /// Whether the value lives with the object in its context only: never stored, and not in
+  /// predicates, orders, indexes or constraints.
   public var isTransient: Bool
-  /// Whatever a program wants to say about the attribute; stored with the model, and not part of the version hash.
+  /// Whatever a program wants to say about the attribute; stored with the model, and not part of
+  /// the version hash.
   public var userInfo: [String: String]
-  /// Makes the version hash another one, where stored values mean something else than they did. A store that was
-  /// written with another modifier is not opened without a migration.
+  /// Makes the version hash another one, where stored values mean something else than they did. A
+  /// store that was written with another modifier is not opened without a migration.
   public var versionHashModifier: String?
 
   /// Makes a description. Nothing is checked here: the model checks everything at once.

@@ -26,10 +26,11 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
   case uuid = 1100
   /// A URL, stored as its absolute string.
   case uri = 1200
-  /// Values of any type that something makes bytes of and back: a `ValueTransformer` by its name, or the type itself,
-  /// which is Codable then. Stored as `binary` is.
+  /// Values of any type that something makes bytes of and back: a `ValueTransformer` by its name,
+  /// or the type itself, which is Codable then. Stored as `binary` is.
   case transformable = 1800
-  /// The identity of an object of the same store, without an inverse and without a delete rule: the object may be gone.
+  /// The identity of an object of the same store, without an inverse and without a delete rule: the
+  /// object may have been deleted.
   case objectID = 2000
 
   /// Whether the type is one of the three widths of whole numbers.

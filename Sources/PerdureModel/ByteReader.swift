@@ -1,5 +1,5 @@
-/// Reads the parts of a stored model, front to back, little-endian. Any bytes give a value or an error
-/// with an offset; no count is believed before as many bytes are there.
+/// Reads the parts of a stored model, front to back, little-endian. Any bytes give a value or an
+/// error with an offset; no count is believed before as many bytes are there.
 struct ByteReader {
   private let bytes: [UInt8]
   private(set) var offset = 0
@@ -21,10 +21,10 @@ struct ByteReader {
 
   var remainingCount: Int { end - offset }
 
-  /// What has not been read.
+  /// The unread bytes.
   var rest: ArraySlice<UInt8> { bytes[offset..<end] }
 
-  /// What has been read from an offset on.
+  /// The bytes read from an offset on.
   func read(from start: Int) -> ArraySlice<UInt8> { bytes[start..<offset] }
 
   func fail(_ what: String) -> ModelError { .unreadable(what, at: offset) }
@@ -35,7 +35,8 @@ struct ByteReader {
     return bytes[offset..<offset + count]
   }
 
-  /// A reader of the next `count` bytes, which this one passes over. Its offsets are those of the whole.
+  /// A reader of the next `count` bytes, which this one passes over. Its offsets are those of the
+  /// whole.
   mutating func part(_ count: Int) throws(ModelError) -> ByteReader {
     let start = offset
     _ = try bytes(count)

@@ -1,7 +1,8 @@
 // The rules of one attribute, made ready to be asked about many values.
 //
-// Pure: a value goes in, the rules that it breaks come out. Bounds are in the form in which rows have values, so
-// that a comparison is one; regular expressions are read once. A value that breaks nothing costs no memory.
+// Pure: a value goes in, the rules that it breaks come out. Bounds are in the form in which rows
+// have values, so that a comparison is one; regular expressions are read once. A value that breaks
+// nothing costs no memory.
 
 package import PerdurePredicates
 
@@ -26,8 +27,8 @@ package struct CompiledRules: Sendable {
 
   /// Makes rules ready that a model has accepted for `type`.
   ///
-  /// - Throws: `PredicateEvaluationError` for a pattern that cannot be read. What does not fit the type is left out:
-  ///   no model has it.
+  /// - Throws: `PredicateEvaluationError` for a pattern that cannot be read. What does not fit the
+  ///   type is left out: no model has it.
   package init(_ rules: [ValidationRule], type: AttributeType) throws(PredicateEvaluationError) {
     var kept: [ValidationRule] = []
     var checks: [Check] = []

@@ -2,18 +2,23 @@
 ///
 ///     PropertyDescription.composite("address", [.string("street"), .string("city", optional: false)])
 ///
-/// A composite has no value of its own: it is its elements, down to the attributes in it, its *leaves*, each of which
-/// has a path (`address.street`). It has no value when none of them has one.
+/// A composite has no value of its own. It consists of its elements, down to the attributes in it,
+/// its *leaves*, each of which has a path (`address.street`). It is absent when all its leaves are
+/// absent.
 public struct CompositeAttributeDescription: Sendable, Hashable {
-  /// The name, unique in the entity and its superentities, or in the composite that this one is an element of.
+  /// The name, unique in the entity and its superentities, or in the composite that this one is an
+  /// element of.
   public var name: String
-  /// The parts, in the order of their slots: stored attributes and composites; at least one, and no relationships.
+  /// The parts, in the order of their slots: stored attributes and composites; at least one, and no
+  /// relationships.
   public var elements: [PropertyDescription]
-  /// Whether all of it may be absent when an object is saved. Where any of it is there, each element says for itself.
+  /// Whether the whole composite may be absent when an object is saved. If any leaf is present,
+  /// each element applies its own rule.
   public var isOptional: Bool
   /// The name that the composite had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
-  /// Whatever a program wants to say about the composite; stored with the model, and not part of the version hash.
+  /// Whatever a program wants to say about the composite; stored with the model, and not part of
+  /// the version hash.
   public var userInfo: [String: String]
   /// Makes the version hash another one, where stored values mean something else than they did.
   public var versionHashModifier: String?
@@ -33,8 +38,8 @@ public struct CompositeAttributeDescription: Sendable, Hashable {
 }
 
 extension CompositeAttributeDescription {
-  /// Whether some leaf has a value in every composite that passes a save, because the leaf and all that it is in are
-  /// required.
+  /// Whether some leaf has a value in every composite that passes a save, because the leaf and all
+  /// that it is in are required.
   package var alwaysHasValue: Bool {
     elements.contains { element in
       if case .composite(let inner) = element { return !inner.isOptional && inner.alwaysHasValue }
@@ -51,8 +56,8 @@ extension PropertyDescription {
     .composite(CompositeAttributeDescription(name, elements, isOptional: optional))
   }
 
-  /// What has a slot: the property itself, or the leaves of a composite in the order of their slots, each named by
-  /// its path.
+  /// The properties with slots: the property itself, or the leaves of a composite in the order of
+  /// their slots, each named by its path.
   package var leaves: [PropertyDescription] {
     guard case .composite = self else { return [self] }
     var leaves: [PropertyDescription] = []

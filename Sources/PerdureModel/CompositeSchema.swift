@@ -23,7 +23,8 @@ package struct CompositeSchema: Sendable, Hashable {
 }
 
 extension CompositeSchema {
-  /// All composites among properties that take their slots from `start` on, each before those in it.
+  /// All composites among properties that take their slots from `start` on, each before those in
+  /// it.
   static func all(in properties: [PropertyDescription], from start: Int) -> [CompositeSchema] {
     var composites: [CompositeSchema] = []
     var slot = start

@@ -7,7 +7,8 @@ package import PerdurePredicates
 #endif
 
 extension DefaultValue {
-  /// The default as the query language and the rows know it; null for what is made for each object.
+  /// The default as a value of the query language and of rows; null if the default is made for each
+  /// object.
   package var value: Value {
     switch self {
     case .bool(let value): .bool(value)

@@ -10,7 +10,8 @@
 public enum DefaultValue: Sendable, Hashable {
   /// For `boolean`.
   case bool(Bool)
-  /// For `int16`, `int32` and `int64`; the model checks the range. Also taken by the other number types.
+  /// For `int16`, `int32` and `int64`; the model checks the range. Also taken by the other number
+  /// types.
   case integer(Int64)
   /// For `double` and `float`. NaN is refused: a default must equal itself.
   case double(Double)
@@ -26,9 +27,11 @@ public enum DefaultValue: Sendable, Hashable {
   case data(Data)
   /// For `uri`.
   case url(URL)
-  /// For `date`: the moment at which an object is inserted. Objects that are older than the attribute have no value.
+  /// For `date`: the moment at which an object is inserted. Objects that are older than the
+  /// attribute have no value.
   case now
-  /// For `uuid`: one of its own for each object. Objects that are older than the attribute have no value.
+  /// For `uuid`: one of its own for each object. Objects that are older than the attribute have no
+  /// value.
   case newUUID
 }
 

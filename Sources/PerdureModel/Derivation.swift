@@ -1,16 +1,18 @@
 // What a derived attribute is derived from: the text of a derivation, taken apart.
 //
-//   derivation := path | function ":(" path ")" | name ".@count" | name "." name ".@sum" | name ".@sum." name
+//   derivation := path | function ":(" path ")" | name ".@count" | name "." name ".@sum" | name
+//   ".@sum." name
 //   path       := name { "." name }             to-one relationships, and an attribute at the end
 //   function   := "canonical" | "lowercase" | "uppercase"
 //
-// Which properties the names mean is checked with the whole model (ModelValidation+Derivations.swift).
+// Which properties the names mean is checked with the whole model
+// (ModelValidation+Derivations.swift).
 
 import PerdurePredicates
 
 /// The text of a derivation, taken apart.
 package struct Derivation: Sendable, Hashable {
-  /// What is done with text.
+  /// The function that is applied to text.
   package enum Function: String, Sendable, Hashable, CaseIterable {
     case canonical, lowercase, uppercase
   }
@@ -113,7 +115,7 @@ extension Derivation {
     switch parts[place] {
     case "@count" where operators.count == 1 && place == parts.count - 1:
       guard names.count == 1 else {
-        throw Flaw("\"\(text)\" counts what is not the object's own.", rest)
+        throw Flaw("\"\(text)\" counts objects behind another relationship.", rest)
       }
       return .count(names[0])
     case "@sum" where operators.count == 1 && place > 0 && place >= parts.count - 2:

@@ -1,4 +1,4 @@
-/// What an entity is: a named kind of object, its properties, and what it inherits.
+/// The description of an entity: a named kind of object, its properties, and its superentity.
 ///
 /// A description is a plain value and may be built in any order; `ManagedObjectModel` checks the
 /// descriptions of a whole model together and freezes them.
@@ -21,10 +21,11 @@ public struct EntityDescription: Sendable, Hashable {
   public var uniquenessConstraints: [[String]]
   /// The name that the entity had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
-  /// Whatever a program wants to say about the entity; stored with the model, and not part of the version hash.
+  /// Whatever a program wants to say about the entity; stored with the model, and not part of the
+  /// version hash.
   public var userInfo: [String: String]
-  /// Makes the version hash another one. A store that was written with another modifier is not opened without a
-  /// migration.
+  /// Makes the version hash another one. A store that was written with another modifier is not
+  /// opened without a migration.
   public var versionHashModifier: String?
   /// The entities of the model that the description was taken from.
   var family = EntityFamily()

@@ -20,7 +20,7 @@ enum EntityOrder {
 enum CycleSearch {
   private enum Mark { case new, onPath, done }
 
-  /// For each entity whether it lies on a cycle of `parents` (not merely below one).
+  /// For each entity whether it is on a cycle of `parents` (not merely below one).
   static func membersOfCycles(_ parents: [Int?]) -> [Bool] {
     var marks = Array(repeating: Mark.new, count: parents.count)
     var result = Array(repeating: false, count: parents.count)

@@ -1,22 +1,24 @@
 package import PerdurePredicates
 
-/// An entity as the graph uses it: inherited properties in their slots, inverses found, all by index.
+/// An entity as the graph uses it: inherited properties in their slots, inverses found, all by
+/// index.
 ///
 /// Invariants:
 /// 1. `properties[i].slot == i`.
-/// 2. Slots begin with the superentity's, in its order; then the entity's own in the order of declaration.
-///    A slot therefore means the same property in all subentities.
+/// 2. Slots begin with the superentity's, in its order; then the entity's own in the order of
+///    declaration. A slot therefore means the same property in all subentities.
 /// 3. `subentities` holds every entity below this one, ascending, and not the entity itself.
 package final class EntitySchema: Sendable {
   /// An index of the entity, by slots.
   package struct Index: Sendable, Hashable {
     /// The index's name, unique in the hierarchy.
     package let name: String
-    /// The entity that declares the index; it covers that entity's objects and those of its subentities.
+    /// The entity that declares the index; it covers that entity's objects and those of its
+    /// subentities.
     package let declaringEntity: Int
     /// The slots, most significant first.
     package let slots: [Int]
-    /// For each slot what is made of its text, or nil for the value as it is.
+    /// For each slot the function applied to its text, or nil for the unchanged value.
     package let functions: [TextFunction?]
     /// For each slot whether smaller values come first.
     package let isAscending: [Bool]
@@ -26,7 +28,8 @@ package final class EntitySchema: Sendable {
 
   /// A uniqueness constraint of the entity, by slots.
   package struct UniquenessConstraint: Sendable, Hashable {
-    /// The entity that declares the constraint; it covers the same objects as an index of that entity.
+    /// The entity that declares the constraint; it covers the same objects as an index of that
+    /// entity.
     package let declaringEntity: Int
     /// The slots, in the order of the description.
     package let slots: [Int]

@@ -10,20 +10,22 @@ public import PerdurePredicates
 /// | `canonical:(name)` | `name ==[cd] 'x'`, `name BEGINSWITH[cd] 'x'`, and comparisons of `canonical:(name)` |
 /// | `lowercase:(name)`, `uppercase:(name)` | comparisons of the same function of the text |
 ///
-/// Elements in front serve by themselves too: an index of `town` and `name` finds a town, a name in a town, and the
-/// names of a town in their order, forwards and backwards.
+/// Elements in front serve by themselves too: an index of `town` and `name` finds a town, a name in
+/// a town, and the names of a town in their order, forwards and backwards.
 ///
-/// Where an index is expected, an array of elements stands for one that is named after them, and a text for an element:
+/// In place of an index, an array of elements means an index named after them; in place of an
+/// element, a text means:
 ///
 ///     indexes: [["town", .descending("born")], .init("loud", ["name"], where: "volume > 5")]
 ///
-/// With a ``partialPredicate`` only the objects for which it holds are in the index. It serves requests that say the
-/// same, or more of the same attribute: an index where `size > 5` serves `size == 7`.
+/// With a ``partialPredicate`` only the objects for which it holds are in the index. It serves
+/// requests that say the same, or more of the same attribute: an index where `size > 5` serves
+/// `size == 7`.
 public struct FetchIndexDescription: Sendable, Hashable {
   /// One property of an index and the direction in which it is ordered.
   public struct Element: Sendable, Hashable {
-    /// The name of an attribute or a to-one relationship of the entity, the path of a part of a composite attribute, or
-    /// a function of the text of one of these: `canonical:(name)`.
+    /// The name of an attribute or a to-one relationship of the entity, the path of a part of a
+    /// composite attribute, or a function of the text of one of these: `canonical:(name)`.
     public var propertyName: String
     /// Whether smaller values come first.
     public var isAscending: Bool
@@ -45,11 +47,12 @@ public struct FetchIndexDescription: Sendable, Hashable {
   /// The properties, most significant first; at least one.
   public var elements: [Element]
 
-  /// Which objects are in the index; nil for all, or where it cannot be read. It compares stored attributes of the
-  /// entity, or `canonical:`, `lowercase:` or `uppercase:` of them, with values, and to-one relationships with nil.
+  /// Which objects are in the index; nil for all, or where it cannot be read. It compares stored
+  /// attributes of the entity, or `canonical:`, `lowercase:` or `uppercase:` of them, with values,
+  /// and to-one relationships with nil.
   public var partialPredicate: FetchPredicate?
-  /// The text of such a predicate that cannot be read: in a store's model one that a later version wrote, in a program a
-  /// mistake, which is a problem of its model.
+  /// The text of such a predicate that cannot be read: in a store's model one that a later version
+  /// wrote, in a program a mistake, which is a problem of its model.
   public internal(set) var unreadablePartialPredicate: String?
 
   /// Makes an index description.
@@ -59,8 +62,8 @@ public struct FetchIndexDescription: Sendable, Hashable {
     self.partialPredicate = partialPredicate
   }
 
-  /// Makes a description of an index of the objects for which a predicate holds: `"volume > 5"`. A text that is no
-  /// predicate is a problem of the model.
+  /// Makes a description of an index of the objects for which a predicate holds: `"volume > 5"`. A
+  /// text that is no predicate is a problem of the model.
   public init(_ name: String, _ elements: [Element], where predicate: String) {
     self.init(name, elements)
     do {
@@ -96,6 +99,6 @@ extension FetchIndexDescription.Element: ExpressibleByStringLiteral {
 }
 
 extension FetchIndexDescription.Element {
-  /// The function of text, if any, and what it is of; nil where the element is neither.
+  /// The function of text, if any, and its argument; nil where the element is neither.
   var parts: (function: TextFunction?, path: String)? { TextFunction.parse(propertyName) }
 }

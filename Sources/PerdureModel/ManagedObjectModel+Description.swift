@@ -1,5 +1,5 @@
 extension ManagedObjectModel: CustomStringConvertible {
-  /// One line for each entity, with what it declares itself:
+  /// One line for each entity, with the properties that it declares itself:
   ///
   ///     Model of 2 entities, version 3f0c…
   ///       Company: name string!, workers ->> Worker.company cascade
@@ -24,7 +24,7 @@ extension EntityDescription: CustomStringConvertible {
 }
 
 extension PropertyDescription: CustomStringConvertible {
-  /// The name, and what it holds or where it leads.
+  /// The name, and the type or destination.
   public var description: String {
     switch self {
     case .attribute(let attribute):

@@ -3,12 +3,13 @@ import PerdurePredicates
 extension ManagedObjectModel {
   /// Puts models together: what parts of a program describe for themselves, in one store.
   ///
-  /// An entity that several of them have, and describe in the same way, is in the result once; the order of
-  /// properties counts, as accessors go by it. A configuration that several of them have has the entities of all. Nothing else is joined: a relationship to an
-  /// entity of another model is valid in neither of the two, and so not here.
+  /// An entity that several of them have, and describe in the same way, is in the result once; the
+  /// order of properties counts, as accessors go by it. A configuration that several of them have
+  /// has the entities of all. Nothing else is joined: a relationship to an entity of another model
+  /// is valid in neither of the two, and so not here.
   ///
-  /// - Throws: `ModelError` `invalidModel`, with every difference, when two models describe an entity differently; with
-  ///   every broken rule when the result is no valid model.
+  /// - Throws: `ModelError` `invalidModel`, with every difference, when two models describe an
+  ///   entity differently; with every broken rule when the result is no valid model.
   /// - Complexity: O(p) for p properties of all models.
   public convenience init(merging models: [ManagedObjectModel]) throws(ModelError) {
     var entities: [EntityDescription] = []
@@ -45,7 +46,8 @@ extension ManagedObjectModel {
 
   /// The model of a store that is opened with a configuration: its entities and no others.
   ///
-  /// - Throws: `ModelError` `invalidModel` when there is no such configuration, or a relationship leads out of it.
+  /// - Throws: `ModelError` `invalidModel` when there is no such configuration, or a relationship
+  ///   leads out of it.
   package func restricted(toConfiguration name: String) throws(ModelError) -> ManagedObjectModel {
     guard let entities = entities(forConfigurationName: name) else {
       throw ModelError(.invalidModel, lack(ofConfiguration: name))

@@ -22,19 +22,22 @@ public final class ManagedObjectModel: Sendable {
   /// Legal parts of the model that are often mistakes, for example a relationship without an inverse. The log of
   /// the first container that gets one (`PersistentContainer.log(_:)`) receives them, once for each model.
   public let warnings: [ModelProblem]
-  /// The version of the model: a hash of the versions of its entities. Equal models have equal hashes on every platform;
-  /// the order of entities and properties does not count.
+  /// The version of the model: a hash of the versions of its entities. Equal models have equal
+  /// hashes on every platform; the order of entities and properties does not count.
   ///
-  /// What the hash of an entity covers: its name, superentity, whether it is abstract, uniqueness constraints, hash
-  /// modifier, and its properties, inherited ones included. Of a property: the name, whether it is optional, whether it is
-  /// transient, the hash modifier; of an attribute the type and the derivation; of a composite its elements; of a
-  /// relationship the destination, the inverse, the least and the greatest count, and whether it is ordered. Not covered are class names, defaults,
-  /// delete rules, validation rules, value transformers, indexes, renaming identifiers, user info, version identifiers,
-  /// configurations, and every order of declaration.
+  /// The hash of an entity covers its name, superentity, whether it is abstract, uniqueness
+  /// constraints, hash modifier, and its properties, inherited ones included. It covers of every
+  /// property the name, whether it is optional, whether it is transient, and the hash modifier. It
+  /// covers of an attribute the type and the derivation, of a composite its elements. It covers of
+  /// a relationship the destination, the inverse, the least and the greatest count, and whether it
+  /// is ordered. It does not cover class names, defaults, delete rules, validation rules, value
+  /// transformers, indexes, renaming identifiers, user info, version identifiers, configurations,
+  /// and every order of declaration.
   public let versionHash: UInt64
   /// The version of each entity by itself, inherited properties included; see ``versionHash``.
   public let entityVersionHashesByName: [String: UInt64]
-  /// Names that a program gives to this version of the model; stored with it, and not part of the version hash.
+  /// Names that a program gives to this version of the model; stored with it, and not part of the
+  /// version hash.
   public let versionIdentifiers: Set<String>
   /// The names of the configurations, ascending.
   public let configurations: [String]
@@ -49,8 +52,9 @@ public final class ManagedObjectModel: Sendable {
   /// Checks `entities` together and freezes them.
   ///
   /// - Parameters:
-  ///   - configurations: Subsets of the entities, as names, by the names of the subsets. A store that is opened with
-  ///     one holds its entities and no others. An entity may be in several; a hierarchy is in one as a whole.
+  ///   - configurations: Subsets of the entities, as names, by the names of the subsets. A store
+  ///     that is opened with one holds its entities and no others. An entity may be in several; a
+  ///     hierarchy is in one as a whole.
   ///   - versionIdentifiers: Names for this version of the model.
   /// - Throws: `ModelError` with code `invalidModel`, listing every broken rule at once.
   /// - Complexity: O(p) for p properties, inherited ones counted once per entity.
@@ -92,8 +96,8 @@ public final class ManagedObjectModel: Sendable {
     }
   }
 
-  /// The entities of a configuration, in the order of the model; all entities for nil. Nil when there is no such
-  /// configuration.
+  /// The entities of a configuration, in the order of the model; all entities for nil. Nil when
+  /// there is no such configuration.
   public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
     guard let name else { return entities }
     return entityNamesByConfiguration[name]?.compactMap { entitiesByName[$0] }

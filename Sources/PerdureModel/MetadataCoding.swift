@@ -1,5 +1,5 @@
-/// The bytes of what a program says about a store: a list of key text and value text, as the user info of a
-/// stored model.
+/// The bytes of a program's metadata about a store: a list of key text and value text, as the user
+/// info of a stored model.
 package enum MetadataCoding {
   /// The bytes that `decode` reads.
   package static func encode(_ metadata: [String: String]) -> [UInt8] {

@@ -20,13 +20,13 @@ public struct ModelDifference: Sendable, Hashable {
     case optionalChanged
     /// The attribute has another type.
     case typeChanged
-    /// The attribute follows from other properties in another way, or became stored or derived. The first is
-    /// compatible: no row has what is derived.
+    /// The attribute follows from other properties in another way, or became stored or derived. The
+    /// first is compatible: no row stores a derived value.
     case derivationChanged
-    /// What was stored became transient, or the reverse.
+    /// The property became transient, or became stored.
     case transientChanged
-    /// The validation rules of the attribute are not the same. Objects are held against the new ones when they are
-    /// saved next.
+    /// The validation rules of the attribute are not the same. Objects are held against the new
+    /// ones when they are saved next.
     case rulesChanged
     /// The hash modifier of an entity or a property is another.
     case versionHashModifierChanged
@@ -36,17 +36,17 @@ public struct ModelDifference: Sendable, Hashable {
     case inverseChanged
     /// The relationship has other limits, or changed between to-one and to-many.
     case countChanged
-    /// The relationship became ordered, or unordered. The first is compatible: what has no place stands behind what has
-    /// one, in the order of ids, until the program says otherwise.
+    /// The relationship became ordered, or unordered. The first is compatible: members without an
+    /// order key come after those with one, in the order of ids, until the program orders them.
     case orderedChanged
     /// The uniqueness constraints of the entity are not the same.
     case constraintsChanged
     /// The indexes of the entity are not the same; they are built anew.
     case indexesChanged
-    /// Only what is not stored in rows differs: class name, default value (objects that are older than the property keep
-    /// the default that it was added with), delete rule, renaming
-    /// identifier, value transformer, user info, anything of a property that is and was transient, or the
-    /// order of declaration.
+    /// Only parts outside the rows differ: class name, default value, delete rule, renaming
+    /// identifier, value transformer, user info, or the order of declaration. The same goes for
+    /// anything of a property that is and was transient. Objects that are older than a property
+    /// keep the default that it was added with.
     case detailsChanged
   }
 
@@ -58,7 +58,7 @@ public struct ModelDifference: Sendable, Hashable {
   public let property: String?
   /// Whether a store takes the difference on as it is, without a migration.
   public let isCompatible: Bool
-  /// What was and what is, in one sentence.
+  /// The old and the new state, in one sentence.
   public let message: String
 }
 
@@ -71,9 +71,9 @@ extension ModelDifference: CustomStringConvertible {
 }
 
 extension ModelDifference {
-  /// Every difference between the model of a store and another one: entities in the store's order, then
-  /// added ones in the new model's. Empty when the two are equal up to the order of entities, to configurations and to
-  /// version identifiers.
+  /// Every difference between the model of a store and another one: entities in the store's order,
+  /// then added ones in the new model's. Empty when the two are equal up to the order of entities,
+  /// to configurations and to version identifiers.
   public static func differences(
     from stored: ManagedObjectModel, to model: ManagedObjectModel
   ) -> [ModelDifference] {
@@ -151,7 +151,7 @@ struct ModelComparison {
   }
 
   /// - Parameter prefix: The path of the composite whose elements these are, with a point behind.
-  /// - Parameter isPresent: Whether what has the properties has a value in every older row.
+  /// - Parameter isPresent: Whether the owner of the properties has a value in every older row.
   private mutating func compareProperties(
     _ old: [PropertyDescription], _ new: [PropertyDescription], of entity: String, behind prefix: String = "",
     isPresent: Bool = true
@@ -226,7 +226,7 @@ struct ModelComparison {
   private mutating func compare(
     _ old: AttributeDescription, _ new: AttributeDescription, of entity: String, _ path: String
   ) {
-    // No row has what is derived, and its indexes follow the new model.
+    // No row stores a derived value, and its indexes follow the new model.
     let areDerived = old.derivation != nil && new.derivation != nil
     if old.type != new.type {
       note(.typeChanged, entity, path, areDerived, "The type was \(old.type) and is \(new.type).")

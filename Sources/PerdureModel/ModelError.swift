@@ -27,7 +27,8 @@ public struct ModelError: Error, Sendable, Hashable {
   public let differences: [ModelDifference]
   /// The place in the stored bytes, for `unreadableModel`.
   public let offset: Int?
-  /// The section of the stored model that this version has to know and does not, for `unreadableModel`.
+  /// The section of the stored model that this version has to know and does not, for
+  /// `unreadableModel`.
   public let section: UInt16?
 
   init(
@@ -42,7 +43,7 @@ public struct ModelError: Error, Sendable, Hashable {
     self.section = section
   }
 
-  /// The error of a container none of whose classes has an entity.
+  /// The error of a container without a class that has an entity.
   package static func withoutEntities(_ message: String) -> ModelError { ModelError(.invalidModel, message) }
 
   static var exhausted: ModelError {

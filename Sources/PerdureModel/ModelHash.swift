@@ -1,16 +1,19 @@
 /// The version of a model as a 64-bit number, the same on every platform and in every run.
 ///
-/// The number is FNV-1a over a canonical text of the model. It covers what decides whether rows can be
-/// read: for each entity, in the order of names, its name, superentity, whether it is abstract, its
-/// uniqueness constraints in the order of their texts, and all its properties, inherited ones too, in
-/// the order of names; for each property its name, whether it is optional and whether it is transient; for
-/// attributes the type and derivation; for composites all of this of their elements, in the order of names; for
-/// relationships destination, inverse, least and greatest count and whether they are ordered; and the hash modifiers of entities and properties.
-/// Not covered: class names, default values, delete rules, validation rules, value transformers, indexes, renaming
-/// identifiers, user info, version identifiers, configurations, and every order of declaration.
+/// The number is FNV-1a over a canonical text of the model. It covers everything that decides
+/// whether rows can be read. For each entity, in the order of names: its name, superentity, whether
+/// it is abstract, its uniqueness constraints in the order of their texts, its hash modifier, and
+/// all its properties, inherited ones too, in the order of names. For each property: its name,
+/// whether it is optional, whether it is transient, and its hash modifier. For attributes: the type
+/// and derivation. For composites: all of this for their elements, in the order of names. For
+/// relationships: destination, inverse, least and greatest count, and whether they are ordered. Not
+/// covered: class names, default values, delete rules, validation rules, value transformers,
+/// indexes, renaming identifiers, user info, version identifiers, configurations, and every order
+/// of declaration.
 ///
-/// What not every model has, modifiers, composites, whether a property is transient and whether a relationship is
-/// ordered, is covered only where it is there, behind a mark that no count of bytes can be: models without have the hash that they always had.
+/// Modifiers, composites, transient properties and ordered relationships are covered only where
+/// they exist, after a mark that differs from every count of bytes. So models without them keep
+/// their earlier hash.
 struct ModelHash {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 

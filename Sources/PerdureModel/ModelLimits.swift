@@ -9,7 +9,8 @@ package enum ModelLimits {
   package static let hierarchyDepth = 64
   /// Composite attributes in each other.
   package static let compositeDepth = 8
-  /// Names that are followed to derive an attribute, those of attributes that it is derived from included.
+  /// Names that are followed to derive an attribute, those of attributes that it is derived from
+  /// included.
   package static let derivationLength = 64
   /// UTF-8 bytes of a name.
   package static let nameLengthBytes = 255

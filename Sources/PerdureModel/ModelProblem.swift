@@ -38,7 +38,8 @@ public struct ModelProblem: Sendable, Hashable {
     case indexShape
     /// An index names something that is no attribute or to-one relationship of the entity.
     case indexProperty
-    /// The predicate of a partial index asks what does not follow from an object's own stored attributes.
+    /// The predicate of a partial index asks what does not follow from an object's own stored
+    /// attributes.
     case indexPredicate
     /// A uniqueness constraint is empty or repeats an attribute.
     case constraintShape
@@ -50,18 +51,21 @@ public struct ModelProblem: Sendable, Hashable {
     case transientRelationship
     /// An attribute of the type undefined is not transient.
     case undefinedType
-    /// A composite attribute has no element, has elements that it cannot have, or lies too deep in others.
+    /// A composite attribute has no element, has elements that it cannot have, or is nested too
+    /// deeply.
     case compositeShape
     /// An attribute that is not transformable names a value transformer.
     case valueTransformer
     /// A validation rule does not fit the attribute's type, contradicts another, or cannot be read.
     case validationRule
-    /// A configuration has no valid name, names an entity that is not in the model, or has a part of a hierarchy only.
+    /// A configuration has no valid name, names an entity that is not in the model, or has a part
+    /// of a hierarchy only.
     case configuration
 
     // Warnings
 
-    /// A relationship has no inverse: it lets go of deleted objects, and no delete rule runs the other way.
+    /// A relationship has no inverse: it drops deleted objects, and no delete rule applies in the
+    /// other direction.
     case noInverse
     /// Deletes can cascade from an entity back to itself through other entities.
     case cascadeCycle
@@ -73,22 +77,24 @@ public struct ModelProblem: Sendable, Hashable {
     case defaultBreaksRule
     /// A relationship leads out of a configuration: no store can be opened with it.
     case configurationSplitsRelationship
-    /// An index has a derived attribute, or an end of a one-to-one relationship, among several elements: stores do
-    /// without it, or may.
+    /// An index has a derived attribute, or an end of a one-to-one relationship, among several
+    /// elements: stores do without it, or may.
     case indexNotKept
-    /// A uniqueness constraint has a transformable attribute: the bytes are unique, whatever they stand for.
+    /// A uniqueness constraint has a transformable attribute: the bytes are unique, not the values.
     case constraintOfBytes
-    /// An attribute that may have no value has a default, so that it has one until a program takes it away.
+    /// An attribute that may have no value has a default, so that it has one until a program takes
+    /// it away.
     case optionalWithDefault
   }
 
   /// The broken rule.
   public let rule: Rule
-  /// The entity, as named in its description; for a configuration its name, where no entity is meant.
+  /// The entity, as named in its description; for a configuration its name, where no entity is
+  /// meant.
   public let entity: String
   /// The property, index or constraint, or nil when the entity as a whole is meant.
   public let property: String?
-  /// What is wrong, in one sentence.
+  /// The problem, in one sentence.
   public let message: String
   /// What to do about it, in one sentence.
   public let remedy: String

@@ -1,10 +1,11 @@
-// Deletes that cascade in a circle. An object has the relationships that its entity inherits, and may be of a subentity
-// with more of them: so where a cascade arrives, it goes on from the entity, from all above it and from all below it.
+// Finds cycles of cascading deletes. An object has the relationships that its entity inherits, and
+// may belong to a subentity with more relationships. So where a cascade arrives, it continues from
+// the entity, from all its superentities and from all its subentities.
 
 extension ModelValidation {
-  /// Warns of each cascading relationship that leads, through other entities, back to where it began.
-  /// An entity that cascades to itself directly (a tree's children), or to one above or below it, is usual and not
-  /// mentioned, unless its inverse cascades as well.
+  /// Warns of each cascading relationship that leads, through other entities, back to where it
+  /// began. An entity that cascades to itself directly (a tree's children), or to one above or
+  /// below it, is usual and not mentioned, unless its inverse cascades as well.
   mutating func checkCascades() {
     var search = CascadeSearch(parents)
     for (index, entity) in entities.enumerated() {
@@ -65,7 +66,8 @@ private struct CascadeSearch {
     return false
   }
 
-  /// Whether an object of `goal` may be deleted after one of `start`. O(entities and relationships).
+  /// Whether an object of `goal` may be deleted after one of `start`. O(entities and
+  /// relationships).
   func arrives(at goal: Int, from start: Int) -> Bool {
     var seen: Set<Int> = [start]
     var open = [start]
@@ -85,7 +87,7 @@ private struct KinWalk {
   private var above: Set<Int> = []
   private var below: Set<Int> = []
 
-  /// An entity, those above it and those below it, as far as they have not been told before.
+  /// An entity, its superentities and its subentities, except those returned before.
   mutating func new(of index: Int, _ parents: [Int?], _ children: [[Int]]) -> [Int] {
     var found: [Int] = []
     var current = parents[index]

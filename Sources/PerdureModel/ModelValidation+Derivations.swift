@@ -1,5 +1,5 @@
-// The check of derived attributes. Each follows from one other attribute at most, so what they follow from is a
-// chain, and those that follow from themselves are found as superentities that are their own ancestors are.
+// The check of derived attributes. Each follows from at most one other attribute, so the
+// derivations form chains. A cycle is found as in superentities that are their own ancestors.
 
 extension ModelValidation {
   /// An attribute by the entity that declares it.
@@ -56,7 +56,8 @@ extension ModelValidation {
     }
   }
 
-  /// - Returns: The attribute that the derivation leads to, where it can be followed, and how many names lead there.
+  /// - Returns: The attribute that the derivation leads to, where it can be followed, and how many
+  ///   names lead there.
   private mutating func checkDerivation(
     of attribute: AttributeDescription, in index: Int
   ) -> (place: Place, length: Int)? {
@@ -98,8 +99,8 @@ extension ModelValidation {
     }
   }
 
-  /// Follows a derivation; nil for a count, and where something else is the matter with the way, which is reported
-  /// there.
+  /// Follows a derivation; nil for a count, and where something else is the matter with the way,
+  /// which is reported there.
   private func end(of derivation: Derivation, in index: Int) throws(Derivation.Flaw) -> End? {
     switch derivation.form {
     case .count(let name):
@@ -121,7 +122,7 @@ extension ModelValidation {
     var optional: String?
     var names = names[...]
     while names.count > 1, let name = names.first {
-      // What stands behind a composite is the rest of the path to one of its attributes.
+      // The part after a composite is the rest of the path to one of its attributes.
       if case .composite? = visible[here][name]?.property {
         names = [names.joined(separator: ".")]
         continue
@@ -139,7 +140,8 @@ extension ModelValidation {
     return End(place: end.place, attribute: end.attribute, optional: optional)
   }
 
-  /// What of an attribute may have no value: itself, or a composite that it is in, the outermost first.
+  /// What of an attribute may have no value: itself, or a composite that it is in, the outermost
+  /// first.
   private func optionalPart(of path: String, in index: Int) -> String? {
     let names = path.split(separator: ".")
     let parts = names.indices.map { names[...$0].joined(separator: ".") }
@@ -210,8 +212,8 @@ extension ModelValidation {
 
   // MARK: Types
 
-  /// What is wrong with the value transformer of a copy: bytes that one has made are nothing to another. Of a model that
-  /// a store has had it does not matter, as rows have no copies.
+  /// The error in the value transformer of a copy: another transformer cannot read the bytes of the
+  /// original. In a stored model this is not checked, because rows have no copies.
   private func transformerFlaw(
     _ copy: AttributeDescription, _ derivation: Derivation, _ source: AttributeDescription
   ) -> Derivation.Flaw? {
@@ -220,11 +222,12 @@ extension ModelValidation {
     else { return nil }
     func words(_ name: String?) -> String { name.map { "by \"\($0)\"" } ?? "without a name" }
     return .init(
-      "The attribute is transformed \(words(copy.valueTransformerName)), and what it follows from "
+      "The attribute is transformed \(words(copy.valueTransformerName)), and its source "
         + "\(words(source.valueTransformerName)).", "Name the same value transformer for both, or none.")
   }
 
-  /// What is wrong with the type of a derived attribute, given that of the attribute that it follows from.
+  /// The error in the type of a derived attribute, given the type of the attribute that it follows
+  /// from.
   private static func typeFlaw(
     _ type: AttributeType, _ derivation: Derivation, _ source: AttributeType
   ) -> Derivation.Flaw? {
@@ -232,7 +235,7 @@ extension ModelValidation {
     case .count: return nil
     case .value:
       if type == source { return nil }
-      return .init("The attribute is \(type), and what it follows from is \(source).", "Make it \(source).")
+      return .init("The attribute is \(type), and its source is \(source).", "Make it \(source).")
     case .text:
       if source != .string {
         return .init("The function is given \(source).", "Name an attribute with text.")

@@ -57,8 +57,8 @@ extension ModelValidation {
     }
   }
 
-  /// One end of a one-to-one relationship is in rows. Which one a store decides, by the order in which it came to know
-  /// the two.
+  /// One end of a one-to-one relationship is in rows. Which one a store decides, by the order in
+  /// which it came to know the two.
   private mutating func warnOfOneToOne(_ description: FetchIndexDescription, in index: Int) {
     guard description.elements.count > 1 else { return }
     for element in description.elements {
@@ -75,7 +75,8 @@ extension ModelValidation {
     }
   }
 
-  /// Whether an attribute is derived as a function of a stored text of the same entity: it is indexed as that.
+  /// Whether an attribute is derived as a function of a stored text of the same entity: it is
+  /// indexed as that.
   private func isFunctionOfOwnText(_ name: String, in index: Int) -> Bool {
     guard case .attribute(let attribute)? = visible[index][name]?.property,
       let derivation = attribute.derivation.flatMap({ try? Derivation($0) }),
@@ -109,10 +110,11 @@ extension ModelValidation {
     }
   }
 
-  /// Whether a copy, of copies or not, is of something that rows have. What it leads to in the end is what is indexed.
+  /// Whether a copy, directly or through other copies, has a stored attribute as its source. The
+  /// index uses the source at the end of the path.
   private func endsInStored(_ path: [String], from start: Int) -> Bool {
     var (here, names) = (start, path[...])
-    // What is derived from itself ends nowhere, and is an error.
+    // A derivation cycle has no end, and is an error.
     for _ in 0...ModelLimits.derivationLength {
       let isComposite = visible[here][names.joined(separator: ".")] != nil
       guard let name = isComposite ? names.joined(separator: ".") : names.first else { return true }

@@ -1,8 +1,8 @@
 internal import PerdurePredicates
 
 extension ModelValidation {
-  /// Errors of an index's predicate. That of a stored model may be one that a later version allows: the index is not
-  /// kept then (`SchemaResolution`).
+  /// Errors of an index's predicate. That of a stored model may be one that a later version allows:
+  /// the index is not kept then (`SchemaResolution`).
   mutating func checkPartialPredicate(_ description: FetchIndexDescription, in index: Int) {
     if isStored { return }
     let entity = entities[index].name
@@ -36,7 +36,8 @@ extension ModelValidation {
 }
 
 extension PartialPredicate.Column {
-  /// - Parameter inverse: The other end of a relationship. Of two to-one ends a store chooses the one that is in rows.
+  /// - Parameter inverse: The other end of a relationship. Of two to-one ends a store chooses the
+  ///   one that is in rows.
   init?(_ property: PropertyDescription, inverse: (RelationshipDescription) -> RelationshipDescription?) {
     switch property {
     case .attribute(let attribute):

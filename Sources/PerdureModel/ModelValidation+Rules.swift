@@ -7,7 +7,8 @@ internal import PerdurePredicates
 #endif
 
 extension ModelValidation {
-  /// Checks the validation rules of one attribute: each by itself, then against each other, then the default.
+  /// Checks the validation rules of one attribute: each by itself, then against each other, then
+  /// the default.
   mutating func checkRules(_ attribute: AttributeDescription, _ entity: String) {
     guard !attribute.rules.isEmpty else { return }
     if attribute.derivation != nil {
@@ -66,7 +67,7 @@ extension ModelValidation {
       }
       if type == .transformable {
         return (
-          "A predicate has nothing to ask of bytes that stand for something else.",
+          "A predicate cannot test transformed bytes.",
           "Look at the value in validateForInsert and its like."
         )
       }
@@ -75,7 +76,7 @@ extension ModelValidation {
           "A predicate has nothing to ask of an id.", "Look at the object in validateForInsert and its like."
         )
       }
-      // Of what is stored, what cannot be asked is found out when it is asked.
+      // For stored models, a predicate that cannot be evaluated is found when it is evaluated.
       return isStored ? nil : Self.flaw(of: predicate)
     case .unreadablePredicate(let text, _):
       if !isStored { return ("The predicate \(text) cannot be read.", "Use a predicate of this version.") }

@@ -3,9 +3,9 @@ import PerdurePredicates
 /// The check of a whole model: every rule is tried on every description, and everything found is
 /// listed, so that a model is corrected in one go.
 ///
-/// Later steps stand on what earlier ones resolved. Where an earlier step found an error (an unknown
-/// superentity, a cycle) it resolves to something harmless, so that the later steps still run and
-/// still end: an entity with a broken superentity counts as a root.
+/// Later steps use the results of earlier ones. Where an earlier step found an error (an unknown
+/// superentity, a cycle), it resolves to a harmless substitute. So the later steps still run and
+/// end: an entity with a broken superentity counts as a root.
 struct ModelValidation {
   /// A property as an entity sees it: its own or inherited.
   struct VisibleProperty {
@@ -15,8 +15,9 @@ struct ModelValidation {
 
   let entities: [EntityDescription]
   let configurations: [String: [String]]
-  /// Whether the model was read from a store: a program had it checked then, and its patterns, which may be
-  /// anybody's bytes now, are not given to the engine of regular expressions before an object is.
+  /// Whether the model was read from a store. A program checked it when it was written. Its
+  /// patterns may be hostile bytes now, and are not compiled as regular expressions before an
+  /// object needs them.
   let isStored: Bool
   private(set) var errors: [ModelProblem] = []
   private(set) var warnings: [ModelProblem] = []
@@ -24,7 +25,8 @@ struct ModelValidation {
   private(set) var indicesByName: [String: Int] = [:]
   /// The superentity of each entity, free of cycles.
   private(set) var parents: [Int?]
-  /// For each entity the properties it declares and inherits, by name; composites and their leaves, by path.
+  /// For each entity the properties it declares and inherits, by name; composites and their leaves,
+  /// by path.
   private(set) var visible: [[String: VisibleProperty]] = []
 
   init(
@@ -202,7 +204,7 @@ extension ModelValidation {
     checkDepth()
   }
 
-  /// Walks up from every entity; who meets itself lies on a cycle and becomes a root.
+  /// Walks up from every entity; an entity that reaches itself is on a cycle and becomes a root.
   private mutating func breakCycles() {
     let state = CycleSearch.membersOfCycles(parents)
     for index in entities.indices where state[index] {
@@ -229,7 +231,7 @@ extension ModelValidation {
   /// All entities, each after its superentity; otherwise in the given order.
   func ancestorsFirst() -> [Int] { EntityOrder.ancestorsFirst(parents) }
 
-  /// Fills `visible`; false when there are too many properties to go on.
+  /// Fills `visible`; false when there are too many properties to continue.
   private mutating func resolveVisibleProperties() -> Bool {
     guard !errors.contains(where: { $0.rule == .tooMany }) else { return false }
     visible = Array(repeating: [:], count: entities.count)

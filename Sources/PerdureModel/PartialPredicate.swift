@@ -1,9 +1,12 @@
 // What the predicate of a partial index may ask.
 //
-//   I1. Whether a row is in the index follows from the row alone: comparisons of the entity's own stored attributes, or
-//       of functions of their text, with constants, joined by AND, OR and NOT.
-//   I2. It is the same on every system and in every version: no regular expressions, no time, no chance.
-//   I3. It has an answer for every row: constants are of the attribute's kind, and text operators have text.
+//   PP1. Whether a row is in the index follows from the row alone. The predicate has comparisons of
+//        the entity's own stored attributes, or of functions of their text, with constants, joined
+//        by AND, OR and NOT.
+//   PP2. It is the same on every system and in every version: no regular expressions, no time, no
+//        chance.
+//   PP3. It has an answer for every row: constants are of the attribute's kind, and text operators
+//        have text.
 
 internal import PerdurePredicates
 

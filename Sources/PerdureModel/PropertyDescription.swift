@@ -144,11 +144,12 @@ extension PropertyDescription {
     _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
   ) -> PropertyDescription { .attribute(name, .binary, optional: optional, default: value, rules: rules) }
 
-  /// Describes a value that follows from other properties, for example `"workers.@count"`, `"workers.salary.@sum"`,
-  /// `"company.name"` or `"canonical:(name)"`; see ``AttributeDescription/derivation``.
+  /// Describes a value that follows from other properties, for example `"workers.@count"`,
+  /// `"workers.salary.@sum"`, `"company.name"` or `"canonical:(name)"`; see
+  /// ``AttributeDescription/derivation``.
   ///
-  /// - Parameter optional: Whether there may be no value. Without it counts and sums always have one, and others may
-  ///   have none.
+  /// - Parameter optional: Whether there may be no value. Without it counts and sums always have
+  ///   one, and others may have none.
   public static func derived(
     _ name: String, _ derivation: String, type: AttributeType = .int64, optional: Bool? = nil
   ) -> PropertyDescription {
@@ -157,7 +158,8 @@ extension PropertyDescription {
       AttributeDescription(name, type, isOptional: optional ?? !isAggregate, derivation: derivation))
   }
 
-  /// Describes a value that lives with the object and is never stored; of any type unless one is given.
+  /// Describes a value that lives with the object and is never stored; of any type unless one is
+  /// given.
   public static func transient(
     _ name: String, _ type: AttributeType = .undefined, optional: Bool = true,
     default value: DefaultValue? = nil, rules: [ValidationRule] = []
@@ -167,7 +169,8 @@ extension PropertyDescription {
         name, type, isOptional: optional, defaultValue: value, rules: rules, isTransient: true))
   }
 
-  /// Describes a relationship to at most one object; see ``RelationshipDescription/isTransient`` for `transient`.
+  /// Describes a relationship to at most one object; see ``RelationshipDescription/isTransient``
+  /// for `transient`.
   public static func toOne(
     _ name: String, _ destination: String, inverse: String? = nil, optional: Bool = true,
     deleteRule: DeleteRule = .nullify, transient: Bool = false
@@ -178,8 +181,9 @@ extension PropertyDescription {
         isOptional: optional, deleteRule: deleteRule, isTransient: transient))
   }
 
-  /// Describes a relationship to any number of objects; `maxCount` 0 means no limit. An `ordered` one keeps them in the
-  /// order that the program gives them; see ``RelationshipDescription/isTransient`` for `transient`.
+  /// Describes a relationship to any number of objects; `maxCount` 0 means no limit. An `ordered`
+  /// one keeps them in the order that the program gives them; see
+  /// ``RelationshipDescription/isTransient`` for `transient`.
   public static func toMany(
     _ name: String, _ destination: String, inverse: String? = nil, optional: Bool = true,
     minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify, ordered: Bool = false,

@@ -1,11 +1,12 @@
 /// What a stored model keeps of the moment at which a property was added.
 ///
-/// Rows that are older than the property do not have it. They read `standIn`, whatever default the model has later.
+/// Rows that are older than the property do not have it. They read `standIn`, whatever default the
+/// model has later.
 package struct PropertyOrigin: Sendable, Hashable {
   /// The number of the version of the model that added the property (`ModelHistory`).
   package let version: UInt32
-  /// The default that the property had then, in the form of its type; nil for none, and for one that is made for each
-  /// object.
+  /// The default that the property had then, in the form of its type; nil for none, and for one
+  /// that is made for each object.
   package let standIn: DefaultValue?
 }
 
@@ -15,7 +16,7 @@ extension PropertyOrigin {
     self.init(version: version, standIn: property.standIn)
   }
 
-  /// Whether a row can hold the stand-in under this property.
+  /// Whether a row can store the stand-in for this property.
   func fits(_ property: PropertyDescription) -> Bool {
     guard let standIn else { return true }
     guard case .attribute(let attribute) = property, attribute.isInRows, !standIn.isMade else { return false }

@@ -1,6 +1,7 @@
 /// A property as the graph uses it: in its slot of one entity, with its inverse found.
 ///
-/// An inherited property has one schema for each entity that has it; `declaringEntity` tells whose it is.
+/// An inherited property has one schema for each entity that has it; `declaringEntity` is the
+/// entity that declares it.
 package final class PropertySchema: Sendable {
   /// What the property holds.
   package enum Kind: Sendable, Hashable {
@@ -33,7 +34,8 @@ package final class PropertySchema: Sendable {
 
   /// The property's name.
   package let name: String
-  /// The position among the entity's properties. A subentity has its inherited ones at the same slots.
+  /// The position among the entity's properties. A subentity has its inherited ones at the same
+  /// slots.
   package let slot: Int
   /// What the property holds.
   package let kind: Kind
@@ -49,7 +51,7 @@ package final class PropertySchema: Sendable {
   package let countedSlot: Int?
   /// Whether no store holds what the property is.
   package let isTransient: Bool
-  /// The name of what makes bytes of the values of a transformable attribute.
+  /// The name of the transformer that converts the values of a transformable attribute into bytes.
   package let transformerName: String?
   /// The validation rules of an attribute.
   package let rules: [ValidationRule]

@@ -23,26 +23,27 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var minCount: Int
   /// How many objects may be at the other end: 1 makes the relationship to-one, 0 means no limit.
   public var maxCount: Int
-  /// Whether an object may be saved with nothing at the other end. If not, a save of one without is error 1570 for
-  /// a to-one and 1580 for a to-many relationship.
+  /// Whether an object may be saved with nothing at the other end. If not, a save of one without is
+  /// error 1570 for a to-one and 1580 for a to-many relationship.
   public var isOptional: Bool
   /// What deleting an object does to the other end.
   public var deleteRule: DeleteRule
-  /// Whether the objects at the other end have an order, which the program decides about; only where there may be many.
-  /// Each end of a many-to-many relationship may have one, or both.
+  /// Whether the objects at the other end have an order, which the program decides about; only
+  /// where there may be many. Each end of a many-to-many relationship may have one, or both.
   public var isOrdered = false
-  /// Whether no store holds the links. They live in the context that made them, until an object whose relationship or
-  /// whose inverse they are is refreshed without merging or deleted, and are gone with the context. A save keeps them and
-  /// writes nothing. The inverse has to be transient as well; neither can be ordered. Counts, whether it is optional, and
-  /// delete rules hold as for any other relationship.
+  /// Whether the links are not stored. They exist in the context that made them. They end when an
+  /// object that has the relationship or its inverse is refreshed without merging or deleted, and
+  /// with the context. A save keeps them and writes nothing. The inverse has to be transient as
+  /// well; neither can be ordered. Counts, whether it is optional, and delete rules hold as for any
+  /// other relationship.
   public var isTransient = false
   /// The name that the relationship had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
-  /// Whatever a program wants to say about the relationship; stored with the model, and not part of the version
-  /// hash.
+  /// Whatever a program wants to say about the relationship; stored with the model, and not part of
+  /// the version hash.
   public var userInfo: [String: String]
-  /// Makes the version hash another one. A store that was written with another modifier is not opened without a
-  /// migration.
+  /// Makes the version hash another one. A store that was written with another modifier is not
+  /// opened without a migration.
   public var versionHashModifier: String?
 
   /// Makes a description. Nothing is checked here: the model checks everything at once.

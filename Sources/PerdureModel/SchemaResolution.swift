@@ -91,7 +91,8 @@ extension SchemaResolution {
     }
   }
 
-  /// Whether this version knows what is in an index: a later one may have written its predicate.
+  /// Whether this version can read the definition of an index: a later version may have written its
+  /// predicate.
   private func isKept(_ description: FetchIndexDescription, of index: Int) -> Bool {
     if description.unreadablePartialPredicate != nil { return false }
     guard let predicate = description.partialPredicate else { return true }

@@ -10,16 +10,18 @@ extension StoredModel {
     return try numbering.number(model, previous: nil)
   }
 
-  /// This model replaced by `newModel`, where the differences are additions that existing rows can do
-  /// without, or concern nothing that rows depend on.
+  /// This model replaced by `newModel`, where the differences are additions that existing rows can
+  /// do without, or concern nothing that rows depend on.
   ///
-  /// Entities and properties keep their numbers; added ones get the next numbers. Each entity whose slots
-  /// changed gets a new layout, and all older layouts stay. Properties that are there keep their stand-ins, whatever
-  /// their defaults are now; added ones get theirs.
+  /// Entities and properties keep their numbers; added ones get the next numbers. Each entity whose
+  /// slots changed gets a new layout, and all older layouts stay. Existing properties keep their
+  /// stand-ins, whatever their defaults are now; added ones get theirs.
   ///
   /// - Parameter sequence: The newest commit of the store.
-  /// - Returns: The new stored model (to be written when the differences are not empty) and all differences.
-  /// - Throws: `ModelError` `incompatibleModel` (134100) with every difference listed, or `numbersExhausted`.
+  /// - Returns: The new stored model (to be written when the differences are not empty) and all
+  ///   differences.
+  /// - Throws: `ModelError` `incompatibleModel` (134100) with every difference listed, or
+  ///   `numbersExhausted`.
   package func adopting(
     _ newModel: ManagedObjectModel, at sequence: UInt64 = 0
   ) throws(ModelError) -> (stored: StoredModel, differences: [ModelDifference]) {
@@ -47,9 +49,9 @@ extension StoredModel {
       : encode() == other.encode()
   }
 
-  /// Whether a reader of rows and indexes may use `other` instead: the models differ at most in rules, user info,
-  /// version identifiers, configurations, names of classes, earlier names, defaults of new objects, and in transient
-  /// properties.
+  /// Whether a reader of rows and indexes may use `other` instead. The models may differ only in
+  /// rules, user info, version identifiers, configurations, names of classes, earlier names,
+  /// defaults of new objects, and transient properties.
   package func hasSameRows(as other: StoredModel) -> Bool {
     hasSameNumbers(as: other) && origins.mapValues(\.standIn) == other.origins.mapValues(\.standIn)
       && (model === other.model

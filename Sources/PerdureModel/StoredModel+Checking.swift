@@ -1,5 +1,6 @@
 extension StoredModel {
-  /// What breaks an invariant in numbers that were read, or nil. Numbers refer to those in `StoredModel`.
+  /// What breaks an invariant in numbers that were read, or nil. Numbers refer to those in
+  /// `StoredModel`.
   static func flaw(
     _ model: ManagedObjectModel, _ entries: [Entry], _ layouts: [LayoutSchema], _ last: LastNumbers
   ) -> String? {

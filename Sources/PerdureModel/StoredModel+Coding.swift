@@ -1,4 +1,5 @@
-// The bytes of a stored model. Version 5 is written; versions 1 to 4 are read as having none of what came later.
+// The bytes of a stored model. Version 5 is written; versions 1 to 4 are read as lacking the
+// later parts.
 //
 //     model        magic "PMDL", version u16, list of section; nothing behind
 //     section      number u16, flags u16, length u32, content (StoredModel+Sections.swift)
@@ -12,10 +13,10 @@
 //     model until version 4
 //                  magic "PMDL", version u16, numbers, entities, layouts, (2) names; nothing behind
 //
-// What version 2 has and version 1 has not is marked (2), what came with versions 3 and 4 is marked (3) and (4).
-// Integers are little-endian; `text` is a 4-byte count of bytes
-// and UTF-8; `list` is a 4-byte count and the elements; `optional` is a byte 0 or 1 and, after 1, the
-// value; `bool` is a byte 0 or 1. The bytes carry no checksum: the record that holds them has one.
+// What version 2 has and version 1 has not is marked (2), what came with versions 3 and 4 is marked
+// (3) and (4). Integers are little-endian; `text` is a 4-byte count of bytes and UTF-8; `list` is a
+// 4-byte count and the elements; `optional` is a byte 0 or 1 and, after 1, the value; `bool` is a
+// byte 0 or 1. The bytes carry no checksum: the record that holds them has one.
 //
 //     entity       name text, superentity optional text, abstract bool, class text,
 //                  renaming optional text, list of property, list of index,
@@ -40,8 +41,8 @@
 //                  (3) 9 the moment of insertion | (3) 10 a new UUID for each object
 //     layout       number u16, entity number u16, list of property number u32
 //
-// Version identifiers, configurations by name, and user info by key are strictly ascending by their bytes.
-// Reading checks the invariants of `StoredModel` and every rule of `ManagedObjectModel`.
+// Version identifiers, configurations by name, and user info by key are strictly ascending by their
+// bytes. Reading checks the invariants of `StoredModel` and every rule of `ManagedObjectModel`.
 
 private let magic: [UInt8] = Array("PMDL".utf8)
 private let formatVersion: UInt16 = 5
@@ -67,8 +68,8 @@ extension StoredModel {
 
   /// Reads what `encode()` wrote, and the versions before.
   ///
-  /// - Parameter known: The model that the bytes probably have. Where they are just what would be written for it, it is
-  ///   taken, and need not be made and checked a second time.
+  /// - Parameter known: The model that the bytes probably have. Where they are just what would be
+  ///   written for it, it is taken, and need not be made and checked a second time.
   /// - Throws: `ModelError` `unreadableModel` with the offset, for any other bytes; never traps.
   package init(decoding bytes: [UInt8], as known: ManagedObjectModel? = nil) throws(ModelError) {
     var reader = ByteReader(bytes)

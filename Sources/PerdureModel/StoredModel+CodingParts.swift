@@ -108,7 +108,7 @@ extension ByteReader {
     var result: Set<String> = []
     for _ in 0..<(try count(minimumSizeBytes: 4)) {
       let name = try next(after: &previous)
-      guard result.insert(name).inserted else { throw fail("\"\(name)\" stands twice") }
+      guard result.insert(name).inserted else { throw fail("\"\(name)\" occurs twice") }
     }
     return result
   }
@@ -125,7 +125,7 @@ extension ByteReader {
     for _ in 0..<(try count(minimumSizeBytes: 8)) {
       let key = try next(after: &previous)
       guard result.updateValue(try read(&self), forKey: key) == nil else {
-        throw fail("\"\(key)\" stands twice")
+        throw fail("\"\(key)\" occurs twice")
       }
     }
     return result

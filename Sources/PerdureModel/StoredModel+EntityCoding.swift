@@ -85,7 +85,8 @@ extension ByteReader {
         FetchIndexDescription.Element(try reader.string(), ascending: try reader.bool())
       })
     guard version >= 3, let text = try optional(readString) else { return index }
-    // Without the index everything can be read: text that this version does not understand stays text.
+    // Without the index everything can be read: text that this version does not understand stays
+    // text.
     if let predicate = Self.readable(text) {
       index.partialPredicate = predicate
     } else {

@@ -1,10 +1,11 @@
-// Rows of older layouts lack the properties that were added since. They read the default that a property was added with
-// (`PropertyOrigin`), so a property can be added only if rows can do without it, or have such a default. A later default
-// does not matter for them.
+// Rows of older layouts lack the properties that were added since. They read the default that a
+// property was added with (`PropertyOrigin`), so a property can be added only if rows can do
+// without it, or have such a default. A later default does not matter for them.
 //
-//   O1. A required property that a layout lacks has a default that is the same for all rows.
-//   O2. An element that is added to an optional composite has none: alone it would be half a value. A composite that
-//       a layout lacks as a whole may have one, if all of its required elements have one.
+//   OR1. A required property that a layout lacks has a default that is the same for all rows.
+//   OR2. An element that is added to an optional composite has none: alone it would be half a
+//        value. A composite that a layout lacks as a whole may have one, if all of its required
+//        elements have one.
 
 extension StoredModel {
   /// The differences between this model and another one.
@@ -14,9 +15,10 @@ extension StoredModel {
 }
 
 extension PropertyDescription {
-  /// Whether rows that lack the property can do without (O1, O2).
+  /// Whether rows that lack the property can do without (OR1, OR2).
   ///
-  /// - Parameter isPresent: Whether the composite that the property is an element of has a value in all rows.
+  /// - Parameter isPresent: Whether the composite that the property is an element of has a value in
+  ///   all rows.
   func canBeAdded(isPresent: Bool) -> Bool { canBeAdded && (isPresent || !hasValueInOlderRows) }
 
   private var canBeAdded: Bool {
@@ -25,7 +27,8 @@ extension PropertyDescription {
       attribute.isOptional || attribute.hasValueInOlderRows || attribute.derivation != nil
         || attribute.isTransient
     case .relationship(let relationship): relationship.isOptional || relationship.isTransient
-    // Without a default of a leaf, an older row has no value. Otherwise it has one, which must be whole.
+    // Without a default of a leaf, an older row has no value. Otherwise it has one, which must be
+    // whole.
     case .composite(let composite):
       hasValueInOlderRows ? composite.elements.allSatisfy(\.canBeAdded) : composite.isOptional
     }

@@ -1,4 +1,5 @@
-/// What the bytes of a stored model say, part by part, before the parts are checked against each other.
+/// What the bytes of a stored model say, part by part, before the parts are checked against each
+/// other.
 struct StoredModelParts {
   var lastNumbers = StoredModel.LastNumbers()
   var entities: [EntityDescription] = []
@@ -15,7 +16,8 @@ struct StoredModelParts {
   fileprivate var entityBytes: ArraySlice<UInt8> = []
   fileprivate var nameBytes: ArraySlice<UInt8> = []
 
-  /// Whether the parts are those that would be written for a model, so that it need not be made a second time.
+  /// Whether the parts are those that would be written for a model, so that it need not be made a
+  /// second time.
   func areOf(_ model: ManagedObjectModel) -> Bool {
     guard model.entities.count == entries.count else { return false }
     var (entityWriter, nameWriter) = (ByteWriter(), ByteWriter())

@@ -1,11 +1,13 @@
 // The sections of a stored model of version 5. FORMAT-GRAPH.md, "Stored model", has the table.
 //
-//   S1. Sections come in the order of their numbers, each once.
-//   S2. The content of a section never changes its form. What a later version adds gets a section of its own.
-//   S3. A reader refuses a required section that it does not know. It keeps the bytes of one that may be skipped, and
-//       writes them back.
+//   SS1. Sections come in the order of their numbers, each once.
+//   SS2. The content of a section never changes its form. What a later version adds gets a section
+//        of its own.
+//   SS3. A reader refuses a required section that it does not know. It keeps the bytes of one that
+//        may be skipped, and writes them back.
 
-/// A section that this version knows how to read. All of them are there in each stored model of version 5.
+/// A section that this version knows how to read. All of them are there in each stored model of
+/// version 5.
 enum StoredModelSection: UInt16, CaseIterable {
   case numbers = 1
   case entities = 2
@@ -43,14 +45,14 @@ enum StoredModelSection: UInt16, CaseIterable {
   }
 }
 
-/// A section that may be skipped, and that this version does not know (S3).
+/// A section that may be skipped, and that this version does not know (SS3).
 struct SkippedSection: Sendable, Hashable {
   let number: UInt16
   let bytes: [UInt8]
 }
 
 extension ByteWriter {
-  /// Writes the sections in the order of their numbers (S1).
+  /// Writes the sections in the order of their numbers (SS1).
   mutating func sections(
     _ skipped: [SkippedSection], _ known: (StoredModelSection, inout ByteWriter) -> Void
   ) {

@@ -3,14 +3,15 @@
 ///
 /// Invariants:
 /// 1. A number is given once. No later model of the store gives it to anything else.
-/// 2. Entity numbers and layout numbers are 1...65 535, property numbers 1...4 294 967 295; each kind is
-///    unique in the store. An inherited property has the number of its declaration.
-/// 3. A layout lists the properties of a row of one entity, by number, in the order of the slots at the
-///    time. Layouts are never removed while rows may be written in them, so every row can be read.
-/// 4. The current layout of an entity lists exactly its properties in the order of its slots, without transient
-///    ones, which no layout lists.
-/// 5. Each property of the model has an origin, and no other number has one. Its version is one of the history's, or
-///    older.
+/// 2. Entity numbers and layout numbers are 1...65 535, property numbers 1...4 294 967 295; each
+///    kind is unique in the store. An inherited property has the number of its declaration.
+/// 3. A layout lists the properties of a row of one entity, by number, in the order of the slots at
+///    the time. Layouts are never removed while rows may be written in them, so every row can be
+///    read.
+/// 4. The current layout of an entity lists exactly its properties in the order of its slots,
+///    without transient ones, which no layout lists.
+/// 5. Each property of the model has an origin, and no other number has one. Its version is one of
+///    the history's, or older.
 package struct StoredModel: Sendable {
   /// The model that the numbers belong to.
   package let model: ManagedObjectModel
@@ -19,7 +20,7 @@ package struct StoredModel: Sendable {
   /// For each entity of the model, by index.
   let entries: [Entry]
   let lastNumbers: LastNumbers
-  /// By the number of a property: what was frozen when it was added.
+  /// By the number of a property: the default that was frozen when it was added.
   let origins: [UInt32: PropertyOrigin]
   package let history: ModelHistory
   /// Sections of a later version, written back as they were.
@@ -33,7 +34,8 @@ package struct StoredModel: Sendable {
   struct Entry: Sendable, Hashable {
     let number: UInt16
     let currentLayout: UInt16
-    /// Of the properties that the entity declares itself, in the order of the description; of a composite its leaves.
+    /// Of the properties that the entity declares itself, in the order of the description; of a
+    /// composite its leaves.
     let propertyNumbers: [UInt32]
   }
 
@@ -102,10 +104,12 @@ extension StoredModel {
   /// The numbers of all properties of the entity at `index`, by slot.
   package func propertyNumbers(ofEntityAt index: Int) -> [UInt32] { numbersBySlot[index] }
 
-  /// What rows that are older than a property read as its value: the default that it was added with.
+  /// What rows that are older than a property read as its value: the default that it was added
+  /// with.
   package func standIn(ofProperty number: UInt32) -> DefaultValue? { origins[number]?.standIn }
 
-  /// The number of the version of the model that added a property; nil for a number that no property has.
+  /// The number of the version of the model that added a property; nil for a number that no
+  /// property has.
   package func version(ofProperty number: UInt32) -> UInt32? { origins[number]?.version }
 
   /// The layout in which new rows of the entity at `index` are written.
@@ -118,8 +122,8 @@ extension StoredModel {
     positionsByLayout[number].map { layouts[$0] }
   }
 
-  /// For each slot of the layout's entity the position in rows of `layout`, or nil where such rows are
-  /// older than the property and its stand-in is read.
+  /// For each slot of the layout's entity the position in rows of `layout`, or nil where such rows
+  /// are older than the property and its stand-in is read.
   ///
   /// - Complexity: O(p) for p properties; callers keep the answer.
   package func rowPositions(bySlotIn layout: LayoutSchema) -> [Int?] {

@@ -5,9 +5,9 @@ public import PerdurePredicates
 ///     AttributeDescription("age", .int16, rules: [.minimum(0), .maximum(150)])
 ///     AttributeDescription("code", .string, rules: [.minimumLength(1), .pattern("[A-Z]+")])
 ///
-/// Rules are data: a store keeps them with its model, and every program that reads the model sees them. They are
-/// checked when an object is saved and when its context is validated, never at assignment. An absent value breaks none
-/// of them: only `isOptional` speaks of absence.
+/// Rules are data: a store keeps them with its model, and every program that reads the model sees
+/// them. They are checked when an object is saved and when its context is validated, never at
+/// assignment. An absent value breaks no rule: only `isOptional` concerns absence.
 public enum ValidationRule: Sendable, Hashable {
   /// The least number or the earliest date. A value that is not a number breaks it.
   case minimum(DefaultValue)
@@ -19,14 +19,15 @@ public enum ValidationRule: Sendable, Hashable {
   case maximumLength(Int)
   /// A regular expression that the whole text, or the whole URI, matches.
   case pattern(String)
-  /// A predicate that holds for the value, which it calls `SELF`; it names no property and no variable.
+  /// A predicate that holds for the value, which it calls `SELF`; it names no property and no
+  /// variable.
   ///
-  /// The message says in words what it asks, after the name of the property: "must be even". A pattern is checked
-  /// quicker by `pattern` than by a predicate with MATCHES.
+  /// The message states the requirement, after the name of the property: "must be even". A
+  /// pattern is checked quicker by `pattern` than by a predicate with MATCHES.
   case predicate(FetchPredicate, message: String)
-  /// The text of a predicate that a store's model has and this version cannot read, because a later one wrote it. Such
-  /// a store can be read all the same; a value is held against the rule in vain, and breaks it. The model of a program
-  /// has none.
+  /// The text of a predicate that a store's model has and this version cannot read, because a later
+  /// one wrote it. Such a store can be read all the same; a value is held against the rule in vain,
+  /// and breaks it. The model of a program has none.
   case unreadablePredicate(String, message: String)
 }
 

@@ -8,14 +8,17 @@ extension ManagedObjectContext {
   ///     try draft.save()  // pending in `context` now, and in no store
   ///     try context.save()
   ///
-  /// The child sees this context with its unsaved changes, as they are now. As every context it stays at that state: it moves on
-  /// when it saves, rolls back or refreshes. A save is validated and judged as one into a store is: what both have changed since
-  /// is merged by the child's own `mergePolicy`, and 133020 or 133021 otherwise. It is one step for this context,
-  /// whose observers hear `objectsDidChange`. New objects keep their ids at every level.
+  /// The child sees this context with its unsaved changes, as they are now. Like every context it
+  /// stays at that state, and advances when it saves, rolls back or refreshes. A save is validated
+  /// and checked like a save into a store. Properties that both contexts changed are merged by the
+  /// child's own `mergePolicy`; otherwise the save throws 133020 or 133021. It is one step for this
+  /// context, whose observers receive `objectsDidChange`. New objects keep their ids at every
+  /// level.
   ///
   /// It lives in the isolation of this context, and keeps it alive. It may have children too.
   ///
-  /// - Throws: `PerdureError` 134070 where the container has several stores: there are no children of such contexts so far.
+  /// - Throws: `PerdureError` 134070 where the container has several stores: there are no children
+  ///   of such contexts so far.
   /// - Complexity: O(unsaved changes of this context).
   public func newChildContext() throws(PerdureError) -> ManagedObjectContext {
     core.checkOwner()

@@ -2,9 +2,9 @@ internal import Dispatch
 
 /// A context on a queue of its own, for work off the caller's isolation.
 ///
-/// The context is reached inside `perform` and `performAndWait` only, and objects cannot leave them: what
-/// they return is `Sendable`. Between two calls the context keeps its objects and its unsaved changes; each
-/// call begins by moving on to the newest state of the store.
+/// The context is accessible only inside `perform` and `performAndWait`, and objects cannot leave
+/// them: their results are `Sendable`. Between two calls the context keeps its objects and its
+/// unsaved changes; each call first advances to the newest state of the store.
 public final class BackgroundContext {
   private let context: ManagedObjectContext
   private let mark: QueueMark
@@ -20,7 +20,8 @@ public final class BackgroundContext {
     streams = context.core.streams
   }
 
-  /// Runs a task in the context, after those that were asked for before. The caller's thread is not blocked.
+  /// Runs a task in the context, after those that were asked for before. The caller's thread is not
+  /// blocked.
   ///
   /// `body` runs as a part of the calling task: `Task.isCancelled` and task-local values are those of
   /// the task. If the task is cancelled, a fetch or count in `body` throws `CancellationError`.
@@ -64,8 +65,8 @@ public final class BackgroundContext {
   }
 }
 
-// Unchecked: the context is touched on the queue only, one call at a time, and the compiler keeps it from
-// leaving the closures.
+// Unchecked: the context is touched on the queue only, one call at a time, and the compiler keeps
+// it from leaving the closures.
 extension BackgroundContext: @unchecked Sendable {}
 
 /// Runs functions on a queue, one at a time, as parts of the tasks that call it.

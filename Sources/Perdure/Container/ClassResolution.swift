@@ -1,15 +1,17 @@
 // Which class the objects of each entity have.
 //
-// Classes and entities are two trees, and need not look alike. For each entity the first of these decides:
+// Classes and entities are two trees, and need not look alike. For each entity the first of these
+// decides:
 //
 //   1. the class that the container was given for the entity by its name;
-//   2. a given class that is called as the entity's description says, `Class` or `Module.Class`; of several the one
-//      that describes the entity itself;
+//   2. a given class that is called as the entity's description says, `Class` or `Module.Class`; of
+//      several the one that describes the entity itself;
 //   3. a given class that describes the entity; of several the last;
 //   4. what holds for the parent entity; at the root `ManagedObject` (GraphSchema.swift).
 //
-// A class with accessors reaches properties by their places. So it serves only entities that have its properties
-// where its description has them: its own entity, one described alike, and those below them.
+// A class with accessors reaches properties by their places. So it serves only entities that have
+// its properties where its description has them: its own entity, one described alike, and those
+// below them.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -22,7 +24,8 @@ struct ClassResolution {
 
   /// The classes by entity name, for entities that have one of their own.
   ///
-  /// - Throws: `PerdureError` with code 134080 when a name fits several classes, or a class does not fit its entity.
+  /// - Throws: `PerdureError` with code 134080 when a name fits several classes, or a class does
+  ///   not fit its entity.
   func classes() throws(PerdureError) -> [String: ManagedObject.Type] {
     if let name = byEntityName.keys.sorted().first(where: { model.entitiesByName[$0] == nil }) {
       throw PerdureError(
@@ -57,7 +60,7 @@ struct ClassResolution {
   }
 
   private static func isCalled(_ type: ManagedObject.Type, _ name: String) -> Bool {
-    // A dot in front stands for the program's own module.
+    // A dot in front means the program's own module.
     let name = name.hasPrefix(".") ? name.dropFirst() : name[...]
     return String(describing: type) == name || String(reflecting: type) == name
   }

@@ -4,7 +4,8 @@
   public import Foundation
 #endif
 
-/// A store that a container has opened: a name for it, which may be sent anywhere and keeps nothing open.
+/// A store that a container has opened: a name for it, which may be sent anywhere and keeps nothing
+/// open.
 public struct LoadedStore: Sendable, Hashable {
   /// Names the store for ever; part of the URI form of the ids of its objects.
   public let identifier: String

@@ -8,15 +8,15 @@ extension PersistentContainer {
   ///
   /// The backup holds every save that had returned when this was called, whole saves only, and
   /// nothing that is pending in contexts. It is a store with the identity of the original: ids mean
-  /// the same object in both. Do not open it for writing: copy it with `copyPersistentStore(at:to:)`
-  /// first. What is copied is verified.
+  /// the same object in both. Do not open it for writing: copy it with
+  /// `copyPersistentStore(at:to:)` first. The copied bytes are verified.
   ///
   /// - Parameters:
   ///   - store: Which; nil for the first.
-  ///   - target: The backup's directory: nothing, or an empty directory, may have that name. After a
-  ///     crash there is a whole backup of that name, or none.
-  ///   - earlier: An earlier backup of this store. Files that have not changed since are shared with
-  ///     it, where the file system has hard links, and not read.
+  ///   - target: The backup's directory: nothing, or an empty directory, may have that name. After
+  ///     a crash there is a whole backup of that name, or none.
+  ///   - earlier: An earlier backup of this store. Files that have not changed since are shared
+  ///     with it, where the file system has hard links, and not read.
   ///   - options: How fast, and in which file system. A store in memory is backed up to the disk.
   ///   - progress: Called on this thread after each mebibyte, or less. What it throws gives the
   ///     backup up, and is the error's `cause`; a `CancellationError` is thrown as it is.

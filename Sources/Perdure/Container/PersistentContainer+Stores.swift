@@ -1,7 +1,8 @@
 // Opening and closing stores.
 //
-// Contexts are made on a `ContextSource`, which never changes: that of a single store is the store itself, that of several
-// a `JoinedStore`. Adding or removing a store makes another source, for the contexts that are made from then on.
+// Contexts are made on a `ContextSource`, which never changes: that of a single store is the store
+// itself, that of several a `JoinedStore`. Adding or removing a store makes another source, for the
+// contexts that are made from then on.
 
 internal import PerdureFileIO
 internal import PerdureModel
@@ -25,17 +26,18 @@ struct OpenStores: Sendable {
 }
 
 extension PersistentContainer {
-  /// Opens the stores of `persistentStoreDescriptions`, or makes those that are not there. What is open already stays as
-  /// it is.
+  /// Opens the stores of `persistentStoreDescriptions`, and creates the missing ones. Stores that
+  /// are already open stay unchanged.
   ///
-  /// What a crash left unfinished is taken back, and every save that had returned is there. When the model has
-  /// additions, entities, properties or indexes, a store takes them on.
+  /// What a crash left unfinished is taken back, and every save that had returned is there. When
+  /// the model has additions, entities, properties or indexes, a store takes them on.
   ///
-  /// - Throws: `PerdureError`, with no more stores open than before, and the container can be asked again: 134080 with the store's error as
-  ///   `cause`, for example that another process is writing it; 134020 when the model does not have the
-  ///   configuration; 134100 when the model differs by more than additions.
-  /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is new, or is
-  ///   made anew. Blocks the caller's thread meanwhile.
+  /// - Throws: `PerdureError`, with no more stores open than before, and the container can be asked
+  ///   again: 134080 with the store's error as `cause`, for example that another process is writing
+  ///   it; 134020 when the model does not have the configuration; 134100 when the model differs by
+  ///   more than additions.
+  /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is
+  ///   new, or is made anew. Blocks the caller's thread meanwhile.
   public func loadPersistentStores() throws(PerdureError) {
     try loaded.withLock { loaded throws(PerdureError) in
       let missing = descriptions(missingIn: loaded).compactMap { $0.isMissing ? $0.description : nil }
@@ -55,8 +57,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Opens the stores one by one, then says of each how that went, and returns. Those that did not fail are open, all
-  /// of them when the handler is called first.
+  /// Opens the stores one by one, then says of each how that went, and returns. Those that did not
+  /// fail are open, all of them when the handler is called first.
   public func loadPersistentStores(
     completionHandler: (PersistentStoreDescription, PerdureError?) -> Void
   ) {
@@ -87,12 +89,12 @@ extension PersistentContainer {
 
   /// Opens one more store, or makes it.
   ///
-  /// Contexts that are made from now on have it; those that are there go on without it. `viewContext` is made anew when
-  /// it is asked for next, or, where changes are pending in it, when they are saved or rolled back. Whoever asks for a
-  /// context meanwhile waits until the store is open.
+  /// Contexts made from now on have it; existing ones continue without it. `viewContext` is made
+  /// anew when it is requested next. If it has pending changes, it is made anew after they are
+  /// saved or rolled back. A request for a context meanwhile waits until the store is open.
   ///
-  /// - Throws: `PerdureError`, as `loadPersistentStores()`, and nothing has changed: 134080 also when the container has
-  ///   the store open already, or a copy of it.
+  /// - Throws: `PerdureError`, as `loadPersistentStores()`, and nothing has changed: 134080 also
+  ///   when the container has the store open already, or a copy of it.
   /// - Complexity: as `loadPersistentStores()`.
   @discardableResult
   public func addPersistentStore(
@@ -107,11 +109,11 @@ extension PersistentContainer {
 
   /// Closes one of the stores. Its files stay.
   ///
-  /// Contexts that are made from now on do not know it. Those that are there can read on what they see of it, and a save
-  /// with changes for it is refused with 134030 and saves nothing.
+  /// Contexts made from now on do not have it. Existing ones can still read the state of it that
+  /// they see. A save with changes for it is refused with 134030 and saves nothing.
   ///
-  /// - Throws: `PerdureError`: 134070 when it is not open, and nothing has changed; 134030 when what was committed could
-  ///   not be made durable.
+  /// - Throws: `PerdureError`: 134070 when it is not open, and nothing has changed; 134030 when the
+  ///   commits could not be made durable.
   public func removePersistentStore(_ store: LoadedStore) throws(PerdureError) {
     let closing = try loaded.withLock { loaded throws(PerdureError) in
       var members = loaded?.members ?? []
@@ -138,7 +140,7 @@ extension PersistentContainer {
   /// value. Contexts may still be made; their fetches and saves throw too. So a task that works while
   /// another one closes the container gets an error. A fetch that is running ends or throws.
   ///
-  /// - Throws: `PerdureError` with code 134030 when what was committed could not be made durable.
+  /// - Throws: `PerdureError` with code 134030 when the commits could not be made durable.
   public func close() throws(PerdureError) {
     let closing = try loaded.withLock { loaded throws(PerdureError) in
       guard let open = loaded else { return nil as OpenStores? }

@@ -14,9 +14,9 @@ public import PerdureModel
 ///     try container.loadPersistentStores()
 ///     let context = container.newContext()
 ///
-/// A container may be used from any isolation; the contexts it makes may not be shared. It stays open while
-/// it or one of its contexts lives, or until `close()`. One process at a time has a store open for writing; any
-/// number read it (`PersistentStoreDescription.isReadOnly`).
+/// A container may be used from any isolation; the contexts it makes may not be shared. It stays
+/// open while it or one of its contexts lives, or until `close()`. One process at a time has a
+/// store open for writing; any number read it (`PersistentStoreDescription.isReadOnly`).
 ///
 /// Containers and contexts belong to the process that opened the stores. In a forked child fetches
 /// and saves throw `StoreError` with code `.forked` (PerdureLog), and faults read as objects
@@ -97,9 +97,10 @@ public final class PersistentContainer: Sendable {
   ///         PersistentStoreDescription(path: notes, configuration: "Notes"),
   ///       ])
   ///
-  /// An entity that several of them have is one to the program: a fetch asks them all, and a new object goes into the
-  /// first of them that can be written, unless `ManagedObjectContext.assign(_:to:)` says otherwise. No relationship
-  /// leads from one store to another.
+  /// An entity that several of them have is one to the program: a fetch asks them all, and a new
+  /// object goes into the first of them that can be written, unless
+  /// `ManagedObjectContext.assign(_:to:)` says otherwise. No relationship leads from one store to
+  /// another.
   ///
   /// - Parameters:
   ///   - name: The name of the container, for messages.
@@ -133,8 +134,8 @@ public final class PersistentContainer: Sendable {
 
   /// Makes a container for the entities of classes.
   ///
-  /// - Throws: `ModelError` if the entities do not form a valid model, or if none of several
-  ///   classes describes an entity.
+  /// - Throws: `ModelError` if the entities do not form a valid model, or if classes are given and
+  ///   none describes an entity.
   public convenience init(
     name: String, classes: [ManagedObject.Type], description: PersistentStoreDescription
   ) throws(ModelError) {
@@ -152,7 +153,7 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-// MARK: - What is open
+// MARK: - Open stores
 
 extension PersistentContainer {
   func loadedSource(file: StaticString = #fileID, line: UInt = #line) -> ContextSource {
@@ -166,8 +167,9 @@ extension PersistentContainer {
     "The container \"\(name)\" has no open store. Call loadPersistentStores() first."
   }
 
-  /// The id with a URI, as this container's stores know it; nil when it belongs to another store, one that was removed
-  /// also, or to an entity that the store does not have. Whether the object exists is not asked.
+  /// The id with a URI, as this container's stores know it; nil when it belongs to another store,
+  /// one that was removed also, or to an entity that the store does not have. Whether the object
+  /// exists is not asked.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     loadedSource().graph.managedObjectID(ManagedObjectID(uri: uri))
   }

@@ -12,7 +12,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public enum Location: Sendable, Hashable {
     /// A directory, made when it is not there; by custom its name ends in `.perdure`.
     case directory(path: String)
-    /// Memory: the store is gone when the container is closed or released.
+    /// Memory: the content is lost when the container is closed or released.
     case memory
   }
 
@@ -20,34 +20,37 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var location: Location
   /// Whether the store may only be read. Saving then fails.
   ///
-  /// Another process may write it meanwhile. What that has saved is seen by new contexts, and by those that move
-  /// on: by `rollback()`, `reset()`, `refreshAllObjects()`, `refresh(_:mergeChanges:)`, and at the start of each
-  /// `perform`. Each of these looks at a few files; when something was saved since, it costs what loading the store
-  /// costs. Where the newest state cannot be shown, the context's next fetch from it throws, with the reason as `cause`:
-  /// error 134100 says that the writer has changed the model, and that a container with that model can read on; while that
-  /// lasts, the first fetch of every `perform` and of every new context throws.
-  /// Fetches after that one read the state before, and each time that the context is to move on it is tried again.
+  /// Another process may write it meanwhile. Its saves are visible in new contexts, and in those
+  /// that advance: by `rollback()`, `reset()`, `refreshAllObjects()`, `refresh(_:mergeChanges:)`,
+  /// and at the start of each `perform`. Each of these reads a few files. If there were saves
+  /// since, it costs as much as loading the store. If the newest state cannot be shown, the
+  /// context's next fetch from it throws, with the reason as `cause`. Error 134100 says that the
+  /// writer has changed the model, and that a container with that model can read the store. While
+  /// that lasts, the first fetch of every `perform` and of every new context throws. Later fetches
+  /// read the earlier state, and each time the context is to advance it is tried again.
   public var isReadOnly: Bool
   /// What a save has survived when it returns.
   public var durability: Durability
   /// The configuration of the model whose entities the store holds; nil for all entities.
   ///
-  /// Objects of other entities cannot be inserted or fetched, unless another store of the container has them. No relationship of the configuration may lead out of it.
-  /// A store that was made with a configuration takes on a greater one, or all entities, and no smaller one.
+  /// Objects of other entities cannot be inserted or fetched, unless another store of the container
+  /// has them. No relationship of the configuration may lead out of it. A store that was made with
+  /// a configuration takes on a greater one, or all entities, and no smaller one.
   public var configuration: String?
-  /// Changes what the engine is opened with; nil for what is right for most graphs: the engine's defaults, and a checkpoint
-  /// at close from 128 KiB on (`CheckpointOptions.closeTailBytes`). Called at each opening, on the thread that opens.
+  /// Changes the options that the engine is opened with; nil for the options that suit most graphs:
+  /// the engine's defaults, and a checkpoint at close from 128 KiB on
+  /// (`CheckpointOptions.closeTailBytes`). Called at each opening, on the thread that opens.
   ///
   ///     description.configuresEngine = { options in
   ///       options.fileSystem = fileSystem
   ///       (options.checkpoints, options.compactsAutomatically) = (.manual, false)
   ///     }
   ///
-  /// For crash-recovery suites, which put a file system of their own underneath (PerdureTestSupport has one), and for
-  /// stores that are not as the defaults expect. `isReadOnly` and `durability` of the options are those of the
-  /// description, whatever it sets. Descriptions are equal whatever it does: functions cannot be compared. What is done with
-  /// a path alone (`PersistentContainer.destroyPersistentStore(at:)` and its kin) does not know of it, and means the
-  /// system's files.
+  /// For crash-recovery suites, which supply their own file system (PerdureTestSupport has one),
+  /// and for stores that the defaults do not suit. `isReadOnly` and `durability` of the options are
+  /// those of the description, whatever it sets. Descriptions are equal whatever it does: functions
+  /// cannot be compared. Functions that take a path alone (such as
+  /// `PersistentContainer.destroyPersistentStore(at:)`) ignore it, and use the system's files.
   public var configuresEngine: (@Sendable (inout StoreOptions) -> Void)?
 
   /// Describes a store in a directory.
@@ -95,7 +98,7 @@ extension PersistentStoreDescription {
   /// Whether both mean the same store, opened in the same way; `configuresEngine` is not looked at.
   public static func == (left: Self, right: Self) -> Bool { left.compared == right.compared }
 
-  /// Hashes what is compared.
+  /// Hashes the compared properties.
   public func hash(into hasher: inout Hasher) { hasher.combine(compared) }
 
   private struct Compared: Hashable {

@@ -47,9 +47,10 @@ extension ManagedObjectModel {
 // MARK: - Stores that no container has open
 
 extension PersistentContainer {
-  /// What a store in a directory says about itself, whether or not somebody has it open. Nothing is changed.
+  /// The metadata of the store in a directory, whether or not it is open. Nothing is changed.
   ///
-  /// - Throws: `PerdureError` with code 134080 when there is no store, or it cannot be read; `cause` says why.
+  /// - Throws: `PerdureError` with code 134080 when there is no store, or it cannot be read;
+  ///   `cause` says why.
   /// - Complexity: as opening the store for reading.
   public static func metadataForPersistentStore(at path: String) throws(PerdureError)
     -> PersistentStoreMetadata
@@ -59,7 +60,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Replaces what the program says about a store that nobody has open for writing. Durable when the call returns.
+  /// Replaces the program's metadata of a store that is not open for writing. Durable when the call
+  /// returns.
   ///
   /// - Throws: `PerdureError` with code 134080, as above.
   public static func setMetadata(
@@ -70,20 +72,21 @@ extension PersistentContainer {
     }
   }
 
-  /// Removes a store in a directory that nobody has open for writing, with all its files. Where there is none
-  /// nothing happens.
+  /// Removes the store in a directory, with all its files. It must not be open for writing. Without
+  /// a store there, nothing happens.
   ///
-  /// - Throws: `PerdureError` with code 134080 when it is open for writing, and is as it was, or when a file
-  ///   cannot be removed.
+  /// - Throws: `PerdureError` with code 134080 when it is open for writing, and is as it was, or
+  ///   when a file cannot be removed.
   public static func destroyPersistentStore(at path: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be destroyed.") { try StoreFiles.destroy(at: path) }
   }
 
-  /// Copies a store that nobody has open for writing to a directory that is new or empty. The copy is whole and
-  /// durable when the call returns, and has the identity of the original: ids mean the same object in both.
+  /// Copies a store that is not open for writing to a directory that is new or empty. The copy is
+  /// whole and durable when the call returns, and has the identity of the original: ids mean the
+  /// same object in both.
   ///
-  /// - Throws: `PerdureError` with code 134080 when the store is open for writing, the new place is taken, or
-  ///   has no room; nothing is there then.
+  /// - Throws: `PerdureError` with code 134080 when the store is open for writing, the new place is
+  ///   taken, or has no room; nothing is there then.
   /// - Complexity: O(n) for n bytes.
   public static func copyPersistentStore(at path: String, to target: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be copied to \(target).") {
@@ -91,15 +94,16 @@ extension PersistentContainer {
     }
   }
 
-  /// Puts a copy of one store in the place of another; nobody may have either open for writing.
+  /// Puts a copy of one store in the place of another; neither may be open for writing.
   ///
-  /// The copy grows beside the other store, at its name with `.copy` behind, where nothing else may be. It is durable
-  /// when the call returns. A failure before the copy is whole changes nothing. After a power cut the old store or the
-  /// new one opens, and the call can be repeated; the next opening for writing, or the repetition, does what was left.
-  /// Until then a reader of a store whose files were being removed is refused.
+  /// The copy is written beside the other store, at its name with the suffix `.copy`, where no
+  /// other file may be. It is durable when the call returns. A failure before the copy is complete
+  /// changes nothing. After a power cut the old store or the new one opens, and the call can be
+  /// repeated. The next opening for writing, or the repetition, completes the rest. Until then a
+  /// reader of a store whose files were being removed is refused.
   ///
-  /// - Throws: `PerdureError` with code 134080, as for copying and destroying, and when the directory holds a file
-  ///   that is none of the store's.
+  /// - Throws: `PerdureError` with code 134080, as for copying and destroying, and when the
+  ///   directory holds a file that does not belong to the store.
   /// - Complexity: O(n) for n bytes of the source.
   public static func replacePersistentStore(
     at path: String, withPersistentStoreAt source: String
@@ -122,8 +126,8 @@ extension PersistentContainer {
     return try Self.working(.readFailed, "The store's metadata could not be read.") { try store.metadata() }
   }
 
-  /// Replaces what the program says about a store. Durable when the call returns, whatever contexts have
-  /// pending. The store must have been loaded.
+  /// Replaces what the program says about a store. Durable when the call returns, whatever contexts
+  /// have pending. The store must have been loaded.
   ///
   /// - Parameters:
   ///   - userInfo: The new values. Keys that are missing here are removed.

@@ -2,8 +2,8 @@ internal import PerdureFileIO
 internal import PerdureLog
 package import PerdureModel
 
-/// Opens the store that a description names. Containers take one, so that tests can put a store of their own
-/// underneath; everybody else gets `standard`.
+/// Opens the store that a description names. Containers take one, so that tests can supply their
+/// own store; all other code uses `standard`.
 package struct StoreFactory: Sendable {
   package let open: @Sendable (PersistentStoreDescription, ManagedObjectModel) throws -> any PersistentStore
 
@@ -15,12 +15,14 @@ package struct StoreFactory: Sendable {
 
   /// From which length on of the log behind the last checkpoint closing writes another one.
   ///
-  /// Less than the engine's own default: each small save changes several indexes, which the next opening does again. With
-  /// the default of a MiB, opening after many small saves took twenty times as long as after a checkpoint
-  /// (Benchmarks/README.md). A program that opens, saves a little and closes still writes none most of the time.
+  /// Less than the engine's own default: each small save changes several indexes, which the next
+  /// opening does again. With the default of a MiB, opening after many small saves took twenty
+  /// times as long as after a checkpoint (Benchmarks/README.md). A program that opens, saves a
+  /// little and closes still writes none most of the time.
   static let closeTailBytes = 128 << 10
 
-  /// The store on the log-structured engine. This is the one place where the graph chooses its engine.
+  /// The store on the log-structured engine. This is the one place where the graph chooses its
+  /// engine.
   package static let standard = StoreFactory { description, model in
     let path: String
     var options = StoreOptions()

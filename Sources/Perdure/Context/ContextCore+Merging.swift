@@ -19,21 +19,23 @@ extension ManagedObjectContext {
     set { core.mergeAutomatically(newValue) }
   }
 
-  /// Moves on to the newest state, which has what another context of the container has saved, and puts unsaved changes of
-  /// the objects that it has changed on top of what they are now. A save does not conflict with that any more. Of a
-  /// context that is pinned to a state too, which stays at the newest one then.
+  /// Advances to the newest state, which has the saves of other contexts of the container. Unsaved
+  /// changes of the objects that they changed are applied to the new values. A save no longer
+  /// conflicts with those saves. A context that is pinned to a state advances too, and stays at the
+  /// newest one then.
   ///
-  /// - Parameter event: What another context's sequence of events has told; it must be a `didSave`.
+  /// - Parameter event: An event from another context's sequence; it must be a `didSave`.
   public func mergeChanges(fromContextDidSave event: ContextEvent) {
-    precondition(event.kind == .didSave, "What is merged is what a context tells when it has saved.")
+    precondition(event.kind == .didSave, "Merge events of the kind didSave only.")
     core.merge([event])
   }
 
-  /// Lets the next save find out whether another context has changed an object that this one has not: then it throws
-  /// as it does for those that it has. Until a save that writes something has looked, or the context is rolled back or
-  /// reset.
+  /// Lets the next save find out whether another context has changed an object that this one has
+  /// not: then it throws as it does for those that it has. Until a save that writes something has
+  /// looked, or the context is rolled back or reset.
   ///
-  /// The version that it is compared with is that of the context's state. Nothing is asked of an object that has no row.
+  /// The version that it is compared with is that of the context's state. Nothing is asked of an
+  /// object that has no row.
   public func detectConflicts(for object: ManagedObject) { core.detectConflicts(object) }
 }
 

@@ -3,28 +3,30 @@
 internal import PerdurePredicates
 
 extension ManagedObjectContext {
-  /// Whether the context keeps every registered object alive until it is reset, set to something else, or released
-  /// itself. If not, as at first, it keeps those with unsaved changes, and all others are there while somebody holds them.
+  /// Whether the context keeps every registered object alive until it is reset, set to something
+  /// else, or released itself. If false, as at first, it keeps those with unsaved changes; the
+  /// others are freed when they are released.
   public var retainsRegisteredObjects: Bool {
     get { core.retained != nil }
     set { core.retainObjects(newValue) }
   }
 
-  /// Whether a fault whose row another context has removed counts as deleted and reads as having no values. If not, it
-  /// does not count as deleted when it is touched, and the next fetch or save of the context throws
-  /// `PerdureError.Code.objectNotFound`, 133000, and so do those after it until it is rolled back or reset.
-  /// True at first.
+  /// Whether a fault whose row another context has removed counts as deleted and reads as having no
+  /// values. If false, it does not count as deleted when it is touched. Then the next fetch or save
+  /// of the context throws `PerdureError.Code.objectNotFound`, 133000, and so do later ones until
+  /// the context is rolled back or reset. True at first.
   public var shouldDeleteInaccessibleFaults: Bool {
     get { core.deletesInaccessibleFaults }
     set { core.deletesInaccessibleFaults = newValue }
   }
 
-  /// Makes the ids of new objects permanent before they are saved: `ManagedObjectID.isTemporaryID` of ids that are asked
-  /// for from now on is false, and the objects cannot be assigned to another store any more. The numbers do not
-  /// change: they are final from the insertion on, and never given out again. Objects that have rows are passed over.
+  /// Makes the ids of new objects permanent before they are saved: `ManagedObjectID.isTemporaryID`
+  /// of ids that are asked for from now on is false, and the objects cannot be assigned to another
+  /// store any more. The numbers do not change: they are final from the insertion on, and never
+  /// given out again. Objects that have rows are passed over.
   ///
-  /// - Throws: `PerdureError`, and nothing has changed: 134030 with `objectIDs` when a store had no ids for them;
-  ///   133010 with `objectIDs` for objects that are not of this context.
+  /// - Throws: `PerdureError`, and nothing has changed: 134030 with `objectIDs` when a store had no
+  ///   ids for them; 133010 with `objectIDs` for objects that are not of this context.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws(PerdureError) {
     try core.obtainPermanentIDs(objects)
   }

@@ -20,7 +20,7 @@ public enum ContextEventKind: Hashable, Sendable {
 
 /// Something that has happened in a context, as a value: ids and values, no objects.
 public struct ContextEvent: Sendable {
-  /// What has happened.
+  /// The kind of event.
   public let kind: ContextEventKind
   /// The objects that are new: to be saved, saved, or made in the event.
   public internal(set) var insertedObjectIDs: Set<ManagedObjectID> = []
@@ -30,10 +30,10 @@ public struct ContextEvent: Sendable {
   public internal(set) var deletedObjectIDs: Set<ManagedObjectID> = []
   /// The objects that were given other values as a whole.
   public internal(set) var refreshedObjectIDs: Set<ManagedObjectID> = []
-  /// Whether the context was reset: none of its objects is of it any more.
+  /// Whether the context was reset: none of its objects belongs to it any more.
   public internal(set) var invalidatesAllObjects = false
-  /// What inserted and updated objects have in the columns that were set: attributes by their names, and to-one
-  /// relationships as ids. Null where they have nothing.
+  /// What inserted and updated objects have in the columns that were set: attributes by their
+  /// names, and to-one relationships as ids. Null where they have nothing.
   public internal(set) var values: [ManagedObjectID: [String: Value]] = [:]
 
   init(_ kind: ContextEventKind) { self.kind = kind }
@@ -45,9 +45,10 @@ public struct ContextEvent: Sendable {
   }
 }
 
-/// Something that has happened in a context, with the objects: for observers in the context's isolation.
+/// Something that has happened in a context, with the objects: for observers in the context's
+/// isolation.
 public struct ContextNotification {
-  /// What has happened.
+  /// The kind of event.
   public let kind: ContextEventKind
   /// The context.
   public let context: ManagedObjectContext
@@ -55,11 +56,12 @@ public struct ContextNotification {
   public internal(set) var insertedObjects: Set<ManagedObject> = []
   /// As in `ContextEvent`.
   public internal(set) var updatedObjects: Set<ManagedObject> = []
-  /// As in `ContextEvent`. Those that a save has deleted can be read still, and belong to no context.
+  /// As in `ContextEvent`. Those that a save has deleted can be read still, and belong to no
+  /// context.
   public internal(set) var deletedObjects: Set<ManagedObject> = []
   /// As in `ContextEvent`.
   public internal(set) var refreshedObjects: Set<ManagedObject> = []
-  /// Whether the context was reset: none of its objects is of it any more.
+  /// Whether the context was reset: none of its objects belongs to it any more.
   public internal(set) var invalidatesAllObjects = false
 
   init(_ kind: ContextEventKind, _ context: ManagedObjectContext) {
@@ -123,18 +125,19 @@ extension ManagedObjectContext {
   ///       if notification.kind == .didSave { print(notification.insertedObjects.count) }
   ///     }
   ///
-  /// What it changes belongs to the save that has begun, or is pending after the one that is done. It must not save.
-  /// A context that nobody observes pays nothing.
+  /// Its changes belong to the save that has begun, or are pending after the finished one. It must
+  /// not save. A context without observers has no extra cost.
   ///
   /// - Returns: What keeps the observer. It ends with that.
   public func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
     core.observe(observer)
   }
 
-  /// What happens in the context from now on, as values for anybody. The sequence ends with the context, or with the
-  /// task that iterates.
+  /// The later events of the context, as values for any isolation. The sequence ends with the
+  /// context, or with the task that iterates.
   ///
-  /// - Parameter bufferCount: How many events are kept for who is slow; of more than that the oldest are lost.
+  /// - Parameter bufferCount: How many events are kept for a slow subscriber; beyond that the
+  ///   oldest are lost.
   public func events(bufferingNewest bufferCount: Int = 256) -> AsyncStream<ContextEvent> {
     core.streams.make(bufferCount)
   }
@@ -148,11 +151,12 @@ extension BackgroundContext {
 }
 
 extension PersistentContainer {
-  /// What is saved from now on by any context of the container: the saves of one context in their order, those of several
-  /// as they come to tell of them, which is after the commit and the hooks. The store must have been loaded;
-  /// contexts that were made before stores were added or removed are heard by sequences of that time.
+  /// The later saves of all contexts of the container. The saves of one context are in order; those
+  /// of several contexts arrive after their commits and hooks. The store must have been loaded.
+  /// Contexts made before stores were added or removed are reported to sequences of that time.
   ///
-  /// - Parameter bufferCount: How many saves are kept for who is slow; of more than that the oldest are lost.
+  /// - Parameter bufferCount: How many saves are kept for a slow subscriber; beyond that the oldest
+  ///   are lost.
   public func saves(bufferingNewest bufferCount: Int = 256) -> AsyncStream<ContextEvent> {
     loadedSource().saves.streams.make(bufferCount)
   }

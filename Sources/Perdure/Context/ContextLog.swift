@@ -26,9 +26,11 @@ public struct ContextLogEntry: Sendable {
   /// save, the numbers of objects that it was to insert, update and delete, before delete rules and
   /// hooks, and how many of the new ones it merged into others. Or the text of a warning.
   public let subject: String
-  /// How many objects were found or counted, or pending as `subject` says when they were saved; 0 where it failed.
+  /// How many objects were found or counted, or pending as `subject` says when they were saved; 0
+  /// where it failed.
   public let objectCount: Int
-  /// How long it took, by a clock that never goes back. What observers and hooks did meanwhile is part of it.
+  /// How long it took, by a clock that never goes back. What observers and hooks did meanwhile is
+  /// part of it.
   public let duration: Duration
   /// What the store was asked for meanwhile.
   public let requests: ContextStatistics

@@ -1,5 +1,5 @@
-/// What a context has asked its store for, counted since it was made. For tests that assert how often a loop asks, and for
-/// finding out why something is slow.
+/// What a context has asked its store for, counted since it was made. For tests that assert how
+/// often a loop asks, and for finding out why something is slow.
 ///
 ///     let workers = try context.fetch(Worker.fetchRequest())
 ///     let before = context.statistics
@@ -7,22 +7,25 @@
 ///     let requests = context.statistics.since(before).rowRequestCount
 ///     #expect(requests <= (workers.count + 63) / 64 + 1)
 ///
-/// The row of a fault and the other end of a relationship are got for 64 siblings at a time: the objects that one
-/// fetch gave (`FetchRequest.fetchBatchSize` says another number), that one to-many relationship led to, or that the same
-/// relationship of siblings did. Of a relationship that is looked up in an index the first is asked for by
-/// itself, and a request ends when it has led to 4,096 objects; rows of more than 4 KiB are read one by one.
+/// The row of a fault and the other end of a relationship are requested for 64 siblings at a time.
+/// Siblings are the objects of one fetch (`FetchRequest.fetchBatchSize` sets another number), of
+/// one to-many relationship, or of the same relationship of siblings. For a relationship that is
+/// looked up in an index, the first lookup is alone, and a request ends after 4,096 objects; rows
+/// of more than 4 KiB are read one by one.
 public struct ContextStatistics: Hashable, Sendable {
-  /// How often the store was asked by a request: for objects, ids or a number of objects, or how it would be.
+  /// How often the store was asked by a request: for objects, ids or a number of objects, or how it
+  /// would be.
   public internal(set) var fetchRequestCount = 0
-  /// How often rows were read because a fault fired, or a request prefetched them; those that a fetch read to find its
-  /// objects are not among them.
+  /// How often rows were read because a fault fired, or a request prefetched them; those that a
+  /// fetch read to find its objects are not among them.
   public internal(set) var rowRequestCount = 0
   /// Rows that these requests gave, one an object.
   public internal(set) var rowCount = 0
-  /// Rows that were read of objects without an instance: by delete rules and plans of deletions, when a save writes or
-  /// checks them, and where a relationship is changed at its other end.
+  /// Rows that were read of objects without an instance: by delete rules and plans of deletions,
+  /// when a save writes or checks them, and where a relationship is changed at its other end.
   public internal(set) var uninstantiatedRowCount = 0
-  /// How often the other end of a relationship was looked up in an index, for one object or for many.
+  /// How often the other end of a relationship was looked up in an index, for one object or for
+  /// many.
   public internal(set) var relationshipRequestCount = 0
   /// How often the store was asked for the number of objects at the other end of a relationship.
   public internal(set) var relationshipCountRequestCount = 0
@@ -32,7 +35,7 @@ public struct ContextStatistics: Hashable, Sendable {
   /// Nothing counted.
   public init() {}
 
-  /// What was counted after something else was: the difference of each number.
+  /// The counts since an earlier moment: the difference of each number.
   public func since(_ earlier: ContextStatistics) -> ContextStatistics {
     var difference = ContextStatistics()
     difference.fetchRequestCount = fetchRequestCount - earlier.fetchRequestCount

@@ -3,11 +3,13 @@ extension ManagedObjectContext {
   ///
   ///     let rich = try context.fetch(Worker.fetchRequest { $0.salary > 1000 })
   ///
-  /// Objects whose rows were read for the fetch come loaded, others as faults. Objects that are registered
-  /// already keep their unsaved changes. Delete rules that are pending are applied first.
+  /// Objects whose rows were read for the fetch come loaded, others as faults. Objects that are
+  /// registered already keep their unsaved changes. Delete rules that are pending are applied
+  /// first.
   ///
-  /// - Throws: `FetchError` when the request does not fit the model; `PredicateEvaluationError` when its
-  ///   predicate has no answer for some object; `PerdureError` with code 134060 when the store cannot be read.
+  /// - Throws: `FetchError` when the request does not fit the model; `PredicateEvaluationError`
+  ///   when its predicate has no answer for some object; `PerdureError` with code 134060 when the
+  ///   store cannot be read.
   /// - Complexity: that of the plan; see `explain(_:)`.
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
     let objects = try core.logged(.fetch, core.subject(request), count: \.count) {
@@ -35,8 +37,8 @@ extension ManagedObjectContext {
 
   /// How a request would be fetched, in words; over several stores, for each of them.
   ///
-  /// Of an entity that several stores have, an index with a reference beside other components serves the store alone that
-  /// the container has first.
+  /// Of an entity that several stores have, an index with a reference beside other components
+  /// serves the store alone that the container has first.
   ///
   /// - Throws: `FetchError` when the request does not fit the model.
   public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
@@ -52,7 +54,8 @@ extension QueryableObject where Self: ManagedObject {
   ///
   ///     let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
   ///
-  /// - Parameter query: Runs once, on a stand-in for the object; it may name properties, and nothing is read.
+  /// - Parameter query: Runs once, with a placeholder for the object; it may name properties, and
+  ///   nothing is read.
   public static func fetchRequest(
     where query: (EntityRef<Self>) throws -> FetchPredicate
   ) rethrows -> FetchRequest<Self> {

@@ -10,15 +10,15 @@ public import PerdureModel
 // the end of the handle can be told from the end of the last object, and unsaved changes that keep each
 // other alive are let go.
 
-/// A scratch pad for objects: it hands them out, keeps track of what is changed, and saves all changes at
-/// once.
+/// A scratch pad for objects: it returns them, tracks changes, and saves all changes at once.
 ///
-/// A context sees one consistent state of the store and its own changes on top. The state moves on only
-/// when the context saves, rolls back, refreshes, merges or is set to a query generation, and at the start of each
-/// `perform`; what other contexts save in between stays out of sight.
+/// A context sees one consistent state of the store and its own changes on top. The state advances
+/// only when the context saves, rolls back, refreshes, merges or is set to a query generation, and
+/// at the start of each `perform`. Saves of other contexts in between are not visible.
 ///
-/// A context is not `Sendable` and stays in one isolation with its objects: local to a function, a property
-/// of an actor, inside `BackgroundContext.perform`, or the main actor's `PersistentContainer.viewContext`.
+/// A context is not `Sendable` and stays in one isolation with its objects: local to a function, a
+/// property of an actor, inside `BackgroundContext.perform`, or the main actor's
+/// `PersistentContainer.viewContext`.
 ///
 ///     let context = container.newContext()
 ///     let person = Person(context: context)
@@ -55,15 +55,16 @@ extension ManagedObjectContext {
   /// The objects that the next save makes rows for.
   public var insertedObjects: Set<ManagedObject> { core.objects(in: .inserted) }
 
-  /// The objects with unsaved changes to properties, relationships included. Among them may be objects that
-  /// a delete rule has changed and nobody has asked for; they are made here, as faults.
+  /// The objects with unsaved changes to properties, relationships included. They may include
+  /// objects that a delete rule changed and that the program never requested; these are made here,
+  /// as faults.
   public var updatedObjects: Set<ManagedObject> { core.objects(in: .updated) }
 
   /// The objects that the next save removes, those included that a delete rule takes along once
   /// `processPendingChanges()` has run.
   public var deletedObjects: Set<ManagedObject> { core.objects(in: .deleted) }
 
-  /// The instances that are in use: those that somebody holds, and those with unsaved changes.
+  /// The instances in use: retained ones, and those with unsaved changes.
   public var registeredObjects: Set<ManagedObject> { Set(core.identityMap.objects) }
 
   /// What the context has asked the store for so far.
@@ -77,8 +78,8 @@ extension ManagedObjectContext {
   @discardableResult
   public func insert<T: ManagedObject>(_ type: T.Type) -> T { core.insert(type) }
 
-  /// Inserts a new object of the entity called `entityName`. Its class is the one that the container has
-  /// for the entity.
+  /// Inserts a new object of the entity called `entityName`. Its class is the one that the
+  /// container has for the entity.
   ///
   /// The entity must be in the model and not abstract.
   @discardableResult
@@ -88,16 +89,17 @@ extension ManagedObjectContext {
     core.insertNewObject(forEntityName: entityName, file, line)
   }
 
-  /// Marks an object for deletion. Its row, and what its delete rules ask for, follow at the next save.
+  /// Marks an object for deletion. Its row, and what its delete rules ask for, follow at the next
+  /// save.
   ///
-  /// The object can be read until then. Deleting what is deleted or gone already changes nothing. Delete
-  /// rules are applied by `processPendingChanges()`, by a fetch and by the save; until then the other ends
-  /// still lead to the object.
+  /// The object can be read until then. Deleting an object that is already deleted or absent
+  /// changes nothing. Delete rules are applied by `processPendingChanges()`, by a fetch and by the
+  /// save; until then the other ends still lead to the object.
   public func delete(_ object: ManagedObject) { core.delete(object) }
 
   /// Applies the delete rules of everything that is marked for deletion, so that the other ends and
-  /// `deletedObjects` show the outcome. Fetching and saving do this by themselves. Besides, the current event ends
-  /// (`ManagedObject.changedValuesForCurrentEvent()`).
+  /// `deletedObjects` show the outcome. Fetching and saving do this by themselves. Besides, the
+  /// current event ends (`ManagedObject.changedValuesForCurrentEvent()`).
   public func processPendingChanges() {
     core.checkOwner()
     core.mergeWaiting()
@@ -105,9 +107,9 @@ extension ManagedObjectContext {
     core.endEvent()
   }
 
-  /// The object with an identity, as a fault unless it is registered. Nothing is read: whether the object
-  /// exists shows when it is touched; one that does not exist then reads as having no values and counts as
-  /// deleted.
+  /// The object with an identity, as a fault unless it is registered. Nothing is read: the object's
+  /// existence is checked when it is touched. An absent object then reads as having no values and
+  /// counts as deleted.
   ///
   /// The id must belong to this context's store.
   public func object(with id: ManagedObjectID) -> ManagedObject { core.object(with: id) }
@@ -127,8 +129,9 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-  /// The id with a URI, as this context's store knows it; nil when it belongs to another store or to an entity that
-  /// the model does not have. Whether the object exists is not asked: `existingObject(with:)` does.
+  /// The id with a URI, as this context's store knows it; nil when it belongs to another store or
+  /// to an entity that the model does not have. Whether the object exists is not asked:
+  /// `existingObject(with:)` does.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     core.graph.managedObjectID(ManagedObjectID(uri: uri))
   }
@@ -153,18 +156,19 @@ extension EntityDescription {
 // MARK: - Saving and moving on
 
 extension ManagedObjectContext {
-  /// Saves all changes as one commit: all of them or none. With several stores there is one for each, after all of them
-  /// have been asked whether they can.
+  /// Saves all changes as one commit: all of them or none. With several stores there is one for
+  /// each, after all of them have been asked whether they can.
   ///
   /// The save reports refused changes: properties that were set on an object which the context no
   /// longer has, and values by name that an attribute cannot hold. It throws before it writes
   /// anything. The error is thrown once: the next save writes everything else.
   ///
-  /// After it returns the changes are as durable as the container's store description says, and other
-  /// contexts see them once they advance. The context sees them, and whatever others have saved before.
+  /// After it returns the changes are as durable as the container's store description says, and
+  /// other contexts see them once they advance. The context sees them, and whatever others have
+  /// saved before.
   ///
-  /// If others have saved meanwhile what is changed here too, `mergePolicy` decides. Then hooks and validation are asked again,
-  /// about what was merged.
+  /// If other contexts have saved changes to the same objects meanwhile, `mergePolicy` decides.
+  /// Then hooks and validation run again, on the merged values.
   ///
   /// - Throws: `PerdureError`. Refused changes: 133000 for removed objects, 1550 for values, 1560
   ///   for both, with `details` of at most 100 changes. Validation: 1550 to 1690 with `details`.
@@ -177,20 +181,22 @@ extension ManagedObjectContext {
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try core.loggedSave() }
 
-  /// Holds everything that is pending against the rules that a save holds it against, as often as one likes: after
-  /// applying delete rules, which stay applied as by `processPendingChanges()`. Classes are asked by
-  /// `validateForInsert()` and its like, but no `willSave()` is called. The context does not move on: a save that
-  /// follows may still meet what others have saved, and what others have removed is not looked for.
+  /// Holds everything that is pending against the rules that a save holds it against, as often as
+  /// one likes: after applying delete rules, which stay applied as by `processPendingChanges()`.
+  /// Classes are asked by `validateForInsert()` and its like, but no `willSave()` is called. The
+  /// context does not move on: a save that follows may still meet what others have saved, and what
+  /// others have removed is not looked for.
   ///
-  /// - Throws: `PerdureError` 1550 to 1690 with all `details`, as `save()` would; 134060 when a row could not be read.
-  ///   Everything stays pending.
-  /// - Complexity: O(k) for k changed objects, and a read for each that has rules on attributes that did not change.
+  /// - Throws: `PerdureError` 1550 to 1690 with all `details`, as `save()` would; 134060 when a row
+  ///   could not be read. Everything stays pending.
+  /// - Complexity: O(k) for k changed objects, and a read for each that has rules on attributes
+  ///   that did not change.
   public func validate() throws(PerdureError) { try core.validate() }
 
-  /// Forgets all unsaved changes and moves on to the newest state of the store, also where another process
-  /// writes it.
+  /// Forgets all unsaved changes and moves on to the newest state of the store, also where another
+  /// process writes it.
   ///
-  /// Inserted objects are gone; others are as the store has them.
+  /// Inserted objects are removed; others have the store's values.
   public func rollback() { core.rollback() }
 
   /// Moves on to the newest state of the store and brings one object up to it.
@@ -204,12 +210,12 @@ extension ManagedObjectContext {
     core.refresh(object, mergeChanges: mergeChanges)
   }
 
-  /// Moves on to the newest state of the store. Unsaved changes stay, on top of the newest rows; all other
-  /// objects become faults. A context that could not read says so until it is rolled back or reset: changes may
-  /// have been made on top of that.
+  /// Moves on to the newest state of the store. Unsaved changes stay, on top of the newest rows;
+  /// all other objects become faults. A context that could not read says so until it is rolled back
+  /// or reset: changes may have been made on top of that.
   public func refreshAllObjects() { core.refreshAllObjects() }
 
-  /// Forgets everything: unsaved changes, and all instances. Those that somebody still holds belong to no
-  /// context.
+  /// Discards all unsaved changes, and all instances. Instances that the program still retains
+  /// belong to no context.
   public func reset() { core.reset() }
 }

@@ -1,9 +1,9 @@
 public import PerdureModel
 public import PerdurePredicates
 
-/// Why a context or a container could not do what it was asked. Nothing has changed: what was pending is
-/// pending. One case is open: a save whose write or sync has failed (`isOutcomeUnknown`). And where there are several stores
-/// some may have saved (`incompleteSave`).
+/// The reason why an operation of a context or a container failed. Nothing has changed: pending
+/// changes are still pending. One case is open: a save whose write or sync has failed
+/// (`isOutcomeUnknown`). And where there are several stores some may have saved (`incompleteSave`).
 ///
 ///     do {
 ///       try context.save()
@@ -19,13 +19,15 @@ public struct PerdureError: Error, Sendable {
     /// A code from its number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// A value breaks a predicate of the model, or a class refuses it, or an object, by a method of its own.
+    /// A value breaks a predicate of the model, or a class refuses it, or an object, by a method of
+    /// its own.
     public static let validation = Code(rawValue: 1550)
     /// Several objects or properties are invalid; `details` lists all.
     public static let multipleValidationErrors = Code(rawValue: 1560)
     /// An attribute or a to-one relationship that is not optional has no value.
     public static let missingMandatoryProperty = Code(rawValue: 1570)
-    /// A to-many relationship has fewer objects than it must have: at least one when it is not optional.
+    /// A to-many relationship has fewer objects than it must have: at least one when it is not
+    /// optional.
     public static let relationshipLacksMinimumCount = Code(rawValue: 1580)
     /// A to-many relationship has more objects than it may have.
     public static let relationshipExceedsMaximumCount = Code(rawValue: 1590)
@@ -61,29 +63,31 @@ public struct PerdureError: Error, Sendable {
     public static let incompatibleSchema = Code(rawValue: 134_020)
     /// The store could not write; `cause` says why.
     public static let saveFailed = Code(rawValue: 134_030)
-    /// Of several stores some have saved what is theirs, `savedStoreIdentifiers`, and another could not: `cause` says why.
-    /// What is not saved is pending still, and only that: the next save does not save anything twice.
+    /// Some of several stores have saved their part, `savedStoreIdentifiers`, and another could
+    /// not: `cause` says why. Only the unsaved part is still pending: the next save does not save
+    /// anything twice.
     public static let incompleteSave = Code(rawValue: 134_040)
     /// The store could not be read, or a row is damaged; `cause` says why.
     public static let readFailed = Code(rawValue: 134_060)
-    /// An object cannot be assigned to the store: it is saved already, is linked, or the store is not there or is only
-    /// read.
+    /// An object cannot be assigned to the store: it is saved already, is linked, or the store is
+    /// not there or is only read.
     public static let storeOperation = Code(rawValue: 134_070)
-    /// The hooks of a save changed objects without end: `objectIDs`. The number is Perdure's own; Core Data raises
-    /// an exception.
+    /// The hooks of a save changed objects without end: `objectIDs`. The number is Perdure's own;
+    /// Core Data raises an exception.
     public static let endlessChanges = Code(rawValue: 139_000)
     /// An entity has no property of a name, the property cannot be set, or a path cannot be
     /// followed. The number is Perdure's own; Core Data raises an exception.
     public static let unknownKey = Code(rawValue: 139_001)
     /// The store could not be opened; `cause` says why.
     public static let openFailed = Code(rawValue: 134_080)
-    /// The store's model differs from the program's by more than additions; `cause` has every difference.
+    /// The store's model differs from the program's by more than additions; `cause` has every
+    /// difference.
     public static let incompatibleModel = Code(rawValue: 134_100)
   }
 
   /// One property of one object that is in the way.
   public struct Detail: Hashable, Sendable {
-    /// What is wrong with it.
+    /// The error in it.
     public let code: Code
     /// The object.
     public let objectID: ManagedObjectID
@@ -93,7 +97,8 @@ public struct PerdureError: Error, Sendable {
     public let value: Value
     /// The rule that is broken, in words.
     public let rule: String
-    /// The rule of the model that is broken; nil for what follows from options, counts and delete rules.
+    /// The rule of the model that is broken; nil for what follows from options, counts and delete
+    /// rules.
     public internal(set) var validationRule: ValidationRule?
     /// What a validation of the program's own has thrown.
     public let cause: (any Error)?
@@ -147,11 +152,13 @@ public struct PerdureError: Error, Sendable {
     public let objectID: ManagedObjectID
     /// What both objects have, for each property of the constraint; empty where none is broken.
     public internal(set) var values: [Value] = []
-    /// For a target that is missing: the objects with unsaved links to it. Their relationships show nothing there
-    /// since the context has moved on; set them, to nil or to something else, or discard their changes.
+    /// For a target that is missing: the objects with unsaved links to it. Their relationships show
+    /// nothing there since the context has moved on; set them, to nil or to something else, or
+    /// discard their changes.
     public internal(set) var linkedFrom: [ManagedObjectID] = []
-    /// For an object that both have changed: the properties that were changed here and there, each with what it was, what it
-    /// is here and what the store has. For one that was deleted there: all that was changed here.
+    /// For an object that both have changed: the properties that each side changed, with the
+    /// earlier value, the value here and the store's value. For an object that was deleted there:
+    /// all properties that were changed here.
     public internal(set) var properties: [PropertyVersions] = []
     /// Whether the object is deleted here, and was changed by others.
     public internal(set) var isDeletedHere = false
@@ -172,8 +179,8 @@ public struct PerdureError: Error, Sendable {
   public var details: [Detail] = []
   /// For conflicts: every one.
   public var conflicts: [Conflict] = []
-  /// Whether a save that failed may have been saved all the same: a write or a sync has failed, and only opening the
-  /// store again shows what of it is there. False wherever it is known that nothing was saved.
+  /// Whether a failed save may have taken effect: a write or a sync has failed, and only opening
+  /// the store again shows the result. False whenever it is known that nothing was saved.
   public internal(set) var isOutcomeUnknown = false
   /// For changes without end: the objects that still change.
   public internal(set) var objectIDs: [ManagedObjectID] = []
@@ -198,7 +205,7 @@ extension PerdureError {
   /// - Parameters:
   ///   - object: The object with the invalid value.
   ///   - key: The property that is in the way.
-  ///   - rule: What is asked of it, in words that follow the property's name.
+  ///   - rule: The violated requirement, in words that follow the property's name.
   ///   - code: What kind of rule it is.
   public static func invalid(
     _ object: ManagedObject, _ key: String, _ rule: String, code: Code = .validation
@@ -229,7 +236,7 @@ extension PerdureError: CustomStringConvertible {
 }
 
 extension PerdureError.Detail: CustomStringConvertible {
-  /// The code, the object, the property with what it holds, and the rule.
+  /// The code, the object, the property with its value, and the rule.
   public var description: String {
     "\(code.rawValue) \(objectID)" + (property.isEmpty ? "" : " \(property) = \("\(value)".shortened)")
       + ": \(rule)"

@@ -2,8 +2,8 @@
 
 internal import PerdurePredicates
 
-/// A state of a store that contexts can be set to. It may be sent anywhere; while anybody holds it, the store keeps what
-/// the state consists of.
+/// A state of a store that contexts can be set to. It may be sent to any isolation; while it is
+/// retained, the store keeps the data of the state.
 public struct QueryGenerationToken: Sendable {
   enum State: Sendable {
     case current
@@ -34,25 +34,28 @@ extension QueryGenerationToken: Hashable {
 }
 
 extension ManagedObjectContext {
-  /// The state that the context is pinned to; nil when it is not. Another context that is set to it sees the same.
+  /// The state that the context is pinned to; nil when it is not. Another context that is set to it
+  /// sees the same.
   public var queryGenerationToken: QueryGenerationToken? {
     core.isPinned ? QueryGenerationToken(state: .view(core.view, of: core.store)) : nil
   }
 
-  /// Moves on to a state of the store and stays there: neither a refresh nor a rollback nor the beginning of a `perform`
-  /// moves it on, and what others save is not merged by itself. A save, a reset, `mergeChanges(fromContextDidSave:)`
-  /// and this method do, and it stays at that state then.
+  /// Moves on to a state of the store and stays there: neither a refresh nor a rollback nor the
+  /// beginning of a `perform` moves it on, and what others save is not merged by itself. A save, a
+  /// reset, `mergeChanges(fromContextDidSave:)` and this method do, and it stays at that state
+  /// then.
   ///
   ///     try context.setQueryGeneration(from: .current)
   ///     // … reads that belong together, however long they take
   ///     try context.setQueryGeneration(from: .current)  // by hand, to what others have saved since
   ///     try context.setQueryGeneration(from: nil)
   ///
-  /// - Parameter token: A state; `.current` for the newest; nil to be pinned no more, without moving on. An older state than
-  ///   the context's can be gone back to while nothing is changed; objects that were not there then and are touched
-  ///   meanwhile are gone for good, and have to be fetched again.
-  /// - Throws: `PerdureError` 134070, and nothing has changed: the state is of another store, or older while there are
-  ///   unsaved changes.
+  /// - Parameter token: A state; `.current` for the newest; nil to unpin the context without
+  ///   advancing. The context can return to an older state than its own while it has no changes.
+  ///   Objects that were absent in that state and are touched meanwhile stay invalid, and must be
+  ///   fetched again.
+  /// - Throws: `PerdureError` 134070, and nothing has changed: the state is of another store, or
+  ///   older while there are unsaved changes.
   public func setQueryGeneration(from token: QueryGenerationToken?) throws(PerdureError) {
     try core.setQueryGeneration(token)
   }

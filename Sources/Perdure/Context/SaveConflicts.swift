@@ -33,7 +33,7 @@ extension PerdureError {
   static func incomplete(_ incomplete: IncompleteCommit, in context: ContextCore) -> PerdureError {
     let stores = context.graph.stores
     let refusal = refusal(
-      incomplete.cause, in: context, outcome: "What was to be saved in this store was not")
+      incomplete.cause, in: context, outcome: "The changes for this store were not saved")
     let saved = incomplete.committed.map { stores[$0].identifier }
     var error = PerdureError(
       .incompleteSave,

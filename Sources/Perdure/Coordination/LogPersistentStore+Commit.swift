@@ -62,8 +62,8 @@ extension LogPersistentStore {
       guard let constraint = unjudged[reference.entityNumber] else { continue }
       throw StoreError(
         .indexUnavailable,
-        "Whether \(constraint) is unique cannot be told, because its index could not be made from the objects "
-          + "that are there; verify the store, and salvage what can be read into a new one", at: store.path)
+        "The uniqueness of \(constraint) cannot be checked, because its index could not be built from the objects "
+          + "in the store; verify the store, and salvage it into a new one", at: store.path)
     }
   }
 

@@ -28,7 +28,7 @@ struct RowIndexExtractor: IndexExtractor {
         let bytes = try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
       else {
         throw StoreError(
-          .corruption, "The definition of a row index, or the stored model, is gone; restore it from a backup"
+          .corruption, "The definition of a row index, or the stored model, is missing; restore a backup"
         )
       }
       let schema = try decode(bytes).schema

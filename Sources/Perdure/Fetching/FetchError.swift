@@ -21,17 +21,18 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let otherClass = Code(kind: .otherClass)
     /// The entity has no property of that name.
     public static let unknownProperty = Code(kind: .unknownProperty)
-    /// The attribute or relationship is transient: no store has its values, so nothing can be found or sorted by them, and
-    /// nothing prefetched.
+    /// The attribute or relationship is transient: no store has its values, so nothing can be found
+    /// or sorted by them, and nothing prefetched.
     public static let transientAttribute = Code(kind: .transientAttribute)
-    /// A path goes on behind a property that is no relationship, or an operator needs one.
+    /// A path continues after a property that is not a relationship, or an operator needs one.
     public static let notARelationship = Code(kind: .notARelationship)
-    /// An attribute is compared with a value of another type, so that the comparison could never hold.
+    /// An attribute is compared with a value of another type, so that the comparison could never
+    /// hold.
     public static let typeMismatch = Code(kind: .typeMismatch)
     /// Objects cannot be sorted by a path that leads to many values.
     public static let toManyOrder = Code(kind: .toManyOrder)
-    /// A path that leads to many values is compared as if it led to one: without ANY, ALL, NONE or an
-    /// aggregate such as `@count`.
+    /// A path that leads to many values is compared as if it led to one: without ANY, ALL, NONE or
+    /// an aggregate such as `@count`.
     public static let manyValues = Code(kind: .manyValues)
     /// A `$variable` was not replaced by a value.
     public static let unboundVariable = Code(kind: .unboundVariable)
@@ -48,11 +49,13 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let tooDeep = Code(kind: .tooDeep)
     /// A limit or an offset is negative.
     public static let invalidWindow = Code(kind: .invalidWindow)
-    /// A row in the store is no row of its entity: verify the store, restore it from a backup or salvage it.
+    /// A row in the store is no row of its entity: verify the store, restore it from a backup or
+    /// salvage it.
     public static let damagedRow = Code(kind: .damagedRow)
-    /// The predicate names an object of another store, or of an entity that the store does not have.
+    /// The predicate names an object of another store, or of an entity that the store does not
+    /// have.
     public static let unknownObjectID = Code(kind: .unknownObjectID)
-    /// `affectedStores` has a store that is none of the context's.
+    /// `affectedStores` has a store that does not belong to the context.
     public static let unknownStore = Code(kind: .unknownStore)
 
     /// The name of the code.
@@ -61,7 +64,7 @@ public struct FetchError: Error, Hashable, Sendable {
 
   /// The kind of mistake.
   public let code: Code
-  /// What is wrong and what to do about it.
+  /// The error and the remedy.
   public let message: String
   /// The entity that was asked.
   public let entity: String

@@ -4,12 +4,12 @@ public import PerdurePredicates
 
 /// One criterion of the order of fetched objects.
 ///
-/// Nulls come first in ascending order. Text is ordered by its canonical decomposition, the same on every
-/// platform. Objects that are equal in every criterion come in the order of their ids, in the direction of
-/// the first criterion. Without any criterion the order is not defined.
+/// Nulls come first in ascending order. Text is ordered by its canonical decomposition, the same on
+/// every platform. Objects that are equal in every criterion come in the order of their ids, in the
+/// direction of the first criterion. Without any criterion the order is not defined.
 public struct FetchOrder: Hashable, Sendable {
-  /// The path to the value: attributes, to-one relationships on the way, `@count` of a to-many one at its
-  /// end.
+  /// The path to the value: attributes, to-one relationships on the way, `@count` of a to-many one
+  /// at its end.
   public var path: PropertyPath
   /// Whether smaller values come first.
   public var isAscending: Bool
@@ -39,8 +39,8 @@ public struct FetchOrder: Hashable, Sendable {
     self.isAscending = isAscending
   }
 
-  /// A criterion by what a query names: an attribute, also of the object at the end of to-one relationships,
-  /// or the number of objects of a to-many one.
+  /// A criterion by what a query names: an attribute, also of the object at the end of to-one
+  /// relationships, or the number of objects of a to-many one.
   ///
   ///     FetchOrder(Worker.self) { $0.company.name }
   ///     FetchOrder(Company.self, ascending: false) { $0.workers.count }

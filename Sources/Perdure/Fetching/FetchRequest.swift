@@ -11,10 +11,12 @@ public import PerdurePredicates
 ///     let request = FetchRequest<Worker>(
 ///       predicate: try FetchPredicate(format: "name BEGINSWITH[cd] %@", "li"))
 ///
-/// A request is a value: it reads nothing and knows no context until it is fetched, and may be sent anywhere. Whether
-/// it fits the model is found out then. `ManagedObjectContext.explain(_:)` says which index it uses.
+/// A request is a value: it reads nothing and knows no context until it is fetched, and may be sent
+/// anywhere. Whether it fits the model is found out then. `ManagedObjectContext.explain(_:)` says
+/// which index it uses.
 ///
-/// In a query, attributes, to-one paths and numbers of objects are compared with values and with each other:
+/// In a query, attributes, to-one paths and numbers of objects are compared with values and with
+/// each other:
 ///
 ///     let query = Worker.fetchRequest {
 ///       $0.company.name.hasPrefix("a", .caseInsensitive) && $0.salary.in(1000..<2000)
@@ -33,24 +35,25 @@ public struct FetchRequest<Root> {
   public var fetchOffset = 0
   /// Whether objects of sub-entities are wanted too.
   public var includesSubentities = true
-  /// Whether unsaved changes of the context count. When they do, limit and offset are of the objects as the
-  /// context shows them.
+  /// Whether unsaved changes of the context count. When they do, limit and offset are of the
+  /// objects as the context shows them.
   public var includesPendingChanges = true
-  /// The stores that are asked; nil for all of the context's. A store that is none of these is an error.
+  /// The stores that are asked; nil for all of the context's. Another store is an error.
   public var affectedStores: [LoadedStore]?
-  /// What the objects lead to and will be asked for: paths of relationships, as `company` or `workers.projects`.
-  /// The fetch gets it with one request for each relationship and one for the rows at its other end, and it stays at
-  /// hand for as long as any of the objects is held and the context does not move on. A path that the entity does not have is a `FetchError` of the
-  /// fetch. `prefetch(_:)` adds one by properties.
+  /// The relationships to prefetch, as paths such as `company` or `workers.projects`. The fetch
+  /// makes one request for each relationship and one for the rows at its other end. The result is
+  /// cached while any of the objects is retained and the context does not advance. A path that the
+  /// entity does not have is a `FetchError` of the fetch. `prefetch(_:)` adds one by properties.
   public var relationshipKeyPathsForPrefetching: [String] = []
-  /// Whether the fetch takes over the rows that it reads. If not, the objects come as faults, whose rows are read
-  /// together when they are touched; for requests of which few objects will be.
+  /// Whether the fetch takes over the rows that it reads. If not, the objects come as faults, whose
+  /// rows are read together when they are touched; for requests of which few objects will be.
   public var includesPropertyValues = true
-  /// Whether objects may come as faults. They do where the fetch has not read their rows. If not, all rows are there when
-  /// it returns, and `awakeFromFetch()` has been called.
+  /// Whether objects may come as faults. They do where the fetch has not read their rows. If not,
+  /// all rows are there when it returns, and `awakeFromFetch()` has been called.
   public var returnsObjectsAsFaults = true
-  /// How many rows are read together when a fault among the objects is touched: then all come as faults. 0: the fetch
-  /// takes over the rows that it reads, and those that it has not read are read 64 at a time. Not negative.
+  /// How many rows are read together when a fault among the objects is touched: then all come as
+  /// faults. 0: the fetch takes over the rows that it reads, and those that it has not read are
+  /// read 64 at a time. Not negative.
   public var fetchBatchSize = 0
 
   /// A request for the objects of the class's entity, or of the entity with a name.

@@ -37,8 +37,8 @@ extension Sequence where Element: ManagedObject {
   ///
   /// - Parameter predicate: A predicate without variables that have no value.
   /// - Throws: As `FetchPredicate.evaluate(with:variables:)`. No error changes anything.
-  /// - Complexity: O(n) evaluations for n objects. The predicate is checked once for each entity and
-  ///   context.
+  /// - Complexity: O(n) evaluations for n objects. The predicate is checked once for each entity
+  ///   and context.
   public func filtered(by predicate: FetchPredicate) throws -> [Element] {
     var asked = PredicateInHand(predicate)
     return try filter { try asked.holds(for: $0) }

@@ -47,7 +47,7 @@ extension PropertyRef where V: PredicateArgument {
     compare(left, .greaterThanOrEqual, right)
   }
 
-  /// Whether the value lies between two others, both included.
+  /// Whether the value is between two others, both included.
   public func between(_ low: V, _ high: V) -> FetchPredicate {
     let bounds = Value.list([low.predicateValue, high.predicateValue])
     return .comparison(FetchComparison(expression, .between, .constant(bounds)))
@@ -61,12 +61,12 @@ extension PropertyRef where V: PredicateArgument {
 }
 
 extension PropertyRef where V: PredicateArgument & Comparable {
-  /// Whether the value lies in a range, both ends included.
+  /// Whether the value is in a range, both ends included.
   public func `in`(_ range: ClosedRange<V>) -> FetchPredicate {
     between(range.lowerBound, range.upperBound)
   }
 
-  /// Whether the value lies in a range, its upper end excluded.
+  /// Whether the value is in a range, its upper end excluded.
   public func `in`(_ range: Range<V>) -> FetchPredicate {
     self >= range.lowerBound && self < range.upperBound
   }

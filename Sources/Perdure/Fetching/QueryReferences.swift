@@ -10,8 +10,8 @@
 
 public import PerdurePredicates
 
-/// A class whose properties can be named in a query. Managed object classes are; their `@Entity` macro writes
-/// the table.
+/// A class whose properties can be named in a query. Managed object classes are; their `@Entity`
+/// macro writes the table.
 public protocol QueryableObject: AnyObject {
   /// The property names of this class and its superclasses, by key paths whose root is this very class.
   static var _propertyNamesByKeyPath: [AnyKeyPath: String] { get }
@@ -28,7 +28,7 @@ extension Set: QueryableCollection where Element: QueryableObject {
   public typealias QueryElement = Element
 }
 
-/// Stands for an object in a query: the one that is asked about, or the one at the end of a to-one path.
+/// Represents an object in a query: the queried one, or the one at the end of a to-one path.
 @dynamicMemberLookup
 public struct EntityRef<Root: QueryableObject> {
   /// What this reference denotes.
@@ -93,7 +93,7 @@ public struct EntityRef<Root: QueryableObject> {
   }
 }
 
-/// Stands for a composite attribute in a query.
+/// Represents a composite attribute in a query.
 @dynamicMemberLookup
 public struct CompositeRef<C: CompositeAttributeValue> {
   /// What this reference denotes.
@@ -139,7 +139,7 @@ public struct CompositeRef<C: CompositeAttributeValue> {
   }
 }
 
-/// Stands for an attribute's value in a query, or for what is computed from one.
+/// Represents an attribute's value in a query, or a value that is computed from one.
 public struct PropertyRef<V> {
   /// What this reference denotes.
   public let expression: FetchExpression
@@ -149,7 +149,7 @@ public struct PropertyRef<V> {
   }
 }
 
-/// Stands for the objects of a to-many relationship in a query.
+/// Represents the objects of a to-many relationship in a query.
 public struct ToManyRef<Element: QueryableObject> {
   /// What this reference denotes.
   public let expression: FetchExpression

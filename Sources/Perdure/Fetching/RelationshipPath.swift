@@ -9,17 +9,17 @@ public struct RelationshipPath<End: QueryableObject> {
 
   init(_ names: [String]) { self.names = names }
 
-  /// Goes on along a to-one relationship.
+  /// Continues along a to-one relationship.
   public subscript<Next: QueryableObject>(
     dynamicMember keyPath: KeyPath<End, Next>
   ) -> RelationshipPath<Next> { appending(keyPath) }
 
-  /// Goes on along an optional to-one relationship.
+  /// Continues along an optional to-one relationship.
   public subscript<Next: QueryableObject>(
     dynamicMember keyPath: KeyPath<End, Next?>
   ) -> RelationshipPath<Next> { appending(keyPath) }
 
-  /// Goes on along a to-many relationship.
+  /// Continues along a to-many relationship.
   public subscript<C: QueryableCollection>(
     dynamicMember keyPath: KeyPath<End, C>
   ) -> RelationshipPath<C.QueryElement> { appending(keyPath) }
@@ -38,7 +38,7 @@ extension FetchRequest where Root: QueryableObject {
   ///     var request = Company.fetchRequest()
   ///     request.prefetch { $0.workers.projects }
   ///
-  /// - Parameter path: Runs once, on a stand-in for the object.
+  /// - Parameter path: Runs once, with a placeholder for the object.
   public mutating func prefetch<End>(_ path: (RelationshipPath<Root>) -> RelationshipPath<End>) {
     relationshipKeyPathsForPrefetching.append(path(RelationshipPath<Root>([])).names.joined(separator: "."))
   }

@@ -30,7 +30,7 @@ enum ClassDescriptions {
   /// The entities that classes describe, each once. Several classes may describe one entity, and
   /// some may describe none.
   ///
-  /// - Throws: `ModelError` when there are classes and none of them describes an entity.
+  /// - Throws: `ModelError` when there are classes but no entity among them.
   static func entities(of classes: [ManagedObject.Type]) throws(ModelError) -> [EntityDescription] {
     var entities: [EntityDescription] = []
     DescriptionWatch.during(classes) {

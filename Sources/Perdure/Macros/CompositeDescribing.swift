@@ -1,12 +1,12 @@
-// What `@Entity` and `@Composite` call to describe composite attributes. As in PropertyDescribing.swift, the compiler
-// decides by overloads what a variable is.
+// What `@Entity` and `@Composite` call to describe composite attributes. As in
+// PropertyDescribing.swift, the compiler decides by overloads what a variable is.
 
 public import PerdureModel
 internal import PerdurePredicates
 
 extension _EntityAssembly {
-  /// Adds a composite attribute that always has a value. Where all of its elements may be absent, so may all of them
-  /// together: no save asks for any.
+  /// Adds a composite attribute that always has a value. Where all of its elements may be absent,
+  /// so may all of them together: no save asks for any.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -14,7 +14,8 @@ extension _EntityAssembly {
     add(.always(name, C.elements(default: value)), options, originalName)
   }
 
-  /// Adds a composite attribute that may have no value, and has none at first where no other is given.
+  /// Adds a composite attribute that may have no value, and has none at first where no other is
+  /// given.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -69,12 +70,13 @@ extension ManagedObject {
 }
 
 extension CompositeAttributeValue {
-  /// The elements, beginning with what they are in a value; as the type has them where there is none.
+  /// The elements, starting with their values in a composite; with the type's own initial values
+  /// where there is none.
   fileprivate static func elements(default value: Self?) -> [PropertyDescription] {
     value == nil ? compositeElements : elements(of: value)
   }
 
-  /// The elements, beginning with what they are in a value; without a value of their own where it is nil.
+  /// The elements, starting with their values in a composite; without values where it is nil.
   fileprivate static func elements(of value: Self?) -> [PropertyDescription] {
     let values = value?.compositeContent.values ?? [:]
     return compositeElements.map { $0.beginning(with: values, behind: "") }
@@ -177,7 +179,7 @@ public struct _CompositeAssembly {
     add(CompositeAttributeDescription(name, C.elements(of: value)), originalName)
   }
 
-  /// Explains where the rules of a composite stand.
+  /// Explains where the rules of a composite belong.
   @available(
     *, unavailable,
     message: """
@@ -189,7 +191,7 @@ public struct _CompositeAssembly {
     _ more: AttributeOption..., originalName: String? = nil
   ) {}
 
-  /// Explains where the rules of a composite stand.
+  /// Explains where the rules of a composite belong.
   @available(
     *, unavailable,
     message: """
@@ -236,7 +238,8 @@ extension CompositeContent {
   /// An element that is a composite, or nil. For generated code.
   public func _get<C: CompositeAttributeValue>(_ name: String, _ type: C?.Type) -> C? { self[name] }
 
-  /// Stands for an element that is none: what describes it says what is wrong. For generated code.
+  /// Marks a variable that cannot be an element: its description contains the error. For generated
+  /// code.
   @_disfavoredOverload
   public func _get<Other>(_ name: String, _ type: Other.Type) -> Other { stop("\(name) is no element.") }
 
@@ -246,7 +249,8 @@ extension CompositeContent {
   /// Sets an element that is a composite. For generated code.
   public mutating func _set<C: CompositeAttributeValue>(_ name: String, _ value: C?) { self[name] = value }
 
-  /// Stands for an element that is none: what describes it says what is wrong. For generated code.
+  /// Marks a variable that cannot be an element: its description contains the error. For generated
+  /// code.
   @_disfavoredOverload
   public mutating func _set<Other>(_ name: String, _ value: Other) { stop("\(name) is no element.") }
 }

@@ -2,12 +2,14 @@ public import PerdureModel
 
 extension EntityDescription {
   /// The description of the entity of a class, for a model that is made in code:
-  /// `ManagedObjectModel([EntityDescription(from: Company.self), EntityDescription(from: Worker.self)])`.
+  /// `ManagedObjectModel([EntityDescription(from: Company.self), EntityDescription(from:
+  /// Worker.self)])`.
   ///
-  /// It may be changed before it goes into a model, for example its rules and indexes; the properties have to stay, and
-  /// to stay where they are. The class must have a description. An override of `entityDescription`
-  /// must make it with `EntityDescription("Company", properties: [...])`. Calling this initializer
-  /// for the same class there would never end, and stops the program.
+  /// It may be changed before it goes into a model, for example its rules and indexes; the
+  /// properties have to stay, and to stay where they are. The class must have a description. An
+  /// override of `entityDescription` must make it with `EntityDescription("Company", properties:
+  /// [...])`. Calling this initializer for the same class there would never end, and stops the
+  /// program.
   ///
   /// The compiler prefers a program's own initializer with the same label.
   ///

@@ -10,19 +10,20 @@ public import PerdureModel
 ///       @Relationship(inverse: "members") var projects: ToMany<Project>
 ///     }
 ///
-/// The type of a variable decides what it is: a type of `AttributeValue`, optional or not, is an attribute;
-/// an optional managed object is a to-one relationship; `ToMany` is a to-many relationship, for which
-/// functions `addToX` and `removeFromX` are made as well. An initial value is the attribute's default; it is
-/// computed once, when the model is made, but `Date()` and `UUID()` for each object that is inserted (`DefaultValue.now`,
-/// `.newUUID`; in transient attributes when they are first read). An attribute that is neither optional nor has a default
-/// reads as its zero until it is set, and has to be set before the object is saved. Computed, static, lazy and
-/// `@Transient` variables are left alone.
+/// The type of a variable decides its kind. A type of `AttributeValue`, optional or not, is an
+/// attribute; an optional managed object is a to-one relationship; `ToMany` is a to-many
+/// relationship, for which functions `addToX` and `removeFromX` are generated as well. An initial
+/// value is the attribute's default. It is computed once, when the model is made, except `Date()`
+/// and `UUID()`, which are made for each inserted object (`DefaultValue.now`, `.newUUID`; in
+/// transient attributes when they are first read). An attribute that is neither optional nor has a
+/// default reads as its zero until it is set, and must be set before the object is saved. Computed,
+/// static, lazy and `@Transient` variables are left alone.
 ///
-/// Of the hooks of an object's life (`awakeFromInsert()`, `willSave()`, `validateForInsert()` and so on) those are
-/// called that the class or its superclasses override in their bodies; the others cost nothing.
-/// `validateValue(_:forKey:)` is one of these hooks. A function in the body that is named after a
-/// property, such as `func validateAge(_ age: Int) throws`, validates it at a save; see
-/// `ManagedObject.validateValue(_:forKey:)`.
+/// Of the hooks of an object's life (`awakeFromInsert()`, `willSave()`, `validateForInsert()` and
+/// so on) only those are called that the class or its superclasses override in their bodies; the
+/// others cost nothing. `validateValue(_:forKey:)` is one of these hooks. A function in the body
+/// that is named after a property, such as `func validateAge(_ age: Int) throws`, validates it at a
+/// save; see `ManagedObject.validateValue(_:forKey:)`.
 ///
 /// The macro warns about properties whose names are words of the predicate language, such as `no`
 /// or `null`. In format strings they are written with a `#`, as in `#no`.
@@ -37,13 +38,15 @@ public import PerdureModel
 ///   - name: The entity's name; the class's unless given.
 ///   - isAbstract: Whether only subclasses have objects.
 ///   - unique: Sets of attributes that no two objects share, by property names.
-///   - indexes: Ordered indexes. An array of property names is one of these, ascending, and named after them; `.descending`
-///     turns an element round; `.init("name", ["a"], where: "a > 5")` gives a name, and says which objects are in it. See
-///     `FetchIndexDescription`.
-///   - originalName: The entity's name in an earlier version of the model. Kept for migrations to come: no
-///     migration reads it so far, and a renamed entity is one that is gone and one that is new.
+///   - indexes: Ordered indexes. An array of property names is one of these, ascending, and named
+///     after them; `.descending` turns an element round; `.init("name", ["a"], where: "a > 5")`
+///     gives a name, and says which objects are in it. See `FetchIndexDescription`.
+///   - originalName: The entity's name in an earlier version of the model. Stored for later
+///     migrations: no migration reads it so far, and a renamed entity counts as a removed one and a
+///     new one.
 ///   - userInfo: Whatever the program wants to say about the entity; stored with the model.
-///   - versionHashModifier: Makes the version hash another one: `EntityDescription.versionHashModifier`.
+///   - versionHashModifier: Makes the version hash another one:
+///     `EntityDescription.versionHashModifier`.
 @attached(
   member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
   named(_lifeCycle), named(_validatedProperties), named(_validateProperty), arbitrary)
@@ -67,16 +70,19 @@ public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedM
 ///       @Attribute(.indexed, derived: "members.@count") private(set) var memberCount: Int
 ///     }
 ///
-/// An index makes comparisons, ranges, prefixes of text and sorting by the attribute take O(log n) instead of a look
-/// at every object; each saved object costs its entry. A unique attribute has one besides.
+/// An index makes comparisons, ranges, prefixes of text and sorting by the attribute take O(log n)
+/// instead of a look at every object; each saved object costs its entry. A unique attribute has one
+/// besides.
 ///
 /// - Parameters:
-///   - options: Whether the attribute is unique or indexed, and the rules that a save holds its values against (see
-///     `ValidationRule`). Objects without a value never break uniqueness, nor any rule.
-///   - derived: How the value follows from other properties, for example `"packages.@count"`. The variable
-///     cannot be set.
-///   - originalName: The attribute's name in an earlier version of the model. Kept for migrations to come: no
-///     migration reads it so far, and a renamed attribute is one that is gone and one that is new.
+///   - options: Whether the attribute is unique or indexed, and the rules that a save holds its
+///     values against (see `ValidationRule`). Objects without a value never break uniqueness, nor
+///     any rule.
+///   - derived: How the value follows from other properties, for example `"packages.@count"`. The
+///     variable cannot be set.
+///   - originalName: The attribute's name in an earlier version of the model. Stored for later
+///     migrations: no migration reads it so far, and a renamed attribute counts as a removed one
+///     and a new one.
 @attached(peer)
 public macro Attribute(_ options: AttributeOption..., derived: String? = nil, originalName: String? = nil) =
   #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
@@ -93,18 +99,22 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 /// A change of one side is seen on the other at once. A relationship without an inverse is one-way.
 ///
 /// - Parameters:
-///   - inverse: The name of the property of the other class that leads back. Both sides name each other. A literal that
-///     names no property which a class with `@Entity` declares is an error of the compiler.
+///   - inverse: The name of the property of the other class that leads back. Both sides name each
+///     other. A literal that names no property which a class with `@Entity` declares is an error of
+///     the compiler.
 ///   - deleteRule: What deleting an object does to the other end.
 ///   - optional: Whether an object may be saved with nothing at the other end.
-///   - minCount: The least number of objects at the other end of a to-many relationship that has any.
+///   - minCount: The least number of objects at the other end of a to-many relationship that has
+///     any.
 ///   - maxCount: The greatest number; 0 means no limit. Not 1, which is a to-one relationship.
-///   - transient: Whether no store holds the links: `RelationshipDescription.isTransient`. The inverse says the same.
-///   - originalName: The relationship's name in an earlier version of the model. Kept for migrations to
-///     come: no migration reads it so far, and a renamed relationship is one that is gone and one that is
-///     new.
+///   - transient: Whether no store holds the links: `RelationshipDescription.isTransient`. The
+///     inverse says the same.
+///   - originalName: The relationship's name in an earlier version of the model. Stored for later
+///     migrations: no migration reads it so far, and a renamed relationship counts as a removed one
+///     and a new one.
 ///   - userInfo: Whatever the program wants to say about the relationship; stored with the model.
-///   - versionHashModifier: Makes the version hash another one: `RelationshipDescription.versionHashModifier`.
+///   - versionHashModifier: Makes the version hash another one:
+///     `RelationshipDescription.versionHashModifier`.
 @attached(peer, names: prefixed(_inverseOf_))
 public macro Relationship(
   inverse: String? = nil, deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0,
@@ -112,20 +122,23 @@ public macro Relationship(
   versionHashModifier: String? = nil
 ) = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
-/// Leaves a variable of an `@Entity` class alone: it is stored by Swift, and never saved. The context knows nothing of
-/// it; `@Attribute(.transient)` is for values that are not stored and take part in validation and rollback.
+/// Leaves a variable of an `@Entity` class alone: it is stored by Swift, and never saved. The
+/// context knows nothing of it; `@Attribute(.transient)` is for values that are not stored and take
+/// part in validation and rollback.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
 /// Makes a struct the type of composite attributes: its stored variables become the elements. See
 /// `CompositeAttributeValue`.
 ///
-/// An initial value is the element's default. `Date()` and `UUID()` are made for each object that is inserted; any other is
-/// computed whenever the elements are asked for, and has to be the same each time, or the model would be another at each
-/// start. That goes for initial values of whole composites as well: in `var stay: Stay = Stay()` no macro sees what `Stay()`
-/// makes, so a struct with a `Date()` or `UUID()` in it is declared without one. Rules stand at the elements
-/// (`@Attribute(.length(1...80)) var street: String?`); what is unique or indexed is said by the entity, with the path
-/// (`@Entity(indexes: [["address.street"]])`). Computed and static variables are left alone.
+/// An initial value is the element's default. `Date()` and `UUID()` are made for each inserted
+/// object. Any other value is computed whenever the elements are requested, and must be the same
+/// each time, or the model would differ at each start. That goes for initial values of whole
+/// composites as well. In `var stay: Stay = Stay()` no macro sees the result of `Stay()`, so a
+/// struct with a `Date()` or `UUID()` in it is declared without one. Rules belong to the elements
+/// (`@Attribute(.length(1...80)) var street: String?`); the entity declares uniqueness and indexes,
+/// with the path (`@Entity(indexes: [["address.street"]])`). Computed and static variables are left
+/// alone.
 @attached(
   extension, conformances: CompositeAttributeValue,
   names: named(compositeElements), named(compositeNames), named(init(compositeContent:)),
@@ -138,27 +151,31 @@ public enum AttributeOption: Sendable, Hashable {
   case unique
   /// An ordered index over the attribute is kept.
   case indexed
-  /// No store holds the values: they live with the object in its context. The variable may be of any type; of one
-  /// that is no `AttributeValue` the initial value is made when it is first read.
+  /// No store holds the values: they live with the object in its context. The variable may be of
+  /// any type; of one that is no `AttributeValue` the initial value is made when it is first read.
   ///
-  /// Setting one makes the object updated, so that a save validates it and calls `willSave()`, and writes nothing.
-  /// A save and `refresh(_:mergeChanges: true)` keep the value; `refresh(_:mergeChanges: false)`,
-  /// `refreshAllObjects()` of an object without unsaved changes, and `reset()` take it away; `rollback()` takes back what was
-  /// set since the last save. It goes with the instance when nobody holds that any more, with the object when that has
-  /// been deleted and saved, and with the context: what outlives its context has the defaults.
+  /// Setting one makes the object updated, so that a save validates it and calls `willSave()`, and
+  /// writes nothing. A save and `refresh(_:mergeChanges: true)` keep the value;
+  /// `refresh(_:mergeChanges: false)`, `refreshAllObjects()` of an object without unsaved changes,
+  /// and `reset()` discard it; `rollback()` restores the values of the last save. The value ends
+  /// with the instance when that is released, with the object when its deletion has been saved, and
+  /// with the context: an object that outlives its context has the defaults.
   case transient
-  /// The variable is of a `CompositeAttributeValue` type, optional or not. Its initial value is that of all of its
-  /// elements; without one it begins as nil, and where it is not optional the elements have their own. What begins as nil
-  /// has no default anywhere: an element that is set alone, by name, leaves the others without a value, also those with
-  /// an initial value in the struct. Rules stand at the elements.
+  /// The variable is of a `CompositeAttributeValue` type, optional or not. Its initial value is
+  /// that of all of its elements. Without one it begins as nil, or, if it is not optional, with the
+  /// elements' own values. A variable that begins as nil has no defaults: setting one element by
+  /// name leaves the others without a value, including those with an initial value in the struct.
+  /// Rules belong to the elements.
   case composite
-  /// A `ValueTransformer` that is registered under this name makes bytes of the values and back. The variable may be of
-  /// any type, and has no initial value. Each reading makes the value anew: a change within an object that it leads to
-  /// is not noticed, nor saved, until the variable is set.
+  /// A `ValueTransformer` that is registered under this name makes bytes of the values and back.
+  /// The variable may be of any type, and has no initial value. Each reading makes the value anew:
+  /// a change within an object that it leads to is not noticed, nor saved, until the variable is
+  /// set.
   case transformed(by: String)
   /// What values have to be like for a save to take them. The functions below write the usual ones.
   case rules([ValidationRule])
-  /// Whatever the program wants to say about the attribute; stored with the model, and not part of the version hash.
+  /// Whatever the program wants to say about the attribute; stored with the model, and not part of
+  /// the version hash.
   case userInfo([String: String])
   /// Makes the version hash another one: `AttributeDescription.versionHashModifier`.
   case versionHashModifier(String)

@@ -1,5 +1,6 @@
-// What `@Entity` calls to describe a class. The macro sees source text and no types; these overloads let
-// the compiler decide from the type of a variable which kind of property it is.
+// The functions that `@Entity` calls to describe a class. The macro sees source text and no types.
+// With these overloads the compiler decides from the type of a variable which kind of property it
+// is.
 
 public import PerdureModel
 import PerdurePredicates
@@ -30,8 +31,8 @@ public struct _EntityAssembly {
     self.indexes = indexes
   }
 
-  /// The name of the entity of a class. Known before any description is made, because descriptions of
-  /// related entities name each other.
+  /// The name of the entity of a class. Known before any description is made, because descriptions
+  /// of related entities name each other.
   public func entityName(of className: String) -> String { name ?? className }
 
   /// The description of the entity of a class.
@@ -150,8 +151,8 @@ extension _EntityAssembly {
         isTransient: true), options)
   }
 
-  /// Adds a transient attribute of a type of the model whose default is made for each object, when it is first read.
-  /// Until then it has no value, and no save asks for one.
+  /// Adds a transient attribute of a type of the model whose default is made for each object, when
+  /// it is first read. Until then it has no value, and no save asks for one.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -182,7 +183,8 @@ extension _EntityAssembly {
         isTransient: true), options)
   }
 
-  /// Adds a transient attribute that holds anything, and never nothing: its default is made when it is read.
+  /// Adds a transient attribute that holds anything, and never nothing: its default is made when it
+  /// is read.
   @_disfavoredOverload
   public mutating func addTransient<Other>(
     _ name: String, _ type: Other.Type, default value: @autoclosure () -> Other,
@@ -208,7 +210,7 @@ extension AttributeDescription {
   }
 }
 
-/// What tells an optional type from others.
+/// Distinguishes optional types from others.
 private protocol _MayBeNil {}
 extension Optional: _MayBeNil {}
 
@@ -346,7 +348,8 @@ extension _EntityAssembly {
 }
 
 extension DefaultValue {
-  /// An initial value as models have it. One that nothing can be made of would be none, and found out when it is missed.
+  /// An initial value as models have it. One that nothing can be made of would be none, and found
+  /// out when it is missed.
   init?(initial value: Value?, of name: String) {
     guard let value else { return nil }
     if let problem = value.transformationProblem {

@@ -1,8 +1,9 @@
 extension ManagedObject {
-  // Inverses are looked for by name. In a class without `@Entity` nobody has written them down, and any may be there.
+  // Inverses are looked up by name. For a class without `@Entity` there is no list of them, and any
+  // may exist.
 
-  /// Where the slots of this class's properties begin and end. Each class of an entity has one of its own,
-  /// written by `@Entity`: its properties follow those of its superclass.
+  /// Where the slots of this class's properties begin and end. Each class of an entity has one of
+  /// its own, written by `@Entity`: its properties follow those of its superclass.
   @dynamicMemberLookup
   public enum _Slot {
     /// The number of slots: none, for the class that all others inherit from.
@@ -15,7 +16,7 @@ extension ManagedObject {
     public static subscript(dynamicMember name: String) -> _UnknownSlot { _UnknownSlot() }
   }
 
-  /// What stands for the slot of a property of a class without `@Entity`.
+  /// The placeholder for the slot of a property of a class without `@Entity`.
   public struct _UnknownSlot {
     init() {}
   }
@@ -30,6 +31,6 @@ public struct _PropertyNames {
   public init(_ names: [AnyKeyPath: String]) { self.names = names }
 }
 
-// Unchecked: key paths are not marked as Sendable because they can capture arguments of subscripts; these
-// name properties and capture nothing. The table never changes.
+// Unchecked: key paths are not marked as Sendable because they can capture arguments of subscripts;
+// these name properties and capture nothing. The table never changes.
 extension _PropertyNames: @unchecked Sendable {}

@@ -1,5 +1,5 @@
-// What the accessors of a variable call whose type no property can have, so that the compiler says at the variable what
-// is wrong with it. `_EntityAssembly.add` says the same of the class.
+// The functions that a variable's accessors call if no property can have its type, so that the
+// compiler reports the error at the variable. `_EntityAssembly.add` reports it at the class.
 
 extension ManagedObject {
   /// Explains what types a property can have.

@@ -93,8 +93,8 @@ extension PerdureError {
 }
 
 extension ManagedObjectContext {
-  /// What `save()` does where others have saved meanwhile; `MergePolicy.error` unless it is set. The policy may
-  /// name what the model has only: anything else stops the program.
+  /// What `save()` does where others have saved meanwhile; `MergePolicy.error` unless it is set.
+  /// The policy may name what the model has only: anything else stops the program.
   public var mergePolicy: MergePolicy {
     get { core.mergePolicy }
     set {
@@ -104,8 +104,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// What has become of new objects that the last save has merged into others, because a uniqueness constraint does
-  /// not let both be: by the id of the one that is gone, the id of the one that has its values and links now.
+  /// New objects that the last save merged into others, because a uniqueness constraint does not
+  /// allow both. Maps the id of the merged object to the id of the one that has its values and
+  /// links now.
   public var mergedObjectIDs: [ManagedObjectID: ManagedObjectID] {
     core.checkOwner()
     return Dictionary(

@@ -1,11 +1,11 @@
 // What a save does about conflicts with what others have saved.
 
-/// What a save does where others were faster: with what both have changed, what one has deleted and the other changed, and
-/// uniqueness constraints that both would break.
+/// What a save does when another save came first: when both changed a property, when one deleted an
+/// object and the other changed it, and when both would violate a uniqueness constraint.
 ///
-/// Changes of different properties of one object are no conflict, nor are additions and removals of different objects in
-/// a to-many relationship: under every policy but `overwrite` and `rollback`, which are about objects as a whole, both
-/// are saved.
+/// Changes of different properties of one object are no conflict, nor are additions and removals of
+/// different objects in a to-many relationship: under every policy but `overwrite` and `rollback`,
+/// which are about objects as a whole, both are saved.
 ///
 ///     context.mergePolicy = .mergeByPropertyObjectTrump
 ///     context.mergePolicy = .error.merging("salary", of: "Worker", by: .sum)
@@ -23,18 +23,20 @@ public struct MergePolicy: Sendable {
 
   private init(_ general: General) { self.general = general }
 
-  /// The save is refused, with every conflict and the values of all sides. The policy of a new context.
+  /// The save is refused, with every conflict and the values of all sides. The policy of a new
+  /// context.
   public static let error = MergePolicy(.error)
-  /// Of a property that both have changed the store's value stays. What is deleted there is deleted; what is deleted
-  /// here and changed there stays.
+  /// For a property that both have changed the store's value stays. An object deleted there is
+  /// deleted; one deleted here and changed there stays.
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
-  /// Of a property that both have changed the value from here is saved. What is deleted here is deleted; what is changed here
-  /// and deleted there is there again, with the same id.
+  /// For a property that both have changed the value from here is saved. An object deleted here is
+  /// deleted; one changed here and deleted there exists again, with the same id.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
-  /// An object that others have changed too is saved as it is here, as a whole: their changes of its other
-  /// properties are undone.
+  /// An object that others have changed too is saved as it is here, as a whole: their changes of
+  /// its other properties are undone.
   public static let overwrite = MergePolicy(.overwrite)
-  /// The changes of an object that others have changed too are dropped; the object is as they saved it.
+  /// The changes of an object that others have changed too are dropped; the object is as they saved
+  /// it.
   public static let rollback = MergePolicy(.rollback)
 
   /// The same, with another policy for the objects of an entity and of those below it.
@@ -48,11 +50,11 @@ public struct MergePolicy: Sendable {
     return copy
   }
 
-  /// The same, with a rule for one property of an entity and of those below it. It decides where both have changed
-  /// the property, under every policy but `rollback`.
+  /// The same, with a rule for one property of an entity and of those below it. It decides where
+  /// both have changed the property, under every policy but `rollback`.
   ///
-  /// A rule for a to-many relationship is about many-to-many ones: `error`, `store`, `object` or `union`. For a relationship whose
-  /// inverse is to-one, the rule belongs to the inverse.
+  /// A rule for a to-many relationship is about many-to-many ones: `error`, `store`, `object` or
+  /// `union`. For a relationship whose inverse is to-one, the rule belongs to the inverse.
   public func merging(
     _ property: String, of entityName: String, by rule: PropertyMergeRule
   ) -> MergePolicy {

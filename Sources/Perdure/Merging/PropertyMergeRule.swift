@@ -19,22 +19,24 @@ public struct PropertyMergeRule: Sendable {
   public static let error = PropertyMergeRule(kind: .error)
   /// What the store has stays.
   public static let store = PropertyMergeRule(kind: .store)
-  /// What was set here is saved.
+  /// The value that was set here is saved.
   public static let object = PropertyMergeRule(kind: .object)
-  /// Both changes of a number are added up: what was added here is added to what the store has. Without a value before,
-  /// both began at 0. The save is refused where one of the two is no number, or the sum does not fit the attribute.
+  /// Both changes of a number are added: the difference made here is added to the store's value.
+  /// Without a value before, both began at 0. The save is refused if one of the two is not a
+  /// number, or the sum does not fit the attribute.
   public static let sum = PropertyMergeRule(kind: .sum)
   /// The greater of the two values; no value is below all others.
   public static let maximum = PropertyMergeRule(kind: .maximum)
   /// The smaller of the two values, which any value is of a value and none.
   public static let minimum = PropertyMergeRule(kind: .minimum)
-  /// For a to-many relationship: every object that either has, also if the other removed it. Without a rule, additions
-  /// and removals of both are done.
+  /// For a to-many relationship: every object that either has, also if the other removed it.
+  /// Without a rule, additions and removals of both are done.
   public static let union = PropertyMergeRule(kind: .union)
 
-  /// What a function makes of the three values; the save is refused where it gives nil, or what the property cannot
-  /// hold. It is called by the save, in the context's isolation, with no lock held, and perhaps more than once: it should be a
-  /// function of what it is given. An object is given, and taken, as its id.
+  /// A function computes the value from the three values; the save is refused if it returns nil, or
+  /// a value that the property cannot hold. It is called by the save, in the context's isolation,
+  /// without locks, and perhaps more than once: it should depend on its arguments alone. An object
+  /// is passed and returned as its id.
   public static func custom(_ merge: @escaping @Sendable (PropertyVersions) -> Value?) -> PropertyMergeRule {
     PropertyMergeRule(kind: .custom(merge))
   }

@@ -2,19 +2,19 @@
 
 public import PerdurePredicates
 
-/// The three values of a property that was changed here and elsewhere. A relationship has the id of the object at
-/// the other end (`Value.objectID`).
+/// The three values of a property that was changed here and elsewhere. A relationship has the id of
+/// the object at the other end (`Value.objectID`).
 public struct PropertyVersions: Hashable, Sendable {
   /// The object.
   public let objectID: ManagedObjectID
   /// The property's name.
   public let property: String
-  /// What both began with: what the row had that the change here was made to. For an object that was inserted, what
-  /// new objects begin with.
+  /// What both began with: what the row had that the change here was made to. For an object that
+  /// was inserted, what new objects begin with.
   public let base: Value
-  /// What was set here and is not saved.
+  /// The unsaved value that was set here.
   public let local: Value
-  /// What the store has now; `.null` also where the object is gone.
+  /// The store's present value; `.null` also if the object does not exist.
   public let store: Value
 
   init(_ objectID: ManagedObjectID, _ property: String, base: Value, local: Value, store: Value) {

@@ -9,15 +9,15 @@ public import PerdurePredicates
 
 /// A Swift type that an attribute can have.
 ///
-/// An enumeration with raw values of such a type needs no more than to say so; it is stored as its raw
-/// value, and can be compared and sorted by it in fetches:
+/// An enumeration with raw values of such a type only needs to declare the conformance. It is
+/// stored as its raw value, and can be compared and sorted by it in fetches:
 ///
 ///     enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
 ///
-/// The store may hold a value that the type does not know, written by another version of the program. Then
-/// an optional property reads as nil, and any other as `zeroValue`; what is stored stays, `value(forKey:)`
-/// shows it, and it is only replaced when the property is set. A type that wants to tell such values apart
-/// has an `init?(attributeValue:)` of its own.
+/// The store may hold a value that the type does not have, written by another version of the
+/// program. Then an optional property reads as nil, and any other as `zeroValue`. The stored value
+/// stays, `value(forKey:)` returns it, and it is only replaced when the property is set. A type
+/// that must distinguish such values has its own `init?(attributeValue:)`.
 public protocol AttributeValue: PredicateArgument {
   /// How values are stored.
   static var attributeType: AttributeType { get }
@@ -31,7 +31,7 @@ public protocol AttributeValue: PredicateArgument {
 extension Int64: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .int64 }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Int64 { 0 }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -43,7 +43,7 @@ extension Int64: AttributeValue {
 extension Int: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .int64 }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Int { 0 }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -55,7 +55,7 @@ extension Int: AttributeValue {
 extension Int32: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .int32 }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Int32 { 0 }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -67,7 +67,7 @@ extension Int32: AttributeValue {
 extension Int16: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .int16 }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Int16 { 0 }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -79,7 +79,7 @@ extension Int16: AttributeValue {
 extension Bool: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .boolean }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Bool { false }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -91,7 +91,7 @@ extension Bool: AttributeValue {
 extension Double: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .double }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Double { 0 }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -103,7 +103,7 @@ extension Double: AttributeValue {
 extension Float: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .float }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Float { 0 }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -115,7 +115,7 @@ extension Float: AttributeValue {
 extension Decimal: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .decimal }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Decimal { 0 }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -127,7 +127,7 @@ extension Decimal: AttributeValue {
 extension String: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .string }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: String { "" }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -139,7 +139,7 @@ extension String: AttributeValue {
 extension Date: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .date }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Date { Date(timeIntervalSinceReferenceDate: 0) }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -151,7 +151,7 @@ extension Date: AttributeValue {
 extension UUID: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .uuid }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -163,7 +163,7 @@ extension UUID: AttributeValue {
 extension Data: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .binary }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: Data { Data() }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
@@ -175,7 +175,7 @@ extension Data: AttributeValue {
 extension URL: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .uri }
-  /// What stands for no value.
+  /// The value that a missing value reads as.
   public static var zeroValue: URL { URL(fileURLWithPath: "") }
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {

@@ -16,21 +16,22 @@ public import PerdurePredicates
 ///       var draft: Preferences?
 ///     }
 ///
-/// Changing a part of the value through the property (`account.preferences.size = 14`) sets the whole. Predicates ask
-/// whether there is a value, and whether it is another one as a whole: the same bytes of JSON, with keys in order.
-/// Sets, and dictionaries with keys that are neither text nor whole numbers, have no order of bytes: equal ones may differ
-/// in them from one run to the next, so compare values with such parts in memory.
+/// Changing a part of the value through the property (`account.preferences.size = 14`) sets the
+/// whole. Predicates ask whether there is a value, and whether it is another one as a whole: the
+/// same bytes of JSON, with keys in order. Sets, and dictionaries with keys that are neither text
+/// nor whole numbers, have no order of bytes: equal ones may differ in them from one run to the
+/// next, so compare values with such parts in memory.
 ///
-/// JSON that the type cannot be read from, for example of an older version of it, reads as no value; what is stored
-/// stays until the attribute is set. Numbers that are none are stored as text.
+/// JSON that the type cannot decode, for example of an older version of it, reads as no value; the
+/// stored JSON stays until the attribute is set. NaN and infinities are stored as text.
 public protocol CodableAttributeValue: AttributeValue, Codable {}
 
 extension CodableAttributeValue {
   /// Stored as bytes.
   public static var attributeType: AttributeType { .transformable }
 
-  /// No value of a type like this can stand for none: reading an attribute without one stops the program, unless its
-  /// property is optional, has an initial value, or the type says otherwise.
+  /// A type like this has no zero value: reading an attribute without a value stops the program,
+  /// unless its property is optional, has an initial value, or the type defines a zero.
   public static var zeroValue: Self {
     stop(
       "An attribute of type \(Self.self) has no value. Set it first, declare the property with a default or as "
@@ -45,7 +46,7 @@ extension CodableAttributeValue {
     self = value
   }
 
-  /// The JSON; what has none cannot be saved.
+  /// The JSON; a value that has none cannot be saved.
   public var predicateValue: Value {
     do {
       return .data(try StoredJSON.data(self))
@@ -55,7 +56,8 @@ extension CodableAttributeValue {
   }
 }
 
-/// A transformer for a Codable type that is no `CodableAttributeValue`, or whose entity has no class: its JSON.
+/// A transformer for a Codable type that is no `CodableAttributeValue`, or whose entity has no
+/// class: its JSON.
 public struct CodableTransformer<Content: Codable>: ValueTransformer {
   /// Makes a transformer, to be registered under a name.
   public init(_ type: Content.Type) {}

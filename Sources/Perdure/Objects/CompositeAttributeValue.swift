@@ -12,9 +12,9 @@ public import PerdurePredicates
 ///       @Attribute(.composite) var address: Address?
 ///     }
 ///
-/// Fetches, indexes and errors name the parts by their paths: `address.street`. A composite without a value in any of its
-/// elements is none: an optional variable reads as nil then, whatever it was set to. Changing a part through the variable
-/// (`shop.address?.street = "Rue A"`) sets the whole.
+/// Fetches, indexes and errors name the parts by their paths: `address.street`. A composite without
+/// a value in any of its elements is none: an optional variable reads as nil then, whatever it was
+/// set to. Changing a part through the variable (`shop.address?.street = "Rue A"`) sets the whole.
 ///
 /// `@Composite` writes what a type may also say itself:
 ///

@@ -1,8 +1,8 @@
-/// Which of its hooks a class overrides. For generated code, and for classes without `@Entity` that want to say
-/// it themselves.
+/// Which of its hooks a class overrides. For generated code, and for classes without `@Entity` that
+/// want to say it themselves.
 ///
-/// An object that nobody holds is made an instance of before a save or a deletion if its class has a hook for
-/// that, and only then: so what a delete rule takes along costs no instances where nobody listens.
+/// An object without an instance gets one before a save or a deletion only if its class has a hook
+/// for that. So the objects that a delete rule deletes cost no instances if there are no hooks.
 public struct _LifeCycle: OptionSet, Sendable {
   /// A bit for each hook.
   public let rawValue: UInt16
@@ -36,7 +36,7 @@ public struct _LifeCycle: OptionSet, Sendable {
   /// to list some.
   public static let validateValue = _LifeCycle(rawValue: 1 << 11)
 
-  /// Every hook: what is assumed of a class that does not say.
+  /// Every hook: assumed for a class that does not declare its hooks.
   public static let all = _LifeCycle(rawValue: (1 << 12) - 1 | assumed.rawValue)
   /// Marks a class that does not declare its hooks, so all of them are assumed.
   static let assumed = _LifeCycle(rawValue: 1 << 15)

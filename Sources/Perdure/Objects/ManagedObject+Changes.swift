@@ -3,15 +3,17 @@
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The properties with values other than those that were last read or saved, and their values now, as
-  /// `value(forKey:)` gives them; nil inside where a property has no value.
+  /// The properties with values other than those that were last read or saved, and their values
+  /// now, as `value(forKey:)` gives them; nil inside where a property has no value.
   ///
-  /// A property that was set to what it had is not among them, though the object counts as updated. Of a new object
-  /// it is what differs from the defaults, those that were made for it (`DefaultValue.now`) included. Derived attributes
-  /// are not among them; transient ones are, also where two values of their type cannot be compared and it was set. A
-  /// composite attribute is among them as a whole.
+  /// A property that was set to its earlier value is not among them, though the object counts as
+  /// updated. For a new object they are the differences from the defaults; defaults that were made
+  /// for it (`DefaultValue.now`) count as changes. Derived attributes are not among them. Transient
+  /// ones are, also if two values of their type cannot be compared and it was set. A composite
+  /// attribute is among them as a whole.
   ///
-  /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are made as faults.
+  /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are
+  ///   made as faults.
   public func changedValues() -> [String: Any?] {
     var values: [String: Any?] = [:]
     for slot in changedSlots() + changedTransients(since: overlay?.transientsBefore) {
@@ -22,17 +24,18 @@ extension ManagedObject {
     return values
   }
 
-  /// The properties that have been changed in the current event, and the values that they had when it began; nil
-  /// inside for those without one. Transient attributes are among them as among `changedValues()`; transformable ones
-  /// without a named transformer have been their bytes.
+  /// The properties that have been changed in the current event, and the values that they had when
+  /// it began; nil inside for those without one. Transient attributes are among them as among
+  /// `changedValues()`; transformable ones without a named transformer have been their bytes.
   ///
-  /// An event ends with `processPendingChanges()` of the context, with a save that succeeds, with any save of objects of
-  /// classes that have hooks, before the first `willSave()`, or of a context that is observed, also one that fails, and
-  /// with a `perform` of a background context; a rollback and a reset leave nothing. Of an object that was inserted in the
-  /// event it is what differs from the defaults, with the defaults.
+  /// An event ends with `processPendingChanges()` of the context, with a successful save, and with
+  /// a `perform` of a background context. If objects have hooks or the context is observed, any
+  /// save ends it before the first `willSave()`, even one that fails. A rollback and a reset
+  /// discard it. For an object that was inserted in the event they are the differences from the
+  /// defaults, with the defaults.
   ///
-  /// - Complexity: O(number of properties), one look at the store, and one for each to-many relationship that has
-  ///   changed.
+  /// - Complexity: O(number of properties), one look at the store, and one for each to-many
+  ///   relationship that has changed.
   public func changedValuesForCurrentEvent() -> [String: Any?] {
     core.checkOwner()
     var values = transientsAtEvent()
@@ -93,13 +96,14 @@ extension ManagedObject {
 
   /// The values that properties were last read or saved with; nil inside for those without one.
   ///
-  /// They are those of the state of the store that the context sees. A new object has none: its attributes give nil,
-  /// its to-many relationships nothing. Nor does a transient attribute have any; a transient relationship has what it had
-  /// after the last save.
+  /// They are those of the state of the store that the context sees. A new object has none: its
+  /// attributes give nil, its to-many relationships nothing. A transient attribute has none either;
+  /// a transient relationship has the value after the last save.
   ///
   /// Transformable attributes without a named transformer give their bytes.
   ///
-  /// - Parameter keys: The properties, which the entity must have; nil for all that are not transient.
+  /// - Parameter keys: The properties, which the entity must have; nil for all that are not
+  ///   transient.
   /// - Complexity: one look at the store, and one for each relationship whose other end has it.
   public func committedValues(forKeys keys: [String]?) -> [String: Any?] {
     core.checkOwner()
@@ -116,8 +120,8 @@ extension ManagedObject {
     return values
   }
 
-  /// Whether the next save would write anything else than what is stored: false when what was set is what was
-  /// there, and when it is transient. True of new objects.
+  /// Whether the next save would write a value that differs from the stored one: false when the set
+  /// value equals it, and for transient properties. True of new objects.
   public var hasPersistentChangedValues: Bool {
     core.checkOwner()
     guard let context, let overlay else { return false }
@@ -241,7 +245,7 @@ extension ContextCore {
 // MARK: - Accessors by hand
 
 extension ManagedObject {
-  /// Fires the fault, for an accessor that goes on with `primitiveValue(forKey:)`.
+  /// Fires the fault, for an accessor that then calls `primitiveValue(forKey:)`.
   ///
   /// - Parameter key: The property, or nil.
   public func willAccessValue(forKey key: String?) {
@@ -252,8 +256,8 @@ extension ManagedObject {
   /// The other end of `willAccessValue(forKey:)`. Does nothing.
   public func didAccessValue(forKey key: String?) {}
 
-  /// Fires the fault, for an accessor that goes on with `setPrimitiveValue(_:forKey:)`. From here on a transient
-  /// attribute counts as changed, and a rollback takes it back to what it is now.
+  /// Fires the fault, for an accessor that then calls `setPrimitiveValue(_:forKey:)`. From here on
+  /// a transient attribute counts as changed, and a rollback restores its present value.
   public func willChangeValue(forKey key: String) {
     let slots = shape.slots(named: key)
     wakeForAccess()
@@ -303,8 +307,9 @@ extension ManagedObject {
     return OrderedToMany(self, slot)
   }
 
-  /// The identities of the objects at the other end of a relationship, unsaved changes included. Makes no
-  /// instances, and reads no rows but this object's. The entity must have the relationship.
+  /// The identities of the objects at the other end of a relationship, unsaved changes included.
+  /// Makes no instances, and reads no rows but this object's. The entity must have the
+  /// relationship.
   public func objectIDs(forRelationshipNamed key: String) -> [ManagedObjectID] {
     let slot = relationshipSlot(key)
     core.checkOwner()
@@ -312,8 +317,9 @@ extension ManagedObject {
     return context.targets(of: reference, shape.relationship(slot)).map { context.objectID(of: $0) }
   }
 
-  /// Whether following a relationship asks the store: of one whose reference is in this object's row, until that is
-  /// loaded; of a transient one never; of any other always, unless the object is new. Asks nothing. The entity must have the relationship.
+  /// Whether following a relationship queries the store. If its reference is in this object's row:
+  /// until the row is loaded. If it is transient: never. Otherwise always, unless the object is
+  /// new. Queries nothing. The entity must have the relationship.
   public func hasFault(forRelationshipNamed key: String) -> Bool {
     let slot = relationshipSlot(key)
     if header.pointee.isGone || overlay?.isNew == true { return false }

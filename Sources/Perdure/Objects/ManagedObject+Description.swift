@@ -12,8 +12,8 @@ internal import PerdurePredicates
 extension ManagedObject: CustomStringConvertible {
   /// The class, the identity, the state, and the values that are loaded; reads no row.
   ///
-  /// For example `<Worker x-perdure://…/Worker/p1 updated; name = "Ada", company = Company/p7>`. Text is cut after 40
-  /// characters, of data the length is shown.
+  /// For example `<Worker x-perdure://…/Worker/p1 updated; name = "Ada", company = Company/p7>`.
+  /// Text is cut after 40 characters, of data the length is shown.
   public var description: String {
     let values = loadedValues.map { "\($0.name) = \($0.text)" }.joined(separator: ", ")
     return "<\(type(of: self)) \(objectID.uri)\(stateSuffix)\(values.isEmpty ? "" : "; " + values)>"
@@ -63,7 +63,7 @@ extension ManagedObject: CustomStringConvertible {
 }
 
 extension ManagedObjectContext: CustomStringConvertible {
-  /// How many objects are in use and what is unsaved; makes no instances.
+  /// The numbers of objects in use and of unsaved changes; makes no instances.
   public var description: String {
     var counts: [ObjectState: Int] = [:]
     for overlay in core.tracker.all { counts[overlay.state, default: 0] += 1 }
@@ -86,7 +86,8 @@ extension PersistentContainer: CustomStringConvertible {
 }
 
 extension FetchRequest: CustomStringConvertible {
-  /// The request in words, for example `Worker where salary > 1000 order by name ascending limit 20`.
+  /// The request in words, for example `Worker where salary > 1000 order by name ascending limit
+  /// 20`.
   public var description: String {
     let ofClass = (Root.self as? ManagedObject.Type)?._entityName ?? ""
     var words = [entityName ?? (ofClass.isEmpty ? "\(Root.self)" : ofClass)]

@@ -12,12 +12,13 @@
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The value at the end of a path of property names, for example `company.name` or `books.@max.year`.
+  /// The value at the end of a path of property names, for example `company.name` or
+  /// `books.@max.year`.
   ///
-  /// A path through a to-many relationship gives an array of what its objects have, without those that have
-  /// nothing. A path through a to-one relationship without an object gives nil.
+  /// A path through a to-many relationship gives an array of its objects' values, without absent
+  /// values. A path through a to-one relationship without an object gives nil.
   ///
-  /// An operator makes one value of many. It stands before the attribute or behind it:
+  /// An operator makes one value of many. It is before the attribute or after it:
   ///
   /// | operator | gives |
   /// |---|---|
@@ -28,8 +29,8 @@ extension ManagedObject {
   /// | `@unionOfObjects` | an array of all values |
   /// | `@distinctUnionOfObjects` | an array of the values that differ, each once |
   ///
-  /// Unions of arrays and of sets are the same here, because paths are flat. `self` names what is already
-  /// there, as in `books.year.@max.self`.
+  /// Unions of arrays and of sets are the same here, because paths are flat. `self` means the
+  /// object itself, as in `books.year.@max.self`.
   ///
   /// The objects on the way must have the properties, as for `value(forKey:)`. An operator must be
   /// one of these and follow a to-many relationship; one that calculates needs numbers. A path has

@@ -128,10 +128,10 @@ extension ManagedObject {
   /// Changes an attribute without marking the object as changed and without calling hooks. A
   /// transient attribute gets the value as from its accessor.
   ///
-  /// If the object has unsaved changes, of whatever kind, the value is saved and rolled back with them. Otherwise it is
-  /// this instance's alone: fetches do not find it, it is saved when another attribute of the object is, and it is gone
-  /// with the row, when the object becomes a fault or its row is read anew. A relationship has two ends and
-  /// is set with `setValue(_:forKey:)` only.
+  /// If the object has unsaved changes of any kind, the value is saved and rolled back with them.
+  /// Otherwise only this instance has it. Fetches do not find it, and it is saved with another
+  /// attribute of the object. It is lost with the row, when the object becomes a fault or its row
+  /// is read again. A relationship has two ends and is set with `setValue(_:forKey:)` only.
   ///
   /// - Parameter value: As for `setValue(_:forKey:)`.
   /// - Parameter key: The name of an attribute that is not derived. Any other name stops the

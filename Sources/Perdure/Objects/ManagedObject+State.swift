@@ -2,8 +2,8 @@ public import PerdureModel
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The context, while somebody holds it and it knows the object: nil after `reset()`, and after a
-  /// deletion was saved or an insertion rolled back.
+  /// The context, while it exists and has the object: nil after `reset()`, and after a deletion was
+  /// saved or an insertion rolled back.
   public var managedObjectContext: ManagedObjectContext? {
     header.pointee.savedState == nil ? context?.handle : core.handle
   }
@@ -20,9 +20,9 @@ extension ManagedObject {
   /// Whether the object is new and the next save makes its row.
   public var isInserted: Bool { shownState == .inserted }
 
-  /// Whether the object is not new and has unsaved changes, its relationships included. They stay when another
-  /// context has removed the object (`isDeleted`), for the save to refuse; those of transient attributes alone, of which
-  /// it writes nothing, until a refresh or a save.
+  /// Whether the object is not new and has unsaved changes, its relationships included. If another
+  /// context has removed the object (`isDeleted`), they stay, and the save refuses them. Changes of
+  /// transient attributes alone, which a save does not write, stay until a refresh or a save.
   public var isUpdated: Bool { shownState == .updated }
 
   /// Whether the next save removes the object, or another context has removed it. False after a

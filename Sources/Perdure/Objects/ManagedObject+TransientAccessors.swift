@@ -24,8 +24,8 @@ extension ManagedObject {
     _ slot: Int, _ type: T?.Type, default value: @autoclosure () -> T?
   ) -> T? { _get(slot) }
 
-  /// Reads a transient attribute whose default is made when it is first read, as that of anything (below). For generated
-  /// code.
+  /// Reads a transient attribute whose default is made when it is first read, as that of anything
+  /// (below). For generated code.
   public final func _transient<T: AttributeValue>(
     _ slot: Int, _ type: T.Type, made value: @autoclosure () -> T
   ) -> T {

@@ -1,7 +1,8 @@
 public import PerdureModel
 public import PerdurePredicates
 
-/// What a managed object is made from. Contexts make these; there is nothing in it for anybody else.
+/// What a managed object is made from. Only contexts make these; programs have no use for the
+/// content.
 public struct ObjectSeed {
   let header: UnsafeMutablePointer<ObjectHeader>
 
@@ -20,25 +21,26 @@ extension ObjectSeed: Sendable {}
 
 /// An object of the graph: one instance for one identity in one context.
 ///
-/// Subclasses declare properties, whose storage is here. An instance is made by `init(context:)`, which
-/// inserts a new object, or by the context, which hands out the same instance whenever it meets the same
+/// Subclasses declare properties, whose storage is here. An instance is made by `init(context:)`,
+/// which inserts a new object, or by the context, which returns the same instance for the same
 /// identity.
 ///
-/// An instance is at first a *fault*: it knows who it is and nothing more. Touching a property loads its row, of the
-/// state of the store that the context sees. Properties cannot throw: a row that cannot be read reads as having no
-/// values, and the next fetch or save of the context throws why.
+/// An instance is at first a *fault*: it has its identity and no values. Touching a property loads
+/// its row, of the state of the store that the context sees. Properties cannot throw: a row that
+/// cannot be read reads as having no values, and the next fetch or save of the context throws why.
 ///
-/// What is set is seen at once by everybody with this context, fetches included, and by others once it is saved and
-/// they have moved on. Nothing of it is in the store before `ManagedObjectContext.save()`.
+/// A set value is visible at once to all code with this context, fetches included. It is visible to
+/// other contexts once it is saved and they have advanced. It is not in the store before
+/// `ManagedObjectContext.save()`.
 ///
 ///     let person = Person(context: context)
 ///     person.name = "Ada"
 ///     person.setValue("Ada L.", forKey: "name")
 ///     let id = person.objectID
 ///
-/// Objects belong to their context and stay in its isolation; they are not `Sendable`. Send `objectID`
-/// instead, and ask the other context for `existingObject(with:)`. Two instances are equal when they are the same;
-/// two contexts have an instance each for one identity.
+/// Objects belong to their context and stay in its isolation; they are not `Sendable`. Send
+/// `objectID` instead, and ask the other context for `existingObject(with:)`. Two instances are
+/// equal when they are the same; two contexts have an instance each for one identity.
 open class ManagedObject {
   // All that an instance has of its own is this pointer: there are many of them.
   let header: UnsafeMutablePointer<ObjectHeader>
@@ -51,8 +53,8 @@ open class ManagedObject {
 
   /// Inserts a new object of this class's entity into a context. Properties have their defaults.
   ///
-  /// The object is visible to fetches in this context at once and to others after the save. The class must
-  /// have been given to the container, and its entity must not be abstract.
+  /// The object is visible to fetches in this context at once and to others after the save. The
+  /// class must have been given to the container, and its entity must not be abstract.
   public convenience init(context: ManagedObjectContext) {
     self.init(context.core.seedForInserting(Self.self))
     core.didInsert(self)
@@ -70,19 +72,20 @@ open class ManagedObject {
 
   /// The description of this class's entity. Overridden by every class that has accessors.
   ///
-  /// A class that overrides it nowhere has the empty description, without a name. It can stand between the classes of
-  /// entities and `ManagedObject`, and be the class of any entities that the container or their descriptions name it
-  /// for; it reaches properties by their names.
+  /// A class without an override has the empty description, without a name. It can be between the
+  /// classes of entities and `ManagedObject`, and be the class of any entities that the container
+  /// or their descriptions name it for; it accesses properties by their names.
   open class var entityDescription: EntityDescription { EntityDescription("", properties: []) }
 
-  /// The name of this class's entity, by itself: descriptions may name each other's entities in a circle.
+  /// The name of this class's entity, by itself: descriptions may name each other's entities in a
+  /// circle.
   open class var _entityName: String { entityDescription.name }
 
   /// The property names of this class and its superclasses, by key paths whose root is this class.
   open class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [:] }
 
-  /// The hooks that this class overrides: all of them, unless the class says otherwise. `@Entity` says it
-  /// exactly. A hook that is not named here may not be called.
+  /// The hooks that this class overrides: all of them, unless the class says otherwise. `@Entity`
+  /// says it exactly. A hook that is not named here may not be called.
   open class var _lifeCycle: _LifeCycle { self == ManagedObject.self ? [] : .all }
 
   /// The properties that a save passes to `validateValue(_:forKey:)`. A container reads the list
@@ -100,58 +103,63 @@ open class ManagedObject {
 
   // MARK: Hooks
 
-  /// Called once in an object's life, when it has been inserted; properties have their defaults. Changes
-  /// made here are saved like any others. The default does nothing, as do those of all hooks.
+  /// Called once in an object's life, when it has been inserted; properties have their defaults.
+  /// Changes made here are saved like any others. The default does nothing, as do those of all
+  /// hooks.
   open func awakeFromInsert() {}
 
-  /// Called when a fault is touched and its row has been loaded, before who touches it gets an answer. Again each
-  /// time the object has been a fault since.
+  /// Called when a fault is touched and its row has been loaded, before the access returns. Again
+  /// each time the object has been a fault since.
   ///
-  /// Attributes that are set here do not count as changed: they are the object's until its row is read anew, and
-  /// are saved if anything else of it is. Leave relationships alone: objects at the other ends would change.
+  /// Attributes that are set here do not count as changed: the object has them until its row is
+  /// read again, and they are saved with another change of the object. Leave relationships alone:
+  /// objects at the other ends would change.
   open func awakeFromFetch() {}
 
   /// Called when the values of an object that was no fault were replaced as a whole.
   ///
-  /// - Parameter events: `rollback` after `rollback()`, together with `undoDeletion` if the object was to be
-  ///   deleted; `refresh` after a refresh that merges changes, and when the object is touched after the context has
-  ///   moved on to a state in which its row is another. Unsaved changes are on top already.
+  /// - Parameter events: `rollback` after `rollback()`, together with `undoDeletion` if the object
+  ///   was to be deleted; `refresh` after a refresh that merges changes, and when the object is
+  ///   touched after the context has moved on to a state in which its row is another. Unsaved
+  ///   changes are on top already.
   open func awake(fromSnapshotEvents events: SnapshotEventType) {}
 
-  /// Called before values go: by a refresh that does not merge changes, by `refreshAllObjects()` if the object has no
-  /// changes, by `reset()`, and by `rollback()` if the object is new. They can still be read. Not called when the
-  /// instance is freed: that is what `deinit` is for.
+  /// Called before values go: by a refresh that does not merge changes, by `refreshAllObjects()` if
+  /// the object has no changes, by `reset()`, and by `rollback()` if the object is new. They can
+  /// still be read. Not called when the instance is freed: that is what `deinit` is for.
   open func willTurnIntoFault() {}
 
   /// Called after what `willTurnIntoFault()` was called before.
   open func didTurnIntoFault() {}
 
-  /// Called before the object is deleted: by `delete`, before it is marked, and when a delete rule takes it along,
-  /// while delete rules are being applied. Not again for what is deleted already. When delete rules call it, it must
-  /// not save.
+  /// Called before the object is deleted: by `delete`, before it is marked, and when a delete rule
+  /// deletes it too, while delete rules are being applied. Not called for an object that is already
+  /// deleted. When delete rules call it, it must not save.
   open func prepareForDeletion() {}
 
-  /// Called by a save before it validates, for each object that is inserted, updated or deleted; `isInserted` and
-  /// its like say which. Not for what was inserted and deleted since the last save.
+  /// Called by a save before it validates, for each object that is inserted, updated or deleted;
+  /// `isInserted` and its like say which. Not called for an object that was inserted and deleted
+  /// since the last save.
   ///
-  /// What is changed here is validated and saved. Whoever is changed after its `willSave` began is called again,
-  /// the object itself included: so set a value only if it differs, or with `setPrimitiveValue(_:forKey:)`. After
-  /// 1,000 rounds the save throws `PerdureError.Code.endlessChanges`, with the objects that still change.
-  /// It may insert, delete, refresh, roll back and reset, but must not save.
+  /// Its changes are validated and saved. An object that changes after its `willSave` began is
+  /// called again, also by its own change: so set a value only if it differs, or with
+  /// `setPrimitiveValue(_:forKey:)`. After 1,000 rounds the save throws
+  /// `PerdureError.Code.endlessChanges`, with the objects that still change. It may insert, delete,
+  /// refresh, roll back and reset, but must not save.
   open func willSave() {}
 
-  /// Called after the commit, for those that `willSave()` is called for. `isInserted`, `isUpdated` and `isDeleted`
-  /// still say what was saved, and a deleted object can be read. What is changed here is pending for the next save.
-  /// It must not save.
+  /// Called after the commit, for those that `willSave()` is called for. `isInserted`, `isUpdated`
+  /// and `isDeleted` still show the saved state, and a deleted object can be read. Its changes are
+  /// pending for the next save. It must not save.
   open func didSave() {}
 
   // MARK: Validation
 
   /// Whether the object may be saved for the first time. Called by a save after `willSave()`.
   ///
-  /// What is thrown becomes part of the save's error, together with whatever else is wrong: a `PerdureError` (see
+  /// An error becomes part of the save's error, together with the others: a `PerdureError` (see
   /// `PerdureError.invalid`) with its details, any other with code 1550 and as `cause`. Changes are
-  /// allowed; then the save begins again with `willSave()`.
+  /// allowed; then the save restarts with `willSave()`.
   ///
   /// The default checks the declared rules. Outside of a save, it also calls
   /// `validateValue(_:forKey:)` for `validatedKeys` and sets the replacements. A save does both

@@ -9,8 +9,9 @@ public import PerdurePredicates
 
 /// The identity of an object: which store, which entity, which object.
 ///
-/// An id is fixed when an object is inserted and never changes, also not by saving. Unlike the object it
-/// names it may be sent anywhere, kept for ever, and written down: its coded form is its URI.
+/// An id is fixed when an object is inserted and never changes, also not by saving. Unlike the
+/// object it names it may be sent anywhere, kept for ever, and written down: its coded form is its
+/// URI.
 public struct ManagedObjectID: Sendable {
   let entity: EntityIdentity
   let number: UInt64
@@ -33,7 +34,8 @@ public struct ManagedObjectID: Sendable {
   /// The identity as text: `x-perdure://<store>/<Entity>/p<n>`.
   public var uri: String { "x-perdure://\(entity.storeIdentifier)/\(entity.entityName)/p\(number)" }
 
-  /// The identity as a URL: the text form, with everything escaped that is no letter, digit or `-._~`.
+  /// The identity as a URL: the text form, with everything escaped that is no letter, digit or
+  /// `-._~`.
   public func uriRepresentation() -> URL? {
     let (store, entity) = (Self.escaped(entity.storeIdentifier), Self.escaped(entity.entityName))
     return URL(string: "\(Self.scheme)\(store)/\(entity)/p\(number)")
@@ -43,8 +45,8 @@ public struct ManagedObjectID: Sendable {
 
   /// Reads the text form.
   ///
-  /// - Returns: nil when the text does not have that form. Whether such a store, entity or object exists is
-  ///   not asked.
+  /// - Returns: nil when the text does not have that form. Whether such a store, entity or object
+  ///   exists is not asked.
   public init?(uri: String) {
     self.init(parts: Self.parts(of: uri).map(String.init))
   }
@@ -149,7 +151,7 @@ extension ManagedObjectID: Codable {
 extension ManagedObjectID: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .objectID }
-  /// There is no identity that could stand for none: reading an attribute without a value stops the program, unless its
+  /// The type has no zero value: reading an attribute without a value stops the program, unless its
   /// property is optional.
   public static var zeroValue: ManagedObjectID {
     stop(

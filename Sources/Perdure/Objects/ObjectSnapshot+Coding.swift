@@ -28,8 +28,8 @@ extension ObjectSnapshot: Codable {
     properties = try container.decode([String: Property].self, forKey: .properties)
   }
 
-  /// Writes the identity and all properties, with the kinds of their values. Use an encoder with sorted keys where
-  /// equal snapshots have to become equal text.
+  /// Writes the identity and all properties, with the kinds of their values. Use an encoder with
+  /// sorted keys where equal snapshots have to become equal text.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(objectID, forKey: .id)
@@ -53,7 +53,7 @@ extension ObjectSnapshot.Property: Codable {
     }
     if [.null, .none, .nothing].contains(kind), try !container.decode(Bool.self, forKey: kind) {
       throw DecodingError.dataCorruptedError(
-        forKey: kind, in: container, debugDescription: "What is nothing says true.")
+        forKey: kind, in: container, debugDescription: "A null, none or nothing must be true.")
     }
     switch kind {
     case .id: self = .reference(try container.decode(ManagedObjectID.self, forKey: kind))
@@ -100,7 +100,8 @@ extension ObjectSnapshot.Property: Codable {
   }
 
   /// Writes the value under the name of its kind.
-  /// - Throws: `EncodingError` for an attribute that holds what no attribute does: an object, a list.
+  /// - Throws: `EncodingError` for an attribute that holds what no attribute does: an object, a
+  ///   list.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Kind.self)
     switch self {

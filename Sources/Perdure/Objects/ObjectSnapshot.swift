@@ -1,7 +1,7 @@
 public import PerdurePredicates
 
-/// What an object was at one moment, as a value: it can be sent anywhere, compared, and written down as JSON, and
-/// changes no more.
+/// What an object was at one moment, as a value: it can be sent anywhere, compared, and written
+/// down as JSON, and changes no more.
 ///
 ///     let picture = try worker.snapshot(including: ["company", "projects.members"])
 ///     let text = try JSONEncoder().encode(picture)
@@ -38,25 +38,26 @@ public struct ObjectSnapshot: Sendable, Hashable {
 
   /// The object's identity.
   public let objectID: ManagedObjectID
-  /// What its properties held, by name: attributes, derived ones included and transient ones where they have a type
-  /// of the model, to-one relationships, and those to-many relationships that were asked for. Parts of composite attributes
-  /// are there by their paths: `address.street`.
+  /// The values of its properties by name: attributes, including derived ones and transient ones
+  /// with a type of the model, to-one relationships, and the requested to-many relationships. Parts
+  /// of composite attributes are there by their paths: `address.street`.
   public let properties: [String: Property]
 
-  /// What a property held; nil for one that the entity does not have, and for a to-many relationship that was not
-  /// asked for.
+  /// What a property held; nil for one that the entity does not have, and for a to-many
+  /// relationship that was not asked for.
   public subscript(key: String) -> Property? { properties[key] }
 }
 
 extension ManagedObject {
   /// The object as a value, with its unsaved changes.
   ///
-  /// - Parameter paths: The relationships to follow, names joined by dots: `company.workers` has the company, and
-  ///   with it its workers. An object that is met twice is there twice. The entities must have them; behind a
-  ///   relationship it is enough that its destination or a sub-entity of that has them, and objects that do not are
-  ///   there without.
-  /// - Throws: `PerdureError` 134060 when something of it could not be read, or something before it that no accessor
-  ///   could say; `objectNotFound` for an object whose row is gone and was not loaded before.
+  /// - Parameter paths: The relationships to follow, names joined by dots: `company.workers` has
+  ///   the company, and with it its workers. An object that is reached twice is there twice. The
+  ///   entities must have them. Behind a relationship it is enough that its destination or a
+  ///   subentity of it has them; objects without them are included without their values.
+  /// - Throws: `PerdureError` 134060 when a part of it could not be read, or when an accessor met
+  ///   an error before and could not throw it; `objectNotFound` for an object whose row is absent
+  ///   and was not loaded before.
   /// - Complexity: O(objects that are met). Faults fire.
   public func snapshot(
     including paths: [String] = [], file: StaticString = #fileID, line: UInt = #line
@@ -144,8 +145,8 @@ private struct PathTree {
 ///     let picture = try TypedSnapshot(worker, including: ["company", "projects"])
 ///     Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
 ///
-/// A relationship that was not included cannot be asked for: that stops the program. `contents` has the
-/// identities that to-one relationships lead to.
+/// A relationship that was not included cannot be asked for: that stops the program. `contents` has
+/// the identities that to-one relationships lead to.
 @dynamicMemberLookup
 public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   /// The same without types; this is what can be written down.
@@ -168,10 +169,10 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
     contents = try object.snapshot(including: relationships.map(Self.name))
   }
 
-  /// What was written down, with types again.
+  /// The encoded values, with types again.
   ///
-  /// - Parameter contents: A snapshot of an object of the class's entity or of a sub-entity. A property that it lacks
-  ///   cannot be asked for.
+  /// - Parameter contents: A snapshot of an object of the class's entity or of a sub-entity. A
+  ///   property that it lacks cannot be asked for.
   public init(_ contents: ObjectSnapshot) { self.contents = contents }
 
   /// The object's identity.

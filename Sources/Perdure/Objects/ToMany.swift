@@ -2,17 +2,19 @@ internal import PerdurePredicates
 
 /// The objects at the other end of a to-many relationship: a live view, not a copy.
 ///
-/// Reading goes to the object's context each time, so what is seen is what is true now, unsaved changes on
-/// either side included. Objects come as faults, in no particular order, each once. When the fault of one
-/// fires, the rows of those after it are read along, so that a loop over many asks the store a few times.
+/// Each read asks the object's context, so the result is always current, including unsaved changes
+/// on either side. Objects come as faults, in no particular order, each once. When the fault of one
+/// fires, the rows of the following ones are read too, so that a loop over many makes few requests
+/// to the store.
 ///
 ///     company.workers.insert(worker)
 ///     for colleague in company.workers { print(colleague.name) }
 ///     company.workers.replace(with: [worker])
 ///
-/// Changing it connects both sides at once. Inserting what is there, and removing what is not, change
-/// nothing. Changes are saved with the context; what a connection costs does not depend on how many there are.
-/// Where the store cannot be read, it shows no objects, and the next fetch or save of the context throws why.
+/// Changing it connects both sides at once. Inserting a present object, and removing an absent one,
+/// change nothing. Changes are saved with the context; the cost of a connection does not depend on
+/// the number of connections. Where the store cannot be read, it shows no objects, and the next
+/// fetch or save of the context throws why.
 public struct ToMany<Element: ManagedObject> {
   @usableFromInline let owner: ManagedObject
   @usableFromInline let slot: Int
@@ -31,8 +33,8 @@ public struct ToMany<Element: ManagedObject> {
   /// Whether there is no object. O(log n).
   @inlinable public var isEmpty: Bool { count == 0 }
 
-  /// Whether an object is at the other end. O(log n): nothing is loaded. An object of another store, or of an entity
-  /// that does not belong there, is not.
+  /// Whether an object is at the other end. O(log n): nothing is loaded. An object of another
+  /// store, or of an entity that does not belong there, is not.
   public func contains(_ object: Element) -> Bool {
     guard let context = owner.context, let reference = context.reference(of: object, in: relationship),
       !context.hasVanished(reference), !context.hasVanished(owner.reference)
@@ -40,7 +42,8 @@ public struct ToMany<Element: ManagedObject> {
     return context.contains(owner.reference, relationship, reference)
   }
 
-  /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no instance is made.
+  /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no
+  /// instance is made.
   public func contains(_ id: ManagedObjectID) -> Bool {
     guard let context = owner.context else { return false }
     context.checkOwner()

@@ -25,8 +25,9 @@ internal import Synchronization
 ///     }
 ///     ValueTransformers.register(ColorTransformer(), named: "Color")
 ///
-/// Both functions may be called on any thread. Equal values should give equal bytes, where predicates are to find them.
-/// For types that are Codable, `CodableAttributeValue` does without a transformer.
+/// Both functions may be called on any thread. Equal values should give equal bytes, where
+/// predicates are to find them. For types that are Codable, `CodableAttributeValue` does without a
+/// transformer.
 public protocol ValueTransformer: Sendable {
   /// The bytes that a store keeps of a value.
   ///
@@ -41,12 +42,13 @@ public protocol ValueTransformer: Sendable {
 
 /// The value transformers of the program, by name.
 ///
-/// A container looks its model's transformers up when it opens its store: register them before that.
+/// A container looks its model's transformers up when it opens its store: register them before
+/// that.
 public enum ValueTransformers {
   private static let registered = Mutex<[String: any ValueTransformer]>([:])
 
-  /// Makes a transformer known under a name; it takes the place of the one that had the name. Containers that are
-  /// open keep theirs.
+  /// Makes a transformer known under a name; it takes the place of the one that had the name.
+  /// Containers that are open keep theirs.
   public static func register(_ transformer: any ValueTransformer, named name: String) {
     registered.withLock { $0[name] = transformer }
   }
@@ -127,7 +129,8 @@ extension ManagedObject {
     }
   }
 
-  /// Reads an attribute with a transformer; nil when it has no value, or one of another type. For generated code.
+  /// Reads an attribute with a transformer; nil when it has no value, or one of another type. For
+  /// generated code.
   public final func _transformed<T>(_ slot: Int, _ type: T?.Type) -> T? {
     core.checkOwner()
     checkSlot(slot)

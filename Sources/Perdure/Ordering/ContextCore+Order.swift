@@ -1,8 +1,10 @@
-// Who is where in an ordered relationship, unsaved changes included; and putting somebody there.
+// The positions in an ordered relationship, including unsaved changes, and moving members to
+// positions.
 //
-// What the store has is an index by place, whose ranges can be counted; what is not saved is a tree of changes
-// (OrderDelta). So a position is found, and a member put there, in O(log n), and nothing is loaded. Where the store has
-// places for fewer than are linked (StoredOrder, P2), the missing ones are made first, the same every time.
+// The store has an index by order key, whose ranges can be counted; unsaved changes are a tree
+// (OrderDelta). So finding a position, and moving a member there, takes O(log n), and nothing is
+// loaded. If the store has order keys for fewer members than are linked (StoredOrder, SO2), the
+// missing keys are made first, the same every time.
 
 internal import PerdurePredicates
 
@@ -64,7 +66,8 @@ extension ContextCore {
 // MARK: - Reading
 
 extension ContextCore {
-  /// The unsaved order of a relationship, with places for whom the store has none (P2).
+  /// The unsaved order of a relationship, with order keys for members that have none in the store
+  /// (SO2).
   private func orderDelta(of owner: ObjectReference, _ relationship: RelationshipShape) -> OrderDelta {
     guard let order = relationship.order, let index = relationship.index else {
       preconditionFailure("\(relationship.name) has no order.")
@@ -147,7 +150,7 @@ extension ContextCore {
     }
   }
 
-  /// The position of a member, nil for who is none. O(log n).
+  /// The position of a member, nil for other objects. O(log n).
   func orderedPosition(
     of member: ObjectReference, in owner: ObjectReference, _ relationship: RelationshipShape
   ) -> Int? {
@@ -168,7 +171,8 @@ extension ContextCore {
 // MARK: - Changing
 
 extension ContextCore {
-  /// Somebody has come into an ordered relationship: to its end, or, where a change is taken back, to where it was.
+  /// A member was added to an ordered relationship: at its end, or at its earlier position when a
+  /// change is undone.
   func didEnter(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
@@ -182,7 +186,7 @@ extension ContextCore {
     setOrder(delta, owner, relationship)
   }
 
-  /// Somebody has left an ordered relationship.
+  /// A member was removed from an ordered relationship.
   func didLeave(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
@@ -206,7 +210,7 @@ extension ContextCore {
 
   /// Puts a member at a place that is known.
   ///
-  /// - Parameter isSpread: Whether nobody asks for it.
+  /// - Parameter isSpread: Whether the program did not request the move.
   func setPlace(
     of member: ObjectReference, to key: OrderKey, of owner: ObjectReference,
     _ relationship: RelationshipShape, isSpread: Bool
@@ -284,7 +288,8 @@ extension ContextCore {
     return stored + delta.tree.weight
   }
 
-  /// Gives the neighbours of a position new places, 64 of them, or twice as many, until there is room for long.
+  /// Gives the neighbours of a position new places, 64 of them, or twice as many, until there is
+  /// room for long.
   private func makeRoom(
     for member: ObjectReference, stored: OrderKey?, at position: Int, of count: Int, _ owner: ObjectReference,
     _ relationship: RelationshipShape, _ delta: OrderDelta
@@ -319,15 +324,15 @@ extension ContextCore {
 // MARK: - After the view has moved on
 
 extension ContextCore {
-  /// Restores D1 and D2 for an object's ordered relationships. What only made room for others gives way to what has been
-  /// saved since.
+  /// Restores OD1 and OD2 for an object's ordered relationships. Moves that only made room for
+  /// others are replaced by positions that were saved since.
   func reconcileOrders(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
       guard let order = relationship.order else { continue }
       let old = overlay.order(relationship.slot)
       let links = overlay.delta(relationship.slot)
       if old == nil, links == nil { continue }
-      // It is no change, so that no hook need hear of it.
+      // It is not a change, so no hook is called.
       let wasTouched = overlay.isTouched
       defer { overlay.isTouched = wasTouched }
       overlay.setOrder(nil, relationship.slot)

@@ -1,4 +1,4 @@
-// The members of ordered relationships as the store has them, without what is not saved.
+// The members of ordered relationships in the store, without unsaved changes.
 
 internal import PerdurePredicates
 
@@ -18,8 +18,9 @@ extension ContextCore {
     return placed.filter(members.contains) + linked.filter { !known.contains($0) }
   }
 
-  /// Appends the members that the store has for several owners, each owner's in order and behind those of the one before;
-  /// `ends` and `countMax` as for `StoreView.appendReferences(underEach:in:countMax:to:ends:)`.
+  /// Appends the members that the store has for several owners, each owner's in order and behind
+  /// those of the one before; `ends` and `countMax` as for
+  /// `StoreView.appendReferences(underEach:in:countMax:to:ends:)`.
   func appendStoredMembers(
     underEach owners: [ObjectReference], _ relationship: RelationshipShape, _ order: OrderIndexes,
     countMax: Int, to found: inout [ObjectReference], ends: inout [Int]

@@ -1,18 +1,21 @@
 internal import PerdurePredicates
 
-/// How the order of a relationship differs from what the store has. A class, so that a change is made in place.
+/// How the order of a relationship differs from what the store has. A class, so that a change is
+/// made in place.
 ///
 /// Invariants, at the context's view:
-///   D1. `tree` has the place of each member in `placed`, and, hidden, the stored place of each in `placed` or `hidden`
-///       that has one. No place stands for two: a member that is put back where the store has it is in neither.
-///   D2. Who is in `placed` is in the relationship, who is in `hidden` is not, or the store's entry has no link.
+///   OD1. `tree` has the order key of each member in `placed`. As hidden entries, it has the stored
+///        key of each member in `placed` or `hidden` that has one. No key is both: a member that is
+///        moved back to its stored position is in neither.
+///   OD2. A member in `placed` is in the relationship. A member in `hidden` is not, or the store's
+///        entry has no link.
 final class OrderDelta {
   /// A place that differs from the store's.
   struct Placement {
     let key: OrderKey
     /// The place that the store has; nil for none.
     let stored: OrderKey?
-    /// Whether nobody asked for it: the member made room, or had none.
+    /// Whether the program did not request it: the member made room, or had no order key.
     let isSpread: Bool
   }
 
@@ -32,7 +35,8 @@ final class OrderDelta {
 
   /// Gives a member a place.
   ///
-  /// - Parameter isSpread: Whether nobody asks for it; who was moved before stays somebody who was.
+  /// - Parameter isSpread: Whether the program did not request it; a member that it moved before
+  ///   still counts as moved.
   func place(_ member: ObjectReference, at key: OrderKey, stored: OrderKey?, isSpread: Bool = false) {
     let isSpread = isSpread && placed[member]?.isSpread ?? true
     forget(member)

@@ -1,23 +1,29 @@
-// The place of an object in an ordered relationship: a fraction between 0 and 1, as its bytes behind the point.
+// The place of an object in an ordered relationship: a fraction between 0 and 1, as its bytes
+// behind the point.
 //
-// A key is 1 to 24 bytes, the last of which is not zero; the order of keys is that of fractions. A place between two
-// keys always has keys, as long as there are bytes; so an insertion writes one key, and moves nobody.
+// A key is 1 to 24 bytes, the last of which is not zero; the order of keys is that of fractions.
+// Between two keys there are always keys, as long as there are bytes; so an insertion writes one
+// key, and moves no other member.
 //
-// Keys are made in levels of three bytes. Where a level has room, the next key of a run (always behind, or always
-// before, the one that was inserted last) is a step away from that one, on its level; a run is recognised by one
-// neighbour's key being longer than the other's. So front, end and any cursor go on for tens of thousands of insertions
-// before keys grow by a level. Everything else takes the middle.
+// Keys are made in levels of three bytes. If a level has space, the next key of a run (always
+// after, or always before, the last inserted member) is one step away from that member's key, on
+// its level. A run is recognised by the lengths: one neighbour's key is longer than the other's. So
+// the front, the end and any cursor take tens of thousands of insertions before keys grow by a
+// level. Everything else takes the middle.
 //
-//   K1. A key has 1 to 24 bytes and does not end with a zero byte; so keys are equal where their bytes are.
-//   K2. `between(a, b)` is after a and before b, and depends on nothing else: it is the same in every process.
-//   K3. What is equal in key is in the order of references.
+//   KY1. A key has 1 to 24 bytes and does not end with a zero byte; so keys are equal where their
+//        bytes are.
+//   KY2. `between(a, b)` is after a and before b, and depends on nothing else: it is the same in
+//        every process.
+//   KY3. Members with equal keys are in the order of references.
 
 /// A place in an ordered relationship. Pure: bytes in, bytes out.
 package struct OrderKey: Hashable, Sendable {
   /// The longest key, in bytes.
   package static let lengthMax = 24
 
-  // The 24 bytes, the first in the highest place; behind the key zeros. So comparing them compares fractions.
+  // The 24 bytes, the first in the highest place; behind the key zeros. So comparing them compares
+  // fractions.
   private let high: UInt64
   private let middle: UInt64
   private let low: UInt64
@@ -26,7 +32,7 @@ package struct OrderKey: Hashable, Sendable {
     (self.high, self.middle, self.low) = (high, middle, low)
   }
 
-  /// The key with these bytes; nil for bytes that are none (K1).
+  /// The key with these bytes; nil for bytes that are none (KY1).
   package init?(_ bytes: some Collection<UInt8>) {
     guard (1...Self.lengthMax).contains(bytes.count) else { return nil }
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
@@ -84,17 +90,18 @@ extension OrderKey: CustomStringConvertible {
 extension OrderKey {
   /// How many bytes a level has.
   private static let levelLength = 3
-  /// How far the keys of a run are from each other, on their level: what is inserted between two of them later finds room.
+  /// The distance of a run's keys on their level: it leaves space for later insertions between
+  /// them.
   private static let runStep = 256
   /// The same at an end, where there is only a run.
   private static let endStep = 16
 
-  /// A key between two others (K2).
+  /// A key between two others (KY2).
   ///
   /// - Parameters:
   ///   - lower: nil for the beginning.
   ///   - upper: nil for the end.
-  /// - Returns: nil where no key of 24 bytes lies between, and where `lower` is not before `upper`.
+  /// - Returns: nil if no key of 24 bytes is between them, and if `lower` is not before `upper`.
   /// - Complexity: O(1).
   package static func between(_ lower: OrderKey?, _ upper: OrderKey?) -> OrderKey? {
     if let lower, let upper, lower >= upper { return nil }
@@ -135,7 +142,8 @@ extension OrderKey {
     return nil
   }
 
-  /// Keys between two others, as far from each other as that goes, for members that are given new places.
+  /// Keys between two others, as far from each other as that goes, for members that are given new
+  /// places.
   ///
   /// - Returns: nil where they would be too close to each other to take insertions for long.
   /// - Complexity: O(count).
@@ -159,14 +167,14 @@ extension OrderKey {
     return nil
   }
 
-  /// Keys of that many bytes leave as many again for what is inserted between them.
+  /// Keys of that many bytes leave as many again for later insertions between them.
   private static let spreadLengthMax = 12
   /// How many units of the last byte are at least between them.
   private static let spreadRoomMin = 65_536
 }
 
-/// A fraction with a number of bytes behind the point, to calculate with: three words, the first the highest, and a
-/// carry above them for the number 1.
+/// A fraction with a number of bytes behind the point, to calculate with: three words, the first
+/// the highest, and a carry above them for the number 1.
 private struct BigFraction {
   private var words: (UInt64, UInt64, UInt64)
   /// 1 for the number one.
@@ -215,7 +223,7 @@ private struct BigFraction {
   private func units(_ number: UInt64) -> BigFraction {
     var result = BigFraction((0, 0, 0), whole: 0, count)
     let shift = 8 * (OrderKey.lengthMax - count)
-    // What does not fit above is none of what is asked here.
+    // Digits beyond the top level do not occur here.
     let (low, rest) =
       shift < 64 ? (number << UInt64(shift), shift == 0 ? 0 : number >> UInt64(64 - shift)) : (0, 0)
     switch shift / 64 {
@@ -228,7 +236,8 @@ private struct BigFraction {
     return result
   }
 
-  /// Adds units of the last byte; false, and nonsense left, where the result is not above 0 and below 1.
+  /// Adds units of the last byte; false, and nonsense left, where the result is not above 0 and
+  /// below 1.
   mutating func add(_ step: Int) -> Bool {
     let amount = units(step.magnitude == 0 ? 0 : UInt64(step.magnitude))
     if step >= 0 {

@@ -1,13 +1,13 @@
-// The changes of one ordered relationship that are not saved, in order: what they add at which place, and what of the
-// store they hide. With the counts of the store's index they say who is at a position, and at which position one is, in
-// O(log n).
+// The unsaved changes of one ordered relationship, in order: the entries that they add, and the
+// stored entries that they hide. With the counts of the store's index they find the member at a
+// position, and the position of a member, in O(log n).
 //
-// A treap: a search tree by place, and a heap by a number made of the reference; so it is as deep as a random tree, and
-// the same in every run.
+// A treap: a search tree by order key, and a heap by a number made from the reference; so it is as
+// deep as a random tree, and the same in every run.
 
 internal import PerdurePredicates
 
-/// A place in an ordered relationship (OrderKey, K3).
+/// A place in an ordered relationship (OrderKey, KY3).
 struct OrderPlace: Hashable, Comparable {
   let key: OrderKey
   let reference: ObjectReference
@@ -30,7 +30,8 @@ struct OrderTree {
     var sum: Int
 
     var priority: UInt64 {
-      // The finalizer of SplitMix64: neighbouring references get numbers that have nothing to do with each other.
+      // The finalizer of SplitMix64: neighbouring references get numbers that have nothing to do
+      // with each other.
       var bits = place.reference.rawValue &+ 0x9E37_79B9_7F4A_7C15
       bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
       bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
@@ -101,7 +102,7 @@ struct OrderTree {
     return sum
   }
 
-  /// What is at a position of all.
+  /// The entry at a position of all.
   enum Found {
     /// An object that is added.
     case added(OrderPlace)
@@ -147,7 +148,7 @@ struct OrderTree {
 
   /// The last place that is added.
   var lastAdded: OrderPlace? {
-    // What is hidden may stand behind it.
+    // A hidden entry may follow it.
     var candidates: [Int] = []
     var position = root
     while position >= 0 || !candidates.isEmpty {

@@ -2,18 +2,18 @@ internal import PerdurePredicates
 
 /// The objects at the other end of an ordered to-many relationship: a live view, not a copy.
 ///
-/// It is as `ToMany`, and its objects have positions. What is connected from the other end, or added without a position,
-/// stands at the end.
+/// It is as `ToMany`, and its objects have positions. Objects connected from the other end, or
+/// added without a position, are added at the end.
 ///
 ///     conversation.messages.append(message)
 ///     conversation.messages.insert(first, at: 0)
 ///     conversation.messages.move(message, to: 3)
 ///     let last = conversation.messages.last
 ///
-/// Everything that concerns one object, at whatever position, is O(log n); nothing is loaded for it, and a save of it
-/// writes one short record, of the object's place alone. Contexts that insert at different places at the same time both
-/// win; what they insert at the same place stands side by side, in an order that all see alike. Where both have moved
-/// the same object, the second save is a conflict.
+/// Every operation on one object, at any position, is O(log n). It loads nothing, and a save of it
+/// writes one short record with the object's order key. Insertions of several contexts at different
+/// positions all succeed. Insertions at the same position are adjacent, in an order that is the
+/// same for all contexts. Where both have moved the same object, the second save is a conflict.
 public struct OrderedToMany<Element: ManagedObject> {
   @usableFromInline let owner: ManagedObject
   @usableFromInline let slot: Int
@@ -36,7 +36,8 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// Whether an object is at the other end. O(log n): nothing is loaded.
   public func contains(_ object: Element) -> Bool { unordered.contains(object) }
 
-  /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no instance is made.
+  /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no
+  /// instance is made.
   public func contains(_ id: ManagedObjectID) -> Bool { unordered.contains(id) }
 
   /// The identities of the objects in order, without making instances of them.
@@ -120,8 +121,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     if !isRefused { move(self[position], to: target) }
   }
 
-  /// Disconnects the object at a position, and connects another one there. Where the other is there already, at another
-  /// position, nothing happens.
+  /// Disconnects the object at a position, and connects another one there. Where the other is there
+  /// already, at another position, nothing happens.
   public func replace(at position: Int, with object: Element) {
     if isRefused { return }
     let old = self[position]
@@ -145,10 +146,11 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// Disconnects all objects.
   public func removeAll() { unordered.removeAll() }
 
-  /// Connects exactly these objects, in this order; an object that occurs again counts where it occurs first.
+  /// Connects exactly these objects, in this order; an object that occurs again counts where it
+  /// occurs first.
   ///
-  /// - Complexity: O(n log n); objects that are in the right order among each other already are not moved, as far as
-  ///   that goes without looking further than the next one.
+  /// - Complexity: O(n log n); objects that are in the right order among each other already are not
+  ///   moved, as far as that goes without looking further than the next one.
   public func replace(with objects: some Sequence<Element>) {
     var seen: Set<ManagedObjectID> = []
     let wanted = objects.filter { seen.insert($0.objectID).inserted }

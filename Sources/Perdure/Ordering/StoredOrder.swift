@@ -1,15 +1,17 @@
 // How a store keeps the order of a relationship.
 //
-// Each member of an ordered relationship has an entry of its own in the keyspace `order/P`: owner and member, and the
-// order key for a value. The derived index `ordered/P` has owner and order key for its key. So a move writes one short
-// record and neither row; it counts as a change of nobody's attributes; and what two contexts place at the same time
-// is there twice, in the order of keys, and of references where keys are equal.
+// Each member of an ordered relationship has an entry of its own in the keyspace `order/P`: owner
+// and member, and the order key as the value. The derived index `ordered/P` has owner and order key
+// as its key. So a move writes one short record and neither row, and does not count as a change of
+// attributes. Members that two contexts insert at the same time are both there, in the order of
+// keys, and of references if keys are equal.
 //
 // Invariants
-//   P1. An entry of `order/P` has its link: every commit that makes or ends a link of an ordered relationship makes or
-//       ends the entry with it, and one that changes an entry requires that nobody else has changed it.
-//   P2. A link may lack its entry (the relationship was not ordered when it was made, or the entry was lost): its member
-//       stands behind all others, in the order of references.
+//   SO1. An entry of `order/P` has its link. Every commit that makes or ends a link of an ordered
+//        relationship makes or ends the entry with it. A commit that changes an entry requires that
+//        no other commit has changed it.
+//   SO2. A link may lack its entry (the relationship was not ordered when it was made, or the entry
+//        was lost): its member is after all others, in the order of references.
 
 package import PerdurePredicates
 
@@ -58,7 +60,7 @@ package struct StorePlace: Hashable, Sendable {
   /// Owner and member, in the index `OrderIndexes.keys`.
   package let link: StoreLink
   package let key: OrderKey
-  /// Whether nobody has moved the member: it made room for others. A store need not know.
+  /// Whether the program did not move the member: it made room for others. A store may ignore it.
   package let isSpread: Bool
 
   package init(link: StoreLink, key: OrderKey, isSpread: Bool = false) {

@@ -1,4 +1,4 @@
-/// A number with what it counts: 1 finding, 2 findings.
+/// A number with its unit: 1 finding, 2 findings.
 ///
 /// - Parameter plural: Where it is more than an s behind the noun.
 package func counted(_ count: some BinaryInteger, _ noun: String, plural: String? = nil) -> String {

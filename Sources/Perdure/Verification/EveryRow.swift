@@ -1,10 +1,11 @@
-// Every row of an entity, those that cannot be read too: what looks into a damaged store goes on behind one.
+// Every row of an entity, including unreadable ones: the inspection of a damaged store continues
+// after one.
 
 internal import PerdurePredicates
 
 extension StoreView {
-  /// Hands out the rows of one concrete entity in order of their ids, or why one cannot be read, until `body`
-  /// returns false.
+  /// Hands out the rows of one concrete entity in order of their ids, or why one cannot be read,
+  /// until `body` returns false.
   func visitEveryRow(
     entity: UInt16, _ body: (ObjectReference, Result<StoredRow, any Error>) throws -> Bool
   ) throws {

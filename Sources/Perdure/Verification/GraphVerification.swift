@@ -1,19 +1,23 @@
-// Whether the rows and links of a store make a whole graph. Needs nothing but the stored model, so it works
-// on any store, without the program that wrote it.
+// Whether the rows and links of a store make a whole graph. Needs nothing but the stored model, so
+// it works on any store, without the program that wrote it.
 //
 // Invariants of a graph
 //   G1  every row reads as a row of its entity, in a layout that the stored model knows
-//   G2  a to-one reference leads to a row of the destination or of one of its sub-entities; where the rule of
-//       the other end is noAction, the row may be gone
+//   G2  a to-one reference leads to a row of the destination or of one of its subentities; if the
+//       rule of the other end is noAction, the row may be absent
 //   G3  a link's ends are rows of the entities that the relationship joins
 //   G4  no two objects have the same values in a uniqueness constraint
-//   G5  of a one-to-one relationship no object has two; what is its own inverse is so at both ends
-//   G6  a relationship has as many objects as its limits ask for, at least one where it is not optional
-//   G7  who has a place in an ordered relationship is in it, and the place is an order key
+//   G5  in a one-to-one relationship each object has at most one partner; a relationship that is
+//       its own inverse is equal at both ends
+//   G6  a relationship has as many objects as its limits ask for, at least one where it is not
+//       optional
+//   G7  an object with an entry in an ordered relationship is a member of it, and the entry's value
+//       is an order key
 //
 // G5 and G6 are judged in RelationshipChecks.swift, G7 in OrderChecks.swift.
-// That indexes are what the rows give is an invariant of the engine (V4 of its own verification), derived counts
-// included. G4 is one as well (V5), which names index and key; here objects, properties and values are named.
+// That indexes are what the rows give is an invariant of the engine (V4 of its own verification),
+// derived counts included. G4 is one as well (V5), which names index and key; here objects,
+// properties and values are named.
 
 internal import PerdureLog
 internal import PerdurePredicates
@@ -26,22 +30,23 @@ public struct GraphVerificationReport: Sendable {
     public let invariant: Int
     /// The object, the link, or the constraint, that breaks it.
     public let place: String
-    /// What is wrong there.
+    /// The problem there.
     public let message: String
 
     /// One line for a log.
     public var description: String { "G\(invariant) at \(place): \(message)" }
   }
 
-  /// What is wrong; empty for a whole graph.
+  /// The findings; empty for an intact graph.
   public internal(set) var findings: [Finding] = []
-  /// Members of ordered relationships that have no place, and stand behind those that have one. They are no damage.
+  /// Members of ordered relationships without an order key, which come after those with one. They
+  /// are no damage.
   public internal(set) var membersWithoutPlace = 0
   /// Rows that were read, of all entities.
   public internal(set) var rows = 0
   /// Links of many-to-many relationships that were followed.
   public internal(set) var links = 0
-  /// References to objects that are gone, left behind by the delete rule noAction, which leaves them to the
+  /// References to deleted objects, left by the delete rule noAction, which leaves them to the
   /// program. They are no damage.
   public internal(set) var referencesLeft = 0
 
@@ -60,7 +65,8 @@ package struct GraphVerification {
   private let steps: VerificationSteps
   private let relationships: RelationshipChecks
 
-  /// - Parameter goesOn: Hears now and then how far the work is, in rows and entries, of how many; false ends it.
+  /// - Parameter goesOn: Hears now and then how far the work is, in rows and entries, of how many;
+  ///   false ends it.
   package init(
     _ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel, findingsMax: Int = 1000,
     goesOn: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
@@ -173,7 +179,7 @@ package struct GraphVerification {
     }
   }
 
-  /// Who leads to one object stands together.
+  /// The owners of references to one object are adjacent.
   private mutating func checkPairs(_ pair: RelationshipChecks.Pair) throws {
     var found = report
     defer { report = found }
@@ -239,7 +245,7 @@ package struct GraphVerification {
     }
   }
 
-  /// Entries with one key stand together.
+  /// Entries with one key are adjacent.
   private mutating func checkUniqueness(_ index: StoreIndex) throws {
     var found = report
     defer { report = found }
@@ -277,7 +283,8 @@ package struct GraphVerification {
   private func endpoints(of property: UInt32) -> (source: UInt16?, target: UInt16?) {
     for case let entity? in schema.entities {
       if let slot = entity.slot(ofProperty: property) {
-        // The declaring entity comes before its sub-entities only by name; any of them joins the same rows.
+        // The declaring entity comes before its sub-entities only by name; any of them joins the
+        // same rows.
         let declaring = schema.entities.compactMap { $0 }
           .filter { $0.slot(ofProperty: property) != nil }.max { $0.concrete.count < $1.concrete.count }
         return (declaring?.number ?? entity.number, entity.properties[slot].destination)
@@ -317,7 +324,7 @@ package struct GraphVerification {
 }
 
 extension IndexDefinition {
-  /// Whether its entries are looked at by themselves: links, and what is unique.
+  /// Whether its entries are checked separately: links, and uniqueness.
   fileprivate var isVerified: Bool {
     switch kind {
     case .links, .orders: return true

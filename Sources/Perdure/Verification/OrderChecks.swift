@@ -23,9 +23,10 @@ struct OrderCheck {
     return checks
   }
 
-  /// Hands out who has a place, and what is wrong with it if anything is, until the body returns false.
+  /// Passes each member with an order key, and its error if there is one, until the body returns
+  /// false.
   ///
-  /// - Returns: How many members have one; nil when the body did not hear of all.
+  /// - Returns: How many members have one; nil when the body ended the walk.
   func visit(
     _ view: any StoreView, _ body: (ObjectReference, ObjectReference, String?) throws -> Bool
   ) throws -> Int? {

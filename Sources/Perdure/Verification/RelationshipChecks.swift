@@ -7,7 +7,7 @@ internal import PerdurePredicates
 struct RelationshipChecks {
   /// A one-to-one relationship.
   struct Pair {
-    /// From a target to who leads there.
+    /// From a target to the owners that lead there.
     let index: StoreIndex
     /// The name of the end that has the column.
     let name: String

@@ -8,7 +8,7 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// An object as it lies in a store, without the program that wrote it.
+/// An object as stored, readable without the program that wrote it.
 public struct InspectedObject: Sendable {
   /// A value of a property.
   public enum Property: Sendable, Hashable {
@@ -20,8 +20,8 @@ public struct InspectedObject: Sendable {
     case integer(Int64)
     /// A floating-point number; of a Float the one that shows the same digits.
     case double(Double)
-    /// Text; also of a decimal, a UUID, a URL, or a date: ISO 8601 to the millisecond for the years 1 to 4000,
-    /// else the seconds since the start of 2001.
+    /// Text; also of a decimal, a UUID, a URL, or a date: ISO 8601 to the millisecond for the years
+    /// 1 to 4000, else the seconds since the start of 2001.
     case text(String)
     /// Bytes.
     case data([UInt8])
@@ -35,17 +35,17 @@ public struct InspectedObject: Sendable {
   public let entity: String
   /// Its number among the objects of the entity.
   public let id: UInt64
-  /// What its row holds, in the order of the model: attributes, and the to-one relationships that are kept
-  /// there.
+  /// What its row holds, in the order of the model: attributes, and the to-one relationships that
+  /// are kept there.
   public let properties: [(name: String, value: Property)]
   /// Why the row cannot be read; nil for one that can. Then there are no properties.
   public let problem: String?
 }
 
 extension StoreInspection {
-  /// Visits the objects of one entity, without those of its sub-entities, in the order of their numbers; of
-  /// an abstract entity those of its sub-entities, one after the other. One that cannot be read is visited
-  /// too.
+  /// Visits the objects of one entity, without those of its sub-entities, in the order of their
+  /// numbers; of an abstract entity those of its sub-entities, one after the other. One that cannot
+  /// be read is visited too.
   ///
   /// - Parameter entity: The name of the entity.
   /// - Parameter ids: The numbers to visit.

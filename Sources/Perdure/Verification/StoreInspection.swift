@@ -27,7 +27,8 @@ public struct StoreInspection: Sendable {
   /// The engine below.
   public var engine: Store { store.store }
 
-  /// The entities with how many objects each has, in the order of the model; abstract ones are left out.
+  /// The entities with how many objects each has, in the order of the model; abstract ones are left
+  /// out.
   public var objectCounts: [(entity: String, count: Int)] {
     let view = store.view()
     return store.schema.entities.compactMap { entity in
@@ -36,8 +37,8 @@ public struct StoreInspection: Sendable {
     }
   }
 
-  /// The indexes in words, with how many entries each has; nil for one that cannot be counted, because it could
-  /// not be made when the store was opened, or cannot be read.
+  /// The indexes in words, with how many entries each has; nil for one that cannot be counted,
+  /// because it could not be made when the store was opened, or cannot be read.
   public var indexCounts: [(name: String, count: Int?)] {
     let view = store.view()
     return store.schema.indexes.indices.map { position in
@@ -51,13 +52,13 @@ public struct StoreInspection: Sendable {
     NearMisses.of(name, in: schema.entities.compactMap { $0?.name })
   }
 
-  /// Checks that rows and links make a whole graph. A row that cannot be read is a finding, and the next one
-  /// follows.
+  /// Checks that rows and links make a whole graph. A row that cannot be read is a finding, and the
+  /// next one follows.
   ///
-  /// - Parameter progress: Hears now and then how far the work is: rows and entries of indexes that were looked
-  ///   at, and how many there are. Throw from it to cancel.
+  /// - Parameter progress: Hears now and then how far the work is: rows and entries of indexes that
+  ///   were looked at, and how many there are. Throw from it to cancel.
   /// - Throws: what `progress` throws, and nothing else.
-  /// - Complexity: reads every row once, every link, and what is unique.
+  /// - Complexity: reads every row once, every link, and every unique value.
   public func verifyGraph(
     progress: ((_ done: UInt64, _ total: UInt64) throws -> Void)? = nil
   ) throws -> GraphVerificationReport {

@@ -1,15 +1,16 @@
-/// How far a verification is, and whether it shall go on.
+/// The progress of a verification, and its cancellation.
 final class VerificationSteps {
-  /// How often it is told.
+  /// The interval between reports.
   private static let interval: UInt64 = 1024
 
   private let total: UInt64
   private let goesOn: ((UInt64, UInt64) -> Bool)?
   private var done: UInt64 = 0
-  /// Whether it was told to end.
+  /// Whether it was cancelled.
   private(set) var isStopped = false
 
-  /// - Parameter goesOn: Hears how many steps are done, of how many; false ends the work. Nil: nobody asks.
+  /// - Parameter goesOn: Called with the number of finished steps and of all steps; false cancels
+  ///   the work. Nil: progress is not reported.
   init(of total: Int, _ goesOn: ((UInt64, UInt64) -> Bool)?) {
     self.total = UInt64(total)
     self.goesOn = goesOn

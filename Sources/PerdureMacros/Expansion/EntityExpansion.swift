@@ -70,7 +70,8 @@ struct EntityExpansion {
       ?? type.modifiers.first { $0 == "fileprivate" || $0 == "private" }.map { _ in "fileprivate " } ?? ""
   }
 
-  /// An open class is inherited from in other modules, and their classes override these members again.
+  /// An open class is inherited from in other modules, and their classes override these members
+  /// again.
   var overrideAccess: String { type.modifiers.contains("open") ? "open " : access }
 
   /// Slots of a visible class are constants in other modules too.

@@ -1,5 +1,6 @@
-// One value from many: @count, @sum, @avg, @min, @max and the functions of the same names. Nulls are
-// ignored but in counts; sums are in Sums.swift. Least and greatest are by the sorting order, so any kinds may be mixed.
+// One value from many: @count, @sum, @avg, @min, @max and the functions of the same names. Nulls
+// are ignored but in counts; sums are in Sums.swift. Least and greatest are by the sorting order,
+// so any kinds may be mixed.
 
 package enum Aggregation {
   static func apply(

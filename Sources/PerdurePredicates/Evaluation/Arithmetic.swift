@@ -1,16 +1,17 @@
 // Arithmetic on numbers of mixed kinds.
 //
-//   A1. A null operand makes the result null; an operand that is no number is an error.
-//   A2. Truth values are 0 and 1. With a decimal operand the result is decimal, also beside a real one, which
-//       counts as the decimal that it compares as (NumberOrder.swift): `price * 1.1` is exact. Else with a real
-//       operand real; else whole.
-//   A3. A whole result that does not fit 64 bits is a decimal (exact up to 38 digits). Nothing overflows
-//       or traps.
-//   A4. Products and quotients of decimals with exponents beyond 40 are done in reals: Foundation's Decimal stops the
-//       process when the exponent of a result leaves its range. Their sums are exact (Sums.swift). What has to do with
-//       real numbers that no Decimal holds is done in reals too.
-//   A5. Division by zero, and the remainder of one, is null. Whole by whole is whole when nothing is left
-//       over.
+//   AR1. A null operand makes the result null; an operand that is no number is an error.
+//   AR2. Truth values are 0 and 1. With a decimal operand the result is decimal, also beside a real
+//        one, which counts as the decimal that it compares as (NumberOrder.swift): `price * 1.1` is
+//        exact. Else with a real operand real; else whole.
+//   AR3. A whole result that does not fit 64 bits is a decimal (exact up to 38 digits). Nothing
+//        overflows or traps.
+//   AR4. Products and quotients of decimals with exponents beyond 40 are done in reals:
+//        Foundation's Decimal stops the process when the exponent of a result leaves its range.
+//        Their sums are exact (Sums.swift). Calculations with real numbers that no Decimal can
+//        represent use reals too.
+//   AR5. Division by zero, and the remainder of one, is null. Whole by whole is whole when nothing
+//        is left over.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -71,8 +72,8 @@ enum Arithmetic {
 // MARK: By kind
 
 extension Arithmetic {
-  /// Products and quotients of two such numbers have exponents of at most 119 either way; Decimal has room
-  /// for 127.
+  /// Products and quotients of two such numbers have exponents of at most 119 either way; Decimal
+  /// can represent up to 127.
   private static let safeExponent = 40
 
   private static func whole(_ function: FetchFunction, _ a: Int64, _ b: Int64) -> Value {
@@ -129,7 +130,7 @@ extension Arithmetic {
 
   private static func decimal(_ function: FetchFunction, _ a: Decimal, _ b: Decimal) -> Value {
     if a.isNaN || b.isNaN { return .decimal(.nan) }
-    let isSafe = abs(a.exponent) <= safeExponent && abs(b.exponent) <= safeExponent  // A4
+    let isSafe = abs(a.exponent) <= safeExponent && abs(b.exponent) <= safeExponent  // AR4
     switch function {
     case .add where !isSafe: return sum(.decimal(a), .decimal(b))
     case .subtract where !isSafe: return sum(.decimal(a), .decimal(-b))

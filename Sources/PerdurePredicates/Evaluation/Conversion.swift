@@ -1,4 +1,5 @@
-// CAST: a value as another type. What cannot be converted becomes null; an unknown type is an error.
+// CAST: a value as another type. What cannot be converted becomes null; an unknown type is an
+// error.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -60,7 +61,7 @@ enum Conversion {
 
   @Sendable private static func decimal(_ value: Value) -> Value {
     if case .string(let text) = value { return Value.decimal(text).map(Value.decimal) ?? .null }
-    // What is too large or too small for a Decimal is none, and not "no number".
+    // A number beyond a Decimal's range has no Decimal; it does not count as "no number".
     guard let decimal = try? Arithmetic.decimal(value), !decimal.isNaN || value.isNaN else { return .null }
     return .decimal(decimal)
   }

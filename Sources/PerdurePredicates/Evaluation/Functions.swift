@@ -1,4 +1,5 @@
-// Calls of functions. A null argument makes the result null, but for collections (where nulls are ignored).
+// Calls of functions. A null argument makes the result null, but for collections (where nulls are
+// ignored).
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -140,7 +141,8 @@ extension PredicateEvaluator {
 }
 
 extension FetchFunction {
-  /// What one of the three functions from text to text makes of a text; the text itself for any other function.
+  /// What one of the three functions from text to text makes of a text; the text itself for any
+  /// other function.
   package func applied(to text: String) -> String {
     TextFunction(self)?.applied(to: text) ?? text
   }

@@ -1,5 +1,5 @@
-// What an expression has as its value while a predicate is evaluated: plain values, objects, collections
-// of both.
+// What an expression has as its value while a predicate is evaluated: plain values, objects,
+// collections of both.
 
 indirect enum Operand {
   case value(Value)
@@ -21,7 +21,7 @@ indirect enum Operand {
     }
   }
 
-  /// The elements under ANY, ALL and aggregate functions: none of null, one of a single value.
+  /// The elements under ANY, ALL and aggregate functions: none for null, one for a single value.
   var spread: [Operand] {
     if let elements { return elements }
     return isNull ? [] : [self]
@@ -56,8 +56,8 @@ extension Operand {
     return distinctIndices(values).map { operands[$0] }
   }
 
-  /// Indices of values that are equal to no earlier one, ascending. Equal values are neighbours after
-  /// sorting (C1).
+  /// Indices of values that are equal to no earlier one, ascending. Equal values are neighbours
+  /// after sorting (VC1).
   static func distinctIndices(_ values: [Value]) -> [Int] {
     let sorted = values.indices.sorted { left, right in
       let order = Value.sortOrder(values[left], values[right])

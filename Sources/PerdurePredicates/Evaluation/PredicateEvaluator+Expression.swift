@@ -121,7 +121,7 @@ extension PredicateEvaluator {
     return .collection(reached)
   }
 
-  /// The result of a path's operator for each group (E7); nil unless the path crosses several
+  /// The result of a path's operator for each group (EV7); nil unless the path crosses several
   /// collections.
   static func groups(
     _ path: PropertyPath, from start: Operand
@@ -160,7 +160,7 @@ extension PredicateEvaluator {
     return false
   }
 
-  /// One step; nil for no elements at all (E3).
+  /// One step; nil for no elements at all (EV3).
   private static func step(
     _ name: String, then rest: ArraySlice<String>, from source: any PropertySource
   ) throws(PredicateEvaluationError) -> Operand? {

@@ -1,19 +1,22 @@
-// The meaning of predicates, on objects in memory. Everything else that runs predicates (on rows, by
-// indexes) must agree with this.
+// The meaning of predicates, on objects in memory. Everything else that runs predicates (on rows,
+// by indexes) must agree with this.
 //
 // Rules beside the comparison table (Value+Comparison.swift)
-//   E1. Logic has two values. An ordering or text comparison with null is false, so NOT of it is true.
-//   E2. ANY holds for at least one element, ALL for every one (so for none at all), over the flattened path.
-//       Null counts as no elements, a single value as one.
-//   E3. A path through a missing to-one object gives null, or no elements if it crosses a to-many behind it.
-//   E4. Inside SUBQUERY plain paths and SELF still mean the outer object; the variable hides an outer one
-//       of the same name.
-//   E5. AND and OR stop at the first part that decides; an error in a later part does not show.
-//   E6. A collection can equal another one, contain something, and be what something is IN. To compare it
-//       with a single value, null included, takes ANY, ALL, NONE or an aggregate; else it is an error.
-//   E7. Under ANY and ALL, a collection operator applies to each group: a path over several to-many
-//       relationships has one group for each object before the last of them. So
-//       `ANY teams.members.@count > 1` asks for a team with two members.
+//   EV1. Logic has two values. An ordering or text comparison with null is false, so NOT of it is
+//        true.
+//   EV2. ANY holds for at least one element, ALL for every one (so for none at all), over the
+//        flattened path. Null counts as no elements, a single value as one.
+//   EV3. A path through a missing to-one object gives null, or no elements if it crosses a to-many
+//        behind it.
+//   EV4. Inside SUBQUERY plain paths and SELF still mean the outer object; the variable hides an
+//        outer one of the same name.
+//   EV5. AND and OR stop at the first part that decides; an error in a later part does not show.
+//   EV6. A collection can equal another one, contain an element, and be the right side of IN. A
+//        comparison with a single value, null included, needs ANY, ALL, NONE or an aggregate;
+//        otherwise it is an error.
+//   EV7. Under ANY and ALL, a collection operator applies to each group: a path over several
+//        to-many relationships has one group for each object before the last of them. So `ANY
+//        teams.members.@count > 1` asks for a team with two members.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -23,8 +26,8 @@
 
 /// A predicate made ready to be asked about many objects.
 ///
-/// It keeps what one evaluation can leave to the next, such as regular expressions already read, and the
-/// time that `now()` means. Not `Sendable`: make one for each task.
+/// It keeps what one evaluation can leave to the next, such as regular expressions already read,
+/// and the time that `now()` means. Not `Sendable`: make one for each task.
 public final class PredicateEvaluator {
   private let predicate: FetchPredicate
   let now: Date
@@ -47,8 +50,8 @@ public final class PredicateEvaluator {
 
   /// Whether the predicate holds for an object.
   ///
-  /// - Throws: when a property or variable is unknown, a function has operands it cannot take or is not
-  ///   supported, a regular expression cannot be read, or the source fails.
+  /// - Throws: when a property or variable is unknown, a function has operands it cannot take or is
+  ///   not supported, a regular expression cannot be read, or the source fails.
   public func evaluate(with source: some PropertySource) throws(PredicateEvaluationError) -> Bool {
     try evaluate(predicate, in: Scope(root: .object(source), variables: variables))
   }
@@ -112,7 +115,7 @@ extension PredicateEvaluator {
     return !isAny
   }
 
-  /// The operands that ANY and ALL compare (E7).
+  /// The operands that ANY and ALL compare (EV7).
   private func elements(
     of expression: FetchExpression, in scope: Scope
   ) throws(PredicateEvaluationError) -> [Operand] {
@@ -137,8 +140,8 @@ extension PredicateEvaluator {
 // MARK: Comparisons
 
 extension PredicateEvaluator {
-  /// The result of a collection operator for each group of a path (E7); nil for expressions without
-  /// groups.
+  /// The result of a collection operator for each group of a path (EV7); nil for expressions
+  /// without groups.
   private func groups(
     _ expression: FetchExpression, in scope: Scope
   ) throws(PredicateEvaluationError) -> [Operand]? {
@@ -150,7 +153,7 @@ extension PredicateEvaluator {
     }
   }
 
-  /// What a TERNARY stands for here: whether that is many values is up to what it has chosen (E6).
+  /// The chosen operand of a TERNARY: it decides whether the result is many values (EV6).
   private func chosen(
     _ expression: FetchExpression, in scope: Scope
   ) throws(PredicateEvaluationError) -> FetchExpression {
@@ -181,7 +184,8 @@ extension PredicateEvaluator {
     }
   }
 
-  /// What a path leads to is many values, and those are equal to, or in order with, no single one (E6).
+  /// What a path leads to is many values, and those are equal to, or in order with, no single one
+  /// (EV6).
   private static func checkManyValues(
     _ left: Operand, _ comparison: FetchComparison, _ right: Operand
   ) throws(PredicateEvaluationError) {
@@ -270,7 +274,7 @@ extension FetchExpression {
     if case .conditional = self { true } else { false }
   }
 
-  /// Whether it leads to what objects have; a list that is written out may stand where a value does.
+  /// Whether the path leads to values of objects; a literal list may be used in place of a value.
   fileprivate var isPath: Bool {
     switch self {
     case .keyPath, .member, .subquery: true

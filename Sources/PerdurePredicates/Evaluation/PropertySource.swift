@@ -1,5 +1,5 @@
-// Where the values come from. The query language asks for one property at a time and knows nothing else of
-// whatever stands behind this.
+// The source of the values. The query language asks for one property at a time, and does not know
+// the type behind this protocol.
 
 /// What a property of an object turned out to be.
 public enum PropertyResult {
@@ -15,7 +15,7 @@ public enum PropertyResult {
 
 /// Something whose properties a predicate can ask for.
 public protocol PropertySource {
-  /// Who this is, for comparing objects; nil when it has no identity.
+  /// The identity of the object, for comparing objects; nil when it has none.
   var reference: ObjectReference? { get }
 
   /// What a property holds.
@@ -23,11 +23,11 @@ public protocol PropertySource {
   /// - Throws: an error, for example with code `sourceFailed`, that ends the evaluation.
   func value(of property: String) throws(PredicateEvaluationError) -> PropertyResult
 
-  /// Whether a path that begins with a to-one relationship of this object crosses a to-many relationship
-  /// later.
+  /// Whether a path that begins with a to-one relationship of this object crosses a to-many
+  /// relationship later.
   ///
-  /// Asked only when the relationship leads nowhere. Then the path gives an empty collection instead
-  /// of null, so that `ANY company.employees.name == nil` does not hold for who has no company.
+  /// Called only when the relationship is nil. Then the path gives an empty collection instead of
+  /// null, so that `ANY company.employees.name == nil` is false for an object without a company.
   func reachesMany(through relationship: String, then path: ArraySlice<String>) -> Bool
 }
 

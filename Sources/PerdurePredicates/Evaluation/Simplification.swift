@@ -1,14 +1,14 @@
 // A predicate with the same answers and less to do.
 //
-//   S1. Where the predicate has an answer, the simplified one has the same. (An error may vanish with the
-//       part that would have made it; none appears.)
-//   S2. Constants are computed by the evaluator itself, so they cannot mean something else than at run
-//       time. What fails there stays as it was.
-//   S3. NOT moves into == and != only: with null neither < nor >= holds, so they are no opposites.
+//   SI1. Where the predicate has an answer, the simplified one has the same. (An error may vanish
+//        with the part that would have made it; none appears.)
+//   SI2. Constants are computed by the evaluator itself, so they cannot mean something else than at
+//        run time. What fails there stays as it was.
+//   SI3. NOT moves into == and != only: with null neither < nor >= holds, so they are no opposites.
 
 extension FetchPredicate {
-  /// The predicate with constants computed, nested ANDs and ORs made flat, repeated parts and double
-  /// negations dropped. Its truth is the same for every object.
+  /// The predicate with constants computed, nested ANDs and ORs made flat, repeated parts and
+  /// double negations dropped. Its truth is the same for every object.
   public func simplified() -> FetchPredicate {
     let inner = mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
     switch inner {
@@ -62,7 +62,7 @@ extension FetchExpression {
   /// The expression with constants computed. Its value is the same for every object.
   public func simplified() -> FetchExpression {
     if case .member(let base, let path) = self, case .conditional = base {
-      // Joined with a path out of the condition, it would meet missing objects otherwise (E3).
+      // Joined with a path out of the condition, it would meet missing objects otherwise (EV3).
       let parts = base.mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
       return .member(of: parts, path)
     }

@@ -1,11 +1,13 @@
-// Sums of values: exact, and rounded once at the end. So the same numbers have the same sum, in whatever order they come,
-// and one that a store keeps (`IndexDefinition.Kind.sums` of the graph) is what adding up anew gives.
+// Sums of values: exact, and rounded once at the end. So the same numbers have the same sum, in
+// whatever order they come, and one that a store keeps (`IndexDefinition.Kind.sums` of the graph)
+// is what adding up anew gives.
 //
-//   S1. Of whole numbers the sum is whole, or a decimal where 64 bits do not hold it.
-//   S2. With a decimal among them it is a decimal, of the 38 digits that one has; a real number then counts as the
-//       decimal that it compares as (A2 in Arithmetic.swift). With real numbers that no decimal holds it is real.
-//   S3. Else, with a real number among them, it is the real number next to the sum.
-//   S4. A sum beyond all decimals is real.
+//   SM1. Of whole numbers the sum is whole, or a decimal where 64 bits do not hold it.
+//   SM2. With a decimal among them the sum is a decimal of at most 38 digits. A real number then
+//        counts as the decimal that it compares as (AR2 in Arithmetic.swift). With real numbers
+//        that no decimal can represent, it is a real.
+//   SM3. Else, with a real number among them, it is the real number next to the sum.
+//   SM4. A sum beyond all decimals is real.
 
 package import PerdureNumbers
 
@@ -16,7 +18,7 @@ package import PerdureNumbers
 #endif
 
 extension ExactSum.Term {
-  /// A number as a term of a sum of real numbers, or of decimals; nil for what is no number.
+  /// A number as a term of a sum of real numbers, or of decimals; nil for other values.
   package init?(_ value: Value, _ radix: ExactSum.Radix) {
     switch (value, radix) {
     case (.bool(let bool), _): self = .integer(bool ? 1 : 0)
@@ -45,7 +47,8 @@ extension ExactSum.Term {
 }
 
 extension ExactSum {
-  /// The sum as values have it: a real number of real ones (S3), else whole where it is, or a decimal (S1, S2).
+  /// The sum as values have it: a real number of real ones (SM3), else whole where it is, or a
+  /// decimal (SM1, SM2).
   package var value: Value {
     if radix == .binary { return .double(double) }
     if !isFinite { return .decimal(.nan) }
@@ -73,9 +76,9 @@ extension ExactSum {
 }
 
 extension Aggregation {
-  /// The sum of numbers, 0 of none (S1 to S4); null where one of them is.
+  /// The sum of numbers, 0 of none (SM1 to SM4); null where one of them is.
   ///
-  /// - Throws: `PredicateEvaluationError` for what is no number.
+  /// - Throws: `PredicateEvaluationError` for a value that is not a number.
   package static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
     var (hasDecimal, hasReal) = (false, false)
     for value in values {
@@ -94,8 +97,8 @@ extension Aggregation {
     return hasDecimal && sum.radix == .decimal ? sum.decimalValue : sum.value
   }
 
-  /// Whether decimals hold all real numbers among some values (S2). Each is written out and read for that, so it is asked
-  /// only where it decides something.
+  /// Whether decimals hold all real numbers among some values (SM2). Each is written out and read
+  /// for that, so it is asked only where it decides something.
   private static func areDecimals(_ values: [Value]) -> Bool {
     values.allSatisfy { value in
       if case .double(let double) = value { Decimal(counting: double) != nil } else { true }

@@ -1,8 +1,8 @@
 // Upper and lower case of one scalar, by tables of our own (StringFolding.swift says why).
 //
-// The mappings are the full ones, scalar by scalar and without rules by language or by place in a word: what
-// `String.uppercased()` and `lowercased()` give for the scalars of Unicode 14. Scalars that Unicode took in later
-// are their own case.
+// The mappings are the full ones, scalar by scalar and without rules by language or by place in a
+// word: what `String.uppercased()` and `lowercased()` give for the scalars of Unicode 14. Scalars
+// that Unicode took in later are their own case.
 
 struct CaseTable: Sendable {
   /// Scalars that all move by one distance.
@@ -75,7 +75,8 @@ struct CaseTable: Sendable {
 }
 
 extension Array {
-  /// The place of the first element for which a condition holds that holds for all behind it. O(log n).
+  /// The place of the first element for which a condition holds that holds for all behind it. O(log
+  /// n).
   fileprivate func partition(where holds: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -1,14 +1,15 @@
 // A constant text, folded once, against many texts in UTF-8 bytes, such as those of rows.
 //
-// What a match is. Both texts are taken in folded form (StringFolding.swift). A part of a text may match
-// only from boundary to boundary: a boundary lies before every scalar that does not belong to the one
-// before it (marks, Hangul vowels and trailing letters do). So "e" is no part of "é" unless marks are
-// ignored, in whichever way é is composed, and `?` in a pattern takes a letter with all its marks.
+// The definition of a match. Both texts are taken in folded form (StringFolding.swift). A part of a
+// text may match only from boundary to boundary. A boundary is before every scalar that does not
+// belong to the previous one (marks, Hangul vowels and trailing letters do). So "e" does not match
+// in "é" unless marks are ignored, however é is composed, and `?` in a pattern matches a letter
+// with all its marks.
 //
-// Why ASCII is fast. An ASCII text is its own decomposition and all its positions are boundaries. So it is
-// compared as bytes, in lower case on the way with `c`, without allocation. And a constant that is not
-// ASCII after folding matches nothing in it. Every other text is folded first, unless its ASCII front or
-// end has decided before.
+// Why ASCII is fast. An ASCII text is its own decomposition and all its positions are boundaries.
+// So it is compared as bytes, in lower case on the way with `c`, without allocation. And a constant
+// that is not ASCII after folding matches nothing in it. Every other text is folded first, unless
+// its ASCII front or end has decided before.
 
 /// A text in folded form that other texts are compared with.
 package struct FoldedText: Hashable, Sendable {
@@ -68,8 +69,8 @@ package struct FoldedText: Hashable, Sendable {
     return isPartFolding(text)
   }
 
-  /// Whether the text as a whole matches this one as a pattern: `?` is one character, `*` any number, `\`
-  /// makes the next one literal.
+  /// Whether the text as a whole matches this one as a pattern: `?` is one character, `*` any
+  /// number, `\` makes the next one literal.
   ///
   /// - Complexity: length of the text times length of the pattern at worst; no recursion.
   @inlinable
@@ -82,8 +83,8 @@ package struct FoldedText: Hashable, Sendable {
 // MARK: Bytes
 
 extension FoldedText {
-  /// What bytes alone can tell. A run of ASCII at either end of a text folds to itself, byte by byte,
-  /// whatever stands in the rest; so a difference found there decides for every text.
+  /// The result that bytes alone determine. A run of ASCII at either end of a text folds to itself,
+  /// byte by byte, whatever the rest contains. So a difference found there decides for every text.
   @usableFromInline package enum ByteMatch {
     case matches, differs, unknown
   }
@@ -91,7 +92,7 @@ extension FoldedText {
   @inlinable
   package func isASCIIOrVerbatim(_ byte: UInt8) -> Bool { byte < 0x80 || isVerbatim }
 
-  /// Compares from the front. `matches` says nothing of what follows in the text.
+  /// Compares from the front. `matches` does not consider the text that follows.
   @inlinable
   package func leadingMatch(_ text: UnsafeRawBufferPointer) -> ByteMatch {
     bytes.withUnsafeBufferPointer { needle in
@@ -107,7 +108,7 @@ extension FoldedText {
     }
   }
 
-  /// Compares from the end. An ASCII byte always stands at a boundary, and with `n` all positions are.
+  /// Compares from the end. An ASCII byte is always at a boundary, and with `n` all positions are.
   @inlinable
   package func trailingMatch(_ text: UnsafeRawBufferPointer) -> ByteMatch {
     bytes.withUnsafeBufferPointer { needle in
@@ -125,14 +126,14 @@ extension FoldedText {
     }
   }
 
-  /// Whether these bytes stand at a position of a folded text.
+  /// Whether these bytes are at a position of a folded text.
   package func matches(_ text: UnsafeRawBufferPointer, at start: Int) -> Bool {
     start >= 0 && start + bytes.count <= text.count
       && bytes.elementsEqual(text[start..<start + bytes.count])
   }
 
-  /// The first position from `start` on where these bytes stand in the text; lowers ASCII letters of the
-  /// text when asked to.
+  /// The first position of these bytes in the text from `start` on; lowers ASCII letters of the
+  /// text on request.
   @inlinable
   package func firstMatch(in text: UnsafeRawBufferPointer, from start: Int, lowers: Bool) -> Int? {
     bytes.withUnsafeBufferPointer { needle in
@@ -198,7 +199,7 @@ extension FoldedText {
 
 /// Where a match in folded text may begin and end.
 package enum Boundary {
-  /// Whether a boundary lies before the byte at a position; both ends of the text are boundaries.
+  /// Whether a boundary is before the byte at a position; both ends of the text are boundaries.
   @inlinable
   package static func isAt(_ index: Int, in text: UnsafeRawBufferPointer) -> Bool {
     index == 0 || index >= text.count || text[index] < 0x80 || isBeforeScalar(index, in: text)

@@ -1,9 +1,10 @@
 // Folding in one pass over UTF-8. Only text with bytes beyond ASCII comes here.
 //
-// Scalars go through decomposition one by one. Marks (class other than 0) wait until the next starter comes; then they
-// are put into order and written. Case is folded while writing: of all marks only U+0345 has a case folding, it has
-// the highest class and so is last in its run, and what it folds to is a starter. Nothing else that decomposed
-// scalars fold to has a class, so the order needs no second look.
+// Scalars go through decomposition one by one. Marks (class other than 0) wait until the next
+// starter comes; then they are put into order and written. Case is folded while writing. Of all
+// marks only U+0345 has a case folding. It has the highest class and so is last in its run, and it
+// folds to a starter. No other folding of a decomposed scalar has a class, so the order stays
+// right.
 
 struct Folder {
   private(set) var utf8: [UInt8] = []
@@ -75,8 +76,8 @@ struct Folder {
     }
   }
 
-  /// Canonical ordering: by class, stable. By class and then by place, so that any sorting algorithm gives the stable
-  /// order, in n log n.
+  /// Canonical ordering: by class, stable. By class and then by place, so that any sorting
+  /// algorithm gives the stable order, in n log n.
   private mutating func writeMarks() {
     let marks = waiting
     waiting.removeAll(keepingCapacity: true)
@@ -88,7 +89,8 @@ struct Folder {
 
 /// Scalars in and out of UTF-8.
 enum UTF8Scalar {
-  /// The scalar at an index and how many bytes it takes; U+FFFD and 1 for a byte that begins no scalar.
+  /// The scalar at an index and how many bytes it takes; U+FFFD and 1 for a byte that begins no
+  /// scalar.
   static func decode(_ bytes: UnsafeRawBufferPointer, at index: Int) -> (scalar: UInt32, length: Int) {
     let first = UInt32(bytes[index])
     if first < 0x80 { return (first, 1) }

@@ -1,15 +1,16 @@
 // What folding knows about one scalar, in two steps of lookup.
 //
-// The data is text (FoldingTableData.swift), unpacked once per process into pages of 128 scalars. Most
-// pages are the empty one. A page holds numbers of records; record 0 is a plain scalar: no decomposition,
-// no case, combining class 0, not a mark. Hangul syllables are plain here; they decompose by arithmetic in
-// `Folder`.
+// The data is text (FoldingTableData.swift), unpacked once per process into pages of 128 scalars.
+// Most pages are the empty one. A page holds numbers of records; record 0 is a plain scalar: no
+// decomposition, no case, combining class 0, not a mark. Hangul syllables are plain here; they
+// decompose by arithmetic in `Folder`.
 
 struct FoldingTable: Sendable {
   struct Record: Hashable, Sendable {
-    /// Where the canonical decomposition lies in `scalars`; empty for none.
+    /// The position of the canonical decomposition in `scalars`; empty for none.
     var decomposition: Range<Int32> = 0..<0
-    /// Where the case folding lies in `scalars`, for scalars that do not decompose; empty for none.
+    /// The position of the case folding in `scalars`, for scalars that do not decompose; empty for
+    /// none.
     var folding: Range<Int32> = 0..<0
     var combiningClass: UInt8 = 0
     var isMark = false
@@ -27,7 +28,7 @@ struct FoldingTable: Sendable {
   private var records = [Record()]
   private(set) var scalars: [UInt32] = []
 
-  /// What is known about a scalar; the plain record for numbers that are none.
+  /// The data of a scalar; the default record for numbers that are not scalars.
   func record(_ scalar: UInt32) -> Record {
     let page = Int(scalar >> Self.pageShift)
     guard page < pages.count else { return records[0] }

@@ -1,10 +1,10 @@
-// LIKE: `?` is one character (a scalar with all that belongs to it), `*` any number of them, `\` makes the
-// next byte of the pattern literal. The whole text must match.
+// LIKE: `?` is one character (a scalar with all that belongs to it), `*` any number of them, `\`
+// makes the next byte of the pattern literal. The whole text must match.
 //
-// Two positions run side by side. When they disagree, the last star seen takes one character more and the
-// pattern starts again behind it; earlier stars need no second thought, because a later star can absorb
-// what they would have taken. So there is no recursion, and the work is at most length of text times
-// length of pattern.
+// Two positions advance together. After a mismatch, the last star takes one more character and the
+// pattern restarts after it. Earlier stars need no retry, because a later star can absorb the same
+// characters. So there is no recursion, and the work is at most length of text times length of
+// pattern.
 
 enum LikeMark {
   static let one = UInt8(ascii: "?")

@@ -22,8 +22,8 @@ extension StringFolding {
   }
 
   /// Order of two texts: by the bytes of the folded forms, which without options is the canonical
-  /// decomposition; with `n` by the bytes as they are. Stored indexes have this order, so it does not
-  /// depend on the platform's Unicode. Equal texts are in no order.
+  /// decomposition; with `n` by the bytes as they are. Stored indexes have this order, so it does
+  /// not depend on the platform's Unicode. Equal texts are in no order.
   @inlinable
   package static func order(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ options: StringOptions

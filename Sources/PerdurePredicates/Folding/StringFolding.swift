@@ -4,14 +4,14 @@
 //   2. with `d`: nonspacing marks (Mn) are left out;
 //   3. with `c`: full case folding of every scalar, decomposed, and marks put into order again.
 //
-// Without options only step 1 is done; two texts are canonically equivalent just when these forms are
-// equal bytes. Order matters in 2 and 3: U+0345 is a mark that folds to a letter, and it must go with the
-// marks.
+// Without options only step 1 is done; two texts are canonically equivalent just when these forms
+// are equal bytes. Order matters in 2 and 3: U+0345 is a mark that folds to a letter, and it must
+// go with the marks.
 //
-// The tables are our own and pinned (version 1, Unicode 14.0.0), because folded text is stored and must
-// not depend on the platform. Scalars that Unicode took in later fold to themselves. There are no rules by
-// language: a dotless i is not an i, anywhere. Letters with a stroke (ø, ł, đ) do not decompose, so `d`
-// keeps them.
+// The tables are our own and pinned (version 1, Unicode 14.0.0), because folded text is stored and
+// must not depend on the platform. Scalars that Unicode took in later fold to themselves. There are
+// no rules by language: a dotless i is not an i, anywhere. Letters with a stroke (ø, ł, đ) do not
+// decompose, so `d` keeps them.
 //
 // ASCII text is never decoded: its form is itself, in lower case with `c`.
 
@@ -20,7 +20,8 @@ public enum StringFolding {
   /// The version of the tables. Text folded under one version never changes.
   public static let version = 1
 
-  /// The folded form of a text, by default without case and diacritics: "Héllo Wörld" gives "hello world".
+  /// The folded form of a text, by default without case and diacritics: "Héllo Wörld" gives "hello
+  /// world".
   ///
   /// - Complexity: linear in the length of the text.
   public static func folded(
@@ -32,8 +33,8 @@ public enum StringFolding {
     }
   }
 
-  /// The folded form of UTF-8 bytes. Bytes that are not UTF-8 become U+FFFD. With `n` the bytes are taken
-  /// as they are.
+  /// The folded form of UTF-8 bytes. Bytes that are not UTF-8 become U+FFFD. With `n` the bytes are
+  /// taken as they are.
   package static func fold(_ bytes: UnsafeRawBufferPointer, _ options: StringOptions) -> [UInt8] {
     if options.contains(.normalized) { return Array(bytes) }
     if isASCII(bytes) {

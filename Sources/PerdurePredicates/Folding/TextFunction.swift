@@ -1,5 +1,5 @@
-// The functions from text to text: one implementation for predicates, derived attributes and index keys, with
-// the pinned tables, so that what is stored means the same on every system.
+// The functions from text to text. Predicates, derived attributes and index keys share one
+// implementation with the pinned tables, so that stored values mean the same on every system.
 
 /// A function from text to text. The raw value is its selector spelling.
 package enum TextFunction: String, Hashable, Sendable, CaseIterable {

@@ -1,9 +1,9 @@
 // Runs a program over a text. The state is a set of instructions, and each character of the text
 // advances all of them.
 //
-//   M1. The set has an instruction at most once at each position. So the cost of a character is at
-//       most the size of the program.
-//   M2. Each lookahead runs at most once at each position; its result is cached.
+//   PM1. The set has an instruction at most once at each position. So the cost of a character is at
+//        most the size of the program.
+//   PM2. Each lookahead runs at most once at each position; its result is cached.
 
 /// One match: a text, and the number of steps that are left.
 struct PatternMatch {
@@ -150,7 +150,7 @@ private final class ProgramState {
   var next: [Int] = []
   /// The instructions that `follow` has yet to visit.
   var waiting: [Int] = []
-  /// The cached results of a lookahead, by position (M2).
+  /// The cached results of a lookahead, by position (PM2).
   var known: [Bool?] = []
   private var marks: [Int]
   private var position = 0
@@ -168,7 +168,7 @@ private final class ProgramState {
     position += 1
   }
 
-  /// Marks an instruction; false if it was marked before at this position (M1).
+  /// Marks an instruction; false if it was marked before at this position (PM1).
   func mark(_ instruction: Int) -> Bool {
     if marks[instruction] == position { return false }
     marks[instruction] = position

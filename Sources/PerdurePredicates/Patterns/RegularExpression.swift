@@ -6,11 +6,11 @@
 // length of the text times the size of the pattern. The parser rejects constructs that this method
 // cannot match: backreferences, lookbehind, atomic groups and possessive quantifiers.
 //
-//   R1. Parsing gives a program of bounded size, or an error. Its recursion is at most
-//       `nestingLimit` levels deep.
-//   R2. A match throws after `PatternMatch.stepMax` steps. Without lookahead, a step is one
-//       instruction at one character. So a pattern of 100 instructions can match a text of
-//       500,000 characters.
+//   RX1. Parsing gives a program of bounded size, or an error. Its recursion is at most
+//        `nestingLimit` levels deep.
+//   RX2. A match throws after `PatternMatch.stepMax` steps. Without lookahead, a step is one
+//        instruction at one character. So a pattern of 100 instructions can match a text of 500,000
+//        characters.
 
 /// A parsed regular expression.
 package struct RegularExpression: Sendable {

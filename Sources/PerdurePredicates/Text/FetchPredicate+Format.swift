@@ -5,11 +5,12 @@ extension FetchPredicate {
   ///
   ///     try FetchPredicate(format: "name BEGINSWITH[c] %@ AND age > %d", "Li", 30)
   ///
-  /// Arguments take the places of specifiers in order: `%K` a property path, `%d`, `%i`, `%u` and their kin
-  /// a whole number, `%f` and its kin any number, `%s` text, `%@` any value or nil. A specifier in quotes
-  /// is plain text. Put what comes from a user into arguments, never into the text.
+  /// Arguments replace specifiers in order: `%K` a property path, `%d`, `%i`, `%u` and similar ones
+  /// a whole number, `%f` and similar ones any number, `%s` text, `%@` any value or nil. A
+  /// specifier in quotes is plain text. Put user input into arguments, never into the text.
   ///
-  /// Words may be written in any case. What can be said, with an example that holds for the Ada of the tests:
+  /// Words may be written in any case. What can be said, with an example that holds for the Ada of
+  /// the tests:
   ///
   /// | form | what it means | example |
   /// |---|---|---|
@@ -58,8 +59,8 @@ extension FetchPredicate {
   ///
   /// `CAST` knows `NSDate`, `NSNumber`, `NSDecimalNumber`, `NSString`, `NSUUID` and `NSURL`.
   ///
-  /// - Throws: an error with the column, what was expected there and what to do. Any text either gives a
-  ///   predicate or throws; nesting beyond 50 levels throws.
+  /// - Throws: an error with the column, the expected input there and the remedy. Any text either
+  ///   gives a predicate or throws; nesting beyond 50 levels throws.
   /// - Complexity: linear in the length of the text.
   public init(
     format: String, _ arguments: (any PredicateArgument)?...

@@ -1,7 +1,7 @@
 // What may be passed for `%@`, `%K`, `%d` and their kin.
 //
-// An argument is a value and never text of the language: whatever a string holds, it cannot change the
-// shape of the predicate. Text pasted into the format is code; pass it as an argument instead.
+// An argument is a value and never text of the language: whatever a string holds, it cannot change
+// the shape of the predicate. Text pasted into the format is code; pass it as an argument instead.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -14,10 +14,10 @@ public protocol PredicateArgument {
   /// The value to put in the predicate.
   var predicateValue: Value { get }
 
-  /// What the value means as an argument of a format, or as the value of a variable: the value itself. Of
-  /// Floats, also those in collections and optionals, the numbers that they show, as if these stood in the text:
-  /// a comparison with a Float attribute finds the Float again, and one with a Decimal or Double attribute
-  /// finds what was meant.
+  /// The value's meaning as an argument of a format, or as the value of a variable: the value
+  /// itself. A Float, also in collections and optionals, counts as the number that it prints, as if
+  /// that were in the text. So a comparison with a Float attribute finds the same Float, and one
+  /// with a Decimal or Double attribute finds the printed number.
   var argumentValue: Value { get }
 
   /// The value at the end of a path from this value, for a path behind a variable that this value
@@ -76,7 +76,8 @@ extension Float: PredicateArgument {
   /// The number, widened without loss.
   public var predicateValue: Value { .double(Double(self)) }
 
-  /// The Double that shows the same digits: 9.99 for 9.99, where the Float widened is 9.989999771118164.
+  /// The Double that shows the same digits: 9.99 for 9.99, where the Float widened is
+  /// 9.989999771118164.
   public var argumentValue: Value {
     guard let double = Double(description), Self(double) == self else { return predicateValue }
     return .double(double)

@@ -1,8 +1,8 @@
 // Text -> tokens, one at a time.
 //
-// The lexer works on UTF-8 and never looks past the end. Bytes of 0x80 and above belong to names, so property
-// names in any script are names without knowing their letters. Offsets are bytes; they become columns
-// (characters) only in an error.
+// The lexer works on UTF-8 and never looks past the end. Bytes of 0x80 and above belong to names,
+// so property names in any script are names without knowing their letters. Offsets are bytes; they
+// become columns (characters) only in an error.
 
 struct Token: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
@@ -51,8 +51,8 @@ struct PredicateLexer {
     return Token(kind: kind, offset: start)
   }
 
-  /// Takes `name:name:` up to an opening parenthesis when the word before was only the start of such a
-  /// selector; takes nothing otherwise.
+  /// Takes `name:name:` up to an opening parenthesis when the word before was only the start of
+  /// such a selector; takes nothing otherwise.
   mutating func readSelectorRest() -> String? {
     var end = position
     guard end < bytes.count, bytes[end] == UInt8(ascii: ":") else { return nil }
@@ -149,7 +149,8 @@ extension PredicateLexer {
     return .escapedWord(try readName(after: peek() == UInt8(ascii: "#") ? "#" : "\\"))
   }
 
-  /// Digits, letters of a radix or an exponent, one point, and the sign of an exponent; judged later.
+  /// Digits, letters of a radix or an exponent, one point, and the sign of an exponent; judged
+  /// later.
   private mutating func readNumber() -> String {
     let start = position
     let isRadix = peek() == UInt8(ascii: "0") && peek(1).map { "xXoObB".utf8.contains($0) } == true

@@ -7,7 +7,8 @@ extension PredicateParser {
     var token: Token
   }
 
-  /// Takes the word in `token` and an opening parenthesis behind it; takes nothing when there is none.
+  /// Takes the word in `token` and an opening parenthesis behind it; takes nothing when there is
+  /// none.
   mutating func acceptCall(_ word: String) throws(PredicateSyntaxError) -> CallName? {
     let start = token
     let spelling = word + (lexer.readSelectorRest() ?? "")

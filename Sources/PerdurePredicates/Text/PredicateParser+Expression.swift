@@ -1,5 +1,5 @@
-// Expressions: binary operators by precedence (all associate to the left), signs, then what may follow a
-// primary: `[index]` and `.path`.
+// Expressions: binary operators by precedence (all associate to the left), signs, then what may
+// follow a primary: `[index]` and `.path`.
 //
 //   UNION INTERSECT MINUS   1 (loosest)
 //   |                       2
@@ -17,7 +17,8 @@
 extension PredicateParser {
   private typealias Binary = (precedence: Int, build: (FetchExpression, FetchExpression) -> FetchExpression)
 
-  // Small functions on the way down, as in PredicateParser.swift: whatever is rare has a frame of its own.
+  // Small functions on the way down, as in PredicateParser.swift: whatever is rare has a frame of
+  // its own.
 
   /// Reads an expression.
   mutating func parseExpression(minimum: Int = 1) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
@@ -64,7 +65,7 @@ extension PredicateParser {
     "**": (8, .raise),
   ]
 
-  /// Parses signs and their operand. A minus directly before a number belongs to the number (N3).
+  /// Parses signs and their operand. A minus directly before a number belongs to the number (FE3).
   private mutating func parseSigned() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
     var signs: [FetchFunction] = []
     while isSymbol("-") || isSymbol("~") {
@@ -271,7 +272,8 @@ extension PredicateParser {
           NearMisses.of(name, in: CollectionOperator.allCases.map(\.rawValue)).map { "@" + $0 }))
   }
 
-  /// The path in a `%K` argument. Its names are taken as they are; no word in it is reserved but SELF.
+  /// The path in a `%K` argument. Its names are taken as they are; no word in it is reserved but
+  /// SELF.
   private mutating func keyArgument() throws(PredicateSyntaxError) -> [Segment] {
     guard case .string(let path) = try takeArgument("K") else {
       throw failure(
@@ -294,7 +296,8 @@ extension PredicateParser {
     return segments
   }
 
-  /// Puts segments on an operand: names in front of an operator and names behind it belong to one path.
+  /// Puts segments on an operand: names in front of an operator and names behind it belong to one
+  /// path.
   private mutating func apply(
     _ segments: [Segment], to base: Grown<FetchExpression>
   ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {

@@ -1,4 +1,5 @@
-// Text -> tree, by recursive descent; predicates here, expressions in `PredicateParser+Expression.swift`.
+// Text -> tree, by recursive descent; predicates here, expressions in
+// `PredicateParser+Expression.swift`.
 //
 //   or         ::= and { OR and }            OR binds loosest, then AND, then NOT
 //   and        ::= not { AND not }
@@ -7,12 +8,12 @@
 //   comparison ::= [ANY | SOME | ALL | NONE] expression operator [options] expression
 //
 // Invariants
-//   P1. After "(" it is not known whether a predicate or an expression follows. Both are read by one
-//       function that tells afterwards what it was (`Part`), never by trying twice: reading is linear in
-//       the text.
+//   P1. After "(" it is not known whether a predicate or an expression follows. Both are read by
+//       one function that tells afterwards what it was (`Part`), never by trying twice: reading is
+//       linear in the text.
 //   P2. Neither the recursion nor the height of the tree goes beyond `depthLimit`, so that no text
-//       overflows the stack here or in whoever walks the tree. Loops (`1+1+1+…`) count too: they grow
-//       trees to the left.
+//       overflows the stack here or in whoever walks the tree. Loops (`1+1+1+…`) count too: they
+//       grow trees to the left.
 
 /// A tree and its height.
 struct Grown<Node> {
@@ -78,8 +79,9 @@ extension PredicateParser {
     return try requirePredicate(part)
   }
 
-  // The functions below call each other through their first operand at every level of parentheses. What
-  // comes after that operand is read in functions of its own, to keep the frames of the recursion small.
+  // The functions below call each other through their first operand at every level of parentheses.
+  // What comes after that operand is read in functions of its own, to keep the frames of the
+  // recursion small.
 
   private mutating func parseOr() throws(PredicateSyntaxError) -> Part {
     let first = try parseAnd()

@@ -1,13 +1,13 @@
 // Tree -> text that reads back as the same tree.
 //
-// Parentheses stand around every AND and OR inside another node, around everything under NOT, and around
-// an operand that binds less tightly than its place asks for. Trees in normal form (see
-// FetchExpression.swift; AND and OR with two parts or more) come back equal; other trees come back in
-// normal form, with the same meaning.
+// Parentheses enclose every AND and OR inside another node, everything under NOT, and an operand
+// that binds less tightly than its position requires. Trees in normal form (see
+// FetchExpression.swift; AND and OR with two parts or more) are parsed back as equal trees; other
+// trees are parsed back in normal form, with the same meaning.
 
 extension FetchPredicate: CustomStringConvertible {
-  /// The predicate as text that can be read back. Values of kinds without a literal in the language are
-  /// written as `DATE("…")`, `UUID("…")` and so on.
+  /// The predicate as text that can be read back. Values of kinds without a literal in the language
+  /// are written as `DATE("…")`, `UUID("…")` and so on.
   ///
   /// A predicate nested so deeply that every fetch rejects it is a short text in parentheses.
   public var predicateFormat: String { flattened()?.printed ?? FetchExpression.tooDeepText }
@@ -72,8 +72,8 @@ extension FetchExpression: CustomStringConvertible {
 
   var printed: String { printed(atLeast: 1) }
 
-  /// Precedence of what can be followed by an index or a path; see PredicateParser+Expression.swift for
-  /// the rest.
+  /// Precedence of expressions that an index or a path can follow; see
+  /// PredicateParser+Expression.swift for the rest.
   private static let primary = 6
 
   func printed(atLeast minimum: Int) -> String {

@@ -1,4 +1,4 @@
-// What is wrong with the text of a predicate, where, and what to write instead.
+// The error in the text of a predicate, its position, and the text to write instead.
 
 /// A predicate's text could not be read. Nothing was built.
 public struct PredicateSyntaxError: Error, Hashable, Sendable {
@@ -39,7 +39,7 @@ public struct PredicateSyntaxError: Error, Hashable, Sendable {
   public let column: Int
   /// What would have been right there.
   public let expected: String
-  /// What is there.
+  /// The text found.
   public let found: String
   /// What to do.
   public let remedy: String

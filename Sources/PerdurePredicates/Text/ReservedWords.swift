@@ -1,7 +1,7 @@
 // Words that are not property names unless escaped with `#`. Upper and lower case are the same.
 
 enum ReservedWords {
-  /// Words that cannot stand as a property where an expression starts.
+  /// Words that cannot be a property where an expression starts.
   static let strict: Set<String> = [
     "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "MATCHES", "CONTAINS", "BEGINSWITH",
     "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE", "YES", "FALSE", "NO", "SUBQUERY", "TERNARY",

@@ -1,7 +1,8 @@
 // Constants in text, both directions.
 //
-// The language has literals for text, numbers, truth values and null. The other kinds are written as a typed
-// literal of our own, `DATE("631152000.5")`, so that every tree can be printed and read back.
+// The language has literals for text, numbers, truth values and null. The other kinds are written
+// as a typed literal of our own, `DATE("631152000.5")`, so that every tree can be printed and read
+// back.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -77,8 +78,8 @@ extension Value: CustomStringConvertible {
     }
   }
 
-  /// The value of a number in text: whole numbers in four radices, reals; nil when it is neither or too
-  /// large.
+  /// The value of a number in text: whole numbers in four radices, reals; nil when it is neither or
+  /// too large.
   init?(number text: String, isNegative: Bool) {
     let (digits, radix) = Self.splitRadix(text)
     if let magnitude = UInt64(digits, radix: radix), digits.first != "+" {
@@ -109,7 +110,8 @@ extension Value: CustomStringConvertible {
     }
   }
 
-  /// A decimal number when the whole text is one. (`Decimal(string:)` stops at the first odd character.)
+  /// A decimal number when the whole text is one. (`Decimal(string:)` stops at the first odd
+  /// character.)
   static func decimal(_ text: String) -> Decimal? {
     if text == "NaN" { return .nan }
     let isNumber =

@@ -1,9 +1,10 @@
 // The operands of comparisons.
 //
 // Normal form, which the parser produces and the printer expects:
-//   N1. a list whose elements are all constants is `.constant(.list)`, not `.aggregate` (see `list(_:)`);
-//   N2. a path from the evaluated object is `.keyPath`, not `.member(of: .evaluatedObject, …)`;
-//   N3. a negative number is a constant, not `.negate` of one, unless the text had parentheses.
+//   FE1. a list whose elements are all constants is `.constant(.list)`, not `.aggregate` (see
+//        `list(_:)`);
+//   FE2. a path from the evaluated object is `.keyPath`, not `.member(of: .evaluatedObject, …)`;
+//   FE3. a negative number is a constant, not `.negate` of one, unless the text had parentheses.
 
 /// An operand: something that has a value for a given object.
 public indirect enum FetchExpression: Hashable, Sendable {
@@ -45,11 +46,11 @@ public indirect enum FetchExpression: Hashable, Sendable {
 
   /// A set operation; results keep the order of first appearance and hold no value twice.
   public enum SetOperation: String, Hashable, Sendable, CaseIterable {
-    /// What is in either.
+    /// The elements of either.
     case union = "UNION"
-    /// What is in both.
+    /// The elements of both.
     case intersect = "INTERSECT"
-    /// What is in the left but not in the right.
+    /// The elements of the left but not of the right.
     case minus = "MINUS"
   }
 
@@ -65,8 +66,8 @@ public indirect enum FetchExpression: Hashable, Sendable {
 }
 
 extension FetchExpression {
-  /// A path in normal form: from the evaluated object where `base` is that, extending a path without
-  /// operator.
+  /// A path in normal form: from the evaluated object where `base` is that, extending a path
+  /// without operator.
   package static func path(from base: FetchExpression, _ path: PropertyPath) -> FetchExpression {
     if path.names.isEmpty, path.aggregate == nil { return base }
     switch base {

@@ -1,4 +1,5 @@
-// The functions of the language: names, numbers of arguments, whether the result depends on arguments alone.
+// The functions of the language: names, numbers of arguments, whether the result depends on
+// arguments alone.
 
 /// A function that an expression can call. The raw value is its selector spelling, `add:to:`.
 public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
@@ -100,7 +101,8 @@ extension FetchFunction {
     }
   }
 
-  /// Whether equal arguments always give equal results, so that a call on constants may be done once.
+  /// Whether equal arguments always give equal results, so that a call on constants may be done
+  /// once.
   package var isPure: Bool {
     switch self {
     case .now, .random, .randomBelow, .distance, .call: false
@@ -120,7 +122,8 @@ extension FetchFunction {
     }
   }
 
-  /// The function spelt so in a call: by selector (`add:to:`), without colons, or as an upper-case word.
+  /// The function spelt so in a call: by selector (`add:to:`), without colons, or as an upper-case
+  /// word.
   package init?(spelling: String) {
     guard let function = Self.bySpelling[spelling] ?? Self.bySpelling[spelling.lowercased()] else {
       return nil

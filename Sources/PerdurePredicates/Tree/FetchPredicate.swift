@@ -82,7 +82,7 @@ public struct FetchComparison: Hashable, Sendable {
     case `in` = "IN"
     /// The right is an element of the collection, or a part of the text, on the left.
     case contains = "CONTAINS"
-    /// The left lies between the two elements of the right, both included.
+    /// The left is between the two elements of the right, both included.
     case between = "BETWEEN"
   }
 
@@ -114,6 +114,7 @@ public struct StringOptions: OptionSet, Hashable, Sendable {
   public static let diacriticInsensitive = StringOptions(rawValue: 2)
   /// `n`: both sides are already in the wanted form; bytes are compared, `c` and `d` are ignored.
   public static let normalized = StringOptions(rawValue: 4)
-  /// `l`: by the rules of a language. Accepted and kept; comparisons use the same pinned tables everywhere.
+  /// `l`: by the rules of a language. Accepted and kept; comparisons use the same pinned tables
+  /// everywhere.
   public static let localeSensitive = StringOptions(rawValue: 8)
 }

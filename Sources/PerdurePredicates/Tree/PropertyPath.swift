@@ -1,9 +1,10 @@
 // A path through properties, with at most one collection operator.
 //
-// `employees.@sum.salary` and `employees.salary.@sum` mean the same: the operator works on the values reached
-// by the whole path, to-many steps flattened. So a path is its property names plus an operator, and where the
-// operator stood in the text is not kept. What follows an operator's result
-// (`a.@distinctUnionOfObjects.b.@count`) is a path of its own on top of the first (`FetchExpression.member`).
+// `employees.@sum.salary` and `employees.salary.@sum` mean the same: the operator works on the
+// values reached by the whole path, to-many steps flattened. So a path is its property names plus
+// an operator; the operator's position in the text is not kept. The part after an operator's result
+// (`a.@distinctUnionOfObjects.b.@count`) is a separate path applied to that result
+// (`FetchExpression.member`).
 
 /// What a path does with the collection of values it reaches.
 public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
@@ -25,8 +26,8 @@ public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
   /// Whether the operator gives one value for a collection.
   package var givesOneValue: Bool { self != .unionOfObjects && self != .distinctUnionOfObjects }
 
-  /// The operator spelt `@name`, or nil. Unions of arrays and sets are unions of objects, since paths
-  /// flatten.
+  /// The operator spelt `@name`, or nil. Unions of arrays and sets are unions of objects, since
+  /// paths flatten.
   package init?(spelling: String) {
     switch spelling {
     case "unionOfArrays", "unionOfSets": self = .unionOfObjects
@@ -36,10 +37,11 @@ public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// A path of property names, for example `company.name`, and the collection operator at its end, if any.
+/// A path of property names, for example `company.name`, and the collection operator at its end, if
+/// any.
 public struct PropertyPath: Hashable, Sendable {
-  /// The properties to follow in turn. Empty only together with an operator, on an expression that is
-  /// a collection already (`SUBQUERY(…).@count`).
+  /// The properties to follow in turn. Empty only together with an operator, on an expression that
+  /// is a collection already (`SUBQUERY(…).@count`).
   public var names: [String]
   /// What to do with the values reached, or nil to take them as they are.
   public var aggregate: CollectionOperator?

@@ -1,7 +1,8 @@
 // Walking and rebuilding trees. Everything that looks into a tree or changes one is made of these.
 
 extension FetchPredicate {
-  /// Calls a function for each expression directly in this predicate and each predicate directly below it.
+  /// Calls a function for each expression directly in this predicate and each predicate directly
+  /// below it.
   package func forEachChild(
     predicate: (FetchPredicate) -> Void, expression: (FetchExpression) -> Void
   ) {
@@ -38,7 +39,8 @@ extension FetchPredicate {
       expression: { $0.forEachExpression(body) })
   }
 
-  /// Calls a function for every comparison in the tree, those inside subqueries and conditions included.
+  /// Calls a function for every comparison in the tree, those inside subqueries and conditions
+  /// included.
   public func forEachComparison(_ body: (FetchComparison) -> Void) {
     if case .comparison(let comparison) = self { body(comparison) }
     forEachChild(
@@ -112,8 +114,8 @@ extension FetchExpression {
 // MARK: Questions about a tree
 
 extension FetchPredicate {
-  /// All paths from the evaluated object that the predicate mentions, also within subqueries, where plain
-  /// paths mean the outer object too. Paths from variables are not among them.
+  /// All paths from the evaluated object that the predicate mentions, also within subqueries, where
+  /// plain paths mean the outer object too. Paths from variables are not among them.
   public var paths: Set<PropertyPath> {
     var paths: Set<PropertyPath> = []
     forEachExpression { expression in
@@ -122,7 +124,8 @@ extension FetchPredicate {
     return paths
   }
 
-  /// The first names of ``paths``: the properties of the evaluated object on which the predicate depends.
+  /// The first names of ``paths``: the properties of the evaluated object on which the predicate
+  /// depends.
   public var properties: Set<String> {
     Set(paths.compactMap(\.names.first))
   }

@@ -1,5 +1,5 @@
-// Variables: which are free, and values for them. A subquery binds its variable in its predicate, not in its
-// collection; there an outer variable of the same name is out of reach.
+// Variables: which are free, and values for them. A subquery binds its variable in its predicate,
+// not in its collection; there an outer variable of the same name is out of reach.
 
 extension FetchPredicate {
   /// The names of variables that need a value: all but those bound by a subquery around them.

@@ -6,16 +6,18 @@
 //   whole   : decimal   both as  digits * 2^p * 10^q , powers brought to one side each, then multiplied out
 //   real    : decimal   the same, the real number being the shortest decimal number that reads as it
 //
-// The last line is what makes 9.99 equal 9.99: no real number is exactly 9.99, and the shortest decimal that
-// reads as the one nearest to it is what everybody writes and prints for it. All four lines compare places on
-// one line of numbers, on which a real number stands at its shortest decimal; so equality is transitive and the
-// order total. That the first lines may be exact and agree with this rests on:
+// The last line makes 9.99 equal 9.99. No real number is exactly 9.99, and the shortest decimal
+// that reads as the nearest real is the usual way to write and print it. All four lines compare
+// positions on one line of numbers, on which a real number is at its shortest decimal; so equality
+// is transitive and the order total. That the first lines may be exact and agree with this rests
+// on:
 //
-//   N1  Shortest decimals ascend with their real numbers: each lies nearer to its own than to any other.
-//   N2  A real number that is whole stands at itself. Below 2^53 its shortest decimal is itself, because the
-//       next real number is at most 1 away; from there on we take the number itself, as there are no
-//       fractions any more (the shortest decimal of 2^60 ends in 000).
-//   N3  So no shortest decimal jumps over a whole number.
+//   NO1  Shortest decimals ascend with their real numbers: each is nearer to its own than to any
+//        other.
+//   NO2  A whole real number is at itself. Below 2^53 its shortest decimal is itself, because the
+//        next real number is at most 1 away. From 2^53 on we take the number itself, because there
+//        are no fractions (the shortest decimal of 2^60 ends in 000).
+//   NO3  So no shortest decimal jumps over a whole number.
 //
 // NaN of either kind equals NaN and comes before every number. Zero has no sign.
 
@@ -76,7 +78,7 @@ struct ScaledNumber {
     digits = UInt128(integer.magnitude)
   }
 
-  /// The place of a finite real number among decimal ones (N2).
+  /// The place of a finite real number among decimal ones (NO2).
   init(_ double: Double) {
     sign = double == 0 ? 0 : double < 0 ? -1 : 1
     let magnitude = double.magnitude
@@ -88,7 +90,8 @@ struct ScaledNumber {
     }
   }
 
-  /// The digits that a number is printed with, and where their point is. "0.25" is 25, -2; "5e-324" is 5, -324.
+  /// The digits that a number is printed with, and where their point is. "0.25" is 25, -2; "5e-324"
+  /// is 5, -324.
   private static func shortest(_ magnitude: Double) -> (digits: UInt128, powerOf10: Int) {
     var (digits, power, isFraction) = (UInt128(0), 0, false)
     var text = Substring(magnitude.description)
@@ -154,8 +157,9 @@ private struct BigMagnitude {
 }
 
 extension Decimal {
-  /// The decimal number that a real one counts as beside decimals: the number itself where it is whole and
-  /// large, the shortest decimal that reads as it where it is not. Nil where a Decimal cannot hold it.
+  /// The decimal number that replaces a real one beside decimals: the number itself if it is whole
+  /// and large, otherwise the shortest decimal that reads as it. Nil if a Decimal cannot represent
+  /// it.
   package init?(counting double: Double) {
     guard double.isFinite, double.magnitude < 0x1p127, double == 0 || double.magnitude > 1e-100 else {
       return nil

@@ -1,5 +1,5 @@
-// The comparison table: what `==`, `<` and sorting mean for every pair of values. The row compiler and
-// indexes must give the same answers; this file is where they are defined.
+// The comparison table: what `==`, `<` and sorting mean for every pair of values. The row compiler
+// and indexes must give the same answers; this file is where they are defined.
 //
 //              | equals                       | order (< <= > >= BETWEEN)  | sortOrder
 //   null, null | true                         | none: all false            | same
@@ -15,12 +15,13 @@
 //   other pair | false                        | none                       | by kind: null, numbers, text,
 //              |                              |                            | date, uuid, data, url, object, list
 //
-// Numbers are bool (0 or 1), integer, double and decimal; how those of different kinds compare, and why nothing
-// is lost by it, is in NumberOrder.swift. "None" makes every ordering comparison false;
+// Numbers are bool (0 or 1), integer, double and decimal. NumberOrder.swift describes how different
+// kinds compare, and why the comparison is exact. "None" makes every ordering comparison false;
 // `!=` is the negation of `==` and so is true.
 //
-// C1. `sortOrder` is a total order, and `equals` without options holds just when `sortOrder` says same.
-// C2. Where `order` is not nil it agrees with `sortOrder` (without options).
+// VC1. `sortOrder` is a total order, and `equals` without options holds just when `sortOrder` says
+//      same.
+// VC2. Where `order` is not nil it agrees with `sortOrder` (without options).
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -58,7 +59,8 @@ extension Value {
     }
   }
 
-  /// The order a predicate finds between two values, or nil when neither `<` nor `>=` holds between them.
+  /// The order a predicate finds between two values, or nil when neither `<` nor `>=` holds between
+  /// them.
   public func order(_ other: Value, options: StringOptions = []) -> ValueOrder? {
     switch (self, other) {
     case (.string(let left), .string(let right)): StringFolding.order(left, right, options)
@@ -68,8 +70,8 @@ extension Value {
     }
   }
 
-  /// The total order for sorting: nulls first, then numbers (NaN first among them), text, dates, UUIDs,
-  /// data, URLs, objects, lists.
+  /// The total order for sorting: nulls first, then numbers (NaN first among them), text, dates,
+  /// UUIDs, data, URLs, objects, lists.
   public static func sortOrder(_ left: Value, _ right: Value) -> ValueOrder {
     switch (left, right) {
     case (.string(let a), .string(let b)): StringFolding.order(a, b, [])
@@ -156,7 +158,8 @@ extension Value {
     }
   }
 
-  /// The sign of an infinite number. Decimal numbers are finite, so at most one of a mixed pair is infinite.
+  /// The sign of an infinite number. Decimal numbers are finite, so at most one of a mixed pair is
+  /// infinite.
   private var infinity: Int? {
     guard case .double(let double) = self, double.isInfinite else { return nil }
     return double < 0 ? -1 : 1

@@ -1,8 +1,9 @@
 // The closed list of values that a predicate can hold or meet.
 //
-// Two relations are defined on values and must not be mixed up. `==` of this type is structural (same kind,
-// same content): it is what makes trees comparable. What a *predicate* means by `==`, `<` and by an order of
-// sorting is the comparison table in `Value+Comparison.swift`, where 1 equals 1.0.
+// Two relations are defined on values and must not be mixed up. `==` of this type is structural
+// (same kind, same content): it is what makes trees comparable. What a *predicate* means by `==`,
+// `<` and by an order of sorting is the comparison table in `Value+Comparison.swift`, where 1
+// equals 1.0.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -10,7 +11,8 @@
   public import Foundation
 #endif
 
-/// The identity of an object, opaque to the query language: it can be compared, hashed and nothing else.
+/// The identity of an object, opaque to the query language: it can be compared, hashed and nothing
+/// else.
 public struct ObjectReference: RawRepresentable, Hashable, Sendable {
   /// The number that the owner of the objects gave to this one.
   public let rawValue: UInt64
@@ -21,8 +23,8 @@ public struct ObjectReference: RawRepresentable, Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Hashes by two multiplications. Sets and dictionaries of references are everywhere in a save, and nobody can
-  /// choose references in order to make them collide: the store hands them out.
+  /// Hashes by two multiplications. A save uses many sets and dictionaries of references, and a
+  /// caller cannot choose references that collide: the store assigns them.
   @inlinable
   public func _rawHashValue(seed: Int) -> Int {
     let mixed = (rawValue ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15
@@ -32,8 +34,9 @@ public struct ObjectReference: RawRepresentable, Hashable, Sendable {
 
 /// A value in a predicate: a constant, an argument, or what a property holds.
 ///
-/// `==` is structural: `.integer(1)` and `.double(1)` are different values of this type, and so are two
-/// texts of different bytes, although a predicate finds them equal (see ``equals(_:options:)``).
+/// `==` is structural: `.integer(1)` and `.double(1)` are different values of this type, and so are
+/// two texts of different bytes, although a predicate finds them equal (see
+/// ``equals(_:options:)``).
 public enum Value: Sendable {
   /// No value.
   case null
@@ -57,8 +60,8 @@ public enum Value: Sendable {
   case url(URL)
   /// The identity of an object.
   case reference(ObjectReference)
-  /// The identity of an object as text, not yet looked up in a store. A fetch does that before anything is
-  /// compared.
+  /// The identity of an object as text, not yet looked up in a store. A fetch does that before
+  /// anything is compared.
   case objectID(String)
   /// Several values, in order.
   case list([Value])
