@@ -1,22 +1,22 @@
 public import Foundation
 
-/// A program that a test has run to its end: what it printed and how it ended.
+/// A program that a test has run to its end: its output and its exit.
 ///
-/// The wait is bounded: a program that prints nothing for two minutes is killed, and the test fails with what it
-/// had printed until then.
+/// The wait is bounded: a program without output for two minutes is killed, and the test fails with
+/// the output until then.
 public struct ChildRun: Sendable {
-  /// What it printed on standard output.
+  /// Its standard output.
   public let output: String
-  /// What it printed on standard error.
+  /// Its standard error.
   public let errors: String
   /// Its exit code, or the signal that ended it.
   public let status: Int32
   /// Whether it was ended by a signal.
   public let wasKilled: Bool
 
-  /// A program that did not go on.
+  /// A program that hung.
   public struct Silence: Error, CustomStringConvertible {
-    /// What it was, and what it had printed.
+    /// The program, and its output.
     public let description: String
   }
 
@@ -24,7 +24,7 @@ public struct ChildRun: Sendable {
 
   /// Runs a program, with nothing on its standard input.
   ///
-  /// - Parameter environment: What is set beside the environment of the tests.
+  /// - Parameter environment: Variables that are set in addition to the environment of the tests.
   /// - Throws: What `Process.run` throws; `Silence`.
   public init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
     let process = Process()

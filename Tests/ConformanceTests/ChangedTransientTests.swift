@@ -15,7 +15,7 @@ private final class Tool {}
 }
 
 /// T1 and X2 of the reference: transient attributes among the changed values.
-@Suite("What has changed of transient attributes")
+@Suite("Changes of transient attributes")
 struct ChangedTransientTests {
   private func desk() throws -> (ManagedObjectContext, Desk) {
     let context = try Sandbox(Desk.self).container.newContext()
@@ -88,7 +88,7 @@ struct ChangedTransientTests {
   }
 
   @Test(
-    "T1 Those that were set in the current event are among what it has changed, with what they held before")
+    "T1 Those set in the current event are among its changes, with their earlier values")
   func event() throws {
     let (context, desk) = try desk()
     func event() -> [String: Any?] { desk.changedValuesForCurrentEvent() }
@@ -115,7 +115,7 @@ struct ChangedTransientTests {
     #expect(event().isEmpty && desk.zoom == 4)
   }
 
-  @Test("T3 What an event has kept of them is let go of when it ends, and in the middle of nothing")
+  @Test("T3 The values kept for an event are released when it ends, and not earlier")
   func released() throws {
     final class Witness {
       let ends: () -> Void

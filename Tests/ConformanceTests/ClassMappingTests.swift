@@ -52,7 +52,7 @@ struct ClassMappingTests {
     #expect(try context.fetch(FetchRequest<Stone>()).first?.weight == 1)
   }
 
-  @Test("M7 A class without an entity may stand above and between the classes of entities")
+  @Test("M7 A class without an entity may be above and between the classes of entities")
   func classesWithoutEntities() throws {
     let context = try Sandbox(Animal.self, Dog.self, Stone.self).container.newContext()
     #expect(Animal.entityDescription.superentityName == nil)

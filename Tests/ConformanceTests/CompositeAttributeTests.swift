@@ -64,7 +64,7 @@ struct CompositeAttributeTests {
   private let paris = Address(street: "Rue A", place: Place(code: 75, city: "Paris"))
 
   @Test(
-    "A value of a struct is what was set, before the save and after it, in subclasses, and beside other properties"
+    "A struct's value reads as it was set, before and after the save, in subclasses, beside other properties"
   )
   func typed() throws {
     let sandbox = try Sandbox(Company.self, Clerk.self, Branch.self)
@@ -169,7 +169,7 @@ struct CompositeAttributeTests {
     }
   }
 
-  /// What is said of nil for a property by itself.
+  /// The conversion of nil for a property of its own.
   private func refusal(of object: ManagedObject, _ key: String) -> String? {
     var value: Any?
     do {

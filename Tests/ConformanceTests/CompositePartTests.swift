@@ -3,7 +3,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// A7 of the reference: what is made of the parts of composite attributes, with models written by hand.
+/// A7 of the reference: uses of the parts of composite attributes, with models written by hand.
 @Suite("Parts of composite attributes")
 struct CompositePartTests {
   private let address = PropertyDescription.composite(
@@ -59,7 +59,7 @@ struct CompositePartTests {
     #expect(firm.value(forKeyPath: "hands.pay.currency") as? [String] == ["EUR", "EUR"])
   }
 
-  @Test("What has changed in the current event is the whole composite, as it was when that began")
+  @Test("The change in the current event is the whole composite, with its value at the event's start")
   func events() throws {
     let context = try Sandbox(model()).container.newContext()
     let firm = insert("f", "Rome", context)
@@ -234,7 +234,7 @@ struct CompositePartTests {
     #expect(whole.contains { $0.contains("composite") }, "\(whole)")
   }
 
-  @Test("A store takes composites that are added, and names the path of what it cannot do without")
+  @Test("A store accepts added composites, and names the path of a required one")
   func adopting() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/c.perdure"

@@ -80,7 +80,7 @@ private struct Span: CompositeAttributeValue, Equatable {
 struct CompositeTypeTests {
   private func context() throws -> ManagedObjectContext { try Sandbox(Ware.self).container.newContext() }
 
-  @Test("Elements have every type that an attribute has, and are what was set after the save")
+  @Test("Elements have every type that an attribute has, and read as set after the save")
   func types() throws {
     let sandbox = try Sandbox(Ware.self)
     let context = sandbox.container.newContext()
@@ -114,7 +114,7 @@ struct CompositeTypeTests {
   }
 
   @Test(
-    "Rules stand at the elements, and errors name the whole path, also of a value that is looked at by name")
+    "Rules belong to the elements, and errors name the whole path, also of a value that is read by name")
   func rules() throws {
     let context = try context()
     let ware = Ware(context: context)

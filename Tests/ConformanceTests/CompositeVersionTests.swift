@@ -45,7 +45,7 @@ private struct Note: CodableAttributeValue, Equatable {
   var height: Int = 2
 }
 
-/// What it gives is not what it says.
+/// A type whose values differ from its description.
 private struct Odd: CompositeAttributeValue {
   var from = 0
 
@@ -93,7 +93,7 @@ private struct Sign: CompositeAttributeValue {
 }
 
 /// A7 of the reference: what a struct does not know, and where it begins.
-@Suite("Structs of composite attributes and what is stored")
+@Suite("Structs of composite attributes and stored values")
 struct CompositeVersionTests {
   private func context() throws -> ManagedObjectContext { try Sandbox(Shop.self).container.newContext() }
 
@@ -131,7 +131,7 @@ struct CompositeVersionTests {
     #expect(try bytes(shop, "mark.note") != stored)
   }
 
-  @Test("What the struct does not know stays where it is set to what is shown for it, and goes by name")
+  @Test("Elements that the struct lacks stay if it is set to its own value, and are set by name")
   func shownValues() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -143,7 +143,7 @@ struct CompositeVersionTests {
     #expect(shop.value(forKey: "mark.level") == nil)
   }
 
-  @Test("A composite that is set to what it is counts as changed and changes nothing")
+  @Test("A composite that is set to its own value counts as changed and changes nothing")
   func sameValue() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -174,7 +174,7 @@ struct CompositeVersionTests {
     #expect(shop.value(forKey: "mark.level") == nil && shop.mark == nil)
   }
 
-  @Test("Composites of a class and of its superclass stand beside each other")
+  @Test("Composites of a class and of its superclass are independent")
   func inheritance() throws {
     let context = try Sandbox(House.self, Tower.self).container.newContext()
     let tower = Tower(context: context)
@@ -265,7 +265,7 @@ struct CompositeVersionTests {
       #expect(said.contains("Shop.mark is a composite attribute"), "\(said)")
     }
 
-    @Test("A struct that gives what is no element stops the program, which names it")
+    @Test("A struct with a value that is not an element stops the program, with its name in the message")
     func misspelt() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Oddity(context: try Sandbox(Oddity.self).container.newContext()).odd = Odd(from: 1)

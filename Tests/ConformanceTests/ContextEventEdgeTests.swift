@@ -2,7 +2,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-// Rows X10, X11 and X16: what a context tells after it was observed for a while, reset in parts, or pinned.
+// Rows X10, X11 and X16: the events of a context after it was observed for a while, reset in parts,
+// or pinned.
 
 @Entity private final class Letter: ManagedObject {
   var text: String?
@@ -15,7 +16,7 @@ import Testing
   @Relationship(inverse: "author") var letters: ToMany<Letter>
 }
 
-@Suite("What a context tells, and what it does not")
+@Suite("The events that a context sends, and those that it does not")
 struct ContextEventEdgeTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -45,7 +46,7 @@ struct ContextEventEdgeTests {
     return letter
   }
 
-  @Test("X10 What was told of as new, and saved while nobody observed, is not told of as deleted")
+  @Test("X10 An object reported as new, and saved without an observer, is not reported as deleted")
   func savedUnobserved() throws {
     let first = diary()
     let letter = Letter(context: context)
@@ -63,7 +64,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("X10 An object that was deleted, brought back by a refresh and deleted again is told of twice")
+  @Test("X10 An object that was deleted, restored by a refresh and deleted again is reported twice")
   func deletedTwice() throws {
     let letter = try stored()
     let (diary, observation) = diary()
@@ -77,7 +78,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("X10 A new object that is assigned to another store is neither told of as new again nor as deleted")
+  @Test("X10 A new object that is assigned to another store is reported neither as new again nor as deleted")
   func assigned() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()
@@ -95,7 +96,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("X10 A new object that was told of and taken back is told of by the rollback that follows")
+  @Test("X10 A new object that was reported and removed is reported by the rollback that follows")
   func takenBack() throws {
     let (diary, observation) = diary()
     let letter = Letter(context: context)
@@ -165,7 +166,7 @@ struct ContextEventEdgeTests {
     try background.performAndWait { $0.automaticallyMergesChangesFromParent = false }
   }
 
-  @Test("X16 A deletion of what another context has removed is settled by merging")
+  @Test("X16 Merging ends a deletion of an object that another context has removed")
   func removedTwice() throws {
     let letter = try stored()
     let other = container.newContext()
@@ -179,7 +180,7 @@ struct ContextEventEdgeTests {
     try other.save()
   }
 
-  @Test("X16 Saves that wait together are told of as one, without what came and went among them")
+  @Test("X16 Saves that wait together are reported as one, without objects inserted and deleted among them")
   func folded() throws {
     let letter = try stored()
     let other = container.newContext()
@@ -203,7 +204,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("C1 What is watched stays watched until a save that writes something has looked")
+  @Test("C1 An observed change stays noted until a save that writes has checked it")
   func watched() throws {
     let (watched, letter) = (try stored(), try stored("other"))
     let other = container.newContext()
@@ -219,7 +220,7 @@ struct ContextEventEdgeTests {
 
   // MARK: Random events
 
-  /// What who listens must know: every object that is pending, and how.
+  /// The observer's knowledge: every pending object, and its kind of change.
   private struct Knowledge {
     var inserted: Set<ManagedObject> = []
     var updated: Set<ManagedObject> = []
@@ -239,7 +240,7 @@ struct ContextEventEdgeTests {
     }
   }
 
-  @Test("X10 Who hears every event knows what is pending")
+  @Test("X10 An observer of every event knows the pending changes")
   func random() throws {
     var random = SeededGenerator.forTest("what is told")
     for round in 0..<40 { try history(round, &random) }

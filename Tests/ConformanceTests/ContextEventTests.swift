@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Rows X10 and X11: what a context tells of itself.
+// Rows X10 and X11: the events of a context.
 
 @Entity private final class Playlist: ManagedObject {
   var title: String?
@@ -13,7 +13,7 @@ import Testing
   @Relationship(inverse: "songs") var playlist: Playlist?
 }
 
-@Suite("What a context tells of itself")
+@Suite("The events of a context")
 struct ContextEventTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -57,7 +57,7 @@ struct ContextEventTests {
     #expect(list?.managedObjectContext == nil)
   }
 
-  @Test("X11 A save tells what changed, that it begins, and what it has saved, with the objects")
+  @Test("X11 A save reports its changes, its beginning, and its result, with the objects")
   func saving() throws {
     let (diary, observation) = diary()
     let list = Playlist(context: context)
@@ -79,7 +79,7 @@ struct ContextEventTests {
     #expect(diary.notes.isEmpty)
   }
 
-  @Test("X10 An event tells what was changed in it, each change once")
+  @Test("X10 An event reports its changes, each once")
   func events() throws {
     let old = Song(context: context)
     try context.save()
@@ -104,7 +104,7 @@ struct ContextEventTests {
   }
 
   @Test(
-    "X10 What is changed by who hears that a save begins is saved, and by who hears that it is done is pending"
+    "X10 Changes by an observer of a save's beginning are saved, and those by one of its end are pending"
   )
   func changing() throws {
     let song = Song(context: context)
@@ -120,7 +120,7 @@ struct ContextEventTests {
     observation.cancel()
   }
 
-  @Test("X11 A refresh, a rollback and a reset tell whose values are others now")
+  @Test("X11 A refresh, a rollback and a reset report the objects whose values have changed")
   func refreshing() throws {
     let song = Song(context: context)
     try context.save()
@@ -141,7 +141,7 @@ struct ContextEventTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("X11 A save that fails tells that it began, and nothing else")
+  @Test("X11 A save that fails reports its beginning, and nothing else")
   func failing() throws {
     let song = Song(context: context)
     try context.save()
@@ -180,7 +180,7 @@ struct ContextEventTests {
     for await _ in stream { Issue.record("Nothing has happened.") }
   }
 
-  @Test("X11 Nothing is put together while nobody listens")
+  @Test("X11 Events are not built without an observer")
   func free() throws {
     let list = Playlist(context: context)
     for _ in 0..<10 { Song(context: context).playlist = list }
@@ -190,7 +190,7 @@ struct ContextEventTests {
     other.processPendingChanges()
     let registered = other.registeredObjects.count
     try other.save()
-    // Neither the songs that the rule takes along nor anything else was made for being told.
+    // Neither the songs that the rule deletes nor any other objects were made for the events.
     #expect(registered == 11 || registered == 1)
     #expect(other.statistics.commitRequestCount == 1)
   }

@@ -122,7 +122,7 @@ struct ContextParityTests {
     #expect(kept == nil)
   }
 
-  @Test("X4 A fault whose row is gone counts as deleted, or is an error of the next fetch and save")
+  @Test("X4 A fault whose row was removed counts as deleted, or is an error of the next fetch and save")
   func inaccessibleFaults() throws {
     let (jar, kept) = (try jar("salt"), try jar("rye"))
     let readers = [container.newContext(), container.newContext()]
@@ -157,7 +157,7 @@ struct ContextParityTests {
     #expect(clean.isFault && clean.content == "theirs" && changed.content == "mine" && changed.hasChanges)
   }
 
-  @Test("X12 reset forgets everything, and what somebody holds is of no context")
+  @Test("X12 reset discards all objects, and retained ones belong to no context")
   func reset() throws {
     let jar = try jar("a")
     jar.content = "changed"

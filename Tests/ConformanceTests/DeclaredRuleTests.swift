@@ -30,7 +30,7 @@ struct DeclaredRuleTests {
     return item
   }
 
-  @Test("V2 Nothing is refused at assignment, and what is valid is saved")
+  @Test("V2 Nothing is refused at assignment, and valid values are saved")
   func assignment() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
     let item = item(context)
@@ -177,7 +177,7 @@ struct DeclaredRuleTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("V2 Only what is pending is validated: a row from before a rule is refused at its next update")
+  @Test("V2 Only pending objects are validated: a row older than a rule is refused at its next update")
   func olderRows() throws {
     let directory = try TemporaryDirectory()
     func container(_ rules: [ValidationRule]) throws -> PersistentContainer {

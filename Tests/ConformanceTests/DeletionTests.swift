@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// What an object says of its deletion, and who denies one: rows X2 and V5.
+// The deletion state of an object, and the rules that deny a deletion: rows X2 and V5.
 
 @Entity private final class Landlord: ManagedObject {
   @Relationship(inverse: "landlord", deleteRule: .deny) var flats: ToMany<Flat>
@@ -27,7 +27,7 @@ struct DeletionTests {
     #expect(try container.newContext().count(for: FetchRequest<Flat>()) == 0)
   }
 
-  @Test("R2 Who must lead to an object without an inverse refuses its deletion, until it leads to another")
+  @Test("R2 A required reference without an inverse denies the deletion of its object, until it changes")
   func oneWay() throws {
     let model = try ManagedObjectModel([
       EntityDescription("A", properties: [.string("a")]),

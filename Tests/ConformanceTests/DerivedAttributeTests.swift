@@ -50,7 +50,7 @@ struct DerivedAttributeTests {
     return hand
   }
 
-  @Test("D1 Copies along to-one paths, functions of text, counts and sums, and what is derived from these")
+  @Test("D1 Copies along to-one paths, functions of text, counts and sums, and derivations from these")
   func kinds() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -69,7 +69,7 @@ struct DerivedAttributeTests {
   }
 
   @Test(
-    "D2 What is derived is right at once: before a save, after it, and after changes anywhere along its path")
+    "D2 Derived values are current at once: before a save, after it, and after changes along their paths")
   func atOnce() throws {
     let container = try sandbox().container
     let context = container.newContext()
@@ -112,7 +112,7 @@ struct DerivedAttributeTests {
     #expect(hand.firmName == "Two" && firm.payroll == 9)
   }
 
-  @Test("D3 Predicates, orders, aggregates and typed queries take what is derived, unsaved changes included")
+  @Test("D3 Predicates, orders, aggregates and typed queries use derived values, unsaved changes included")
   func queries() throws {
     let context = try sandbox().container.newContext()
     let firms = ["Beta", "alpha", nil].map { name -> Firm in
@@ -149,7 +149,7 @@ struct DerivedAttributeTests {
     try check()
   }
 
-  @Test("D4 What may have no value is optional; a save asks nothing of what is derived")
+  @Test("D4 A derivation that may lack a value is optional; a save does not validate derived attributes")
   func optional() throws {
     let context = try sandbox().container.newContext()
     _ = Hand(context: context)
@@ -173,7 +173,7 @@ struct DerivedAttributeTests {
     #expect(try context.fetch(Firm.fetchRequest { $0.payroll == 2 }) == [firm])
   }
 
-  @Test("D6 What is derived is no part of what has changed")
+  @Test("D6 Derived attributes are not among the changes")
   func changes() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -185,7 +185,7 @@ struct DerivedAttributeTests {
     #expect(hand.firmName == "changed" && firm.payroll == 3)
   }
 
-  @Test("D6 Setting what is derived stops the program")
+  @Test("D6 Setting a derived attribute stops the program")
   func setting() async {
     await #expect(processExitsWith: .failure) {
       let context = try Sandbox(Owner.self, Firm.self, Hand.self).container.newContext()
@@ -231,7 +231,7 @@ struct DerivedAttributeTests {
     try check(context)
   }
 
-  @Test("D7 The operator of a sum stands before the attribute or behind it, in derivations and in predicates")
+  @Test("D7 The operator of a sum is before the attribute or after it, in derivations and in predicates")
   func spellings() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)

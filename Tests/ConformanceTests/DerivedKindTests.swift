@@ -57,7 +57,7 @@ struct DerivedKindTests {
     withExtendedLifetime(context) {}
   }
 
-  @Test("What is committed of a copy is what is committed of its source")
+  @Test("The committed value of a copy is the committed value of its source")
   func committed() throws {
     let (note, context) = try note()
     let sheet = try #require(note.sheet)
@@ -71,7 +71,7 @@ struct DerivedKindTests {
     try context.save()
   }
 
-  @Test("A copy of what a transformer knows is transformed by name, and so is what is committed of it")
+  @Test("A copy of a transformed attribute is transformed by name, and so is its committed value")
   func transformed() throws {
     ValueTransformers.register(InkTransformer(), named: "DerivedKindTests.ink")
     func ink(_ derivation: String? = nil) -> PropertyDescription {
@@ -114,7 +114,7 @@ struct OtherDerivationTests {
     ])
   }
 
-  @Test("What is derived in another way is found so, in its order and by its value")
+  @Test("An attribute with a new derivation is found by its value, and sorted by it")
   func reopened() throws {
     let directory = try TemporaryDirectory()
     let steps: [(String, [Int])] = [

@@ -3,7 +3,7 @@
 import Perdure
 import Testing
 
-/// What the objects of one context have been told, in order.
+/// The hooks called for the objects of one context, in order.
 final class Diary {
   private(set) var lines: [String] = []
   /// What a hook does besides, by "Name.hook"; each at most as often as it says.
@@ -42,7 +42,7 @@ class Member: ManagedObject {
   /// The diary of the test, which the objects of its contexts write to.
   @TaskLocal static var diary: Box?
 
-  // Unchecked: a test is one task, and nobody else has its diary.
+  // Unchecked: a test is one task, and its diary is not shared.
   final class Box: @unchecked Sendable {
     let diary = Diary()
   }
@@ -105,7 +105,7 @@ final class Tent: ManagedObject {
   @Attribute(.transient) var mood: String?
 }
 
-/// With a property whose values it puts in order, and one that it refuses, beside what it inherits.
+/// With a property whose values it normalises, and one that it refuses, besides the inherited ones.
 @Entity
 final class Child: Member {
   var school: String?

@@ -1,7 +1,8 @@
 import Perdure
 import Testing
 
-// Hooks that throw away, take back and refresh what is just being done to their objects: rows X6, X7, X8 and X12.
+// Hooks that discard, undo and refresh the operation in progress on their objects: rows X6, X7, X8
+// and X12.
 
 @Suite("Hooks that disturb what calls them")
 struct DisturbedHooksTests {
@@ -28,7 +29,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X8 The object that a cascade prepares is the one that its save tells, though nobody holds it")
+  @Test("X8 The object that a cascade prepares is the one whose save hooks run, though it is not retained")
   func preparedInstance() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -48,7 +49,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X8 A cascade asks once who is at the other end, where nobody there has a hook for it")
+  @Test("X8 A cascade reads the other end once, if the class there has no hook for it")
   func scans() throws {
     let container = try Sandbox(Crate.self, CrateItem.self).container
     let context = container.newContext()
@@ -78,7 +79,7 @@ struct DisturbedHooksTests {
   }
 
   @Test(
-    "X7 Who becomes a fault is told once before and once after, whatever is done from there",
+    "X7 An object that becomes a fault gets one call before and one after, whatever the hooks do",
     arguments: ["willTurnIntoFault", "didTurnIntoFault"], Disturbance.allCases)
   func turning(hook: String, inside: Disturbance) throws {
     for outside in Disturbance.allCases {
@@ -101,7 +102,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X12 What is changed by a rollback inside a rollback hears of it once")
+  @Test("X12 An object changed by a rollback inside a rollback gets one call")
   func rollbackInRollback() throws {
     try Clubhouse.visit { _, context, diary in
       let changed = context.member("c")
@@ -116,7 +117,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 Who sets a property is told first that others have replaced the values")
+  @Test("X6 A setter runs the refresh hook first if another context has replaced the values")
   func setting() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, bystander) = (context.member("m"), context.member("x"))
@@ -151,7 +152,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 Nobody awakes while a save is checked and written: what a hook does is not taken for saved")
+  @Test("X6 No object awakes while a save is checked and written: a hook's changes do not count as saved")
   func awakingInSave() throws {
     let container = try Sandbox(Watcher.self).container
     let context = container.newContext()

@@ -3,7 +3,7 @@ import Testing
 
 // Row X2, changedValuesForCurrentEvent, and what X10 says of the end of an event.
 
-@Suite("What has changed in the current event")
+@Suite("Changes in the current event")
 struct EventChangeTests {
   private func names(_ object: ManagedObject) -> [String] {
     object.changedValuesForCurrentEvent().keys.sorted()

@@ -39,7 +39,7 @@ struct FetchIndexTests {
       entityName: "Book", predicate: try FetchPredicate(format: format), sortDescriptors: order)
   }
 
-  /// What a request gives with an index is what it gives without; the plan is the one with it.
+  /// A request has the same result with an index and without; the plan is the one with it.
   private func compare(
     _ indexes: [FetchIndexDescription], _ format: String, _ order: [FetchOrder] = [], plan: String
   ) throws {
@@ -138,7 +138,7 @@ struct FetchIndexTests {
     }
   }
 
-  @Test("M10 What is no element of an index, and a name given twice, is a model error with a remedy")
+  @Test("M10 An invalid index element, and a repeated name, are model errors with a remedy")
   func modelErrors() throws {
     for (index, rule) in [
       (FetchIndexDescription(on: "missing"), ModelProblem.Rule.indexProperty),

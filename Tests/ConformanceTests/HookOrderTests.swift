@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// What hooks are called for, in which order, and what becomes of what they do: rows V1, X6, X7, X8 and X9.
+// The calls of hooks, their order, and the effect of their changes: rows V1, X6, X7, X8 and X9.
 
 @Entity private final class Invoice: ManagedObject {
   var total: Int = 0
@@ -45,7 +45,7 @@ import Testing
   override class var validatedKeys: [String] { ["nmae"] }
 }
 
-@Suite("The order of hooks, and what they do")
+@Suite("The order of hooks, and their effects")
 struct HookOrderTests {
   @Test("X9 An object that leads to nothing where it must is not asked by its own validation")
   func missing() throws {
@@ -60,7 +60,7 @@ struct HookOrderTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("X9 What an object refuses that the validation of another deletes is of no account")
+  @Test("X9 A validation error of an object that another validation deletes is ignored")
   func refusalOfTheDeleted() throws {
     try Clubhouse.visit { container, context, diary in
       let (first, second) = (context.member("a"), context.member("b"))
@@ -72,7 +72,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 Validation begins again for everybody when an object without hooks is changed")
+  @Test("X9 Validation restarts for all objects when an object without hooks is changed")
   func withoutHooks() throws {
     try Clubhouse.visit { _, context, diary in
       let (club, locker) = (Club(context: context), Locker(context: context))
@@ -85,7 +85,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 A validation by hand inside willSave takes no willSave away from who was changed")
+  @Test("X9 A manual validation inside willSave removes no willSave from changed objects")
   func validatingInWillSave() throws {
     try Clubhouse.visit { _, context, diary in
       let first = context.member("a")
@@ -177,7 +177,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X7 What a saved deletion ends is told by didSave, and by nothing after it")
+  @Test("X7 The end of an object by a saved deletion is reported by didSave, and by no later call")
   func endOfTheDeleted() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("m")

@@ -43,7 +43,8 @@ private struct Secret: CodableAttributeValue {
   @Attribute(.composite) var sign: Sign? = Sign(secret: Secret())
 }
 
-/// A7 of the reference: defaults that are the same for all objects, and such that each gets of its own.
+/// A7 of the reference: defaults that are the same for all objects, and such that each gets of its
+///    own.
 @Suite("Initial values of attributes")
 struct InitialValueTests {
   private func visits(_ count: Int) throws -> (context: ManagedObjectContext, visits: [Visit]) {
@@ -57,7 +58,8 @@ struct InitialValueTests {
     properties.compactMap { if case .attribute(let attribute) = $0 { attribute.defaultValue } else { nil } }
   }
 
-  /// Whether a date is the time of this run, and not one of a model or of nothing. Clocks may be put back meanwhile.
+  /// Whether a date is the time of this run, and not one of a model or of nothing. Clocks may be
+  /// put back meanwhile.
   private func isNow(_ date: Date?) -> Bool { abs(date?.timeIntervalSinceNow ?? .infinity) < 86_400 }
 
   @Test("The time and a UUID are made for each object that is inserted; other values once")
@@ -102,7 +104,7 @@ struct InitialValueTests {
     #expect(visits[0].token == tokens[0] && visits[0].opened == opened)
   }
 
-  @Test("X2 What was made for a new object has not changed, and counts as changed when it is set")
+  @Test("X2 A value made for a new object has not changed, and counts as changed when it is set")
   func unchanged() throws {
     let context = try Sandbox(Visit.self).container.newContext()
     let visit = Visit(context: context)

@@ -1,6 +1,7 @@
 import Perdure
 
-// The graph of the tests of several stores: authors and books, which may be in two of them, and notes beside.
+// The graph of the tests of several stores: authors and books, which may be in two of them, and
+// notes beside.
 
 @Entity final class LibraryAuthor: ManagedObject {
   var name: String?
@@ -84,7 +85,7 @@ extension ManagedObjectContext {
 }
 
 extension PersistentContainer {
-  /// How many objects of a class somebody else sees.
+  /// How many objects of a class another context sees.
   func count<T: ManagedObject & QueryableObject>(_ type: T.Type) throws -> Int {
     try newContext().count(for: FetchRequest<T>())
   }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The hooks of an object's life")
 struct LifeCycleTests {
-  @Test("X5 An insertion awakes the object once, with its defaults, and tells nothing else")
+  @Test("X5 An insertion awakes the object once, with its defaults, and calls no other hook")
   func insertion() throws {
     try Clubhouse.visit { _, context, diary in
       diary.on("?.awakeFromInsert") { member in
@@ -18,7 +18,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 A fault awakes when it is touched, whoever has read its row before, and once")
+  @Test("X6 A fault awakes when it is touched, and once, even if its row was read before")
   func fetch() throws {
     try Clubhouse.visit { container, context, diary in
       for name in ["a", "b"] { _ = context.member(name) }
@@ -126,7 +126,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X12 A rollback tells changed, deleted and new objects what has become of them")
+  @Test("X12 A rollback calls the hooks of changed, deleted and new objects")
   func rollback() throws {
     try Clubhouse.visit { _, context, diary in
       let (changed, deleted, clean) = (context.member("c"), context.member("d"), context.member("x"))
@@ -145,7 +145,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X7 A reset tells every object that has values; one that is freed hears nothing")
+  @Test("X7 A reset calls the hooks of every object with values; a freed object gets no call")
   func reset() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")

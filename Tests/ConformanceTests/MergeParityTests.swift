@@ -1,8 +1,8 @@
 import Perdure
 import Testing
 
-// What two contexts make of one object, policy by policy, in Core Data's words. PerdureTests hold every policy against every
-// kind of conflict (`MergeTableTests`).
+// What two contexts make of one object, policy by policy, in Core Data's words. PerdureTests hold
+// every policy against every kind of conflict (`MergeTableTests`).
 
 @Entity private final class Card: ManagedObject {
   var title: String = "base"
@@ -40,7 +40,8 @@ struct MergeParityTests {
     return cards.first { $0.objectID == mine.objectID }.map { [$0.title, $0.color, $0.note] }
   }
 
-  /// The title is changed here, the note there, and the color by both; who is there saves first.
+  /// This context changes the title, the other the note, and both the color; the other context
+  /// saves first.
   private func changeBoth() throws {
     (mine.title, mine.color) = ("here", "here")
     (theirs.color, theirs.note) = ("there", "there")
@@ -58,7 +59,7 @@ struct MergeParityTests {
     #expect(try stored() == ["base", "there", "there"])
   }
 
-  @Test("C4 Store trump merges property by property; of what both have changed the store's value stays")
+  @Test("C4 Store trump merges property by property; of two changed values the stored one stays")
   func storeTrump() throws {
     try changeBoth()
     here.mergePolicy = .mergeByPropertyStoreTrump
@@ -67,7 +68,7 @@ struct MergeParityTests {
     #expect([mine.title, mine.color, mine.note] == ["here", "there", "there"])
   }
 
-  @Test("C5 Object trump merges property by property; of what both have changed the value from here is saved")
+  @Test("C5 Object trump merges property by property; of two changed values the local one is saved")
   func objectTrump() throws {
     try changeBoth()
     here.mergePolicy = .mergeByPropertyObjectTrump
@@ -85,7 +86,7 @@ struct MergeParityTests {
     #expect([mine.title, mine.color, mine.note] == ["here", "here", "base"] && !here.hasChanges)
   }
 
-  @Test("C7 Rollback drops the changes from here, and shows what is stored")
+  @Test("C7 Rollback drops the local changes, and shows the stored values")
   func rollback() throws {
     try changeBoth()
     here.mergePolicy = .rollback
@@ -96,7 +97,7 @@ struct MergeParityTests {
   }
 
   @Test(
-    "C10 Changed here and deleted there: refused, or gone, or there again with its id, as the policy says",
+    "C10 Changed here and deleted there: refused, deleted, or inserted again with its id, by policy",
     arguments: StandardPolicy.allCases)
   private func deletedThere(_ policy: StandardPolicy) throws {
     mine.title = "here"
@@ -118,7 +119,7 @@ struct MergeParityTests {
   }
 
   @Test(
-    "C10 Deleted here and changed there: refused, or there, or gone, as the policy says",
+    "C10 Deleted here and changed there: refused, kept, or deleted, by policy",
     arguments: StandardPolicy.allCases)
   private func deletedHere(_ policy: StandardPolicy) throws {
     here.delete(mine)

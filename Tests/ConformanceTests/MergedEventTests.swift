@@ -6,7 +6,7 @@ import Testing
   var text: String?
 }
 
-@Suite("What two contexts tell of each other's saves")
+@Suite("Events of two contexts about each other's saves")
 struct MergedEventTests {
   private enum Change { case inserted, updated, deleted }
 
@@ -34,7 +34,7 @@ struct MergedEventTests {
     var saved = Changes()
     var merged = Changes()
     var isPinned = false
-    /// Whom its saves have ever deleted.
+    /// The objects that its saves have deleted so far.
     var ended: Set<ManagedObjectID> = []
     private var observation: ContextObservation?
 
@@ -51,7 +51,7 @@ struct MergedEventTests {
     }
   }
 
-  @Test("X16 Who merges by itself is told of just what the other's saves have done, pinned meanwhile or not")
+  @Test("X16 A context that merges automatically reports exactly the other's saves, pinned meanwhile or not")
   func random() throws {
     var random = SeededGenerator.forTest("what is told of merging")
     for round in 0..<20 { try history(round, &random) }
@@ -67,7 +67,7 @@ struct MergedEventTests {
       try edit(side, step, &random)
       guard random.chance(25), !side.isPinned else { continue }
       side.context.processPendingChanges()
-      // Of what is removed, only who is there at that moment is told of.
+      // Removed objects are reported only if they exist at that moment.
       let ended = side.ended.union(other.ended)
       #expect(side.merged.without(ended) == other.saved.without(ended), place)
       let gone = side.merged.byID.filter { $0.value == .deleted }.keys

@@ -81,7 +81,7 @@ struct ModelParityTests {
     #expect(try noted.versionHash == model(.string("name")).versionHash)
   }
 
-  @Test("M12 The version of an entity covers what is stored and promised, and not what is done with it")
+  @Test("M12 The version of an entity covers stored and promised parts, and not their use")
   func versionHash() throws {
     let plain = try model(.int64("size")).versionHash
     for other in [
@@ -98,7 +98,7 @@ struct ModelParityTests {
 
   // MARK: Attributes
 
-  @Test("A1, A8 Values of every type come back from the store as they were")
+  @Test("A1, A8 Values of every type are read from the store unchanged")
   func types() throws {
     let container = try Sandbox(Gauge.self).container
     let context = container.newContext()
@@ -160,7 +160,7 @@ struct ModelParityTests {
     #expect(error?.problems.count == 1)
   }
 
-  @Test("A5 Large values come back whole, and what a save takes away is gone")
+  @Test("A5 Large values are read whole, and values removed by a save are absent")
   func large() throws {
     let container = try Sandbox(Attachment.self).container
     let context = container.newContext()

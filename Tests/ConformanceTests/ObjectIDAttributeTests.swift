@@ -33,7 +33,7 @@ struct ObjectIDAttributeTests {
     try context.fetch(FetchRequest<Page>(where: query)).map(\.title).sorted()
   }
 
-  @Test("An id is what was set, typed and by name, before the save and after it, and in another context")
+  @Test("An id reads as it was set, typed and by name, before the save and after it, and in another context")
   func roundTrip() throws {
     let sandbox = try Sandbox(Page.self, Reader.self)
     let context = sandbox.container.newContext()

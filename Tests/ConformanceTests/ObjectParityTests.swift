@@ -1,7 +1,8 @@
 import Perdure
 import Testing
 
-// What a Core Data user tries first with objects, in Core Data's words. The suites of each part say the rest.
+// What a Core Data user tries first with objects, in Core Data's words. The suites of each part say
+// the rest.
 
 @Entity private final class Team: ManagedObject {
   var title: String?
@@ -173,7 +174,7 @@ struct ObjectParityTests {
     #expect(players[0].team === team)
   }
 
-  @Test("X4 A fault whose row is gone counts as deleted and has no values; existingObject throws")
+  @Test("X4 A fault whose row was removed counts as deleted and has no values; existingObject throws")
   func gone() throws {
     let player = player("p")
     try context.save()

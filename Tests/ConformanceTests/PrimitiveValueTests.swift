@@ -45,7 +45,7 @@ struct PrimitiveValueTests {
     }
   }
 
-  @Test("X2 What an accessor by hand has set and another has set back does not come back")
+  @Test("X2 A change by one manual accessor that another reverts stays reverted")
   func setBack() throws {
     try Clubhouse.visit { container, context, _ in
       let (member, bystander) = (context.member("m"), context.member("x"))

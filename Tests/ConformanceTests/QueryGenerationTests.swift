@@ -31,7 +31,7 @@ struct QueryGenerationTests {
     Int64(try #require(try context.existingObject(with: account.objectID).value(forKey: "cents") as? Int))
   }
 
-  @Test("X17 A pinned context stays where it is while another writes, until it is told to move on")
+  @Test("X17 A pinned context stays at its state while another writes, until it is advanced")
   func pinned() throws {
     let context = container.newContext()
     #expect(context.queryGenerationToken == nil)
@@ -145,7 +145,7 @@ struct QueryGenerationTests {
     #expect(try cents(context) == 4)
   }
 
-  @Test("X16 A context on a queue merges soon after the save, and tells")
+  @Test("X16 A context on a queue merges soon after the save, and sends events")
   func automaticOnQueue() async throws {
     let background = container.newBackgroundContext()
     let id = account.objectID
@@ -160,7 +160,7 @@ struct QueryGenerationTests {
     try background.performAndWait { $0.automaticallyMergesChangesFromParent = false }
   }
 
-  @Test("C1 detectConflicts: a save looks also at what it does not write")
+  @Test("C1 detectConflicts: a save also checks objects that it does not write")
   func conflicts() throws {
     let context = container.newContext()
     let looked = try context.existingObject(with: account.objectID)

@@ -52,7 +52,7 @@ struct RelationshipParityTests {
     #expect(band.value(forKey: "leader") == nil && band.value(forKey: "fans") is Set<ManagedObject>)
   }
 
-  @Test("R5 A cascade, and the nullifying of many, make no object that nobody asked for")
+  @Test("R5 A cascade, and the nullifying of many, make no unrequested object")
   func cost() throws {
     let band = Band(context: context)
     for number in 0..<50 {
@@ -62,7 +62,7 @@ struct RelationshipParityTests {
     }
     try context.save()
     let other = container.newContext()
-    // What is made for a moment stays.
+    // Objects made for a moment stay.
     other.retainsRegisteredObjects = true
     let same = try #require(try other.existingObject(with: band.objectID) as? Band)
     other.delete(same)
@@ -140,7 +140,7 @@ struct RelationshipParityTests {
     #expect(counts == [1, 0, 0])
   }
 
-  @Test("Q3 A fetch sees what is not saved: what is new, what fits now or no more, and what is deleted")
+  @Test("Q3 A fetch sees unsaved changes: new objects, changed matches, and deletions")
   func pending() throws {
     let songs = ["a", "b", "c"].map(song)
     try context.save()

@@ -13,7 +13,7 @@ struct RemovedInstanceRandomTests {
     var bills: [Bill] = []
     /// The name that each instance showed when the test read it last.
     var names: [ObjectIdentifier: String?] = [:]
-    /// The instances whose objects the test found to be gone.
+    /// The instances whose objects the test found to be deleted.
     var gone: Set<ObjectIdentifier> = []
     /// The number of changes that were refused since the last save.
     var refusedCount = 0
@@ -143,7 +143,7 @@ struct RemovedInstanceRandomTests {
       let identity = ObjectIdentifier(customer)
       let isGone = customer.managedObjectContext == nil
       if isGone || customer.isDeleted {
-        // Reading the instance may have shown that its object is gone.
+        // Reading the instance may have shown that its object was deleted.
         if customer.managedObjectContext == nil, let last = holder.names[identity] {
           let (shown, before) = (customer.name, last)
           // The save that removed it may first have given it the name of another object or context.

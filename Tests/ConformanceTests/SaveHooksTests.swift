@@ -1,7 +1,8 @@
 import Perdure
 import Testing
 
-// What a save calls, and in which order: rows X8, X9, X10, and V1 to V6 as far as they are about methods.
+// What a save calls, and in which order: rows X8, X9, X10, and V1 to V6 as far as they are about
+// methods.
 
 @Suite("The hooks of a save")
 struct SaveHooksTests {
@@ -35,7 +36,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X8 What was inserted and deleted is silent, also when a cascade took it along")
+  @Test("X8 An object inserted and deleted calls no hooks, also when a cascade deleted it")
   func insertedAndDeleted() throws {
     try Clubhouse.visit { _, context, diary in
       let club = Club(context: context)
@@ -51,7 +52,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 What willSave changes is validated and saved, and brings willSave again to who was changed")
+  @Test("X9 Changes by willSave are validated and saved, and call willSave again for changed objects")
   func mutatingWillSave() throws {
     try Clubhouse.visit { container, context, diary in
       let (one, two) = (context.member("1"), context.member("2"))
@@ -162,7 +163,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V1 A value is checked and replaced for the keys that a class names; a failure says what was there")
+  @Test("V1 A value is checked and replaced for the keys that a class names; a failure has the value")
   func values() throws {
     try Clubhouse.visit { container, context, diary in
       let child = Child(context: context)
@@ -176,7 +177,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V2 A deletion that is refused stays pending, and can be refused by what it would leave")
+  @Test("V2 A refused deletion stays pending, and can be refused because of the objects that it would leave")
   func refusedDeletion() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")
@@ -190,7 +191,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 Hooks may insert, delete and take back; the save has what is there in the end")
+  @Test("X9 Hooks may insert, delete and undo; the save has the final state")
   func insertingAndDeleting() throws {
     try Clubhouse.visit { container, context, diary in
       let (one, two, old) = (context.member("1"), context.member("2"), context.member("old"))
@@ -249,7 +250,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 Objects that nobody has asked for are told all the same, where the class has a hook")
+  @Test("X9 Hooks of unrequested objects are called too, if the class has one")
   func withoutInstances() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -269,7 +270,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 A save that others were faster than has told nobody that it was done, and can be repeated")
+  @Test("X9 A save that another save overtook calls no didSave, and can be repeated")
   func conflict() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")

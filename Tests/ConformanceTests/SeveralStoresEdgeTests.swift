@@ -3,7 +3,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Several stores where something is missing: a store that is only read or was removed, an id, a link's other end.
+/// Several stores where something is missing: a store that is only read or was removed, an id, a
+/// link's other end.
 @Suite("Several stores, at the edges")
 struct SeveralStoresEdgeTests {
   private func refusal(_ context: ManagedObjectContext) -> PerdureError? {
@@ -27,7 +28,7 @@ struct SeveralStoresEdgeTests {
   }
 
   @Test(
-    "What is sorted by unsaved changes of others is sorted by them in every store, before the window is cut")
+    "An order by unsaved changes of other objects applies in every store, before the window is cut")
   func order() throws {
     let (context, authors) = try pairs()
     authors[0].name = "z"
@@ -167,7 +168,7 @@ struct SeveralStoresEdgeTests {
   }
 
   @MainActor
-  @Test("What is pending in the view context when a store is added is still there to be saved")
+  @Test("Changes pending in the view context when a store is added can still be saved")
   func viewContext() throws {
     let container = try Library.container("Books")
     container.viewContext.book("b")

@@ -3,7 +3,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// M8 of the reference and its section 1.13: several stores in one container, each for a configuration.
+/// M8 of the reference and its section 1.13: several stores in one container, each for a
+///    configuration.
 @Suite("Several stores")
 struct SeveralStoresTests {
   /// The error of a save.
@@ -190,7 +191,7 @@ struct SeveralStoresTests {
   }
 
   @Test(
-    "A context of before reads on what it saw of a store that was removed, and saves nothing with changes for it"
+    "An earlier context reads its state of a removed store, and saves nothing with changes for it"
   )
   func removing() throws {
     let container = try Library.container("Books", "Notes")

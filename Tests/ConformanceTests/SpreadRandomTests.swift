@@ -2,10 +2,11 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// The same objects in one store and spread over two: whatever is pending, each fetch must find the same in both.
+/// The same objects in one store and spread over two: whatever is pending, each fetch must find the
+/// same in both.
 @Suite("One store and two, at random")
 struct SpreadRandomTests {
-  @Test("A fetch over two stores finds what it would find in one, with unsaved changes, orders and windows")
+  @Test("A fetch over two stores finds the same as over one, with unsaved changes, orders and windows")
   func random() throws {
     var random = SeededGenerator.forTest("entities in several stores")
     for _ in 0..<4 {
@@ -93,7 +94,7 @@ private struct Worlds {
     let said = "\(format), \(paths), \(request.fetchLimit) from \(request.fetchOffset)\n"
     let counts = try contexts.map { try $0.count(for: request) }
     #expect(counts[0] == counts[1], "\(said)\(trace.joined(separator: "\n"))")
-    // Titles of what is deleted and not saved cannot be read.
+    // Titles of objects with an unsaved deletion cannot be read.
     guard request.includesPendingChanges else { return }
     let found = try contexts.map { try $0.titles(request) }
     #expect(found[0] == found[1], "\(said)\(trace.joined(separator: "\n"))")

@@ -7,7 +7,8 @@ import Testing
   var title: String
 }
 
-/// The "add, remove, destroy, replace, copy a store; metadata without opening", and M12 of the reference.
+/// The "add, remove, destroy, replace, copy a store; metadata without opening", and M12 of
+/// the reference.
 @Suite("Stores as wholes")
 struct StoreManagementTests {
   private func open(_ path: String) throws -> PersistentContainer {
@@ -55,7 +56,7 @@ struct StoreManagementTests {
     #expect(try titles(path) == ["a"])
   }
 
-  @Test("Metadata tells whether a model opens the store")
+  @Test("Metadata shows whether a model opens the store")
   func compatibility() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("a.perdure")

@@ -100,7 +100,8 @@ private struct ToneTransformer: ValueTransformer {
   var draft: Preferences?
 }
 
-/// A6 and T1 of the reference: transformable attributes (1800), through a registry and through Codable.
+/// A6 and T1 of the reference: transformable attributes (1800), through a registry and through
+///    Codable.
 @Suite("Transformable attributes")
 struct TransformableTests {
   private func container() throws -> PersistentContainer {
@@ -265,7 +266,7 @@ struct TransformableTests {
     #expect(object["p"] == nil && refusals(context) == ["1550 p"])
   }
 
-  @Test("A container whose model names a transformer that nobody has registered does not open, and says so")
+  @Test("A container whose model names an unregistered transformer does not open, and its error says so")
   func unknown() throws {
     let model = try ManagedObjectModel([
       EntityDescription(

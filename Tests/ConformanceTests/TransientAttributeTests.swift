@@ -63,7 +63,8 @@ struct TransientAttributeTests {
     try other.save()
     sketch.zoom = 3
     #expect(sketch.isUpdated && context.hasChanges && context.updatedObjects == [sketch])
-    // Somebody else has written the row since: who writes nothing has no conflict with that.
+    // Another context has written the row since: a save that writes nothing does not conflict with
+    // it.
     try context.save()
     #expect(!sketch.hasChanges && sketch.zoom == 3)
     context.refresh(sketch, mergeChanges: true)
@@ -117,7 +118,7 @@ struct TransientAttributeTests {
     #expect(sketch.zoom == 1)
   }
 
-  @Test("T2 A rollback takes back what was set since the last save, and a reset everything")
+  @Test("T2 A rollback restores the values of the last save, and a reset discards all")
   func rollback() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -134,7 +135,7 @@ struct TransientAttributeTests {
     #expect(sketch.managedObjectContext == nil && sketch.zoom == 1)
   }
 
-  @Test("T2 Values go with the instance, and what they hold is released")
+  @Test("T2 Values end with the instance, and objects that they retain are released")
   func instances() throws {
     final class Witness {}
     let model = try ManagedObjectModel([EntityDescription("E", properties: [.string("a"), .transient("t")])])
@@ -213,7 +214,7 @@ struct TransientAttributeTests {
     #expect(sketch.managedObjectContext == nil && sketch.zoom == 1)
   }
 
-  @Test("Setting one of what is deleted and saved changes nothing")
+  @Test("Setting one of a saved deletion's objects changes nothing")
   func gone() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -223,7 +224,7 @@ struct TransientAttributeTests {
     #expect(sketch.zoom == 1 && !context.hasChanges)
   }
 
-  /// A folder with a leaf whose size no rule stood against when it was saved.
+  /// A folder with a leaf that no size rule refused when it was saved.
   private func folder(
     in directory: TemporaryDirectory, _ rules: [ValidationRule]
   ) throws -> PersistentContainer {
@@ -268,7 +269,7 @@ struct TransientAttributeTests {
     let held = isRegistered ? try objects("Leaf", context).first : nil
     #expect(refusals(context) == ["1610 size"])
     #expect(context.registeredObjects.contains { $0.entity.name == "Leaf" } == isRegistered)
-    // Nor do the required transient attributes of what was fetched stand in the way of other changes.
+    // The required transient attributes of fetched objects do not prevent other changes either.
     let leaves = try objects("Leaf", context)
     #expect(held == nil || leaves == [held])
     try #require(leaves.first)["size"] = 5
@@ -295,7 +296,7 @@ struct TransientAttributeTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("Where a store is only read, a save of transient changes alone settles them")
+  @Test("If a store is opened for reading, a save of transient changes alone ends them")
   func readOnly() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/s.perdure"

@@ -3,7 +3,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Calls somebody when it is released.
+/// Calls a closure when it is released.
 private final class Caller {
   private let action: () -> Void
   init(_ action: @escaping () -> Void) { self.action = action }
@@ -21,8 +21,8 @@ private final class Cache { var entries: [Int] = [] }
   @Attribute(.transient) var notes: [String] = ["new"]
 }
 
-/// T2 of the reference: when what transient attributes hold is let go, and how.
-@Suite("What transient attributes hold is let go")
+/// T2 of the reference: when the values of transient attributes are released, and how.
+@Suite("The values of transient attributes are released")
 struct TransientLifetimeTests {
   private func pair(_ context: ManagedObjectContext) throws -> (Node, Node) {
     let (first, second) = (Node(context: context), Node(context: context))
@@ -32,7 +32,7 @@ struct TransientLifetimeTests {
     return (first, second)
   }
 
-  @Test("A context that is let go with an unsaved change does not keep what was held before")
+  @Test("A context that is released with an unsaved change does not retain the earlier value")
   func unsaved() throws {
     let sandbox = try Sandbox(Node.self)
     weak var held: Node?
@@ -47,7 +47,7 @@ struct TransientLifetimeTests {
     #expect(held == nil)
   }
 
-  @Test("Nor what was held before a change that was made after it was let go")
+  @Test("Nor the value before a change that was made after its release")
   func late() throws {
     let sandbox = try Sandbox(Node.self)
     weak var held: Node?

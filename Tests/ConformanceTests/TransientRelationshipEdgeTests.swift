@@ -20,7 +20,8 @@ import Testing
   @Relationship(inverse: "page", deleteRule: .cascade) var shapes: ToMany<Shape>
 }
 
-/// Where transient relationships meet the rest: children, rollbacks, entities below, snapshots, queries, many links.
+/// Where transient relationships meet the rest: children, rollbacks, entities below, snapshots,
+/// queries, many links.
 @Suite("Transient relationships beside everything else")
 struct TransientRelationshipEdgeTests {
   private func context() throws -> ManagedObjectContext {
@@ -136,7 +137,7 @@ struct TransientRelationshipEdgeTests {
     #expect(prefetching?.code == .transientAttribute, "\(String(describing: prefetching))")
   }
 
-  @Test("Ten thousand links of one object are made, saved, told and taken away")
+  @Test("Ten thousand links of one object are made, saved, reported and removed")
   func many() throws {
     let context = try context()
     let made = shapes(10_000, context)

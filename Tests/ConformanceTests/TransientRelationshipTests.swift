@@ -38,7 +38,7 @@ struct TransientRelationshipTests {
     return (tracks, players)
   }
 
-  @Test("T5 R10 Both ends follow, from either side, and to-one ends let go of what they had")
+  @Test("T5 R10 Both ends follow, from either side, and to-one ends lose their earlier object")
   func ends() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -76,7 +76,8 @@ struct TransientRelationshipTests {
     players[0].playing = tracks[0]
     #expect(players[0].isUpdated && tracks[0].isUpdated && !players[0].hasPersistentChangedValues)
     #expect(players[0].changedValues().keys.sorted() == ["playing"])
-    // Somebody else has written the row since: who writes nothing has no conflict with that.
+    // Another context has written the row since: a save that writes nothing does not conflict with
+    // it.
     same.name = "z"
     try other.save()
     try context.save()
@@ -113,7 +114,7 @@ struct TransientRelationshipTests {
     #expect(!context.hasChanges && player.playing === track)
   }
 
-  @Test("T2 A rollback takes back what was linked since the last save")
+  @Test("T2 A rollback removes the links made since the last save")
   func rollback() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -153,7 +154,7 @@ struct TransientRelationshipTests {
     #expect(players[1].playing == nil)
   }
 
-  @Test("R4 Delete rules hold: one cascades, one denies, and the others let go")
+  @Test("R4 Delete rules apply: one cascades, one denies, and the others remove the reference")
   func deletions() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -183,7 +184,7 @@ struct TransientRelationshipTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("R3 Limits hold for what was linked, and what is required is asked of new objects and changed ends")
+  @Test("R3 Limits apply to new links, and required ends to new objects and changed ends")
   func limits() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -208,7 +209,7 @@ struct TransientRelationshipTests {
     #expect(refusals(other) == [])
   }
 
-  @Test("What somebody else deletes is led to no more")
+  @Test("Links to an object that another context deletes end")
   func vanished() throws {
     let container = try Sandbox(Track.self, Player.self).container
     let context = container.newContext()
@@ -249,7 +250,7 @@ struct TransientRelationshipTests {
     #expect(throws: FetchError.self) { try context.fetch(request) }
   }
 
-  @Test("Links keep no instance alive, and none is fetched to tell who is linked")
+  @Test("Links keep no instance alive, and none is fetched to list the linked objects")
   func instances() throws {
     let context = try context()
     var (tracks, players): ([Track], [Player]) = try band(context)
@@ -266,7 +267,7 @@ struct TransientRelationshipTests {
     #expect(track.players.count == 1)
   }
 
-  @Test("What outlives its context leads to nothing but what was not saved")
+  @Test("An object that outlives its context has only its unsaved links")
   func outliving() throws {
     let (track, player) = try {
       let context = try context()
@@ -280,7 +281,7 @@ struct TransientRelationshipTests {
     #expect(track.managedObjectContext == nil && player.managedObjectContext == nil)
     #expect(player.playing == nil && track.follower == nil)
     #expect(track.players.isEmpty && track.players.count == 0)
-    // What was not saved is there still, as of a stored relationship.
+    // Unsaved links still exist, as of a stored relationship.
     #expect(Array(player.queue) == [track] && player.queue.count == 1)
     #expect(track.objectIDs(forRelationshipNamed: "players").isEmpty)
   }
@@ -313,7 +314,7 @@ struct TransientRelationshipTests {
     #expect(objects[0]["way"] == nil && !context.hasChanges)
   }
 
-  @Test("A child has links of its own, and what it deletes is led to in its parent no more")
+  @Test("A child has its own links, and links to its deleted objects end in its parent")
   func children() throws {
     let context = try context()
     let (tracks, players) = try band(context)

@@ -20,14 +20,15 @@ private typealias Tint = Colour?
   @Attribute(.transient) var make: () -> Int? = { 7 }
 }
 
-/// T1 of the reference: whether a transient attribute may have no value follows from its type, however it is written.
+/// T1 of the reference: whether a transient attribute may have no value follows from its type,
+///    however it is written.
 @Suite("Types of transient attributes")
 struct TransientTypeTests {
   private func palette() throws -> Palette {
     Palette(context: try Sandbox(Palette.self).container.newContext())
   }
 
-  @Test("What is optional by its type reads as nil until it is set, and again when it is taken away")
+  @Test("A value of an optional type reads as nil until it is set, and again after it is removed")
   func optional() throws {
     let palette = try palette()
     #expect(palette.name == nil && palette.tint == nil && palette.number == nil && palette.other == nil)
@@ -54,7 +55,7 @@ struct TransientTypeTests {
     #expect(palette.first == nil && palette.shade == nil && palette.plain == nil)
   }
 
-  @Test("What is not optional has its default or its zero, and may be a function")
+  @Test("A value of another type has its default or its zero, and may be a function")
   func certain() throws {
     let palette = try palette()
     #expect(palette.certain == Colour(red: 3) && palette.count == 0 && palette.make() == 7)

@@ -6,7 +6,7 @@ import Testing
 /// M11, C11 and C12 of the reference: uniqueness constraints.
 @Suite("Models: uniqueness constraints")
 struct UniquenessTests {
-  /// Someone has a unique number, and a name that is unique in a town; a member a badge beside.
+  /// A person has a unique number, and a name that is unique in a town; a member a badge besides.
   private static func model() throws -> ManagedObjectModel {
     try ManagedObjectModel([
       EntityDescription(
@@ -21,7 +21,8 @@ struct UniquenessTests {
 
   private func container() throws -> PersistentContainer { try Sandbox(Self.model()).container }
 
-  /// What a save says of constraints: the attributes of each, and the objects that share the values.
+  /// What a save says of constraints: the attributes of each, and the objects that share the
+  /// values.
   private func refusal(
     _ context: ManagedObjectContext
   ) throws -> [(constraint: [String], objects: Set<ManagedObjectID>, values: [Value])] {
@@ -64,7 +65,7 @@ struct UniquenessTests {
     try context.save()
   }
 
-  @Test("C12 An object of the store is named too, whoever saved it")
+  @Test("C12 An object of the store is named too, whichever context saved it")
   func store() throws {
     let container = try container()
     let first = container.newContext()

@@ -2,7 +2,8 @@ import Foundation
 import PerdureTestSupport
 import Testing
 
-/// What the example prints, beside what is counted here, the plain way, on an archive made for it.
+/// The output of the example, compared with counts made here in a simple way, on a generated
+/// archive.
 @Suite("The answers of the example")
 struct DemoAnswerTests {
   private struct MadePackage {
@@ -46,14 +47,14 @@ struct DemoAnswerTests {
     }
   }
 
-  /// Who needs whom.
+  /// The dependencies between packages.
   private static func edges(_ packages: [MadePackage]) -> [[Bool]] {
     packages.map { package in
       packages.map { other in package.alternatives.contains { other.answers(to: $0) } }
     }
   }
 
-  /// The sizes of groups that need each other, from who reaches whom.
+  /// The sizes of groups that need each other, from the reachable packages of each.
   private static func groups(_ packages: [MadePackage]) -> [Int] {
     var reach = edges(packages)
     for middle in packages.indices {

@@ -3,7 +3,7 @@ import Foundation
 import PerdureTestSupport
 import Testing
 
-/// Runs the example as `make demo` does, as a process of its own, and reads what it prints.
+/// Runs the example as `make demo` does, as a separate process, and reads its output.
 @Suite("The example from its command line")
 struct DemoTests {
   private let folder: TemporaryDirectory
@@ -20,7 +20,7 @@ struct DemoTests {
     return path
   }
 
-  @Test("What it counts is what a count of the same file's lines gives, on a made archive")
+  @Test("Its counts equal those of the same file's lines, on a generated archive")
   func madeArchive() throws {
     let text = (0..<300).map { number in
       let version = number % 50 == 7 ? "1" : "1.\(number % 3)"
@@ -56,14 +56,14 @@ struct DemoTests {
       #expect(run.number("packages") == count.packages.count, "run \(time)")
       #expect(run.number("package names") == count.names.count, "run \(time)")
       #expect(run.number("sections") == count.sections.count, "run \(time)")
-      // A clause that cannot be read is told and left out; then these may be fewer.
+      // An unreadable clause is reported and left out; then these may be fewer.
       guard run.errors.isEmpty else { continue }
       #expect(run.number("dependencies") == count.dependencies, "run \(time)")
       #expect(run.number("virtual names") == count.targets.subtracting(count.names).count, "run \(time)")
     }
   }
 
-  @Test("A second run imports nothing again; what each step took and the store's size are told")
+  @Test("A second run imports nothing again; the cost of each step and the store's size are printed")
   func secondRun() throws {
     let stanzas = (0..<20).map { "Package: package-\($0)\nVersion: 1\nDepends: package-\($0 / 2)\n\n" }
     let archive = try write(stanzas.joined(), "Packages")
@@ -76,7 +76,7 @@ struct DemoTests {
         let line = run.output.split(separator: "\n").first { $0.hasPrefix(what + " ") }
         return try #require(line.flatMap { Int($0.dropFirst(what.count + 1)) }, "\(run.output)")
       }
-      // What was changed in files between opening and the end of the import.
+      // The number of changes of files between opening and the end of the import.
       let changes = try changes("imported") - changes("opened")
       #expect(isFirst ? changes > 0 : changes == 0, "\(changes)")
       let times = try #require(run.output.split(separator: "Times, in seconds\n").last)
@@ -87,7 +87,7 @@ struct DemoTests {
     }
   }
 
-  @Test("A bad index is told with its places, nothing that was saved is lost, and the whole one mends it")
+  @Test("A bad index is reported with its places, no saved record is lost, and the whole one repairs it")
   func badInput() throws {
     let good = try run(try write("Package: a\nVersion: 1\n\nPackage: b\nDepends: a\n\n", "good"))
     #expect(good.exitCode == 0 && good.errors.isEmpty && good.number("packages") == 2)
@@ -108,7 +108,7 @@ struct DemoTests {
   }
 }
 
-/// One run of the example: what it printed and how it ended.
+/// One run of the example: its output and its exit.
 struct DemoRun {
   let output: String
   let errors: String

@@ -57,7 +57,7 @@ private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] 
   }
 
   @Test(
-    "A malformed clause is left out whole, told, and counted; the others stand",
+    "A malformed clause is left out whole, reported, and counted; the others stay",
     arguments: [
       "b (>= ", "b (2)", "b ()", "b (>= 1", "b | ", "| b", "b c", "b (=> 1)", "b:", "b (>= 1) x", "é",
       "b | c (~ 1)",
@@ -98,7 +98,7 @@ extension Substring {
     #expect(MaintainerParser.parse(bytes(text)) == Maintainer(name: name, address: address))
   }
 
-  @Test("A blank field names nobody")
+  @Test("A blank field gives no maintainer")
   func blank() {
     #expect(MaintainerParser.parse(bytes(" \n ")) == nil)
   }
@@ -121,7 +121,7 @@ extension Substring {
   }
 
   @Test(
-    "Braces that do not match are told and left out", arguments: ["a::{b", "a::b}", "a::}b{", "a::{b{c}}"])
+    "Unmatched braces are reported and left out", arguments: ["a::{b", "a::b}", "a::}b{", "a::{b{c}}"])
   func malformed(entry: String) {
     var malformed: [String] = []
     let tags = TagParser.parse(bytes("x::y, \(entry)")) { malformed.append($0) }

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "A name that no package had becomes a package's when a later archive has one, and keeps who asks for it")
+    "A name without a package gets one when a later archive has it, and keeps its dependents")
   func virtualNameBecomesReal() throws {
     let container = try container()
     let first = try records(

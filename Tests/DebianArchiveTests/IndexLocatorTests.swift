@@ -88,7 +88,7 @@ import Testing
     #expect(found.map(\.path) == [index.path])
   }
 
-  @Test("A file that cannot be opened is told by its label")
+  @Test("A file that cannot be opened is reported by its label")
   func unopenable() {
     let file = IndexFile(path: "/nowhere/host.example.org_dists_sid_main_binary-amd64_Packages")
     do throws(ArchiveReadError) {

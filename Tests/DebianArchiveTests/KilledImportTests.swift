@@ -5,10 +5,10 @@ import PerdureLog
 import PerdureTestSupport
 import Testing
 
-/// Runs the example as a process of its own that ends itself, as `kill -9` would, in the middle of a change of its
-/// files: at any of the calls that an import makes, drawn at random and counted in calls, so that the machine's
-/// speed has no say. The store is kept from kill to kill, until the import is through. Some seconds of processor
-/// time: more than a hundred processes.
+/// Runs the example as a separate process that ends itself, as `kill -9` would, during a change of
+/// its files. It ends at a random call of an import, counted in calls, so that the machine's speed
+/// does not matter. The store is kept from kill to kill, until the import is complete. Some seconds
+/// of processor time: more than a hundred processes.
 @Suite("A killed import")
 struct KilledImportTests {
   private static let batch = 5
@@ -22,7 +22,7 @@ struct KilledImportTests {
     case closing
   }
 
-  @Test("Holds every acknowledged batch and at most the one in flight, whole, and goes on from there")
+  @Test("Holds every acknowledged batch and at most the one in flight, whole, and continues from there")
   func killed() throws {
     let folder = try TemporaryDirectory()
     let (archive, store) = (folder.file("Packages"), folder.file("store.perdure"))
@@ -52,7 +52,7 @@ struct KilledImportTests {
     #expect(try check(store, acknowledged: Self.stanzaCount, true) == Self.stanzaCount)
   }
 
-  /// Fifty kills, and each phase among what was struck.
+  /// Fifty kills, which hit each phase.
   private static func isWanting(_ struck: [Phase: Int]) -> Bool {
     struck.values.reduce(0, +) < kills || struck.count < Phase.allCases.count
   }
@@ -63,15 +63,15 @@ struct KilledImportTests {
     return hadOpened ? .reopening : .creating
   }
 
-  /// Runs the command `perdure verify`, as somebody would who asks whether a store is well.
+  /// Runs the command `perdure verify`, as a user would to check a store.
   private func verify(_ path: String) throws {
     let run = try ChildRun(built: "perdure", ["verify", path])
     #expect(run.status == 0 && !run.wasKilled, "\(run.output)\(run.errors)")
     #expect(run.output.contains("graph: ") && run.output.hasSuffix(": clean\n"), "\(run.output)")
   }
 
-  /// The store is well, and holds a whole number of batches with all that was acknowledged, and at most one
-  /// more. Gives how many packages there are.
+  /// The store is well, and holds a whole number of batches with all that was acknowledged, and at
+  /// most one more. Gives how many packages there are.
   private func check(_ path: String, acknowledged: Int, _ hasOpened: Bool) throws -> Int {
     let inspection: StoreInspection
     do {

@@ -53,7 +53,7 @@ private let index = """
     for empty in ["", "\n", "\n\n \n"] { #expect(DebianArchiveTests.stanzas(of: empty).stanzas.isEmpty) }
   }
 
-  @Test("Of a field that comes twice the first counts, and its second place is told")
+  @Test("Of a repeated field the first counts, and its second place is reported")
   func duplicateField() throws {
     let (stanzas, problems, error) = stanzas(of: "Package: a\nVersion: 1\nVERSION: 2\n more\n\nPackage: b\n")
     #expect(error == nil)
@@ -72,7 +72,7 @@ private let index = """
     #expect(problems.map(\.place.line) == [count + 2, count + 3])
   }
 
-  @Test("Lines that are no field are told and passed over with their continuations")
+  @Test("Lines that are not fields are reported and skipped with their continuations")
   func strayLines() {
     let (stanzas, problems, error) = stanzas(
       of: " stray\nPackage: a\nnonsense\n of the line above\n# comment: x\n: y\nVersion: 1\n\n")
@@ -90,7 +90,7 @@ private let index = """
     #expect(error?.place == SourcePlace(index: "test", line: 4, byteOffset: 23))
   }
 
-  @Test("An endless stanza is left out and told; memory stays bounded; the next one is read")
+  @Test("An endless stanza is left out and reported; memory stays bounded; the next one is read")
   func endlessStanza() {
     let line = "Field: " + String(repeating: "x", count: 1_000) + "\n"
     let long = "Package: a\n" + String(repeating: line, count: 5_000) + "\nPackage: b\n"

@@ -4,7 +4,7 @@ import Testing
 @Suite("The example of companies with workers")
 struct CompaniesTests {
   @Test(
-    "It does what it says, with macros and with a model in code",
+    "The example works as documented, with macros and with a model in code",
     arguments: ["CompaniesWithMacros", "CompaniesInCode"])
   func output(program: String) throws {
     let run = try ChildRun(built: program, [])

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The example of users with messages and conversations")
 struct ConversationsTests {
-  @Test("It does what it says: orders of each owner, of two devices at once, and users that are known")
+  @Test("The example works as documented: orders of each owner, of two devices at once, and known users")
   func output() throws {
     let run = try ChildRun(built: "Conversations", [])
     #expect(run.status == 0 && run.errors == "")

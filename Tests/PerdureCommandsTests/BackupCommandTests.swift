@@ -36,7 +36,7 @@ struct BackupCommandTests {
     return Int(copy.snapshot().count(in: try copy.keyspace("rows", .dense)))
   }
 
-  @Test("A store that is open for writing is backed up, then what is new, and both are restored")
+  @Test("A store open for writing is backed up, then its new commits, and both backups are restored")
   func folders() throws {
     let first = try Outcome("backup", directory.file("store"), directory.file("first"))
     #expect(

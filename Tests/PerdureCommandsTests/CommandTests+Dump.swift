@@ -16,7 +16,7 @@ import Testing
 }
 
 extension CommandTests {
-  @Test("dump goes on behind records that cannot be read, in the log and in files, and exits with 1")
+  @Test("dump continues after unreadable records, in the log and in files, and exits with 1")
   func dumpDamaged() throws {
     let store = try Store(at: path)
     let numbers = try store.keyspace("numbers", .dense)

@@ -101,7 +101,7 @@ struct CommandTests {
     return path
   }
 
-  /// Three boats, whose harbour is gone.
+  /// Three boats, whose harbour was removed.
   private func makeBoats() throws -> String {
     let path = directory.file("Boats.perdure")
     let container = try PersistentContainer(
@@ -199,7 +199,7 @@ struct CommandTests {
         == "graph: 3 objects, 0 links, 3 references to deleted objects left by the rule noAction: clean")
   }
 
-  @Test("A row that cannot be read is a finding behind those of the log; verify and dump go on with the next")
+  @Test("An unreadable row is a finding after those of the log; verify and dump continue with the next")
   func damagedRow() throws {
     let path = try makeBoats()
     // With the index in its file, opening does not read the log.
@@ -213,7 +213,7 @@ struct CommandTests {
     let graph = try #require(outcome.lines.firstIndex { $0.hasPrefix("  at Boat/p2: ") })
     #expect(engine < graph && outcome.lines[graph - 1] == "G1 (rows): 1 finding")
     #expect(outcome.lines[graph].contains("perdure salvage"))
-    // The log cannot be read to its end either, so nobody knows how many commits there are.
+    // The log cannot be read to its end either, so the number of commits is unknown.
     let log = try #require(outcome.lines.first { $0.hasPrefix("log: ") })
     #expect(!log.contains("commit") && log.contains(" finding"), "\(log)")
     #expect(outcome.lines.last?.hasPrefix("graph: 3 objects") == true)
@@ -356,7 +356,7 @@ struct CommandTests {
 
   // MARK: - salvage
 
-  @Test("salvage of a damaged store gives back the rest, says what is damaged, and exits with 1")
+  @Test("salvage of a damaged store restores the rest, names the damage, and exits with 1")
   func salvage() throws {
     try damage()
     let target = directory.file("Saved.perdure")
@@ -369,7 +369,7 @@ struct CommandTests {
     #expect(again.code == .failed && again.errors.contains("invalidArgument"))
   }
 
-  @Test("salvage of a store that is well exits with 0; JSON says what came back")
+  @Test("salvage of an intact store exits with 0; JSON lists the restored records")
   func salvageJSON() throws {
     let target = directory.file("Saved.perdure")
     let outcome = try Outcome("salvage", path, target, "--json")
@@ -382,7 +382,7 @@ struct CommandTests {
 
   // MARK: - compact
 
-  @Test("compact takes out what is dead, of stores with and without objects, and leaves them well")
+  @Test("compact removes dead records, of stores with and without objects, and leaves the stores intact")
   func compact() throws {
     let store = try Store(at: path)
     let numbers = try store.keyspace("numbers", .dense)

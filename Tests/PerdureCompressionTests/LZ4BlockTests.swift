@@ -67,7 +67,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("Errors tell the byte of the block", arguments: decoders.indices)
+  @Test("Errors name the byte of the block", arguments: decoders.indices)
   func errorOffsets(decoder: Int) {
     // One literal, then a match that reaches back 9 bytes where there is 1.
     let block: [UInt8] = [0x10, 65, 9, 0, 0x50, 66, 67, 68, 69, 70]
@@ -88,7 +88,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("A match overlapping what it writes repeats it", arguments: 1...20)
+  @Test("A match that overlaps its output repeats it", arguments: 1...20)
   func overlap(offset: Int) {
     let start = (0..<offset).map { UInt8($0) }
     // Matches of 4 + 15 + 40 bytes, then five literals.
@@ -173,7 +173,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     let swift = open(block, by: LZ4BlockDecoder.self, room: room, history: history)
     #expect(native.wallsStand && swift.wallsStand, "\(how())")
     if let error = swift.error {
-      // Rule B4: offset 0 is the one thing that liblz4 opens and we do not.
+      // Rule LB4: offset 0 is the one thing that liblz4 opens and we do not.
       let isRefused = native.error != nil || error.message.hasSuffix("offset 0")
       #expect(isRefused, "\(block) into \(room): \(error), \(how())")
     } else if native.error == nil {

@@ -19,7 +19,7 @@ private func encoded(_ value: [UInt8], _ dictionary: [UInt8], room: Int? = nil) 
   return length.map { Array(output[..<$0]) }
 }
 
-/// What a block gives, with walls on both sides that must stand.
+/// The output of a block, between guard bytes that must stay unchanged.
 private func opened(
   _ block: [UInt8], _ dictionary: [UInt8], by decoder: any LZ4BlockDecoding.Type, room: Int
 ) -> (bytes: [UInt8]?, error: CompressionError?) {
@@ -45,7 +45,7 @@ private func opened(
 @Suite("LZ4 blocks with a dictionary")
 struct LZ4DictionaryTests {
   @Test(
-    "A value comes back through either decoder, whatever dictionary it was packed with",
+    "Either decoder restores a value, whatever dictionary it was packed with",
     arguments: [0, 1, 3, 4, 100, 16_384, 65_535, 65_536, 70_000])
   func roundTrip(_ dictionaryLength: Int) throws {
     var random = SeededGenerator(seed: seed &+ UInt64(dictionaryLength))
@@ -77,7 +77,7 @@ struct LZ4DictionaryTests {
     #expect(encoded(value, dictionary, room: whole.count + 4) == whole)
   }
 
-  @Test("A value that stands in the dictionary shrinks to a few bytes")
+  @Test("A value that is in the dictionary shrinks to a few bytes")
   func repeated() throws {
     var random = SeededGenerator(seed: seed)
     let dictionary = (0..<4000).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -18,7 +18,7 @@ struct LZ4GroupEncoderTests {
     return length.map { Array(output[..<$0]) }
   }
 
-  @Test("Any bytes come back through both decoders")
+  @Test("Both decoders restore any bytes")
   func roundTrip() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

@@ -48,7 +48,8 @@ enum Outcome: Equatable {
 
 /// Opens `block` behind `history` with `room` bytes of room, between two walls of canary bytes.
 ///
-/// - Returns: The outcome, the error if there was one, and whether both walls and the history still stand.
+/// - Returns: The outcome, the error if there was one, and whether both guards and the history are
+///   unchanged.
 func open(
   _ block: [UInt8], by decoder: any LZ4BlockDecoding.Type, room: Int, history: [UInt8] = []
 ) -> (outcome: Outcome, error: CompressionError?, wallsStand: Bool) {

@@ -104,7 +104,7 @@ struct CrashExplorerTests {
     #expect(report.violation != nil)
   }
 
-  @Test("A check is told what had begun and what was acknowledged at the crash")
+  @Test("A check gets the steps begun and acknowledged at the crash")
   func marks() throws {
     var seen: Set<[Int]> = []
     _ = try CrashExplorer().explore { fileSystem, marker in

@@ -146,7 +146,7 @@ struct CrashImageTests {
     let expected = (0..<8).map { mask in
       (0..<3).flatMap { filled(mask & 1 << $0 != 0 ? 2 : 1, 512) }
     }
-    // Zeros and noise may stand in the holes as well.
+    // Zeros and noise may also be in the holes.
     #expect(contents.filter { $0.allSatisfy { $0 == 1 || $0 == 2 } } == Set(expected))
     #expect(contents.contains(filled(0, 512) + filled(2, 1024)))
   }
@@ -182,7 +182,7 @@ struct CrashImageTests {
     #expect(noisy.allSatisfy { $0.prefix(100) == filled(1, 100)[...] })
   }
 
-  @Test("Where a write to a new file did not arrive, bytes of a removed file may stand, if asked for")
+  @Test("If a write to a new file did not arrive, bytes of a removed file may be there, on request")
   func staleBytes() throws {
     func contents(makesStaleBytes: Bool, syncsRemoval: Bool) throws -> [[UInt8]] {
       var explorer = explorer()
@@ -221,7 +221,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("In a sector that a write replaces, what it repeats before and behind what it changes stays as it is")
+  @Test("In a sector that a write replaces, equal bytes before and after its changes stay unchanged")
   func repeatedBytes() throws {
     let disks = try remains(on: try diskWithFile(filled(1, 1024))) { fileSystem in
       let bytes = filled(1, 300) + filled(2, 100) + filled(1, 112)
@@ -249,7 +249,7 @@ struct CrashImageTests {
     #expect(try losses { try $0.write(filled(1, 512), at: 512) }.isDisjoint(with: [.zeros, .garbage]))
   }
 
-  @Test("What was synced in full is on every later disk")
+  @Test("Fully synced bytes are on every later disk")
   func syncedStays() throws {
     let disks = try remains(on: try diskWithFile()) { fileSystem in
       let file = try fileSystem.open("/f", .readWrite)
@@ -282,7 +282,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("A full sync of what came after a barrier makes durable what came before it")
+  @Test("A full sync after a barrier makes earlier bytes durable too")
   func barrierSettled() throws {
     let start = SimulatedFileSystem()
     _ = try start.open("/f", .create)

@@ -24,7 +24,7 @@ struct CrashReplayTests {
 
   init() throws { violation = try #require(try report(CrashExplorer(seed: 5)).violation) }
 
-  @Test("It says what had begun and what was acknowledged, and between which operations")
+  @Test("It has the steps begun and acknowledged, and the operations between which the crash is")
   func marks() {
     #expect(violation.begun == [1, 2, 3] && violation.acknowledged == [1, 2, 3])
     #expect(violation.description.contains("Begun: 1 2 3; acknowledged: 1 2 3\n"))
@@ -85,7 +85,7 @@ struct CrashReplayTests {
   }
 }
 
-@Suite("What is printed to run a failure again is right")
+@Suite("The printed command repeats the failure")
 struct SeedWordsTests {
   private func again(_ explorer: CrashExplorer) throws -> String {
     let violation = try #require(try report(explorer).violation)
@@ -112,7 +112,7 @@ struct SeedWordsTests {
     #expect(try again(explorer).contains("which has CrashExplorer(seed: \(0x5EED_0001 as UInt64))"))
   }
 
-  @Test("The line of code for a seed that stands in the code")
+  @Test("The line of code for a seed that is in the code")
   func code() throws {
     let text = "swift test --filter code, which has "
     let seed = 0x5EED_0002 as UInt64
@@ -157,7 +157,7 @@ struct SeedWordsTests {
 }
 
 extension String {
-  /// What stands behind a text in it; all of it, if it is not there.
+  /// The part after a text in it; all of it, if the text is absent.
   fileprivate func components(_ text: String) -> String {
     var rest = self[...]
     while !rest.isEmpty, !rest.hasPrefix(text) { rest.removeFirst() }
@@ -165,7 +165,7 @@ extension String {
   }
 }
 
-@Suite("A trap leaves behind what it was at")
+@Suite("A trap leaves the note of its step")
 struct RunNotesTests {
   private func path(in output: [UInt8]) throws -> String {
     let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
@@ -211,7 +211,7 @@ struct RunNotesTests {
     try POSIXFileSystem().remove(path)
   }
 
-  @Test("Who comes to an end leaves nothing behind")
+  @Test("A process that ends normally leaves no note")
   func end() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       _ = CrashExplorer(seed: 1).examine(SimulatedFileSystem().journal) { _, _ in }

@@ -91,7 +91,7 @@ struct DirectoryTests {
     #expect(try fileSystem.contents(of: "\(root)/a") == ["f", "lock"])
   }
 
-  @Test("Tells whether the file of a lock still has its name", arguments: Subject.all)
+  @Test("Reports whether the file of a lock still has its name", arguments: Subject.all)
   func lockName(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }

@@ -31,7 +31,7 @@ struct FailureSweepTests {
     let name: String
   }
 
-  @Test("A program that keeps what it says passes, and each of its calls has failed once and for ever")
+  @Test("A program that keeps its promises passes, and each of its calls has failed once and permanently")
   func sound() throws {
     let report = FailureSweep(seed: 1).run(program: Self.program, verify: Self.verify)
     try report.check()
@@ -51,7 +51,7 @@ struct FailureSweepTests {
     #expect(report.runs == sweep.run(program: Self.program, verify: Self.verify).runs)
   }
 
-  @Test("A program that does not look at a sync is told so, with the call and a way to repeat it")
+  @Test("A program that ignores a sync's error is reported, with the call and a way to repeat it")
   func broken() throws {
     let program = { (fileSystem: SimulatedFileSystem) throws -> [String] in
       let file = try fileSystem.open("/a", .create)
@@ -73,7 +73,7 @@ struct FailureSweepTests {
     #expect(any.violation?.reason == violation.reason && any.struckCount == 1 && any.runs.isEmpty)
   }
 
-  @Test("A program that tries until a call succeeds is told so, and comes to an end")
+  @Test("A program that retries until a call succeeds is reported, and the sweep ends")
   func endless() throws {
     var sweep = FailureSweep(seed: 1)
     (sweep.kinds, sweep.failedCallsMax) = ([.interrupted], 100)
@@ -86,7 +86,7 @@ struct FailureSweepTests {
     #expect(violation.reason.contains("after 100 calls had failed"))
   }
 
-  @Test("A report says what was tried, and by which seed")
+  @Test("A report has the cases tried, and their seed")
   func described() {
     let report = FailureSweep(seed: 1).run(program: Self.program, verify: Self.verify)
     #expect(report.description.hasPrefix("described(): 12 calls, 210 runs in which one failed (EIO 24, "))

@@ -37,7 +37,7 @@ struct FileIOErrorTests {
     #expect(error.errno == ENOSPC && error.offset == 4096 && error.path == "/a/b")
   }
 
-  @Test("That a call has to be made again says of a lock, and of nothing else, that somebody has it")
+  @Test("Only for a lock, the error for repeating a call means that it is held")
   func again() {
     #expect(FileIOError(errno: EAGAIN, operation: "lock", path: "/a").code == .locked)
     for operation in ["open", "read", "write", "sync"] {
@@ -45,7 +45,7 @@ struct FileIOErrorTests {
     }
   }
 
-  @Test("A detail stands behind the meaning")
+  @Test("A detail follows the meaning")
   func detail() {
     let error = FileIOError(.locked, operation: "lock", path: "/l", detail: "held by me")
     #expect(error.message.contains("the lock is taken: held by me. "))

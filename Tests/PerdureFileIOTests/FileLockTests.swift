@@ -13,7 +13,7 @@ import Testing
 
 @Suite("Locks")
 struct FileLockTests {
-  @Test("The second opener is refused and told who holds the lock", arguments: Subject.all)
+  @Test("The second opener is refused, and the error names the holder of the lock", arguments: Subject.all)
   func exclusive(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -27,7 +27,7 @@ struct FileLockTests {
     }
     lock.release()
     let next = try fileSystem.lock("\(root)/lock", .exclusive, holder: "third")
-    // The first lock is gone: releasing it again must not free the next one's.
+    // The first lock was released: releasing it again must not release the next holder's.
     lock.release()
     let error = #expect(throws: FileIOError.self) {
       _ = try fileSystem.lock("\(root)/lock", .exclusive, holder: "fourth")
@@ -48,7 +48,7 @@ struct FileLockTests {
     try fileSystem.lock("\(root)/lock", .exclusive, holder: "three").release()
   }
 
-  @Test("A lock that is let go of is free", arguments: Subject.all)
+  @Test("A released lock is free", arguments: Subject.all)
   func released(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -59,7 +59,7 @@ struct FileLockTests {
     _ = try fileSystem.lock("\(root)/lock", .exclusive, holder: "two")
   }
 
-  @Test("A lock is given up also while a child of the process still has its descriptor")
+  @Test("A lock is released even if a child of the process still has its descriptor")
   func inherited() throws {
     let directory = try TemporaryDirectory()
     let fileSystem = POSIXFileSystem()
@@ -107,7 +107,7 @@ struct FileLockTests {
   func killedHolder() async throws {
     let directory = try TemporaryDirectory()
     let fileSystem = POSIXFileSystem()
-    // The lock is seen to be held before the holder is told to die.
+    // The lock is seen to be held before the holder is killed.
     let observer = Task {
       while true {
         do {

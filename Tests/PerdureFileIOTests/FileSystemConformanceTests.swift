@@ -31,7 +31,7 @@ struct Subject: Sendable, CustomTestStringConvertible {
 
 @Suite("Every file system keeps the contract")
 struct FileSystemConformanceTests {
-  @Test("A created file holds what was written", arguments: Subject.all)
+  @Test("A created file has the written bytes", arguments: Subject.all)
   func createAndRead(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }

@@ -46,7 +46,7 @@ struct InjectedFailureTests {
     #expect(failed == Set(FileOperation.allCases.map(\.rawValue)))
   }
 
-  @Test("A read that ends early gives fewer bytes than there are, and none of them is wrong")
+  @Test("A read that ends early returns fewer bytes than there are, all of them right")
   func shortRead() throws {
     let fileSystem = SimulatedFileSystem()
     let file = try fileSystem.open("/a", .create)
@@ -82,7 +82,7 @@ struct InjectedFailureTests {
       #expect(error?.code == code && error?.errno != 0)
       #expect(fileSystem.lastInjectedFailure?.code == code)
     }
-    // Of a lock the same number says that somebody has it.
+    // For a lock the same number means that it is held.
     fileSystem.inject(FailureKind.again.failure(nth: 1, repeats: true))
     expectError(.locked) { _ = try fileSystem.lock("/l", .exclusive, holder: "me") }
     #expect(try !file.tryLock(0..<1))
@@ -161,7 +161,7 @@ struct InjectedFailureTests {
     #expect(Set(disks.map { $0.bytes(at: "/a") != nil }) == [true])
   }
 
-  @Test("A full volume takes what it can, and has room again after a removal")
+  @Test("A full volume takes as much as fits, and has space again after a removal")
   func capacity() throws {
     let fileSystem = SimulatedFileSystem(capacityBytes: 10)
     let file = try fileSystem.open("/a", .create)

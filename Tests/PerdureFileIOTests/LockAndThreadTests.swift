@@ -57,7 +57,7 @@ struct LockAndThreadTests {
     }
   #endif
 
-  @Test("A lock is given up when its body throws")
+  @Test("A lock is released when its body throws")
   func throwing() {
     let lock = Lock()
     expectError(.other) {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Random histories")
 struct RandomHistoryTests {
-  @Test("Whatever happens in whatever order, what was synced is there, and nothing that never was")
+  @Test("After any operations in any order, synced bytes exist, and no other bytes appear")
   func randomHistories() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     for round in 0..<5 {
@@ -21,7 +21,8 @@ struct RandomHistoryTests {
   }
 }
 
-/// Files that only grow, come and go, and what each of their names must and may mean after each operation.
+/// Files that only grow, come and go, and what each of their names must and may mean after each
+/// operation.
 private struct RandomHistory {
   private struct Unsound: Error {
     let path: String

@@ -2,8 +2,8 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// A number in a file, which is replaced by a rename. The opening finishes a replacement that was cut, as it can
-/// tell: the copy is whole when its two bytes add up.
+/// A number in a file, which is replaced by a rename. The opening completes an interrupted
+/// replacement, which it recognises: the copy is complete when its two bytes have the right sum.
 private struct TinyCell {
   let number: Int?
 
@@ -15,7 +15,8 @@ private struct TinyCell {
     try fileSystem.syncDirectory("/")
   }
 
-  /// - Parameter syncs: Whether a copy that is finished is made durable before it takes the place of the cell.
+  /// - Parameter syncs: Whether a copy that is finished is made durable before it takes the place
+  ///   of the cell.
   init(recovering fileSystem: SimulatedFileSystem, syncs: Bool = true) throws {
     if try fileSystem.kind(of: "/copy") != nil {
       let copy = try fileSystem.open("/copy", .readWrite)

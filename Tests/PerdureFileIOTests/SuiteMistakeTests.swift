@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// A suite as somebody writes a first one: files of one byte, named for their number.
+/// A typical first suite: files of one byte, named by their number.
 private struct Suite {
   var marks = true
   var looks = true
@@ -43,7 +43,7 @@ struct SuiteMistakeTests {
   }
 
   @Test(
-    "A sound one passes, and its report counts what began, what was acknowledged, and what was held against it"
+    "A sound one passes, and its report counts the steps begun, those acknowledged, and the disks checked"
   )
   func sound() throws {
     let report = try Suite().report()
@@ -56,21 +56,21 @@ struct SuiteMistakeTests {
       report.description.contains("\(report.promisingCheckCount) of them against something acknowledged"))
   }
 
-  @Test("One that acknowledges nothing is told to, and may say that it means it")
+  @Test("One that acknowledges nothing is reported, and may declare that it is intended")
   func noAcknowledgement() throws {
     let report = try Suite(marks: false).report()
     try expect(.noAcknowledgement, saying: "marker.acknowledge(n)", report)
     try report.check(allowing: [.noAcknowledgement])
   }
 
-  @Test("One that acknowledges only what no checked disk must hold is told so")
+  @Test("One that acknowledges only steps that no checked disk must hold is reported")
   func checkedTooEarly() throws {
     var explorer = CrashExplorer(seed: 1)
     explorer.checksMax = 2
     try expect(.noAcknowledgement, saying: "checksMax", try Suite().report(explorer))
   }
 
-  @Test("One whose program works on another file system is told to hand over the right one")
+  @Test("One whose program uses another file system is advised to pass the right one")
   func noOperation() throws {
     let report = try Suite(elsewhere: SimulatedFileSystem()).report()
     try expect(.noOperation, saying: "StoreOptions.fileSystem", report)
@@ -112,7 +112,7 @@ struct SuiteMistakeTests {
     #expect(report.acknowledgedCount == 3)
   }
 
-  @Test("A recovery may end the steps of the program, and begin them again; what it marks wrongly is noticed")
+  @Test("A recovery may end the program's steps, and begin them again; wrong marks are reported")
   func recoveries() throws {
     func report(_ label: Int) throws -> CrashReport {
       var explorer = CrashExplorer(seed: 1)
@@ -142,7 +142,7 @@ struct CrashCanaryKindTests {
   }
 
   @Test(
-    "All of them, if it looks for what is lost and for what nobody wrote", arguments: CrashCanary.allCases)
+    "All of them, if it looks for lost data and for unwritten data", arguments: CrashCanary.allCases)
   func noticed(_ canary: CrashCanary) throws {
     let report = try report(canary)
     let violation = try #require(report.violation)
@@ -189,7 +189,7 @@ struct SweepMistakeTests {
     #expect(mistake?.kind == kind && mistake?.description.contains(text) == true, "\(report)")
   }
 
-  @Test("A program that makes no call is told to use the file system that it is given")
+  @Test("A program that makes no call is advised to use the file system passed to it")
   func noCall() throws {
     let report = FailureSweep(seed: 1).run { _ in
       1
@@ -199,7 +199,7 @@ struct SweepMistakeTests {
     try report.check(allowing: [.noOperation])
   }
 
-  @Test("Kinds of failure that none of the calls can have are named, and counted as none")
+  @Test("Failures that no call can have are named, and not counted")
   func nothingStruck() throws {
     var sweep = FailureSweep(seed: 1)
     sweep.kinds = [.shortRead]
@@ -226,7 +226,7 @@ struct SweepMistakeTests {
     #expect(report.violation != nil && report.struckCount == 1 && report.runs == [.mediaError: 1])
   }
 
-  @Test("A directory's sync that failed and did not say so stands in the trace as one that failed")
+  @Test("A directory's sync that failed silently is in the trace as one that failed")
   func hiddenDirectorySync() throws {
     var sweep = FailureSweep(seed: 1)
     sweep.hidesFailedSyncs = true

@@ -21,7 +21,7 @@ struct SystemCallTests {
     }
   }
 
-  @Test("A directory that cannot be opened was not asked to sync: the error is none of a sync that failed")
+  @Test("A directory that cannot be opened was not synced: the error is not that of a failed sync")
   func unopenedDirectory() throws {
     let directory = try TemporaryDirectory()
     let error = #expect(throws: FileIOError.self) {
@@ -54,11 +54,12 @@ struct SystemCallTests {
     }
   }
 
-  @Test("A write of which the system takes a part is gone on with, and fails where the system stops it")
+  @Test("A write that the system takes in part is continued, and fails where the system stops it")
   func shortWrite() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("short")
-    // A process of its own: the limit is for all its files. Of a write across it the system takes what is before.
+    // A process of its own: the limit is for all its files. Of a write across it the system takes
+    // the part before.
     await #expect(processExitsWith: .success) { [path = path as String] in
       let file = try POSIXFileSystem().open(path, .create)
       signal(SIGXFSZ, SIG_IGN)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Blob file")
 struct BlobFileTests {
-  @Test("All fields come back")
+  @Test("All fields are decoded as encoded")
   func roundTrip() throws {
     let header = Structure.blobHeader.sample
     #expect(try withBytes(header, BlobHeader.init(reading:)) == Sample.blobHeader)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Decoders take any bytes")
 struct DecoderRobustnessTests {
-  @Test("What was encoded comes back, byte for byte", arguments: Structure.all)
+  @Test("Encoded structures are decoded byte for byte", arguments: Structure.all)
   func roundTrip(_ structure: Structure) throws {
     #expect(try structure.decode(structure.sample) == structure.sample)
   }

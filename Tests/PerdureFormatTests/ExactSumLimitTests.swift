@@ -85,7 +85,7 @@ struct ExactSumLimitTests {
     }
   }
 
-  @Test("Bytes that ask for a digit where none can stand are no sum, and ask for no room")
+  @Test("Bytes with a digit at an impossible position are not a sum, and allocate no memory")
   func places() throws {
     // A byte for the kind and the sign, a place of 16 bits, a digit, and a count of one.
     for (kind, least, most) in [(0 as UInt8, -154, 155), (1, -1024, 1052)] {

@@ -169,7 +169,7 @@ private struct NaiveSum {
 
 @Suite("Exact sums")
 struct ExactSumTests {
-  /// What is drawn, from what.
+  /// The kinds of numbers drawn.
   enum Kind: String, CaseIterable, Sendable {
     case integers, smallIntegers, decimals, doubles, subnormals, prices, mixed
   }
@@ -207,7 +207,7 @@ struct ExactSumTests {
   }
 
   @Test(
-    "They are what slow arithmetic gives, whatever comes and goes, and nothing when all has gone",
+    "They equal the results of slow arithmetic after any changes, and zero when all numbers are removed",
     arguments: Kind.allCases)
   func naive(_ kind: Kind) throws {
     var random = SeededGenerator.forTest("exact sums of \(kind.rawValue)")
@@ -247,7 +247,7 @@ struct ExactSumTests {
   }
 
   @Test(
-    "Their keys stand in the order of the numbers, and none is the beginning of another",
+    "Their keys are in the order of the numbers, and none is a prefix of another",
     arguments: Kind.allCases)
   func order(_ kind: Kind) {
     var random = SeededGenerator.forTest("order of exact sums of \(kind.rawValue)")
@@ -290,7 +290,7 @@ struct ExactSumTests {
     #expect(sum(.binary, .double(.infinity)).orderKey == [0x05])
   }
 
-  @Test("Numbers are written as FORMAT.md says, and what is none is not a number")
+  @Test("Numbers are encoded as FORMAT.md says, and other values are not numbers")
   func terms() {
     func bytes(_ term: ExactSum.Term) -> [UInt8] {
       var bytes: [UInt8] = []
@@ -318,7 +318,7 @@ struct ExactSumTests {
   }
 
   @Test(
-    "What they come to: whole numbers where they fit, doubles and decimals rounded once, what is no number by itself"
+    "Their values: whole numbers where they fit, doubles and decimals rounded once, and NaN alone"
   )
   func values() {
     #expect(sum(.binary, .integer(.max), .integer(.min), .integer(3)).int64 == 2)

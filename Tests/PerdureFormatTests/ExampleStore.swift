@@ -48,7 +48,7 @@ struct ExampleStore {
     return header.chainDigest
   }
 
-  /// Remembers where the record of an id comes to stand.
+  /// Notes the offset of an id's record.
   private mutating func note(_ record: [UInt8]) {
     guard record.integer(at: 8, as: UInt32.self) == notes else { return }
     addresses[record.integer(at: 16)] = RecordAddress(

@@ -50,7 +50,7 @@ struct FormatDocument {
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("FORMAT.md").path
 
-  /// The lines of the code block of this kind, without what is said about them.
+  /// The lines of the code block of this kind, without remarks.
   func bytes(inBlock name: String) -> [[UInt8]] {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let block = lines.drop { $0 != "```\(name)" }.dropFirst().prefix { $0 != "```" }

@@ -1,7 +1,8 @@
 import PerdureFormat
 import Testing
 
-/// A layout table of FORMAT.md, the structure it describes, and what each field of the sample holds.
+/// A layout table of FORMAT.md, the structure it describes, and what each field of the sample
+/// holds.
 struct DocumentedLayout: Sendable, CustomTestStringConvertible {
   var name: String
   var structure: Structure

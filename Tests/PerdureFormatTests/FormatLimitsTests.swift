@@ -22,7 +22,7 @@ struct FormatLimitsTests {
     #expect(FormatLimits.commitPartsMax <= Int(UInt32.max))
   }
 
-  @Test("All that stands in the log is aligned")
+  @Test("Everything in the log is aligned")
   func alignment() {
     for length in [
       SegmentHeader.length, FrameHeader.length, RecordHeader.length, FormatLimits.framePayloadMax,

@@ -11,7 +11,8 @@ struct FrameHeaderTests {
     }
   }
 
-  @Test("All fields of each kind come back", arguments: [FrameHeader.Kind.commitPart, .commitEnd, .mark])
+  @Test(
+    "Fields of each kind are read as written", arguments: [FrameHeader.Kind.commitPart, .commitEnd, .mark])
   func roundTrip(_ kind: FrameHeader.Kind) throws {
     var header = Sample.frameHeader
     header.kind = kind
@@ -65,7 +66,7 @@ struct FrameHeaderTests {
     #expect(try decode(Sample.bytes(of: header, at: Sample.position)).syncedOffset == offset)
   }
 
-  @Test("A mark may stand before the first commit")
+  @Test("A mark may precede the first commit")
   func markBeforeAll() throws {
     let (header, _) = Sample.frame([], kind: .mark, sequence: 0)
     let start = LogPosition(segment: 1, offset: 128)

@@ -6,7 +6,7 @@ import Testing
 struct GroupTableTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// Groups of random lengths that follow each other, and a file of zeros that they could stand in.
+  /// Adjacent groups of random lengths, and a file of zeros that can contain them.
   private static func make(_ random: inout SeededGenerator) -> (entries: [GroupEntry], file: [UInt8]) {
     var entries: [GroupEntry] = []
     var (offset, fileOffset) = (SegmentHeader.length, SegmentHeader.length)

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A member of a `package` type that is `@inlinable` gets into other modules only if the type is `@usableFromInline`:
-/// without that the compiler says nothing, and calls it.
+/// A member of a `package` type that is `@inlinable` gets into other modules only if the type is
+/// `@usableFromInline`: without that the compiler says nothing, and calls it.
 @Suite("Functions that are to be inlined into other modules")
 struct InliningTests {
   @Test("Each belongs to a type that other modules may know in inlined code")
@@ -16,7 +16,7 @@ struct InliningTests {
     var inlinableCount = 0
     for name in names {
       let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
-      // Of each depth, the declaration whose members stand there.
+      // For each depth, the declaration that contains the members.
       var owners: [Int: Substring] = [:]
       for line in text.split(separator: "\n") {
         let depth = line.prefix { $0 == " " }.count

@@ -34,7 +34,7 @@ struct OffsetMapTests {
     }
   }
 
-  @Test("Every kept unit is found where counting finds it, back and forth, and every other is gone")
+  @Test("Every kept unit is found where counting finds it, in both directions, and every other is absent")
   func translation() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -134,7 +134,7 @@ struct OffsetMapTests {
     }
   }
 
-  @Test("A footer of another store or segment is none of ours")
+  @Test("A footer of another store or segment is rejected")
   func misplaced() throws {
     let bytes = Structure.rewrittenFooter.sample
     let length = Sample.rewrittenFooter.fileLength

@@ -17,7 +17,7 @@ struct RecordAddressTests {
   }
 
   @Test(
-    "Parts come back",
+    "Parts are decoded as encoded",
     arguments: [(1, 192, 16, false), (FormatLimits.segmentNumberMax, (1 << 28) - 8, 1_114_128, true)])
   func roundTrip(_ segment: UInt64, _ offset: Int, _ length: Int, _ isBlob: Bool) {
     let address = RecordAddress(segment: segment, offset: offset, recordLength: length, isBlob: isBlob)

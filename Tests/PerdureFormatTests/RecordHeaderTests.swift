@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Record")
 struct RecordTests {
-  @Test("Key, value and header come back", arguments: [0, 1, 7, 8, 9, 300])
+  @Test("Key, value and header are decoded as encoded", arguments: [0, 1, 7, 8, 9, 300])
   func roundTrip(_ length: Int) throws {
     let key = [UInt8](repeating: 0x4B, count: length)
     let value = (0..<length).map { UInt8(truncatingIfNeeded: $0) }
@@ -39,7 +39,7 @@ struct RecordTests {
     _ = try withBytes(bytes) { bytes throws(FormatError) in try Record(reading: bytes, .alone).header.kind }
   }
 
-  @Test("A tombstone names what it shadows, or nothing")
+  @Test("A tombstone names the shadowed record, or none")
   func tombstone() throws {
     let address = RecordAddress(segment: 3, offset: 0x1000, recordLength: 64, isBlob: false)
     for shadowed in [address, nil] {

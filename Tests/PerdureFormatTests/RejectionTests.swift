@@ -269,7 +269,7 @@ struct RejectionTests {
     #expect(error?.offset == place)
   }
 
-  @Test("An error says in a line what is wrong, and where")
+  @Test("An error names the problem, and its place, in one line")
   func description() {
     let error = FormatError(.illegalField, in: "frame header", at: 24)
     #expect(error.description == "frame header: illegalField at byte 24")

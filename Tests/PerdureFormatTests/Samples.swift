@@ -282,7 +282,7 @@ extension Structure {
       })
   }()
 
-  /// Its checksum stands in the superblock.
+  /// Its checksum is in the superblock.
   static let checkpointRoot = Structure(
     name: "checkpoint root",
     sample: encoded(Sample.checkpointRoot.length) { Sample.checkpointRoot.write(to: $0) },

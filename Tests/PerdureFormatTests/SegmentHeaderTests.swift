@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Segment header")
 struct SegmentHeaderTests {
-  @Test("All fields come back")
+  @Test("All fields are decoded as encoded")
   func roundTrip() throws {
     let bytes = Structure.segmentHeader.sample
     #expect(try withBytes(bytes, SegmentHeader.init(reading:)) == Sample.segmentHeader)

@@ -34,7 +34,7 @@ struct StoreFileNameTests {
     #expect(StoreFileName(string) == nil)
   }
 
-  @Test("Any number comes back")
+  @Test("Any number is decoded as encoded")
   func numbers() {
     var random = SeededGenerator.forTest("file names")
     for _ in 0..<1000 {

@@ -1,8 +1,8 @@
 import PerdureFormat
 import Testing
 
-/// A structure of the format with everything that a test may want to do to it: an encoded sample,
-/// how it is decoded, and how its checksum is made right again after a change.
+/// A structure of the format with the operations that a test needs: an encoded sample, its decoder,
+/// and a function that corrects its checksum after a change.
 struct Structure: Sendable, CustomTestStringConvertible {
   var name: String
   var sample: [UInt8]

@@ -23,7 +23,7 @@ struct SuperblockTests {
     try withBytes(file) { bytes throws(FormatError) in try Superblock.newest(in: bytes) }
   }
 
-  @Test("All fields come back")
+  @Test("All fields are decoded as encoded")
   func roundTrip() throws {
     let bytes = Structure.superblock.sample
     #expect(try withBytes(bytes, Superblock.init(reading:)) == Sample.superblock)
@@ -38,7 +38,7 @@ struct SuperblockTests {
     #expect(superblock.allowsWriting)
   }
 
-  @Test("The highest generation wins, in whatever order the slots stand")
+  @Test("The highest generation wins, in any order of the slots")
   func highestWins() throws {
     #expect(try newest(file([1])).generation == 1)
     #expect(try newest(file([1, 2, 3, 4])).generation == 4)
@@ -97,7 +97,7 @@ struct SuperblockTests {
     #expect(try newest(file([1]) { $0.compatibleFeatures = 8 }).allowsWriting)
   }
 
-  @Test("A later minor version and what it puts into the spare bytes do not disturb a reader")
+  @Test("A reader accepts a later minor version and its content of the spare bytes")
   func laterMinor() {
     let error = Structure.superblock.error { bytes in
       bytes.set(7 as UInt16, at: 10)

@@ -42,7 +42,8 @@ private enum Archive {
     return try PropertyListSerialization.data(fromPropertyList: archive, format: .binary, options: 0)
   }
 
-  /// An archive in which entries of the object that was archived are others; `$0` is the reference to it.
+  /// An archive in which entries of the object that was archived are others; `$0` is the reference
+  /// to it.
   static func changed(_ value: Any, _ entries: (Any, [Any]) -> [String: Any?]) throws -> Data {
     let good = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
     let archive = try #require(
@@ -58,7 +59,7 @@ private enum Archive {
 
 @Suite("Transformable attributes as keyed archives")
 struct KeyedArchiveTests {
-  @Test("Values are kept as archives under Core Data's name, and read as what they were")
+  @Test("Values are kept as archives under Core Data's name, and read unchanged")
   func attributes() throws {
     KeyedArchiveTransformer.register()
     #expect(ValueTransformers.names.contains("NSSecureUnarchiveFromData"))
@@ -74,7 +75,7 @@ struct KeyedArchiveTests {
     #expect(same.tags == nil)
   }
 
-  @Test("Every kind of value that an archive may have comes back")
+  @Test("Every kind of value of an archive is read unchanged")
   func kinds() throws {
     let transformer = KeyedArchiveTransformer()
     func same<T: Equatable>(_ value: T) throws -> Bool {
@@ -122,7 +123,7 @@ struct KeyedArchiveTests {
     }
   }
 
-  @Test("Values that are in each other too deep, or too many times, are errors; what is there once is not")
+  @Test("Values nested too deeply, or repeated too often, are errors; single ones are not")
   func tooMuch() throws {
     let transformer = KeyedArchiveTransformer()
     #expect(try transformer.value(from: Archive.nested(100)) is NSArray)
@@ -136,7 +137,7 @@ struct KeyedArchiveTests {
     #expect(same as? [[[String: [[String]]]]] == table)
   }
 
-  @Test("What can be changed, and what leads to another URL, comes back as what it was")
+  @Test("Mutable values, and URLs relative to others, are read as the same type")
   func mutable() throws {
     let transformer = KeyedArchiveTransformer()
     func read(_ value: Any) throws -> Any { try transformer.value(from: transformer.data(from: value)) }
@@ -150,7 +151,7 @@ struct KeyedArchiveTests {
     #expect(same?.absoluteString == "https://example.org/b?c" && same?.baseURL == base)
   }
 
-  @Test("A class is what it is in this program, whatever the archive says of its superclasses")
+  @Test("A class counts as it is in this program, whatever superclasses the archive states")
   func pretended() throws {
     let foreign = try NSKeyedArchiver.archivedData(
       withRootObject: NSCharacterSet(charactersIn: "a"), requiringSecureCoding: true)

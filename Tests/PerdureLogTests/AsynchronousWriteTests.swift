@@ -30,7 +30,7 @@ struct AsynchronousWriteTests {
     }
   }
 
-  @Test("What is not Sendable can be used in the transaction, and come out of it, on the caller's actor")
+  @Test("Values that are not Sendable can be used in the transaction, and returned, on the caller's actor")
   func isolation() async throws {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)

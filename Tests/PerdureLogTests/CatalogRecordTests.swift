@@ -117,7 +117,7 @@ struct CatalogRecordTests {
         of: .integersAndDecimals, keyspaces: [people, names], extractor: "ex", parameters: [9, 8]))
   }
 
-  @Test("The records of sums and of their order are the documented ones, and come back")
+  @Test("The records of sums and of their order are the documented ones, and are decoded as encoded")
   func sumBytes() throws {
     let index = DerivedIndex(id: 0, name: "s", isUnique: false)
     let record = CatalogRecord.index(index, sums)
@@ -157,7 +157,7 @@ struct CatalogRecordTests {
     }
   }
 
-  @Test("What is made from an index that was removed is stray")
+  @Test("An index made from a removed one is stray")
   func strayOfRemoved() throws {
     var catalog = try catalogOfTwo()
     try apply(CatalogRecord.index(index, definition), to: &catalog)
@@ -168,7 +168,7 @@ struct CatalogRecordTests {
     #expect(catalog.isStray(catalog.indexes[1]))
   }
 
-  @Test("Definitions come back, and an index may be defined again")
+  @Test("Definitions are decoded as encoded, and an index may be defined again")
   func roundTrip() throws {
     var catalog = try catalogOfTwo()
     #expect(catalog.keyspaces.dropFirst() == [people, names])
@@ -192,7 +192,7 @@ struct CatalogRecordTests {
     DictionaryEntry(number: 1, keyspace: 2, perMille: 0x1F4, bytes: [7, 8, 9])
   }
 
-  @Test("A dictionary's record is the documented one, and comes back")
+  @Test("A dictionary's record is the documented one, and is decoded as encoded")
   func dictionaryBytes() throws {
     let record = CatalogRecord.dictionary(dictionary)
     #expect(record.key == [3, 1, 0])

@@ -156,7 +156,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("A failed sync is heard by everybody who waits, and by nobody as a success")
+  @Test("Every waiting commit gets the error of a failed sync, and none a success")
   func failedSync() async throws {
     for nth in 3..<9 {
       let fileSystem = SimulatedFileSystem()
@@ -222,7 +222,7 @@ struct ConcurrencyTests {
     #expect(try store.statistics.snapshots == 0)
   }
 
-  @Test("A snapshot outlives its store, which lets go of its place all the same")
+  @Test("A snapshot outlives its store, which releases its place nevertheless")
   func snapshotOutlivesStore() throws {
     let memory = try MemoryStore()
     var store: Store? = try memory.open()

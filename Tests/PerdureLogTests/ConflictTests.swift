@@ -50,7 +50,7 @@ struct ConflictTests {
       try text(.exists(world.names, .bytes([0, 255]))).hasSuffix("key 00ff of keyspace names is not there"))
     #expect(
       try text(.rangeUnchanged(world.names, .prefix(Array("A".utf8)), since: before))
-        .hasSuffix("keys of keyspace names from \"A\" to before \"B\" have come or gone"))
+        .hasSuffix("keys of keyspace names from \"A\" to before \"B\" were added or removed"))
   }
 
   @Test("Its length is bounded, however long the keys are and however many did not hold")

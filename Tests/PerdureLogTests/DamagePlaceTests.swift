@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Who has to mend a file by hand, or to believe an error, goes by the byte that it names.
+/// A manual repair, and the check of an error, rely on the byte that the error names.
 @Suite("Where errors say that damage is")
 struct DamagePlaceTests {
   private static let segment = StoreFileName.segment(1).string
@@ -87,7 +87,7 @@ struct DamagePlaceTests {
     #expect(try named(footer.tableOffset) == footer.tableOffset)
   }
 
-  @Test("An error about a record in a group that stands in the file as it is names the byte of the file")
+  @Test("An error about a record in an unpacked group names the byte of the file")
   func plainGroup() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 16 << 10, groupLength: 1024)
     let store = try grouped.open()

@@ -176,7 +176,7 @@ struct DamageTests {
     }
   }
 
-  @Test("An index that lacks a value which the system refused says why, and asks nobody to remove it")
+  @Test("The error of an index without a refused value gives the reason, and does not advise removing it")
   func refusedValue() throws {
     let (options, fileSystem) = try countedStore()
     fileSystem.inject(

@@ -1,5 +1,5 @@
-// The examples of TheEngine in PerdureLog.docc, word for word: the lines between the marks are the code block of that
-// number. Change both.
+// The examples of TheEngine in PerdureLog.docc, word for word: the lines between the marks are the
+// code block of that number. Change both.
 
 import Foundation
 import PerdureLog

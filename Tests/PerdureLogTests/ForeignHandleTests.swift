@@ -11,8 +11,8 @@ struct ForeignHandleTests {
   private let rows: Keyspace
   private let names: Keyspace
   private let byFirst: DerivedIndex
-  /// Of another store: the number of `rows` with another name, then another kind, then a number that
-  /// `store` has not.
+  /// Of another store: the number of `rows` with another name, then another kind, then a number
+  /// that `store` has not.
   private let foreign: [Keyspace]
   private let other: Store
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Gives the whole number in a value, once or as often as it is told.
+/// Gives the whole number in a value, a given number of times.
 private final class FickleExtractor: IndexExtractorFactory, IndexExtractor {
   private let times = Atomic<Int>(1)
 
@@ -98,7 +98,7 @@ struct GroupSumBuildTests {
   enum Remedy: CaseIterable { case definition, opening, openingWithoutCheckpoint }
 
   @Test(
-    "A commit that takes out of a sum what was never put in goes through, and the index is left out until made anew",
+    "A commit that removes an absent number from a sum succeeds, and drops the index until a rebuild",
     arguments: Remedy.allCases)
   func leftOut(_ remedy: Remedy) throws {
     var store = try memory.open()
@@ -112,7 +112,7 @@ struct GroupSumBuildTests {
     try expectLeftOut(store, sums, order)
     #expect(throws: StoreError.self) { try old?.sum(of: 3, in: sums) }
     old = nil
-    // Commits go on without it.
+    // Commits continue without it.
     try store.write { try $0.put([4, 1], id: 2, in: rows) }
     try expectLeftOut(store, sums, order)
     extractor.give(1)
@@ -162,7 +162,7 @@ struct GroupSumBuildTests {
     try store.close()
   }
 
-  @Test("An opening that would take out of a sum what was never put in builds the indexes anew")
+  @Test("An opening that would remove an absent number from a sum rebuilds the indexes")
   func replayed() throws {
     var store = try memory.open()
     let (rows, sums) = try define(in: store)
@@ -180,7 +180,7 @@ struct GroupSumBuildTests {
     try store.close()
   }
 
-  @Test("What numbers cannot come to is told from what they can")
+  @Test("Impossible sums are distinguished from possible ones")
   func possible() {
     var sum = ExactSum(.binary)
     #expect(sum.isPossible)

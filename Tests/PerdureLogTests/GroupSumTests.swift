@@ -85,7 +85,7 @@ struct GroupSumTests {
     IndexDefinition(name: "order of \(index.name)", source: .sumOrder(of: index))
   }
 
-  /// What was put: the groups of ids, and the numbers.
+  /// The content: the groups of ids, and the numbers.
   private struct Model {
     var rows: [UInt64: (group: UInt64, terms: [SumTerm])] = [:]
 
@@ -216,7 +216,8 @@ struct GroupSumTests {
       try $0.put(Numbers.value(7_000, [.integer(1)]), id: 400, in: rows)
     }
     #expect(extractor.callCount - calls == 2)
-    // Of the rows three levels; of either index a root and leaves that are left and come to, with room to spare.
+    // Of the rows three levels; of either index a root and leaves that are left and come to, with
+    // room to spare.
     #expect(try store.statistics.indexBytes - bytes < 16 << 10)
     let sum = (0..<300 as Range<Int64>).reduce(0) { $0 + 2 * $1 }
     #expect(try store.snapshot().sum(of: 7_000, in: index)?.int64 == sum - 400 + 1)
@@ -229,7 +230,7 @@ struct GroupSumTests {
     #expect(try store.snapshot().sum(of: 7_000, in: index)?.termCount == 200)
   }
 
-  @Test("An engine that never takes a number out again is caught, by verification and by what it says")
+  @Test("An engine that never removes a number is caught, by verification and by its results")
   func forgets() throws {
     for forgets in [false, true] {
       var memory = CheckpointedStore()
@@ -293,7 +294,7 @@ struct GroupSumTests {
   }
 
   @Test(
-    "Defined otherwise they are made anew, with their order; removed they are gone; two keyspaces are one sum"
+    "A new definition rebuilds them and their order; removal deletes them; two keyspaces are one sum"
   )
   func defined() throws {
     let store = try memory.open()
@@ -320,7 +321,7 @@ struct GroupSumTests {
     #expect(try again.statistics.indexEntries == 0 && again.verify().isClean)
   }
 
-  @Test("Where nothing makes the numbers, sums and their order are unavailable, and made again by who can")
+  @Test("Without an extractor, sums and their order are unavailable, and rebuilt once there is one")
   func unavailable() throws {
     let first = try memory.open()
     let rows = try first.keyspace("rows", .dense)

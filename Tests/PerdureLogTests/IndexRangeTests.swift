@@ -12,7 +12,7 @@ struct IndexRangeTests {
     (0..<Int.random(in: lengths, using: &random)).map { _ in random.pick([0, 1, 2, 0x61, 0xFE, 0xFF]) }
   }
 
-  /// Bounds that lie beside keys, begin like them, or go on behind them.
+  /// Bounds beside keys, with the same prefix, or longer than them.
   private static func bound(_ keys: [[UInt8]], _ random: inout SeededGenerator) -> [UInt8] {
     switch Int.random(in: 0..<4, using: &random) {
     case 0: return randomBytes(&random, 0...12)
@@ -27,8 +27,8 @@ struct IndexRangeTests {
     let reference: UInt64
   }
 
-  /// So many objects, and an index of their values by references that begin with all kinds of bytes: they decide where
-  /// a bound goes on behind a key.
+  /// A number of objects, and an index of their values by references that begin with all kinds of
+  /// bytes: they decide the position of a bound that is longer than a key.
   private static func entries(
     ofLength length: Int, in store: Store, _ random: inout SeededGenerator
   ) throws -> (DerivedIndex, [Entry]) {

@@ -26,7 +26,7 @@ struct IndexRemovalTests {
   private func names(_ store: Store) throws -> [String] { try store.indexes.map(\.index.name) }
 
   @Test(
-    "Definition, entries and memory go with one small commit, and stay gone when the store is opened again")
+    "Definition, entries and memory are removed by one small commit, and stay removed after opening again")
   func removed() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -201,7 +201,7 @@ struct IndexRemovalTests {
     #expect(salvaged.recoveryReport.unavailableIndexes == [])
   }
 
-  @Test("What is made by a handle from before is kept as made from the index that is there")
+  @Test("A definition by an older handle is stored as made from the present index")
   func oldHandle() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

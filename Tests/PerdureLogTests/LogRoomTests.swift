@@ -37,7 +37,7 @@ struct LogRoomTests {
     [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: 100)
   }
 
-  @Test("The room is a part of what there is, up to a most, where commits wait for syncs, within the segment")
+  @Test("The extension is a limited part of the length, where commits wait for syncs, within the segment")
   func policy() {
     let room = LogRoom()
     let (mebibyte, capacity): (UInt64, UInt64) = (1 << 20, 64 << 20)
@@ -47,7 +47,7 @@ struct LogRoomTests {
     // Too little to be worth it, and just enough.
     #expect(room.length(end: 65_535, synced: 65_535, capacity: capacity) == nil)
     #expect(room.length(end: 65_536, synced: 65_536, capacity: capacity) == 65_536 + 4096)
-    // Nobody waits for syncs.
+    // No commit waits for syncs.
     #expect(room.length(end: mebibyte, synced: mebibyte - 65_537, capacity: capacity) == nil)
     #expect(room.length(end: mebibyte, synced: mebibyte - 65_536, capacity: capacity) != nil)
     // The end of the segment.
@@ -75,7 +75,7 @@ struct LogRoomTests {
     try store.close()
   }
 
-  @Test("Who opens it after a crash goes on in the same segment, and finds no torn tail")
+  @Test("An opening after a crash continues in the same segment, and finds no torn tail")
   func goesOn() throws {
     for round in 0..<4 as Range<UInt64> {
       let (store, rows) = try open()
@@ -166,7 +166,7 @@ struct LogRoomTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A torn tail in it is as long as what was torn, and a log to be read as long as the log")
+  @Test("A torn tail in it has the torn bytes' length, and the log to be read the log's length")
   func torn() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -217,7 +217,7 @@ struct LogRoomTests {
     #expect(chain.links[0].logEnd <= end)
   }
 
-  @Test("Without room for the length commits go on as if there were none")
+  @Test("Without space for the length commits continue without it")
   func noLength() throws {
     let (store, rows) = try open(.always(upTo: 100))
     for id in 1...10 as ClosedRange<UInt64> {
@@ -230,7 +230,7 @@ struct LogRoomTests {
     #expect(store.snapshot().count(in: rows) == 10)
   }
 
-  /// A program that opens the store three times, and what it may leave.
+  /// A program that opens the store three times, and the states that it may leave.
   private struct Program {
     let history = CrashHistory()
     var options: StoreOptions
@@ -269,7 +269,7 @@ struct LogRoomTests {
     }
   }
 
-  @Test("Whatever a power cut leaves of it, every durable commit is there, and the log goes on")
+  @Test("Whatever a power cut leaves of it, every durable commit is there, and the log continues")
   func powerCuts() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     var random = SeededGenerator(seed: seed)

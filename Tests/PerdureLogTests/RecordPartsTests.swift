@@ -5,7 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Indexes of single bytes of values, by place, that know which place they follow from; counts what they are asked.
+/// Indexes of single bytes of values, by position, that know which position they follow from; they
+/// count their calls.
 private final class BytesExtractor: IndexExtractorFactory {
   private let calls = Mutex<[UInt8: Int]>([:])
 

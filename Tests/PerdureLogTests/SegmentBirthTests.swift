@@ -29,7 +29,7 @@ struct SegmentBirthTests {
   }
 
   @Test(
-    "The log goes on in a later segment, and opens again and again",
+    "The log continues in a later segment, and opens repeatedly",
     arguments: [(0, 0), (128, 0), (127, 0x89), (500, 0xA5)] as [(Int, UInt8)])
   func unborn(_ count: Int, _ byte: UInt8) throws {
     let remains = [UInt8](repeating: byte, count: count)
@@ -47,7 +47,7 @@ struct SegmentBirthTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A damaged header of the last segment is no cut birth when a frame stands behind it")
+  @Test("A damaged header of the last segment is not an interrupted creation when a frame follows it")
   func damagedHeader() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()

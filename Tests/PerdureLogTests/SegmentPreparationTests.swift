@@ -12,7 +12,8 @@ private final class WatchedFileSystem: ForwardingFileSystem {
     /// Of each segment: bytes that were written, and up to where a sync covers them.
     var written: [String: UInt64] = [:]
     var synced: [String: UInt64] = [:]
-    /// The most bytes that one sync of a segment had before it, on the thread that is watched and on others.
+    /// The most bytes that one sync of a segment had before it, on the thread that is watched and
+    /// on others.
     var longestSync: UInt64 = 0
     var longestSyncElsewhere: UInt64 = 0
     var segmentsMade = 0
@@ -102,15 +103,15 @@ struct SegmentPreparationTests {
     memory.options.reserveBytes = 0
     memory.options.durability = durability
     memory.options.syncAheadBytes = syncAheadBytes
-    // What is counted is how far the files were written.
+    // The count is the written length of the files.
     memory.options.logRoom.bytesMax = 0
     memory.options.fileSystem = fileSystem
     memory.options.isReadOnly = isReadOnly
     return try memory.open()
   }
 
-  /// Waits until another thread has done something: looks once for each of its syncs. If none comes the test has
-  /// failed; what is asked for afterwards says so.
+  /// Waits until another thread has done its work: checks once for each of its syncs. If no sync
+  /// comes the test has failed; the checks afterwards report it.
   private func wait(_ fileSystem: WatchedFileSystem, _ holds: (WatchedFileSystem.Counts) -> Bool) {
     while !holds(fileSystem.counts.withLock { $0 }) {
       guard fileSystem.didSyncElsewhere.wait(timeout: .now() + 60) == .success else { return }
@@ -146,7 +147,7 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
-  @Test("A birth that nobody prepared makes its file, and syncs all of the segment before")
+  @Test("A segment that was not prepared is created with its file, after a sync of the whole segment before")
   func unprepared() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     let store = try store(fileSystem, syncAheadBytes: .max / 2)
@@ -171,7 +172,7 @@ struct SegmentPreparationTests {
     return next
   }
 
-  @Test("A segment that is prepared is gone when the store is closed")
+  @Test("A prepared segment is removed when the store is closed")
   func closed() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     let store = try store(fileSystem)
@@ -181,7 +182,7 @@ struct SegmentPreparationTests {
     #expect(!isThere(next, fileSystem))
   }
 
-  @Test("A reader follows what is committed to the last segment while the next one is prepared")
+  @Test("A reader follows commits to the last segment while the next one is prepared")
   func reader() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     let store = try store(fileSystem)
@@ -198,7 +199,7 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
-  @Test("A reader opens while a commit goes on into a prepared segment, whenever that is")
+  @Test("A reader opens at any moment while a commit continues into a prepared segment")
   func readerOpening() throws {
     for call in 0... {
       let fileSystem = WatchedFileSystem(InMemoryFileSystem())
@@ -227,7 +228,7 @@ struct SegmentPreparationTests {
     }
   }
 
-  @Test("A segment that was prepared when the process ended is in nobody's way")
+  @Test("A segment that was prepared when the process ended does not disturb the next opening")
   func left() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     var left: [UInt64] = []
@@ -265,7 +266,7 @@ struct SegmentPreparationTests {
         try store.write { try $0.put(Self.value(id), id: id, in: rows) }
       }
     }
-    // Of whoever is there first: the thread that prepares, or the birth that waits for it.
+    // From the first to arrive: the preparing thread, or the creation that waits for it.
     #expect(error?.code == .poisoned || error?.code == .io)
     let later = #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: 1, in: rows) } }
     #expect(later?.code == .poisoned)
@@ -290,7 +291,7 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
-  @Test("A sync that failed is handed on to everyone who asks, also when somebody began anew in between")
+  @Test("Every later caller gets a failed sync's error, also after a new preparation in between")
   func failureStays() throws {
     let disk = SimulatedFileSystem()
     try disk.createDirectory("/store.perdure")
@@ -306,7 +307,7 @@ struct SegmentPreparationTests {
   }
 
   @Test(
-    "The log goes on where it was when the system refused the header in a prepared segment, all of it",
+    "The log continues at its end when the system refused the header in a prepared segment, all of it",
     arguments: [0, 1, 128])
   func refusedHeader(_ writtenByteCount: Int) throws {
     let disk = SimulatedFileSystem()
@@ -322,14 +323,15 @@ struct SegmentPreparationTests {
     #expect(throws: StoreError.self) { try store.engine.inTurn { try store.engine.rollLog(&$0) } }
     let rows = try store.keyspace("rows", .dense)
     try store.write { try $0.put(Self.value(8), id: 8, in: rows) }
-    // What there is of a header may come back with a power cut, and says that the log ended before this commit.
+    // The existing part of a header may reappear after a power cut, and says that the log ended
+    // before this commit.
     let isBlank = writtenByteCount == 0
     #expect(try store.engine.looking { $0.end }.segment == (isBlank ? last : next))
     try store.close()
     #expect(try self.store(fileSystem).snapshot().count(in: rows) == 8)
   }
 
-  @Test("A directory that cannot be opened while a segment is prepared is in nobody's way")
+  @Test("A directory that cannot be opened while a segment is prepared does not disturb commits")
   func refusedDirectory() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     let store = try store(fileSystem)
@@ -345,7 +347,7 @@ struct SegmentPreparationTests {
   }
 
   @Test(
-    "A commit that goes on into a prepared segment and is taken back there is gone, its segments too",
+    "A commit that continues into a prepared segment and is rolled back there is removed, with its segments",
     arguments: [2, 3])
   func takenBack(_ write: Int) throws {
     let disk = SimulatedFileSystem()

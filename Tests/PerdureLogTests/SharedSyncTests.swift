@@ -5,8 +5,8 @@ import PerdureTestSupport
 import Synchronization
 import Testing
 
-/// A file system that counts the syncs of segments, and holds the first one after it was told to until it is
-/// told to go on.
+/// A file system that counts the syncs of segments, and on request holds the first one until it is
+/// released.
 private final class HeldSyncs: ForwardingFileSystem, Sendable {
   struct State {
     var syncs = 0
@@ -14,7 +14,7 @@ private final class HeldSyncs: ForwardingFileSystem, Sendable {
     var isHeld = false
   }
 
-  /// Given once when the held sync may go on.
+  /// Signalled once when the held sync may continue.
   let goOn = DispatchSemaphore(value: 0)
 
   let behind: any FileSystem = InMemoryFileSystem()
@@ -61,7 +61,7 @@ struct SharedSyncTests {
     while try !holds(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(1)) }
   }
 
-  @Test("Commits that come while a sync is under way wait for one more, and not for one each")
+  @Test("Commits that arrive during a sync wait for one more, and not for one each")
   func shared() async throws {
     let fileSystem = HeldSyncs()
     var options = StoreOptions()
@@ -77,7 +77,7 @@ struct SharedSyncTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for writer in 1...20 as ClosedRange<UInt64> {
         group.addTask { try await store.write { try $0.put([1], id: writer, in: rows) } }
-        // The first one's sync is under way before the others come.
+        // The first sync runs before the others arrive.
         if writer == 1 { try await Self.wait { fileSystem.state.withLock { $0.isHeld } } }
       }
       try await Self.wait { try store.statistics.commitsSinceOpen == commits + 20 }

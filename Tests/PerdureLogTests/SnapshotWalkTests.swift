@@ -24,7 +24,7 @@ struct SnapshotWalkTests {
     #expect(snapshot.hasOpenedValues)
   }
 
-  @Test("A walk over any range gives what is in it, in either direction", arguments: KeyShape.allCases)
+  @Test("A walk over any range visits its entries, in either direction", arguments: KeyShape.allCases)
   func ranges(shape: KeyShape) throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")
@@ -64,7 +64,7 @@ struct SnapshotWalkTests {
     }
   }
 
-  @Test("A record about the middle of its class is asked for with all lines that it stands in, and no other")
+  @Test("A record of its class's middle length is prefetched with exactly its lines")
   func linesAhead() {
     // Up to 64, 128, 192 and 256 bytes.
     for length in [56, 112, 168, 224] {

@@ -48,7 +48,7 @@ struct StoreFilesTests {
     return Int(count)
   }
 
-  @Test("A copy has what the store has, and its identity; the two go on by themselves")
+  @Test("A copy has the store's content and identity; later the two are independent")
   func copies() throws {
     let disk = InMemoryFileSystem()
     try fill("/a", disk)
@@ -66,7 +66,7 @@ struct StoreFilesTests {
   }
 
   @Test(
-    "Long values are copied, a directory that is empty takes a copy, and a slash at the end is none of the name"
+    "Long values are copied, an empty directory takes a copy, and a trailing slash is not part of the name"
   )
   func longValues() throws {
     let disk = InMemoryFileSystem()
@@ -151,7 +151,7 @@ struct StoreFilesTests {
     #expect(try disk.kind(of: "/a") == nil)
   }
 
-  @Test("A store that stands where a copy is to grow stays, open or closed, also one that began as a draft")
+  @Test("A store at the place of a new copy stays, open or closed, also one that began as a draft")
   func storeInTheDraftsPlace() throws {
     let disk = InMemoryFileSystem()
     try fill("/a", disk)
@@ -179,7 +179,7 @@ struct StoreFilesTests {
     #expect(try count("/c", disk) == 40)
   }
 
-  @Test("A copy that finds no room takes none: what it has begun is removed")
+  @Test("A copy without enough space takes none: its files are removed")
   func noRoom() throws {
     let disk = SimulatedFileSystem(capacityBytes: 40_000)
     try fill("/a", disk)
@@ -191,7 +191,7 @@ struct StoreFilesTests {
     #expect(try count("/a", disk) == 40)
   }
 
-  @Test("A directory is synced where its name stands, however many slashes follow it")
+  @Test("The directory of a name is synced, however many slashes follow the name")
   func slashes() {
     for (path, parent) in [
       ("x", "."), ("x//", "."), ("/x", "/"), ("/x//", "/"), ("/a/x//", "/a"), ("/a//x/", "/a"), ("//x", "/"),
@@ -252,7 +252,7 @@ struct StoreFilesTests {
       for image in explorer.images(of: journal, after: operation) {
         let files = image.fileSystem()
         #expect([nil, 6].contains(try count("/a", files)))
-        // Once more, and it is gone.
+        // Once more, and it is removed.
         try Store.destroy(at: "/a", options: options(files))
         #expect(try files.kind(of: "/a") == nil || files.contents(of: "/a").isEmpty)
       }

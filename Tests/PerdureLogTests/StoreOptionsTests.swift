@@ -63,7 +63,7 @@ struct StoreOptionsTests {
     for length in [0, 1 << 30] { #expect(try opens { $0.compression.groupCacheBytes = length }) }
   }
 
-  @Test("What is out of range is refused before a file is touched")
+  @Test("Values out of range are refused before a file is touched")
   func outOfRange() throws {
     for capacity in [Int.min, 0, 4088, 4100, (256 << 20) + 8, .max] {
       #expect(try !opens { $0.segmentCapacityBytes = capacity }, "\(capacity)")
@@ -85,7 +85,7 @@ struct StoreOptionsTests {
     }
   }
 
-  @Test("What is out of range of checkpoints and compression is refused before a file is touched")
+  @Test("Checkpoint and compression values out of range are refused before a file is touched")
   func partsOutOfRange() throws {
     for length in [Int.min, -1, 0, 4095] {
       #expect(try !opens { $0.checkpoints.tailBytes = length }, "\(length)")

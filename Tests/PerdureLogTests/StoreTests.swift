@@ -24,7 +24,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
 @Suite("A store")
 struct StoreTests {
-  @Test("What was put is read, and read again after closing and opening")
+  @Test("Put values are read, and read again after closing and opening")
   func putAndGet() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -48,7 +48,7 @@ struct StoreTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A directory with somebody else's files is refused and left as it is")
+  @Test("A directory with foreign files is refused and left unchanged")
   func foreignDirectory() throws {
     let memory = try MemoryStore()
     try memory.fileSystem.createDirectory("/store.perdure")
@@ -275,13 +275,13 @@ struct StoreTests {
     #expect(try store.snapshot().count(in: words, range: .prefix(bytes("b"))) == 2)
   }
 
-  @Test("A second opening is refused, and names who has the store")
+  @Test("A second opening is refused, and names the holder of the store")
   func locked() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
     let error = #expect(throws: StoreError.self) { try memory.open() }
     #expect(error?.code == .locked)
-    // Once who, once where, and once what to do.
+    // Once the holder, once the place, and once the remedy.
     let text = try #require(error).description
     let holder = try #require(error?.cause?.detail)
     #expect(text.ranges(of: holder).count == 1, "\(text)")
@@ -312,7 +312,7 @@ struct StoreTests {
     }
   }
 
-  @Test("A closed store takes no more writes, and shows what it held when it was closed")
+  @Test("A closed store takes no more writes, and shows its content at closing")
   func closed() throws {
     let memory = try MemoryStore()
     let store = try memory.open()

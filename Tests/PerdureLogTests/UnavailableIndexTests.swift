@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Slices, as long as it is told that it can.
+/// Slices, while it is enabled.
 private final class SometimesSlices: IndexExtractorFactory {
   private let works = Mutex(true)
 
@@ -93,7 +93,7 @@ struct UnavailableIndexTests {
       #expect(try store.defineIndex(memory.counts(index)) == counts)
       #expect(try store.snapshot().count(in: index) == 15)
       #expect(try store.snapshot().count(in: counts) == 7)
-      // What was taken before cannot have it.
+      // Snapshots taken before cannot have it.
       memory.expectUnavailable(index, old)
       try memory.put(15..<20, in: rows, of: store)
       #expect(try store.snapshot().count(in: index) == 20)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Fetches and saves in a logger")
 struct ContainerLoggingTests {
-  /// What was written, on the test's thread.
+  /// The messages written on the test's thread.
   // Unchecked: one thread writes and reads.
   private final class Lines: @unchecked Sendable {
     var lines: [(level: Logger.Level, message: String, metadata: Logger.Metadata)] = []
@@ -30,7 +30,7 @@ struct ContainerLoggingTests {
     }
   }
 
-  @Test("Each is a line with what it was about and what it took, and failures are louder")
+  @Test("Each is a line with its subject and its cost, and failures have a higher level")
   func lines() throws {
     let container = try PersistentContainer(name: "Notes", classes: [Note.self], description: .inMemory)
     try container.loadPersistentStores()

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Composite attributes are expanded")
 struct CompositeMacroTests {
-  /// The extension that `@Composite` adds, and what it complains of as "message @ the source from there on".
+  /// The extension that `@Composite` adds, and its diagnostics as "message @ the source from there
+  /// on".
   private func composite(_ source: String, extending type: String? = nil) -> (String?, [String]) {
     let reply = Expansion.expand(
       .init(
@@ -70,7 +71,7 @@ struct CompositeMacroTests {
     }
     """
 
-  @Test("What lies behind a composite in a class counts its slots from the end of that")
+  @Test("A class with a composite of a superclass counts its slots from the superclass's end")
   func slots() {
     let source = """
       @Entity public final class C: B {

@@ -21,7 +21,7 @@ struct DeclarationScannerTests {
     }
   }
 
-  @Test("The head: modifiers, name, what it inherits from")
+  @Test("The head: modifiers, name, inherited types")
   func head() {
     let type = DeclarationScanner.type(
       "/* x */ @Entity(\"a {\") @available(macOS 15, *)\npublic final class `Class`<T>: Mod.Base<A, B>, @unchecked Sendable\n where T: X { }"
@@ -89,7 +89,7 @@ struct DeclarationScannerTests {
         ])
   }
 
-  @Test("Computed variables and observers are told apart")
+  @Test("Computed variables and observers are distinguished")
   func accessors() {
     #expect(
       variables(
@@ -155,7 +155,7 @@ struct DeclarationScannerTests {
     #expect(variable.modifiers == ["public", "private(set)"])
   }
 
-  @Test("What stands inside #if is known to")
+  @Test("Declarations inside #if are known as such")
   func conditions() {
     let type = DeclarationScanner.type(
       """

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Macros are expanded")
 struct ExpansionTests {
-  /// The members that `@Entity` adds, and what it complains of as "message @ the source from there on".
+  /// The members that `@Entity` adds, and its diagnostics as "message @ the source from there on".
   func entity(_ source: String, _ attribute: String = "@Entity") -> (String, [String]) {
     let reply = Expansion.expand(
       .init(
@@ -104,7 +104,7 @@ struct ExpansionTests {
     """
 
   @Test(
-    "Beside a relationship stands a look for its inverse, where it is written so that a macro can read it")
+    "A relationship gets a lookup of its inverse, if a macro can read its declaration")
   func inverses() {
     func peer(_ source: String) -> String {
       let attribute = source.prefix { $0 != ")" } + ")"
@@ -171,7 +171,7 @@ struct ExpansionTests {
   }
 
   @Test(
-    "What is generated can be seen as far as the class, and overridden as far",
+    "Generated members are as visible as the class, and as open",
     arguments: [
       ("open ", "public enum", "@inlinable public static", "open override"),
       ("public ", "public enum", "@inlinable public static", "public override"),

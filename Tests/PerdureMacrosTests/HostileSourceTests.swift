@@ -2,7 +2,8 @@ import Testing
 
 @testable import PerdureMacros
 
-/// Source that no parser has let through. The compiler sends none; the plugin stands it all the same.
+/// Source that no parser has let through. The compiler sends none; the plugin accepts it without a
+/// trap.
 @Suite("Any source is scanned, in time that grows with its length alone")
 struct HostileSourceTests {
   /// Scans a source as a type and as a member, and gives the steps that both took.
@@ -15,7 +16,7 @@ struct HostileSourceTests {
   }
 
   @Test(
-    "What is repeated and never ends is looked at a few times only",
+    "A repetition without an end is scanned a few times only",
     arguments: [
       "(", ")", "{", "}", "[", "<", ">", ",", ";", ".", "@", "@a(", "@a<", "@a.", "@a::", "#", "##", "# ",
       "#if\n", "#else\n",

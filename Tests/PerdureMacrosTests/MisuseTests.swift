@@ -2,10 +2,12 @@ import Testing
 
 @testable import PerdureMacros
 
-/// What the macros say of misuse that their source shows. The compiler's share is in PerdureTests, MacroMisuseTests.
+/// What the macros say of misuse that their source shows. The compiler's share is in PerdureTests,
+/// MacroMisuseTests.
 @Suite("Misuse is refused with a sentence at its place")
 struct MisuseTests {
-  /// What a macro complains of, as "message @ the source from there on", where the source has the attribute first.
+  /// What a macro complains of, as "message @ the source from there on", where the source has the
+  /// attribute first.
   func complaints(
     _ source: String, _ macro: String = "EntityMacro", _ role: String = "member",
     in surroundings: String? = nil
@@ -128,7 +130,7 @@ struct MisuseTests {
       member("@Relationship(minCount: 1, maxCount: 3) var a: ToMany<B>\n@Relationship var b: B? = nil") == [])
   }
 
-  @Test("Options are arguments of the marker: what stands within one may have any name")
+  @Test("Options are arguments of the marker: the names inside an argument are free")
   func optionsWithinExpressions() {
     for innocent in [
       ".maximum(Limits.transient)", ".minimum(least(derived: 1))", ".rules([Rule.unique, .indexed])",
@@ -190,7 +192,7 @@ struct MisuseTests {
     #expect(complaints("@Transient\nvar a = 1", "MarkerMacro", "peer", in: "class S {}") == [])
   }
 
-  @Test("@Managed that stands there already is as good as the one that @Entity writes")
+  @Test("An existing @Managed is equivalent to the one that @Entity writes")
   func managed() {
     #expect(member("@Managed var a: Int") == [])
   }

@@ -58,7 +58,7 @@ struct ScannerAgainstParserTests {
     #expect(alone.attributes.map(\.name) == ["B"] && alone.bindings.first?.name == "a")
   }
 
-  @Test("Members of an expression inside #if belong to it, and what stands in another #if does not")
+  @Test("Members of an expression inside #if belong to it, and those in another #if do not")
   func postfixConditions() {
     let value = "x\n  #if A\n    #if B\n    .b { a in a }\n    #endif\n  #else\n  .c(1, 2)\n  #endif\n  .d"
     #expect(variables("var a = \(value)\nvar e: Int") == ["a = \(value)", "e: Int"])

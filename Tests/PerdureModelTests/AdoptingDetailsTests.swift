@@ -84,7 +84,7 @@ struct AdoptingDetailsTests {
     #expect(try differences(transient, stored) == ["! transientChanged E.a"])
   }
 
-  @Test("A transient attribute comes, changes and goes without anybody noticing")
+  @Test("Adding, changing and removing a transient attribute has no effect on the store")
   func transient() throws {
     let text = AttributeDescription("a", .string, isOptional: false, isTransient: true)
     let number = AttributeDescription("a", .int64, isTransient: true)

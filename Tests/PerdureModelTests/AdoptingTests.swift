@@ -95,7 +95,7 @@ struct AdoptingTests {
     #expect(stored.layouts.count == 4)
   }
 
-  @Test("What is derived may be derived in another way, as no row has it")
+  @Test("A derived attribute may get another derivation, because no row stores it")
   func derivations() throws {
     let (stored, differences) = try adopt(
       Sample.entities(changing: "Company") { company in
@@ -118,7 +118,7 @@ struct AdoptingTests {
     #expect(respelled.stored.layouts.count == 4)
   }
 
-  @Test("What is stored cannot become derived, nor the reverse")
+  @Test("A stored attribute cannot become derived, nor the reverse")
   func storedAndDerived() throws {
     let original = try StoredModel.initial(
       for: ManagedObjectModel([entity("A", .string("a"), .string("b"), .derived("c", "a", type: .string))]))

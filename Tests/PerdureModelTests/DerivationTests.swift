@@ -34,7 +34,7 @@ struct DerivationTests {
   }
 
   @Test(
-    "What is no derivation is a model error with a remedy",
+    "An invalid derivation is a model error with a remedy",
     arguments: [
       "", ".", "parts", "parts.@sum", "parts.@count.small", "region.parts.@count", ".@count", "@count",
       "@sum",
@@ -56,7 +56,7 @@ struct DerivationTests {
     #expect(found.allSatisfy { !$0.remedy.isEmpty && !$0.message.isEmpty })
   }
 
-  @Test("What is derived has the type of what it follows from, and a sum one that holds it")
+  @Test("A derived attribute has its source's type, and a sum a type that holds it")
   func types() {
     let right: [(String, [AttributeType])] = [
       ("region.founded", [.date]), ("small", [.int16]), ("canonical:(region.name)", [.string]),
@@ -72,7 +72,7 @@ struct DerivationTests {
     }
   }
 
-  @Test("What may have no value makes what is derived from it optional; counts and sums always have one")
+  @Test("A source that may lack a value makes its derivations optional; counts and sums always have one")
   func optionality() {
     let mayBeNil = ["name", "region.code", "country.name", "country.region.code", "lowercase:(name)"]
     for text in mayBeNil {
@@ -87,7 +87,7 @@ struct DerivationTests {
     #expect(place("country.code", .string).attributes.last?.isOptional == true)
   }
 
-  @Test("A copy of what is transformed names the same transformer")
+  @Test("A copy of a transformed attribute names the same transformer")
   func transformers() {
     for (source, copy) in [("a", "a"), ("a", "b"), ("a", nil), (nil, "a"), (nil, nil)] as [(String?, String?)]
     {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A model is resolved for the graph")
 struct EntitySchemaTests {
-  @Test("Slots begin with the inherited properties and go on in the order of declaration")
+  @Test("Slots begin with the inherited properties and continue in the order of declaration")
   func slots() throws {
     let model = try Sample.model()
     let worker = try #require(model.schema(named: "Worker"))
@@ -19,7 +19,7 @@ struct EntitySchemaTests {
     #expect(model.schemas.map(\.index) == [0, 1, 2, 3])
   }
 
-  @Test("A hierarchy knows its root, what is above and what is below")
+  @Test("A hierarchy knows its root, its superentities and its subentities")
   func hierarchy() throws {
     let model = try ManagedObjectModel([
       EntityDescription("D", superentity: "C", properties: []),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("Entities know what they inherit")
+@Suite("Entities know their inherited properties")
 struct InheritedPropertyTests {
   private let descriptions = [
     EntityDescription("Worker", superentity: "Person", properties: [.int64("salary")]),
@@ -24,7 +24,7 @@ struct InheritedPropertyTests {
     #expect(worker.isKind(of: model.entities[2]) && !model.entities[2].isKind(of: worker))
   }
 
-  @Test("A description that was taken from no model knows what it declares, and names its parent")
+  @Test("A description outside a model knows its own declarations, and names its parent")
   func alone() {
     #expect(Set(descriptions[0].propertiesByName.keys) == ["salary"])
     #expect(descriptions[0].superentity == nil && descriptions[2].subentities.isEmpty)

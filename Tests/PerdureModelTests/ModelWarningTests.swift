@@ -1,7 +1,7 @@
 import PerdureModel
 import Testing
 
-@Suite("What is allowed but suspicious is warned of")
+@Suite("Allowed but suspicious declarations give a warning")
 struct ModelWarningTests {
   func warnings(_ entities: EntityDescription...) throws -> [String] {
     try ManagedObjectModel(entities).warnings.map(finding)
@@ -81,7 +81,7 @@ struct ModelWarningTests {
     #expect(try found(.init("both", [.init("passport"), .init("name")])) == ["indexNotKept Person.both"])
   }
 
-  @Test("A uniqueness constraint over what is transformed")
+  @Test("A uniqueness constraint over a transformed attribute")
   func constraintOfBytes() throws {
     #expect(
       try warnings(
@@ -112,7 +112,7 @@ struct ModelWarningTests {
         == ["abstractWithoutConcrete A", "abstractWithoutConcrete B"])
   }
 
-  @Test("An index on a copy of what is derived itself, unless that is a copy of something stored")
+  @Test("An index on a copy of a derived attribute, unless that is a copy of a stored one")
   func indexOfCopyNotKept() throws {
     let house = entity(
       "House", .toMany("rooms", "Room", inverse: "house"), .string("name"), .derived("count", "rooms.@count"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureModel
 
-/// O1 and O2 of StoredModel+OlderRows.swift.
+/// OR1 and OR2 of StoredModel+OlderRows.swift.
 @Suite("Objects that are older than a property read the default that it was added with")
 struct OlderRowsTests {
   /// A store that was opened with one model of an entity after the other.

@@ -1,6 +1,7 @@
 @testable import PerdureModel
 
-/// The bytes of version 4 that say what the bytes of version 5 say: the contents of sections 1 to 4.
+/// The bytes of version 4 that say what the bytes of version 5 say: the contents of sections 1 to
+/// 4.
 func withoutSections(_ bytes: [UInt8]) throws -> [UInt8] {
   var reader = ByteReader(bytes)
   var contents = Array(try reader.bytes(4)) + [4, 0]

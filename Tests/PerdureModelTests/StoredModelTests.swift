@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("A stored model numbers what it names")
+@Suite("A stored model numbers its entities and properties")
 struct StoredModelTests {
   @Test("A first model is numbered from 1, inherited properties once")
   func initial() throws {

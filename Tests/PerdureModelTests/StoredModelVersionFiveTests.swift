@@ -53,7 +53,7 @@ struct StoredModelVersionFiveTests {
     #expect(Dictionary(uniqueKeysWithValues: versions) == ["n": 1, "a": 2, "d": 3, "b": 3])
   }
 
-  @Test("A stand-in has the form of its type: an integer that is the default of a double is a double")
+  @Test("A stand-in has the form of its type: an integer as the default of a double is a double")
   func forms() throws {
     let stored = try Self.adopted(
       Self.model(), Self.model(.double("x", default: 3), .decimal("y", default: 4)))

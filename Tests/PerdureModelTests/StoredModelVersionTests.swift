@@ -46,7 +46,7 @@ struct StoredModelVersionTests {
     #expect(!other.isEqual(to: stored))
   }
 
-  @Test("A layout lists no transient attribute, and their numbers are nobody else's")
+  @Test("A layout lists no transient attribute, and their numbers are not reused")
   func transient() throws {
     let stored = try StoredModel.initial(for: Self.model())
     #expect(stored.propertyNumbers(ofEntityAt: 0) == [1, 2, 3, 4])
@@ -88,7 +88,7 @@ struct StoredModelVersionTests {
     }
   }
 
-  @Test("A pattern that was stored is not compiled by who only reads the model")
+  @Test("A program that only reads the model does not compile a stored pattern")
   func foreignPattern() throws {
     let good = try ManagedObjectModel([entity("E", .string("a", default: "b", rules: [.pattern("[ab]")]))])
     var bytes = try StoredModel.initial(for: good).encode()
@@ -110,7 +110,7 @@ struct StoredModelVersionTests {
     #expect(try StoredModel(decoding: bytes).model.entities[0].attributes[0].name == "predicateValue")
   }
 
-  @Test("A predicate that a later version wrote stays text for who only reads the model")
+  @Test("A predicate of a later version stays text for a program that only reads the model")
   func foreignPredicate() throws {
     let rule = ValidationRule.predicate(try FetchPredicate(format: "SELF < 10"), message: "must be small")
     let good = try ManagedObjectModel([entity("E", .int64("a", rules: [rule]))])

@@ -186,7 +186,7 @@ struct StoredModelVersionThreeTests {
     #expect(try differences(nil, .date("d", optional: false, default: .now)) == ["propertyAdded d!"])
   }
 
-  @Test("The predicate of an index that a later version wrote stays text for who only reads the model")
+  @Test("An index predicate of a later version stays text for a program that only reads the model")
   func foreignPredicate() throws {
     var bytes = try StoredModel.initial(for: Self.model(predicate: "made != nil")).encode()
     let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("made !=".utf8)) })

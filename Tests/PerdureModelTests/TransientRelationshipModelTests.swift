@@ -17,7 +17,7 @@ struct TransientRelationshipModelTests {
   }
 
   @Test(
-    "What is transient survives the stored model, is a part of the hash, and has a number and no place in rows"
+    "Transient properties are in the stored model and its hash, and have a number but no slot in rows"
   )
   func roundTrip() throws {
     let stored = try StoredModel.initial(for: Self.model())
@@ -68,7 +68,7 @@ struct TransientRelationshipModelTests {
     #expect(problems(of: [indexed]).contains { $0.rule == .indexProperty })
   }
 
-  @Test("A store takes on and gives up transient relationships, and makes no stored one of them")
+  @Test("A store accepts added and removed transient relationships, and makes no stored one of them")
   func differences() throws {
     let without = try ManagedObjectModel([entity("A", .string("name")), entity("B")])
     let (model, stored) = (try Self.model(), try Self.model(transient: false))
@@ -81,7 +81,7 @@ struct TransientRelationshipModelTests {
     #expect(try numbered.adopting(without).stored.layouts == numbered.layouts)
   }
 
-  @Test("What is required can be added where it is transient: no older object has to have it")
+  @Test("A required property can be added if it is transient: no older object needs it")
   func required() throws {
     let before = try ManagedObjectModel([entity("A", .string("name"))])
     let after = try ManagedObjectModel([

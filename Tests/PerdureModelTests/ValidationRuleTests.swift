@@ -84,7 +84,7 @@ struct ValidationRuleTests {
     #expect(try broken(.string, rules, by: .string("A1")) == [0, 1, 2])
   }
 
-  @Test("A rule says what it asks in words that follow the property's name")
+  @Test("A rule states its requirement in words that follow the property's name")
   func words() throws {
     let rules: [ValidationRule] = [
       .minimum(1), .maximum(2.5), .minimumLength(1), .maximumLength(40), .pattern("a|b"),

@@ -30,7 +30,7 @@ struct FormatTableTests {
     "@": "Ada", "d": 36, "K": "age",
   ]
 
-  @Test("Every example in it holds as it stands, and printed and read again")
+  @Test("Every example in it holds as written, and printed and parsed again")
   func examples() throws {
     #expect(Self.rows.count >= 30)
     let ada = TestCompany().ada

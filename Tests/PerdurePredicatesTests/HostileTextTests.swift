@@ -45,7 +45,7 @@ import Testing
 }
 
 extension HostileTextTests {
-  @Test("Damaged text is read or refused, and what was read prints and evaluates without a trap")
+  @Test("Damaged text is parsed or refused, and a parsed tree prints and evaluates without a trap")
   func mutations() {
     var trees = RandomTrees(SeededGenerator.forTest("hostile text"), isWild: true)
     let object = TestCompany().ada

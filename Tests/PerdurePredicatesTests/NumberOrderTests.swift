@@ -26,7 +26,8 @@ import Testing
     var random = SeededGenerator.forTest("neighbouring reals")
     for _ in 0..<2_000 {
       let double = abs(Self.double(&random))
-      // Beyond, real numbers are whole and stand at themselves; writing them out takes long.
+      // Beyond this, real numbers are whole and equal their own position; writing them out takes
+      // long.
       if double > 1e60 { continue }
       let (here, next) = (DecimalPlace(double), DecimalPlace(double.nextUp))
       #expect(here.order(next) == .ascending, "\(double)")
@@ -100,7 +101,7 @@ extension NumberOrderTests {
     }
   }
 
-  /// The same number in other kinds, and what lies next to it.
+  /// The same number in other kinds, and its neighbours.
   private static func near(_ value: Value, _ random: inout SeededGenerator) -> [Value] {
     let double: Double
     switch value {
@@ -150,7 +151,7 @@ private struct Nobody: PropertySource {
   func value(of property: String) -> PropertyResult { .unknown }
 }
 
-/// Where a number stands, as a sign and decimal digits, worked out by hand.
+/// The position of a number, as a sign and decimal digits, computed by hand.
 struct DecimalPlace {
   private var isNegative: Bool
   /// The digits before the point, without zeros in front.

@@ -207,7 +207,7 @@ import Testing
   }
 
   @Test(
-    "What has no answer is an error of its kind",
+    "An operation without a result is an error of its kind",
     arguments: [
       ("missing == 1", PredicateEvaluationError.Code.unknownProperty), ("name.foo == 1", .unknownProperty),
       ("$x == 1", .unboundVariable), ("name + 1 == 2", .invalidOperand), ("age BETWEEN {1}", .invalidOperand),

@@ -4,7 +4,7 @@ import PerdureTestSupport
 import Testing
 
 @Suite("Printing") struct PredicatePrinterTests {
-  @Test("What is printed reads back as the same tree")
+  @Test("Printed predicates are parsed to the same tree")
   func roundTrip() throws {
     var trees = RandomTrees(SeededGenerator.forTest("printing"), isWild: true)
     for _ in 0..<5_000 {

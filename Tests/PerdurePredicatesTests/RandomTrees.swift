@@ -2,7 +2,8 @@ import Foundation
 import PerdurePredicates
 import PerdureTestSupport
 
-/// Random trees in normal form (see FetchExpression.swift), over the properties of TestCompany's employees.
+/// Random trees in normal form (see FetchExpression.swift), over the properties of TestCompany's
+/// employees.
 struct RandomTrees {
   var generator: SeededGenerator
   /// Whether functions that are never evaluated, unknown names and free variables may occur.

@@ -36,7 +36,7 @@ import Testing
     #expect(StringFolding.fold("a\u{301}\u{323}", []) == StringFolding.fold("a\u{323}\u{301}", []))
   }
 
-  @Test("Folding what is folded changes nothing, for all options")
+  @Test("Folding a folded text changes nothing, for all options")
   func idempotence() {
     for value in Self.interesting {
       guard let scalar = Unicode.Scalar(value) else { continue }

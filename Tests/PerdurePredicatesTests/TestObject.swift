@@ -1,7 +1,7 @@
 import Foundation
 import PerdurePredicates
 
-/// An object in memory whose properties stand in dictionaries.
+/// An object in memory with its properties in dictionaries.
 final class TestObject: PropertySource {
   let reference: ObjectReference?
   var values: [String: Value] = [:]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Functions of text") struct TextFunctionTests {
   @Test(
-    "Upper and lower case are those of whole scalars, whatever stands around them",
+    "Upper and lower case are those of whole scalars, in any context",
     arguments: [
       ("Straße", "straße", "STRASSE"), ("ΌΣΟΣ", "όσοσ", "ΌΣΟΣ"), ("İi", "i\u{307}i", "İI"),
       ("ﬁ", "ﬁ", "FI"), ("ǅ", "ǆ", "Ǆ"), ("\u{212A}", "k", "\u{212A}"), ("e\u{301}", "e\u{301}", "E\u{301}"),
@@ -39,7 +39,8 @@ import Testing
 
   @Test("Without the iota below, text without case loses its marks and is the canonical text")
   func caseThenMarks() {
-    // What lets an index of canonical text answer [c]: folding case alone knows no more than folding both.
+    // What lets an index of canonical text answer [c]: folding case alone knows no more than
+    // folding both.
     for value in (UInt32(0x80)...0x1FFFF) where value != 0x345 {
       guard let scalar = Unicode.Scalar(value) else { continue }
       let decomposed = StringFolding.fold(String(scalar), [])

@@ -67,7 +67,7 @@ import Testing
     #expect(predicate.withSubstitutionVariables([:]) == predicate)
   }
 
-  @Test("A TERNARY is many values where what it chooses is, whatever it could have chosen")
+  @Test("A TERNARY is many values if its chosen operand is, whatever the other is")
   func chosenBranch() throws {
     let data = TestCompany()
     let list = try FetchPredicate(format: "'a' LIKE TERNARY(FALSEPREDICATE, SELF.name, {'a', $x})")

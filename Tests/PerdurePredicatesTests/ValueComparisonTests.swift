@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test("Structural equality tells kinds apart and is consistent with hashing")
+  @Test("Structural equality distinguishes kinds and is consistent with hashing")
   func structure() {
     #expect(Value.integer(1) != .double(1))
     #expect(Value.double(.nan) == .double(.nan))

@@ -569,7 +569,7 @@ private enum SearchAndSorting {
 
 @Suite("The code blocks of articles in Perdure.docc")
 struct ArticleTests {
-  @Test("The landing page and GettingStarted run and print what they say")
+  @Test("The landing page and GettingStarted run and print the documented text")
   func starting() async throws {
     let directory = try TemporaryDirectory()
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {

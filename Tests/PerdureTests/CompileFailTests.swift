@@ -1,6 +1,6 @@
-// What the compiler must refuse: every way in which an object could leave the isolation of its context.
-// Each case is compiled by itself against the modules that this test was built with. Errors of region
-// isolation come from SIL, so type-checking alone would not find them.
+// What the compiler must refuse: every way in which an object could leave the isolation of its
+// context. Each case is compiled by itself against the modules that this test was built with.
+// Errors of region isolation come from SIL, so type-checking alone would not find them.
 
 import Foundation
 import Testing

@@ -38,7 +38,7 @@ struct DeviationTests {
     return try context.fetch(request).map { $0.value(forKey: "text") as? String ?? "-" }
   }
 
-  @Test("Values by name are what is stored, whatever an accessor makes of it")
+  @Test("Values by name are the stored ones, whatever an accessor computes")
   func accessors() throws {
     let word = Word(context: try context())
     word.text = "low"
@@ -105,7 +105,7 @@ struct DeviationTests {
   }
 
   @Test(
-    "What is not a number sorts before all numbers and after what has no value, with an index and without")
+    "NaN sorts before all numbers and after absent values, with an index and without")
   func notANumber() throws {
     let context = try context()
     for (text, weight) in [("two", 2), ("nan", .nan), ("minus", -.infinity), ("none", nil)]

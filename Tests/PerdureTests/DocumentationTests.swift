@@ -1,5 +1,5 @@
-// The examples in the doc comments of the graph, as code that compiles and runs: each line of an example stands
-// here, in its order. Change both.
+// The examples in the doc comments of the graph, as code that compiles and runs: each line of an
+// example is here, in its order. Change both.
 
 import Foundation
 import Perdure
@@ -331,7 +331,7 @@ struct DocumentationTests {
     try Examples.engine()
   }
 
-  @Test("Every line of every example of the graph stands in this file, in its order")
+  @Test("Every line of every example of the graph is in this file, in its order")
   func sameText() throws {
     let here = URL(fileURLWithPath: #filePath)
     let code = try String(contentsOf: here, encoding: .utf8)

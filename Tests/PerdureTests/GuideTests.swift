@@ -1,5 +1,6 @@
-// The examples of GUIDE.md, word for word: what stands between the marks is the code block of that number. Change both.
-// They run in a process and a folder of their own, because their stores have relative paths.
+// The examples of GUIDE.md, word for word: the lines between the marks are the code block of that
+// number. Change both. They run in a process and a folder of their own, because their stores have
+// relative paths.
 
 import Foundation
 import Perdure
@@ -140,7 +141,7 @@ private enum GuideExample {
 
 @Suite("The examples of GUIDE.md")
 struct GuideTests {
-  @Test("They run one after the other, and print what they say")
+  @Test("They run one after the other, and print the documented text")
   func run() async throws {
     let directory = try TemporaryDirectory()
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {

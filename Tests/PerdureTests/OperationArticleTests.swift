@@ -1,5 +1,5 @@
-// The examples of the articles about operation in Perdure.docc, word for word: the lines between the marks are the code
-// block of that article and number. Change both.
+// The examples of the articles about operation in Perdure.docc, word for word: the lines between
+// the marks are the code block of that article and number. Change both.
 
 import Foundation
 import Perdure

@@ -1,6 +1,6 @@
-// The examples of README.md, word for word: what stands between the marks is the code block of that number,
-// without its imports. Change both. Each runs in a process and a folder of its own, because its store has a
-// relative path.
+// The examples of README.md, word for word: the lines between the marks are the code block of that
+// number, without its imports. Change both. Each runs in a process and a folder of its own, because
+// its store has a relative path.
 
 import Foundation
 import Perdure

@@ -190,7 +190,8 @@ struct BackupTests {
       { target in try Store.restore(to: target, options: options, read: { _ in [] }) },
     ]
     for (number, call) in calls.enumerated() {
-      // The draft is the only store of the name: the old store is removed, and the rename is not done.
+      // The draft is the only store of the name: the old store is removed, and the rename is not
+      // done.
       let other = try Store(at: "/\(number).copy", options: options)
       let rows = try other.keyspace("others", .dense)
       try other.write { try $0.put([7], id: 7, in: rows) }

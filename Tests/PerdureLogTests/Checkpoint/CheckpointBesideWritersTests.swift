@@ -30,7 +30,8 @@ struct CheckpointBesideWritersTests {
 
   private struct Stopped: Error {}
 
-  /// Commits and compacts on another thread, and gives it some time: it may have to wait for who waits here.
+  /// Commits and compacts on another thread, and gives it some time: it may have to wait for this
+  /// thread.
   private static func compactMeanwhile(
     _ rows: Keyspace, _ store: Store, _ outcome: Guarded<Result<Void, any Error>?>
   ) {

@@ -39,7 +39,7 @@ struct CheckpointedStore {
     return try file.read(Int(file.size()), at: 0)
   }
 
-  /// Where the nodes stand that the newest checkpoint in the index file reaches.
+  /// The positions of the nodes that the newest checkpoint in the index file reaches.
   func nodes(_ name: String) throws -> [Range<Int>] {
     let bytes = try bytes(name)
     let file = try fileSystem.open(Self.path + "/SUPERBLOCK", .read)
@@ -72,7 +72,8 @@ struct CheckpointedStore {
     }
   }
 
-  /// Changes the root block of the newest checkpoint, with all checksums right; it keeps its length.
+  /// Changes the root block of the newest checkpoint, with all checksums right; it keeps its
+  /// length.
   func changeRoot(_ body: (inout CheckpointRoot) throws -> Void) throws {
     var superblock = try bytes("SUPERBLOCK").withUnsafeBytes { try Superblock.newest(in: $0) }
     let reference = try #require(superblock.checkpoint)
@@ -182,7 +183,8 @@ struct CheckpointTests {
     try store.write { try $0.put([9], id: 1, in: rows) }
     let last = store.snapshot().sequence
     store.engine.abandon()
-    // All frames and records of the older segments become noise; headers of segments and the catalog stay.
+    // All frames and records of the older segments become noise; headers of segments and the
+    // catalog stay.
     let segments = try memory.fileSystem.contents(of: CheckpointedStore.path).filter {
       $0.hasSuffix(".segment")
     }
@@ -215,7 +217,7 @@ struct CheckpointTests {
     #expect(again.recoveryReport.checkpointSequence == 0)
     #expect(try CrashOracle.content(of: again) == before)
     try again.close()
-    // The next checkpoint has gone to a file of the next number, and the damaged one is gone.
+    // The next checkpoint uses a file of the next number, and the damaged one is removed.
     #expect(try memory.indexFiles() == ["0000000000000002.index"])
     let third = try memory.open()
     #expect(third.recoveryReport.indexRebuild == nil && third.recoveryReport.checkpointSequence > 0)

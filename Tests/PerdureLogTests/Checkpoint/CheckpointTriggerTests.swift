@@ -30,7 +30,7 @@ struct CheckpointTriggerTests {
     while try !isThere() { try await Task.sleep(nanoseconds: 2_000_000) }
   }
 
-  @Test("In the background, when the tail has grown long, while commits go on")
+  @Test("In the background, when the tail has grown long, while commits continue")
   func long() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 16 << 10
@@ -133,7 +133,7 @@ struct CheckpointTriggerTests {
     #expect(error?.code == .readOnly)
   }
 
-  @Test("What is out of range is refused")
+  @Test("Values out of range are refused")
   func range() throws {
     for change in [
       { $0.tailBytes = 0 }, { $0.idleTailBytes = 100 }, { $0.closeTailBytes = -1 }, { $0.idleSeconds = 0 },
@@ -191,7 +191,7 @@ struct CheckpointTriggerTests {
         try await group.waitForAll()
       }
       #expect(try store.statistics.checkpointsSinceOpen >= 1)
-      // A checkpoint may be under way now.
+      // A checkpoint may be running now.
       if round % 2 == 0 { try store.close() } else { store.engine.abandon() }
       let again = try Store(at: "/s.perdure", options: rowsOptions)
       #expect(again.snapshot().count(in: rows) == 150)

@@ -6,8 +6,9 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose index file was damaged while it was closed, and that found nothing wrong when it opened.
-@Suite("Damage in the index that is found when somebody comes to it")
+/// A store whose index file was damaged while it was closed, and that found nothing wrong when it
+/// opened.
+@Suite("Damage in the index that a read finds")
 struct FirstTouchTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
@@ -42,7 +43,7 @@ struct FirstTouchTests {
     return (memory, name, try memory.bytes(name))
   }
 
-  /// One read, which must be right or an error that says what is wrong.
+  /// One read, which must be right or throw an error with the damage.
   private static func isRight(_ store: Store, _ random: inout SeededGenerator) throws -> Bool {
     let rows = try store.keyspace("rows", .dense)
     let texts = try store.keyspace("texts", .bytes)
@@ -137,7 +138,7 @@ struct FirstTouchTests {
         do {
           #expect(try CrashOracle.content(of: again) == content)
         } catch let error as StoreError {
-          // What nobody came to before.
+          // Nodes that were not read before.
           #expect(errors == 0 && error.code == .corruption)
         }
       }
@@ -218,7 +219,7 @@ struct FirstTouchTests {
   }
 
   @Test(
-    "A snapshot that outlives its store leaves the next writer's index file alone, and what it sees stays")
+    "A snapshot that outlives its store leaves the next writer's index file alone, and its state stays")
   func outliving() throws {
     let (memory, name, _) = try Self.makeStore()
     let first = try memory.open()
@@ -244,7 +245,7 @@ struct FirstTouchTests {
     #expect(header.contains { $0 != 0 })
   }
 
-  @Test("What is read only is checked as a whole where that is asked for, and says so")
+  @Test("A store opened for reading is checked as a whole on request, and reports damage")
   func readOnly() throws {
     let (memory, name, bytes) = try Self.makeStore()
     let content = try CrashOracle.content(of: memory.open(readOnly: true))

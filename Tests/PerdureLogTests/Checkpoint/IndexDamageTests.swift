@@ -6,8 +6,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Whatever happens to an index file: a store that checks it at opening opens with everything in it. What happens
-/// otherwise: FirstTouchTests.
+/// Whatever happens to an index file: a store that checks it at opening opens with everything in
+/// it. What happens otherwise: FirstTouchTests.
 @Suite("A damaged index file")
 struct IndexDamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -36,7 +36,7 @@ struct IndexDamageTests {
     #expect(opened.recoveryReport.checkpointSequence == store.last && opened.recoveryReport.logBytes == 0)
   }
 
-  @Test("Any bit that changes in it makes no difference to what is read")
+  @Test("Any changed bit in it changes no read")
   func bits() throws {
     var random = SeededGenerator(seed: seed)
     print("PERDURE_SEED=\(seed)")
@@ -128,7 +128,7 @@ struct IndexDamageTests {
         if reader.recoveryReport.indexRebuild != nil { refused += 1 }
       }
       try memory.change(name) { $0.replaceSubrange(0..<newest.count, with: newest) }
-      // Each node that was written where another one had stood goes back to it, all others stay.
+      // Each node that was written in another one's place goes back to it, all others stay.
       for range in nodes {
         guard range.upperBound <= bytes.count, bytes[range] != newest[range] else { continue }
         try memory.change(name) { file in
@@ -145,7 +145,7 @@ struct IndexDamageTests {
     #expect(refused > 20)
   }
 
-  @Test("A bit that changes elsewhere in a store with checkpoints is an error, or of no account")
+  @Test("A changed bit elsewhere in a store with checkpoints is an error, or has no effect")
   func elsewhere() throws {
     var random = SeededGenerator(seed: seed)
     for file in store.files where !file.hasSuffix(".index") {
@@ -213,8 +213,8 @@ struct IndexDamageTests {
       #expect(try reader.verify().findings.map(\.invariant) == (isUsed ? [] : [.checkpoint]))
       if isUsed { used += 1 }
     }
-    // What the two newest had named when the last was written is whole; of the older ones units were
-    // used again, and nobody is misled by that (K1, K2).
+    // The two checkpoints named when the last was written are intact. Units of the older ones were
+    // reused, and no read uses them (K1, K2).
     #expect(used == 2)
   }
 }

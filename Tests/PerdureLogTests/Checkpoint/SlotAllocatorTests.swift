@@ -40,7 +40,7 @@ struct SlotAllocatorTests {
     }
   }
 
-  @Test("Room comes together again, and what is cut off it lies side by side")
+  @Test("Free runs are joined, and runs cut from them are adjacent")
   func joining() throws {
     var slots = SlotAllocator()
     let runs = try (0..<20).map { _ in SlotAllocator.Run(slot: try slots.allocate(16), unitCount: 16) }
@@ -55,7 +55,7 @@ struct SlotAllocatorTests {
     #expect(try slots.allocate(1) == end)
   }
 
-  @Test("What a file does not reach is free when nobody uses an older checkpoint, the header is not")
+  @Test("Unreached units are free without a reader of an older checkpoint, the header is not")
   func reached() throws {
     var map = SlotMap(unitCount: 100)
     #expect(map.claim(.none, unitCount: 1) && map.claim(NodeSlot(number: 10), unitCount: 40))

@@ -174,7 +174,7 @@ struct TailIndexTests {
   }
 
   @Test(
-    "Values in files of their own: what the tail replaced is swept, what it named stays, indexes are right")
+    "Blob files: those that the tail replaced are removed, those it named stay, indexes are right")
   func blobs() throws {
     var store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -209,14 +209,14 @@ struct CheckpointFailureTests {
   private let simulated = SimulatedFileSystem()
   private var memory: CheckpointedStore { CheckpointedStore(simulated) }
 
-  @Test("For lack of room the store goes on, and the next checkpoint that has room is whole")
+  @Test("Without space the store can be used, and the next checkpoint with space is complete")
   func noSpace() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
     for id in 0..<500 as Range<UInt64> {
       try store.write(durability: .relaxed) { try $0.put([1], id: id, in: rows) }
     }
-    // The first makes the file, the last goes on in one that holds a checkpoint.
+    // The first makes the file, the last continues in one that holds a checkpoint.
     for (round, fails) in [true, false, true].enumerated() {
       if fails {
         simulated.inject(

@@ -6,12 +6,13 @@ import Testing
 
 @testable import PerdureLog
 
-/// A node of the index file that is damaged, and that nobody reads but who writes a checkpoint.
+/// A damaged node of the index file that only the checkpoint writer reads.
 @Suite("Damage in the index that only a checkpoint meets")
 struct UntouchedDamageTests {
   private static let count: UInt64 = 600
 
-  /// A closed store with a checkpoint in which the last leaf of the rows is damaged, and its content.
+  /// A closed store with a checkpoint in which the last leaf of the rows is damaged, and its
+  /// content.
   private static func damagedStore() throws -> (CheckpointedStore, CrashHistory.Content) {
     var memory = CheckpointedStore()
     memory.options.checkpoints.closeTailBytes = .max
@@ -71,7 +72,7 @@ struct UntouchedDamageTests {
     try Self.expectHealed(memory, content)
   }
 
-  @Test("The checkpoint of a close that comes to it leaves the file to nobody")
+  @Test("The checkpoint of a close that reads it makes the file unusable")
   func atClose() throws {
     var (memory, content) = try Self.damagedStore()
     memory.options.checkpoints.closeTailBytes = 0

@@ -23,8 +23,8 @@ struct AutomaticCompactionTests {
       try store.close()
       store = try memory.open()
     }
-    // 11 MB were written, of which 0.1 live. The thread takes its time, however long that is on this machine:
-    // another run is due with each commit.
+    // 11 MB were written, of which 0.1 live. The thread takes its time, however long that is on
+    // this machine: another run is due with each commit.
     var next: UInt64 = 500
     while try memory.segmentBytes() > 4 << 20, next < 20_000 {
       try await store.write(durability: .powerLoss) {
@@ -61,8 +61,8 @@ struct AutomaticCompactionTests {
     }
   }
 
-  /// Waits for what the thread of the compactor is about to do, however long that takes on this machine, and for
-  /// nothing else: nothing is committed.
+  /// Waits for what the thread of the compactor is about to do, however long that takes on this
+  /// machine, and for nothing else: nothing is committed.
   private static func wait(until condition: () throws -> Bool) async throws -> Bool {
     for _ in 0..<20_000 {
       if try condition() { return true }
@@ -127,7 +127,7 @@ struct AutomaticCompactionTests {
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test("A snapshot that goes asks nobody for anything when nothing was held back for it")
+  @Test("The release of a snapshot triggers no work when it held nothing back")
   func nothingHeld() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     let (store, rows) = try Self.makeUntidy(&memory)
@@ -160,7 +160,7 @@ struct AutomaticCompactionTests {
     #expect(policy.isDue(totals(7000, 10_000), futile: 2000))
   }
 
-  @Test("With more garbage compaction is faster, and what comes while it goes on is kept up with at once")
+  @Test("With more garbage compaction is faster, and new garbage during a run is handled at once")
   func pace() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(garbage: UInt64) -> CompactionPolicy.Totals {
@@ -182,7 +182,7 @@ struct AutomaticCompactionTests {
     // For a thousand bytes of garbage two thousand are written at once; the next ones wait.
     #expect(pace.pass(2000, totals(garbage: 1_001_000), now: 1_012_000_000) == 1_012_000_000)
     #expect(pace.pass(1000, totals(garbage: 1_001_000), now: 1_012_000_000) == 1_013_000_000)
-    // What is written at once is bounded: when no more comes there is no long rush.
+    // The bytes written at once are bounded: without new garbage there is no long rush.
     let credit = Int(CompactionPace.creditMax)
     #expect(pace.pass(credit, totals(garbage: 9_000_000), now: 1_013_000_000) == 1_013_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_013_000_000) == 1_014_000_000)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A file system that gives other bytes than it was given, once it is told so, of the next new segment.
+/// A file system that changes the bytes of the next new segment, on request.
 private final class MisreadingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   let isMisreading = Guarded(false)
@@ -83,7 +83,7 @@ struct CompactionFailureTests {
   }
 
   @Test(
-    "Whichever call fails, nothing is lost; the store goes on, or says that it cannot and is whole when opened",
+    "Whichever call fails, nothing is lost; the store can be used, or throws and is intact when opened",
     arguments: [FileIOError.Code.mediaError, .noSpace], [false, true])
   func everyCall(_ code: FileIOError.Code, repeats: Bool) throws {
     var nth = 1
@@ -119,7 +119,7 @@ struct CompactionFailureTests {
   }
 
   @Test(
-    "A segment that is refused is not begun: the store goes on, whatever is left of the file",
+    "A refused segment is not begun: the store can be used, whatever is left of the file",
     arguments: [nil, 0, 64, SegmentHeader.length] as [Int?], [FileIOError.Code.noSpace, .mediaError])
   func refusedSegment(_ written: Int?, _ code: FileIOError.Code) throws {
     for staysThere in [false, true] { try refuseSegment(written, code, staysThere: staysThere) }

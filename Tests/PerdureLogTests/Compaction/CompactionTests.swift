@@ -7,7 +7,8 @@ import Testing
 @testable import PerdureLog
 
 extension MemoryStore {
-  /// What all segments take, in bytes. One that goes meanwhile, as compaction in the background is at it, takes nothing.
+  /// What all segments take, in bytes. One that goes meanwhile, as compaction in the background is
+  /// at it, takes nothing.
   func segmentBytes() throws -> Int {
     try segmentNames().reduce(0) { sum, name in
       guard let file = try? fileSystem.open("/store.perdure/" + name, .read) else { return sum }
@@ -117,7 +118,7 @@ struct CompactionTests {
     #expect(try again.compact().recordsDropped == 0)
   }
 
-  @Test("Any commits, snapshots, compactions and openings: every snapshot sees what it saw at first")
+  @Test("After any commits, snapshots, compactions and openings every snapshot sees its first state")
   func model() throws {
     for round in 0..<12 as Range<UInt64> {
       let seed = SeededGenerator(seed: seed).derived(round).seed
@@ -255,7 +256,7 @@ struct CompactionTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A compaction that is told to stop has done what it said")
+  @Test("A cancelled compaction has done the work that it reports")
   func cancelled() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 4096)
     let store = try memory.open()
@@ -282,7 +283,7 @@ struct CompactionTests {
     #expect(throws: StoreError.self) { try reader.compact() }
   }
 
-  @Test("Compaction goes on beside writers and readers")
+  @Test("Compaction runs beside writers and readers")
   func threads() async throws {
     let memory = try MemoryStore(segmentCapacityBytes: 32 << 10)
     let store = try memory.open()

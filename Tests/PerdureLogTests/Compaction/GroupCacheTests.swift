@@ -15,7 +15,7 @@ struct GroupCacheTests {
     }
   }
 
-  @Test("No more is kept than may be; what was used stays longest, and what goes stays for who holds it")
+  @Test("The cache keeps its limit; used groups stay longest, and evicted ones stay for their readers")
   func eviction() {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -40,7 +40,7 @@ struct GroupCacheTests {
     #expect(cache.bytes == 0)
   }
 
-  @Test("Who comes second with a group finds the first one's")
+  @Test("A second reader of a group finds the first one's")
   func twice() {
     let cache = GroupCache(bytesMax: 1000)
     let owner = cache.makeOwner()
@@ -50,7 +50,7 @@ struct GroupCacheTests {
     #expect(cache.group(7, of: owner) === known && cache.bytes == 100)
   }
 
-  @Test("A hold lets go of one group for another, and of the last one in the end")
+  @Test("A hold releases one group for another, and the last one at the end")
   func hold() {
     var hold = GroupHold()
     #expect(hold.group == nil)

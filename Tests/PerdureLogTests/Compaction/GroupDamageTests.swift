@@ -127,7 +127,7 @@ struct GroupDamageTests {
     let target = "/salvaged.perdure"
     let report = try Store.salvage(from: GroupedStore.path, to: target, options: grouped.memory.options)
     let store = try Store(at: target, options: grouped.memory.options)
-    // The keyspace's definition stands in the first group.
+    // The keyspace's definition is in the first group.
     let name = try #require(report.contents.first).keyspace
     let rows = try store.keyspace(name, .dense)
     var lost = 0
@@ -157,7 +157,7 @@ struct GroupDamageTests {
       var changed = [UInt8](repeating: 0, count: GroupEntry.length)
       changed.withUnsafeMutableBytes { entry.write(to: $0) }
       try grouped.write(changed, at: table + GroupEntry.length, ofSegment: 1)
-      // The catalog stands in this segment, so that the log is read, and that refuses it too.
+      // The catalog is in this segment, so that the log is read, and that refuses it too.
       let error = #expect(throws: StoreError.self, "\(change)") { try grouped.open() }
       #expect(error?.code == .corruption)
     }

@@ -86,7 +86,7 @@ struct GroupTests {
     try GroupedStore.check(store.snapshot(), store, 0..<8000) { values[$0] }
   }
 
-  @Test("A snapshot that is held while records go into groups sees what it saw")
+  @Test("A snapshot that is held while records are grouped sees the same state")
   func heldSnapshot() throws {
     let grouped = try GroupedStore()
     let store = try grouped.open()
@@ -105,7 +105,7 @@ struct GroupTests {
     }
   }
 
-  @Test("Without the option nothing is put into groups, and what stands in them stays so")
+  @Test("Without the option no segment is grouped, and grouped ones stay grouped")
   func option() throws {
     var grouped = try GroupedStore()
     var store = try grouped.open()
@@ -125,7 +125,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("What does not shrink is rewritten for garbage only, and stands in its groups as it is")
+  @Test("Records that do not shrink are rewritten for garbage only, and are unpacked in their groups")
   func noise() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
     let store = try grouped.open()
@@ -221,7 +221,7 @@ struct GroupTests {
     }
   }
 
-  @Test("Old is what was rewritten, and the older three quarters of the log")
+  @Test("Rewritten segments, and the older three quarters of the log, are old")
   func policy() {
     func cold(_ count: Int) -> [Int] {
       (0..<count).filter { ColdSegments.isCold(generation: 0, place: $0, of: count) }
@@ -233,7 +233,7 @@ struct GroupTests {
     #expect(ColdSegments.expectedLength(length: 100, frames: 0, storedNow: 30, framesNow: 0) == 100)
   }
 
-  @Test("By hand old segments without garbage go into groups, otherwise only what is rewritten for garbage")
+  @Test("Manual runs group old segments without garbage, other runs only segments rewritten for garbage")
   func byHand() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 16 << 10)
     let store = try grouped.open()

@@ -57,7 +57,8 @@ struct GroupedStore {
     }
   }
 
-  /// Everything with garbage in groups: twice, as what is young and was never rewritten is not cold.
+  /// Everything with garbage in groups: twice, because young segments that were never rewritten are
+  /// not cold.
   static func group(_ store: Store) throws {
     for _ in 0..<2 { try store.compact() }
   }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose rows were overwritten while a snapshot held them, and a compactor that runs when it is asked to,
-/// on this thread.
+/// A store whose rows were overwritten while a snapshot held them, and a compactor that runs when
+/// it is asked to, on this thread.
 private final class HeldStore {
   static let rowCount: UInt64 = 240
   let memory: MemoryStore
@@ -164,7 +164,7 @@ struct HeldGarbageTests {
     #expect(try held.store.statistics.replacedSegmentBytes == 0)
   }
 
-  @Test("A run takes no place of a snapshot, and what it keeps stays though the snapshots go meanwhile")
+  @Test("A run takes no place of a snapshot, and its kept records stay after the snapshots' release")
   func keeping() throws {
     let held = try HeldStore()
     var snapshots: [Snapshot] = []
@@ -179,7 +179,7 @@ struct HeldGarbageTests {
         snapshots = []
         held.old = nil
       }
-      // Freed nodes are filled with 0xDD in debug builds, so that who still has one stumbles.
+      // Freed nodes are filled with 0xDD in debug builds, so that a remaining user fails.
       engine.giveBackFiles()
       return true
     }
@@ -192,9 +192,9 @@ struct HeldGarbageTests {
   }
 }
 
-@Suite("Who waits for snapshots to go")
+@Suite("Waiting for snapshots to be released")
 struct AwaitedReleaseTests {
-  @Test("A pin is waited for when it was claimed before what somebody looked at was published")
+  @Test("A pin is waited for if it was claimed before the scanned version was published")
   func versions() {
     let pins = PinTable()
     let (old, racing, newest) = (pins.pin(5), pins.pin(6), pins.pin(7))
@@ -203,7 +203,7 @@ struct AwaitedReleaseTests {
     newest.settle(7)
     #expect(!pins.isAwaited && !pins.isAwaited(old))
     #expect(pins.heldAndAwaited(published: 7).exact == [5, 7, 7])
-    // Somebody who has an older number by heart takes nothing back.
+    // A caller with an older number removes nothing.
     _ = pins.heldAndAwaited(published: 6)
     #expect(pins.isAwaited && pins.isAwaited(old))
     #expect(pins.isAwaited(racing), "It was in the way while nobody knew what it would find")
@@ -215,7 +215,7 @@ struct AwaitedReleaseTests {
     #expect(!pins.isAnyHeld)
   }
 
-  @Test("Snapshots of what is newest come and go and wake nobody, whatever an old one holds back")
+  @Test("Snapshots of the newest state wake no thread, whatever an old one holds back")
   func newest() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     memory.options.checkpoints = .manual
@@ -250,7 +250,7 @@ struct AwaitedReleaseTests {
     withExtendedLifetime((old, held)) {}
   }
 
-  @Test("A checkpoint that is done says so to who waits for what it held back")
+  @Test("A finished checkpoint notifies the thread that waits for its held units")
   func checkpoint() throws {
     var memory = try MemoryStore()
     memory.options.checkpoints = .manual

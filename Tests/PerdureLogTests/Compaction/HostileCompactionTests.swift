@@ -3,7 +3,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Opened from a checkpoint, a store has read nothing of the segments before it: compaction is the first who does.
+/// A store opened from a checkpoint has not read the segments before it: compaction reads them
+/// first.
 @Suite("Compaction of hostile segments")
 struct HostileCompactionTests {
   private static let name = StoreFileName.segment(1).string
@@ -20,8 +21,8 @@ struct HostileCompactionTests {
     return memory
   }
 
-  /// Takes the last row of the first segment, gives it a key of no bytes and a value that is longer by the key, and
-  /// makes all checksums right.
+  /// Takes the last row of the first segment, gives it a key of no bytes and a value that is longer
+  /// by the key, and makes all checksums right.
   private static func shortenKey(in memory: CheckpointedStore) throws {
     var bytes = try memory.bytes(name)
     let store = try bytes.withUnsafeBytes { try SegmentHeader(reading: $0).store }

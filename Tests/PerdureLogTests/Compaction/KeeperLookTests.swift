@@ -5,9 +5,9 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Who leads to records, looked up side by side")
+@Suite("Keepers of records, looked up together")
 struct KeeperLookTests {
-  /// Who leads to a record, from all states, one after another.
+  /// The keeper of a record, from all states, one after another.
   private func sight(
     of record: Record, at address: RecordAddress, of sequence: UInt64,
     _ roots: [UnsafeMutablePointer<Root>], _ catalog: Catalog
@@ -39,7 +39,7 @@ struct KeeperLookTests {
     }
   }
 
-  @Test("Of each record is said what all states say of it, whatever stands beside it and whoever holds what")
+  @Test("Each record has the keepers that all states give it, whatever its neighbours and the held snapshots")
   func allTogether() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("PERDURE_SEED=\(seed)")

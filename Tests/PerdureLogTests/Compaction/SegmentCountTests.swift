@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Segments are never merged: who compacts often must not be left with many.
+/// Segments are never merged: frequent compaction must not leave many.
 @Suite("How many segments compaction leaves")
 struct SegmentCountTests {
   private static let capacity = 16 << 10
@@ -35,7 +35,7 @@ struct SegmentCountTests {
       try putRound(store, round, garbage: 20)
       try store.compact()
     }
-    // What was written in all makes less than a quarter of a segment of garbage, twice.
+    // All bytes written make less than a quarter of a segment of garbage, twice.
     #expect(try segmentCount(store) <= CompactionPolicy.shortSegmentsMax + 3)
     #expect(try store.verify().isClean)
     let rows = try store.keyspace("rows", .dense)
@@ -95,7 +95,7 @@ struct SegmentCountTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A compaction by hand wins in the last segment what the background would, and says what it leaves")
+  @Test("Manual compaction frees in the last segment what the background would, and reports the rest")
   func likeTheBackground() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 8 << 20)
     memory.options.checkpoints = .manual
@@ -124,7 +124,8 @@ struct SegmentCountTests {
   @Test(
     "Where eight segments are short, the last one is ended by hand for much garbage or for want of room",
     arguments: [
-      // Garbage and all bytes of the last segment, short ones beside it, lack of room, groups: ended?
+      // Garbage and all bytes of the last segment, short ones beside it, lack of room, groups:
+      // ended?
       (0, 1000, 0, false, false, false), (0, 1000, 0, true, false, false), (0, 1000, 0, false, true, true),
       (0, 0, 7, false, false, true), (1, 1000, 7, false, false, true), (1, 1000, 8, false, false, false),
       (1, 1000, 8, true, false, true), (0, 1000, 8, true, true, false), (0, 1000, 8, false, true, false),

@@ -10,7 +10,7 @@ extension Store {
   /// The counts as the committer keeps them.
   var usage: SegmentUsageTable { get throws { try engine.looking { $0.usage } } }
 
-  /// The counts made anew: what is live from the index, the rest from the frames.
+  /// The counts computed again: live records from the index, the rest from the frames.
   func countedUsage() throws -> SegmentUsageTable {
     try engine.looking { state in
       var table = SegmentUsageTable()
@@ -56,7 +56,7 @@ private enum FrameCount {
   }
 }
 
-@Suite("Counts of what is live in each segment")
+@Suite("Counts of live records in each segment")
 struct SegmentUsageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
@@ -137,7 +137,7 @@ struct SegmentUsageTests {
     #expect(try store.usage == before)
   }
 
-  @Test("They come back from their encoding, and no bytes make the decoder trap")
+  @Test("They are decoded as encoded, and no bytes make the decoder trap")
   func coding() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

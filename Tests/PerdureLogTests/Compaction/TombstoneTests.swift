@@ -27,7 +27,7 @@ private final class Segments {
 
   func value(_ id: UInt64) throws -> UInt8? { try store.snapshot().value(id: id, in: rows)?.first }
 
-  /// Has the log go on in a new segment; the segment before is large enough to be worth compacting.
+  /// Continues the log in a new segment; the segment before is large enough to be compacted.
   func roll() throws {
     for round in 0..<40 as Range<UInt8> { try put(1000, round) }
     try store.engine.inTurn { try store.engine.rollLog(&$0) }
@@ -57,13 +57,13 @@ private final class Segments {
   }
 }
 
-/// What went wrong with removed keys in the best known store of this kind (basho/bitcask on GitHub), thread
-/// by thread.
+/// What went wrong with removed keys in the best known store of this kind (basho/bitcask on
+/// GitHub), thread by thread.
 @Suite("Removed keys and compaction")
 struct TombstoneTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("bitcask#82: a tombstone stays when only its own segment is compacted, so no old value comes back")
+  @Test("bitcask#82: a tombstone stays when only its own segment is compacted, so no old value reappears")
   func partialCompaction() throws {
     let log = try Segments()
     let first = try log.segment
@@ -204,7 +204,7 @@ struct TombstoneTests {
     #expect(log.store.snapshot().count(in: log.rows) == 0)
   }
 
-  @Test("bitcask#196: removing what is not there writes nothing, and no second tombstone for a removed key")
+  @Test("bitcask#196: removing an absent key writes nothing, and a removed key gets no second tombstone")
   func superfluous() throws {
     let log = try Segments()
     try log.put(1, 1)
@@ -220,7 +220,7 @@ struct TombstoneTests {
     #expect(try log.tombstoneBytes == 0)
   }
 
-  @Test("A tombstone stays for as long as a snapshot keeps what it removed")
+  @Test("A tombstone stays while a snapshot keeps the record it removed")
   func heldBySnapshot() throws {
     let log = try Segments()
     try log.put(1, 7)

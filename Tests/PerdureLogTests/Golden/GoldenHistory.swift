@@ -1,9 +1,9 @@
 import PerdureLog
 
-/// What every golden store was made of. Never changed: what it says is what stores that exist hold. A store
-/// of another kind gets a history of its own.
+/// The commits of every golden store. Never changed: existing stores hold these values. A store of
+/// another kind gets a history of its own.
 struct GoldenHistory {
-  /// What is done to one key.
+  /// The operation on one key.
   enum Change {
     case put(Key, length: Int)
     case remove(Key)
@@ -15,7 +15,7 @@ struct GoldenHistory {
     case name([UInt8])
   }
 
-  /// What is in the store after all commits.
+  /// The content of the store after all commits.
   private(set) var contents: [Key: [UInt8]] = [:]
   /// In each, changes that are one commit.
   private(set) var commits: [[Change]] = []
@@ -35,7 +35,7 @@ struct GoldenHistory {
     commit([.put(.row(201), length: 1300), .remove(.row(202))])
     commit([.put(.row(.max), length: 0), .put(.row(0), length: 9), .put(.name([]), length: 10)])
     commit([.put(.name([UInt8](repeating: 0xFF, count: 300)), length: 10), .put(.row(1), length: 1024)])
-    // Comes back, and goes again.
+    // Added again, and removed again.
     commit([.put(.row(12), length: 24), .remove(.row(2))])
     commit([.remove(.row(13)), .put(.name([0x6E, 3]), length: 33)])
   }
@@ -50,7 +50,7 @@ struct GoldenHistory {
     commits.append(changes)
   }
 
-  /// The value that commit `number` puts: a group, what is the only one of its kind, and filling.
+  /// The value that commit `number` puts: a group, a unique part, and filling.
   static func value(_ key: Key, _ length: Int, _ number: Int) -> [UInt8] {
     var start: [UInt8]
     switch key {

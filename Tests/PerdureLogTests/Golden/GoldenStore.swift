@@ -4,8 +4,8 @@ import PerdureTestSupport
 
 @testable import PerdureLog
 
-// Golden stores are files that a version of Perdure wrote once, kept so that each later one has to read them.
-// They lie beside this file, in Stores/v<version>/<kind>, and are never written again.
+// Golden stores are files that a version of Perdure wrote once, kept so that each later one has to
+// read them. They lie beside this file, in Stores/v<version>/<kind>, and are never written again.
 
 /// A store that is checked in.
 struct GoldenStore: Hashable, CustomStringConvertible {
@@ -16,7 +16,7 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     case checkpoint
     /// With segments that compaction has rewritten, or removed.
     case rewritten
-    /// With segments whose records stand in groups.
+    /// With grouped segments.
     case grouped
     /// As a power cut leaves it: never closed, and half of a commit at the end.
     case cutOff = "cut-off"
@@ -42,14 +42,14 @@ struct GoldenStore: Hashable, CustomStringConvertible {
   /// What the generator writes: those of `all` that have this version.
   static let newestVersion = 6
 
-  /// Whether the index file is used that lies there: those of older versions are not (FORMAT.md, section 20).
+  /// Whether its index file is used: those of older versions are not (FORMAT.md, section 20).
   var hasUsableCheckpoint: Bool { hasIndexFile && version > 3 }
 
   var hasIndexFile: Bool { kind == .checkpoint || kind == .sums }
 
   var description: String { "v\(version)/\(kind.rawValue)" }
 
-  /// Where it lies.
+  /// Its path.
   var path: String { Self.folder + "/v\(version)/\(kind.rawValue)" }
 
   static let folder =
@@ -99,7 +99,7 @@ struct GoldenGenerator {
     try history.write(0..<5, to: store)
     try GoldenHistory.defineIndexes(in: store)
     if kind == .sums { try GoldenHistory.defineSums(in: store) }
-    // Not all, so that there is a log behind what is done in between.
+    // Not all, so that there is a log after the commits in between.
     let last = history.commits.count - 3
     if kind == .packed { try Self.train(store) }
     try history.write(5..<last, to: store)
@@ -144,7 +144,7 @@ struct GoldenGenerator {
     return files
   }
 
-  /// The first half of what the last commit wrote, and nothing of the other.
+  /// The first half of the last commit's bytes, and nothing of the other.
   private static func cut(_ before: [String: [UInt8]], _ after: [String: [UInt8]]) -> [String: [UInt8]] {
     var files = before
     for (name, bytes) in after where name.hasSuffix(".segment") && bytes != before[name] {

@@ -12,7 +12,8 @@ extension GoldenHistory {
     _ = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
   }
 
-  /// The entries of the indexes of a store; of keys that are longer than eight bytes the last eight.
+  /// The entries of the indexes of a store; of keys that are longer than eight bytes the last
+  /// eight.
   func entries(_ kind: GoldenStore.Kind) -> [String: Set<[UInt64]>] {
     guard kind == .sums else { return entries }
     var sums: [UInt64: (sum: Int128, count: Int)] = [:]

@@ -5,7 +5,7 @@ import Testing
 @testable import PerdureLog
 
 /// Trees over a file in which something changed after it was written.
-@Suite("Nodes that are checked when somebody comes to them")
+@Suite("Nodes that are checked at their first use")
 struct FileNodesTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
@@ -16,7 +16,7 @@ struct FileNodesTests {
     return (0..<repeated).flatMap { _ in bytes }
   }
 
-  /// What was written, and what it should say.
+  /// The written entries, and their required content.
   private struct Written {
     let file = MemoryIndexFile()
     let model: OrderedModel
@@ -58,7 +58,7 @@ struct FileNodesTests {
     }
   }
 
-  @Test("Whatever changed, walks and changes end, and who gets another answer knows that there is damage")
+  @Test("After any change of bytes, walks and changes end, and a wrong answer comes with reported damage")
   func orderedDamage() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -148,7 +148,7 @@ struct FileNodesTests {
     #expect(noticed > 20)
   }
 
-  @Test("Looking ahead stops before a node that nobody has checked, and finds no damage where nobody comes")
+  @Test("Prefetching stops before an unchecked node, and reports no damage that no read meets")
   func lookingAhead() throws {
     let written = try Written(1500)
     let tree = try OrderedTree(written.ordered, in: written.file.map().entries)
@@ -186,7 +186,7 @@ struct FileNodesTests {
     }
     arena.publish()
     let second = try file.write(tree)
-    // The newer root stands for the older one, in its place and with a right checksum.
+    // The newer root replaces the older one, in its place and with a right checksum.
     let size = OrderedNode.byteCount
     let newer = Array(file.bytes[second.slot.offset..<(second.slot.offset + size)])
     let place = UnsafeMutableRawBufferPointer(
@@ -215,7 +215,7 @@ struct FileNodesTests {
     #expect(table.get(3) == nil && mapped.isDamaged && mapped.damage.error?.reason == .wrongChecksum)
   }
 
-  @Test("Trees that go on from a file, written again, lead to the same with every node named by its parent")
+  @Test("Trees changed after loading, written again, have the same entries, and every node its parent's tag")
   func tagsGoOn() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -224,7 +224,7 @@ struct FileNodesTests {
     var model = written.model
     var image = written.ordered
     for _ in 0..<6 {
-      // Nobody has come to most of the nodes: what is said of them goes from file to file.
+      // Most of the nodes were not read: their counts and tags are copied from file to file.
       var tree = try OrderedTree(image, in: file.map().entries)
       let arena = NodeArena()
       for _ in 0..<Int.random(in: 1...60, using: &random) {

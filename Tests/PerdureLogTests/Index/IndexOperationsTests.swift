@@ -7,7 +7,7 @@ import Testing
 struct IndexOperationsTests {
   private static let indexCount = 3
 
-  @Test("What is done together gives what is done one by one")
+  @Test("Operations applied together give the result of applying them one by one")
   func sameAsOneByOne() {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")
@@ -33,7 +33,8 @@ struct IndexOperationsTests {
     }
   }
 
-  /// Adds or removes entries whose keys are short and few, so that one key is changed several times.
+  /// Adds or removes entries whose keys are short and few, so that one key is changed several
+  /// times.
   private static func change(
     _ operations: inout IndexOperations, _ model: inout OrderedModel, _ index: UInt32,
     _ random: inout SeededGenerator

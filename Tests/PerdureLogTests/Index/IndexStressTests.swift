@@ -77,7 +77,8 @@ struct IndexStressTests {
     #expect(await first + second + third == 0, "no reader sees a mixture")
   }
 
-  /// Runs `body` on a thread of its own: readers and writer must run at once, on any number of cores.
+  /// Runs `body` on a thread of its own: readers and writer must run at once, on any number of
+  /// cores.
   private func onThread(_ body: @escaping @Sendable () -> Int) async -> Int {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread { continuation.resume(returning: body()) }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Long keys stand in blocks of the index file. The medium lost the write of one, and in its place stands the block that
-/// was there before: whole in itself, of another key of the same length.
+/// Long keys are in blocks of the index file. The medium lost the write of one, and still has the
+/// earlier block there: intact, but of another key of the same length.
 @Suite("A block of a long key that is older than it should be")
 struct LostBlockTests {
   private static let name = "0000000000000001.index"
@@ -17,7 +17,7 @@ struct LostBlockTests {
     [number] + [UInt8](repeating: number, count: keyLength - 1)
   }
 
-  /// Where blocks stand whole in an index file's bytes, and the keys in them.
+  /// The intact blocks in an index file's bytes, and their keys.
   private static func blocks(in bytes: [UInt8]) -> [(range: Range<Int>, key: [UInt8])] {
     let length = 64 * NodeSlot.unitCount(BlockView.bytesOffset + keyLength)
     return stride(from: 64, through: bytes.count - length, by: 64).compactMap { offset in
@@ -42,12 +42,13 @@ struct LostBlockTests {
     return block
   }
 
-  /// A closed store with long keys and a checkpoint, and what it holds.
+  /// A closed store with long keys and a checkpoint, and its content.
   private static func makeStore(_ count: UInt8) throws -> (CheckpointedStore, CrashHistory.Content) {
     let memory = CheckpointedStore(segmentCapacityBytes: 256 << 10)
     let store = try memory.open()
     let names = try store.keyspace("names", .bytes)
-    // In two checkpoints, so that a node leads to blocks that were written before it, and with another opening between.
+    // In two checkpoints, so that a node leads to blocks that were written before it, and with
+    // another opening between.
     try store.write { transaction in
       for number in 0..<count where number % 2 == 0 {
         try transaction.put([number], key: key(number), in: names)
@@ -73,7 +74,7 @@ struct LostBlockTests {
   private static func lose(_ block: (range: Range<Int>, key: [UInt8]), in memory: CheckpointedStore) throws {
     try memory.change(name) { file in
       var older = Array(file[block.range])
-      // Of a key that is gone, between the same neighbours.
+      // Of a removed key, between the same neighbours.
       older[BlockView.bytesOffset + keyLength - 1] ^= 1
       file.replaceSubrange(block.range, with: sealed(older))
     }
@@ -98,7 +99,7 @@ struct LostBlockTests {
     #expect(try memory.open(readOnly: true).recoveryReport.indexRebuild == nil)
   }
 
-  @Test("Below a root it is found by who comes to it, and the next opening builds the index from the log")
+  @Test("Below a root it is found by a read, and the next opening builds the index from the log")
   func below() throws {
     let (memory, content) = try Self.makeStore(120)
     let block = try #require(Self.blocks(in: memory.bytes(Self.name)).first { $0.key == Self.key(117) })

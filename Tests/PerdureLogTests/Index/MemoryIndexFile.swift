@@ -16,7 +16,8 @@ final class MemoryIndexFile {
   /// Writing fails from this write on.
   var failsAtWrite = Int.max
 
-  /// - Parameter growsDown: What is written first lies last: children behind their parents, as where units are used again.
+  /// - Parameter growsDown: The first written nodes have the highest offsets: children behind their
+  ///   parents, as where units are reused.
   init(unitCount: Int = 60_000, growsDown: Bool = false) {
     self.growsDown = growsDown
     bytes = .allocate(byteCount: unitCount * NodeSlot.unitByteCount, alignment: 4096)
@@ -77,13 +78,14 @@ final class MemoryIndexFile {
     return verification.reached
   }
 
-  /// The nodes as an opening finds them: none of them checked.
+  /// The nodes as an opening finds them, unchecked.
   func map(lastSegment: UInt64 = 0) throws -> MappedNodes {
     mapped.append(try MappedNodes(used, lastSegment: lastSegment))
     return mapped[mapped.count - 1]
   }
 
-  /// The right checksum of an ordered node in the file, whatever is in it; nil if it cannot name its blocks.
+  /// The right checksum of an ordered node in the file, whatever is in it; nil if it cannot name
+  /// its blocks.
   func sealed(at offset: Int) -> UInt32? {
     let units = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + OrderedNode.byteCount)])
     let node = OrderedNode(UnsafeMutableRawPointer(mutating: units.baseAddress.unsafelyUnwrapped))

@@ -31,7 +31,7 @@ struct NodeArenaTests {
     #expect(arena.liveByteCount == DenseNode.leafByteCount)
   }
 
-  @Test("Giving up a version frees what it made and takes back what it retired")
+  @Test("Abandoning a version frees its nodes and restores those it retired")
   func abandon() {
     let arena = NodeArena()
     let node = arena.allocate(.orderedNode, level: 0)

@@ -57,8 +57,8 @@ struct NodeFileTests {
     for id in 0..<count { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, word(id), in: arena) } }
   }
 
-  /// Eight rounds of changes, each of them written; every third time it goes on as after opening: all in
-  /// the file, nothing in memory. At last each image still holds what was written.
+  /// Eight rounds of changes, each of them written; every third time it continues as after opening:
+  /// all in the file, nothing in memory. At the end each image still has its written content.
   ///
   /// - Parameter Tree: A kind of tree, with its entries, and how it is written and found again.
   private static func checkImages<Tree, Entry: Equatable>(
@@ -78,7 +78,7 @@ struct NodeFileTests {
     for image in images { #expect(try entries(found(image.image)) == image.entries) }
   }
 
-  @Test("A tree is the same read in place, goes on from there, and each image stays as it was")
+  @Test("A tree reads the same in place, can be changed there, and each image stays unchanged")
   func orderedImages() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -91,7 +91,7 @@ struct NodeFileTests {
       })
   }
 
-  @Test("A table is the same read in place, goes on from there, and each image stays as it was")
+  @Test("A table reads the same in place, can be changed there, and each image stays unchanged")
   func denseImages() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -175,7 +175,7 @@ struct NodeFileTests {
     }
   }
 
-  @Test("What is in the file is not written again")
+  @Test("Nodes in the file are not written again")
   func incremental() throws {
     let file = MemoryIndexFile()
     let arena = NodeArena()
@@ -192,7 +192,7 @@ struct NodeFileTests {
     #expect(file.writeCount == writes + tree.height)
   }
 
-  @Test("Writing that failed goes on where it stopped")
+  @Test("Writing that failed continues where it stopped")
   func interrupted() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -208,7 +208,7 @@ struct NodeFileTests {
     file.failsAtWrite = .max
     let image = try file.write(tree)
     #expect(try Self.entries(of: file.ordered(image)) == Self.entries(of: tree))
-    // What was taken for a node that could not be written was given back: all else is in the tree.
+    // The slot of a node that could not be written was freed: all others are in the tree.
     let reached = try file.reached(ordered: image)
     let taken = (0..<file.usedUnitCount).count { reached.isTaken($0) }
     #expect(file.freedUnitCount > 0 && taken + file.freedUnitCount == file.usedUnitCount)
@@ -266,7 +266,7 @@ struct NodeFileTests {
     }
   }
 
-  @Test("Nodes of the file that are given up take no memory, and so wait for none to be freed")
+  @Test("Released nodes of the file take no memory, and so none waits to be freed")
   func retiredBytes() throws {
     let file = MemoryIndexFile()
     let first = NodeArena()
@@ -286,7 +286,7 @@ struct NodeFileTests {
     #expect(arena.retiredByteCount == 0 && arena.liveByteCount == bytes)
   }
 
-  @Test("Giving up a version leaves the count of what waits as it was, also of nodes in the file")
+  @Test("Abandoning a version restores the count of waiting nodes, including nodes in the file")
   func abandonedBytes() throws {
     let file = MemoryIndexFile()
     let first = NodeArena()

@@ -61,7 +61,7 @@ struct OrderedCursorTests {
     expectTrue((2..<count / 500).contains(unforeseen))
   }
 
-  @Test("A walk that turns hands out what it comes to on its new way, and nothing but payloads")
+  @Test("A walk that turns passes the payloads of its new direction, and no other")
   func payloadsAheadAfterTurn() {
     let arena = NodeArena()
     var tree = OrderedTree()

@@ -32,7 +32,7 @@ struct OrderedTreeMembersTests {
     }
   }
 
-  @Test("Keys of other lengths are nobody's members")
+  @Test("Keys of other lengths are not members")
   func otherKeys() {
     let arena = NodeArena()
     var tree = OrderedTree()

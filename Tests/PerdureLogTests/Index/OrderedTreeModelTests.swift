@@ -125,7 +125,7 @@ struct OrderedTreeModelTests {
       let length = Int.random(in: 1...max(1, count / 3), using: &random)
       let start = Int.random(in: 0..<keys.count, using: &random)
       let run = start..<min(keys.count, start + length)
-      // Now and then one of a run stays, or comes back.
+      // Now and then one of a run stays, or is added again.
       let kept = keys[run].filter { _ in Int.random(in: 0..<50, using: &random) == 0 }
       let keptKeys = Set(kept)
       withUnsafeMutablePointer(to: &tree) { tree in

@@ -22,7 +22,7 @@ struct DictionaryTests {
     return used
   }
 
-  @Test("Short values with much in common shrink with a dictionary, and come back after opening")
+  @Test("Short values with much in common shrink with a dictionary, and are read after opening")
   func training() throws {
     let packed = try PackedStore(.dictionary)
     var store = try packed.open()
@@ -194,7 +194,7 @@ struct DictionaryTests {
     #expect(try store.engine.trainDictionary(for: rows, options, isAutomatic: true) == nil)
     #expect(try store.dictionaries(of: rows).count == 1)
     #expect(try store.trainDictionary(for: rows)?.number == 2)
-    // Others, for which what is known is no use.
+    // Other values, for which the known dictionary is useless.
     try store.write { transaction in
       for id in 0..<1000 as Range<UInt64> {
         try transaction.put(PackedStore.value(id, kind: 1), id: id, in: rows)

@@ -10,7 +10,8 @@ struct PackedSalvageTests {
   private let packed: PackedStore
   private let ids = 0..<150 as Range<UInt64>
 
-  /// Values of three ways to be stored: the first 50 by themselves, then 50 with a dictionary, 50 with the next.
+  /// Values of three ways to be stored: the first 50 by themselves, then 50 with a dictionary, 50
+  /// with the next.
   init() throws {
     packed = try PackedStore(.dictionary)
     let store = try packed.open()
@@ -51,7 +52,7 @@ struct PackedSalvageTests {
     return (try Store(at: "/salvaged.perdure", options: options), report)
   }
 
-  @Test("Every value comes back from a store that is well")
+  @Test("Every value of an intact store is restored")
   func well() throws {
     let (store, report) = try salvage()
     #expect(report.isClean && report.keys == 150)
@@ -60,7 +61,7 @@ struct PackedSalvageTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Without its dictionary a value is lost and reported; those with another one come back")
+  @Test("Without its dictionary a value is lost and reported; those with another one are restored")
   func lostDictionary() throws {
     let file = try packed.memory.fileSystem.open("\(PackedStore.path)/0000000000000001.segment", .readWrite)
     let bytes = try file.read(Int(try file.size()), at: 0)

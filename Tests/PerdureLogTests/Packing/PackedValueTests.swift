@@ -181,7 +181,7 @@ struct PackedValueTests {
     }
   }
 
-  @Test("What was packed is read by a program that packs nothing, and the other way round")
+  @Test("Packed values are read by a program that packs nothing, and unpacked ones by one that packs")
   func modesChange() throws {
     var packed = try PackedStore(.eachValue)
     var store = try packed.open()

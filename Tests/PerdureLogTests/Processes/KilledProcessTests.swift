@@ -93,7 +93,8 @@ private enum Bank {
     return entries == Int(largeAccount + 1) ? nil : "the index has \(entries) entries"
   }
 
-  /// Opens, follows the writer for some rounds, and holds a snapshot the while. Throws what is wrong.
+  /// Opens, follows the writer for some rounds, and meanwhile holds a snapshot. Throws the error
+  /// found.
   static func read(_ path: String, rounds: Int) throws {
     let store = try open(path, isReadOnly: true)
     let first = store.snapshot()
@@ -118,10 +119,11 @@ private enum Bank {
 
 @Suite("Processes that are killed")
 struct KilledProcessTests {
-  /// How often the writer is killed. A long run sets it in the environment: 600 are about ten minutes.
+  /// How often the writer is killed. A long run sets it in the environment: 600 are about ten
+  /// minutes.
   private static let kills = Environment.value(of: "PERDURE_KILLS").flatMap(Int.init) ?? 4
 
-  @Test("Four readers beside a writer that compacts always see the same sum, whoever is killed when")
+  @Test("Four readers beside a compacting writer always see the same sum, whichever is killed at any time")
   func sums() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("s.perdure")
@@ -170,14 +172,14 @@ struct KilledProcessTests {
       }
     } else {
       await #expect(processExitsWith: .success) { [path = path as String] in
-        // Whatever it may wait for: nobody waits for it for ever.
+        // Whatever it may wait for: the wait is bounded.
         alarm(300)
         try Bank.read(path, rounds: 40)
       }
     }
   }
 
-  @Test("A second writer is told who the first is; when that one is killed, nothing is in the way")
+  @Test("A second writer gets the first one's name; when that is killed, nothing blocks it")
   func secondWriter() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("s.perdure")

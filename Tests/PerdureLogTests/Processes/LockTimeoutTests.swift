@@ -28,7 +28,8 @@ private final class RefusalCounter: ForwardingFileSystem {
   }
 }
 
-/// Moves a complete draft to the place of a replacement when an opening makes the store's directory.
+/// Moves a complete draft to the place of a replacement when an opening makes the store's
+/// directory.
 private final class LateReplacement: ForwardingFileSystem {
   let behind: any FileSystem
   private let isDone = Guarded(false)

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("A snapshot that outlives its closed store")
 struct OutlivingSnapshotTests {
-  /// A store that was opened from a checkpoint and has gone on since, so that its states have nodes in the
-  /// index file and in memory, and values with files of their own.
+  /// A store that was opened from a checkpoint and written since, so that its states have nodes in
+  /// the index file and in memory, and blob files.
   private static func make(
     _ name: String, _ fileSystem: any FileSystem = InMemoryFileSystem()
   ) throws -> WitnessedStore {
@@ -25,7 +25,7 @@ struct OutlivingSnapshotTests {
     ReaderTable(directory: try witnessed.fileSystem.openDirectory(WitnessedStore.path))
   }
 
-  /// What another writer does that takes everything away which nobody holds.
+  /// The work of another writer that removes all unheld data.
   private static func overwrite(_ witnessed: WitnessedStore, rounds: Int = 4) throws {
     for _ in 0..<rounds {
       for _ in 0..<15 { try witnessed.commit() }
@@ -57,7 +57,7 @@ struct OutlivingSnapshotTests {
     }
   }
 
-  @Test("A value that is read in pieces goes on being read")
+  @Test("A value that is read in pieces stays readable")
   func pieces() throws {
     let witnessed = try Self.make("outliving pieces")
     let extra = try witnessed.writer.keyspace("extra", .dense)
@@ -73,7 +73,7 @@ struct OutlivingSnapshotTests {
     #expect(try reader.bytes(in: 0..<reader.count) == value)
   }
 
-  @Test("Its slot ends with it although the closed store's object lives, and the space comes back")
+  @Test("Its slot ends with it although the closed store's object lives, and the space is freed")
   func released() throws {
     let witnessed = try Self.make("outliving, released")
     let closed = try witnessed.writer
@@ -99,7 +99,7 @@ struct OutlivingSnapshotTests {
     withExtendedLifetime(closed) {}
   }
 
-  @Test("Where it can have no slot the writer's lock stays until it is gone")
+  @Test("If it can have no slot the writer's lock stays until it is released")
   func noSlot() throws {
     let fileSystem = SlotlessFileSystem()
     let witnessed = try Self.make("outliving without a slot", fileSystem)
@@ -115,7 +115,7 @@ struct OutlivingSnapshotTests {
     withExtendedLifetime((closed, snapshot)) {}
   }
 
-  @Test("A closed store that nobody reads keeps no place, and takes one again for a later snapshot")
+  @Test("A closed store without readers keeps no place, and takes one again for a later snapshot")
   func later() throws {
     for fileSystem in [InMemoryFileSystem() as any FileSystem, SlotlessFileSystem()] {
       let witnessed = try Self.make("snapshot of a closed store", fileSystem)
@@ -139,7 +139,7 @@ struct OutlivingSnapshotTests {
     }
   }
 
-  @Test("What a closed store held is not read, but refused, when another writer may have gone on")
+  @Test("Reads of a closed store's state throw when another writer may have continued")
   func outdated() throws {
     let witnessed = try Self.make("outdated snapshot")
     let closed = try witnessed.writer
@@ -153,7 +153,7 @@ struct OutlivingSnapshotTests {
     #expect(try Self.table(of: witnessed).needs() == ReaderNeeds())
   }
 
-  @Test("What another writer has gone on from is not walked again, by no way to read")
+  @Test("Nodes that another writer may have changed are not read again, by any kind of read")
   func outdatedNodes() throws {
     let memory = try MemoryStore()
     var store = try memory.open()

@@ -20,7 +20,7 @@ struct ReaderTableTests {
     ]
   }
 
-  @Test("A reader may need everything until it says what, and nothing when it is gone")
+  @Test("A reader may need everything until it writes its needs, and nothing after its release")
   func life() throws {
     for table in tables {
       #expect(table.needs() == ReaderNeeds())

@@ -23,7 +23,7 @@ struct ReadingBesideWriterTests {
       #expect(try snapshot.sequence == witnessed.last)
       for step in 0..<12 {
         try witnessed.act()
-        // Without a place among the readers, values with files of their own may be gone.
+        // Without a place among the readers, blob files may be missing.
         let place = "seed \(random.seed), round \(round), step \(step)"
         try witnessed.check(snapshot, place, mayLackBlobs: !registers)
       }
@@ -123,7 +123,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("A commit that is only partly in the file is not there yet, wherever it is cut")
+  @Test("A commit that is only partly in the file is not visible, wherever it is cut")
   func partly() throws {
     let random = SeededGenerator.forTest("partly written")
     let witnessed = try WitnessedStore(random, segmentCapacityBytes: 64 << 10, hasRoom: false)
@@ -335,7 +335,7 @@ struct ReadingBesideWriterTests {
       // It does not believe the file again before it is whole.
       #expect(try !reader.refresh())
       #expect(try CrashOracle.content(of: reader) == content)
-      // Later ones read what they need of it, as the options say.
+      // Later ones read the nodes that they need, as the options say.
       #expect(!reader.engine.options.checksIndexAtOpening)
     }
   }
@@ -354,16 +354,16 @@ struct ReadingBesideWriterTests {
     let first = try calls(isNew: false)
     #expect(try calls(isNew: false) == first)
     let before = try witnessed.last
-    // What is drawn may be removals of what is not there, which is no commit.
+    // The drawn operations may be removals of absent keys, which are not a commit.
     while try witnessed.last == before { try witnessed.commit() }
     let anew = try calls(isNew: true)
     #expect(anew > 2 * first, "\(anew) calls, and \(first) when nothing has changed")
     let second = try calls(isNew: false)
-    // One more to see the end of a file that goes on behind the log for less than a frame's header.
+    // One more, to see the end of a file that extends behind the log by less than a frame's header.
     #expect((first...first + 1).contains(second), "\(second) calls, and \(first) before")
   }
 
-  @Test("Only what was opened for reading is refreshed")
+  @Test("Only a store opened for reading is refreshed")
   func refused() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("refused refresh"))
     let error = #expect(throws: StoreError.self) { try witnessed.writer.refresh() }

@@ -1,7 +1,8 @@
 import PerdureFileIO
 import PerdureTestSupport
 
-/// Runs something before one of the calls that go through it: what somebody else does at that moment.
+/// Runs a closure before one of the calls that go through it: another process's work at that
+/// moment.
 ///
 /// Used by an opener whose every call is a place where a writer can come in between.
 final class SteppingFileSystem: ForwardingFileSystem {
@@ -19,7 +20,7 @@ final class SteppingFileSystem: ForwardingFileSystem {
   /// How many calls there were.
   var callCount: Int { state.withLock { $0.callCount } }
 
-  /// What went wrong in what was run.
+  /// The error of the closure.
   var failure: (any Error)? { state.withLock { $0.failure } }
 
   /// Whether something waits to be run.

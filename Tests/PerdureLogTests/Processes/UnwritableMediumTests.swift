@@ -93,7 +93,7 @@ struct UnwritableMediumTests {
     let name = try #require(try memory.indexFiles().first)
     let last = try #require(try memory.nodes(name).last)
     try memory.change(name) { $0[last.lowerBound + 100] ^= 0xFF }
-    // Who registers comes to that node when it asks for what is below.
+    // A registered reader reaches that node when it asks for the nodes below.
     let registered = try memory.open(readOnly: true)
     #expect(registered.recoveryReport.indexRebuild == nil)
     try registered.close()
@@ -103,7 +103,7 @@ struct UnwritableMediumTests {
     #expect(try CrashOracle.content(of: reader) == content)
   }
 
-  @Test("A store is not opened for writing there, and is told why")
+  @Test("A store is not opened for writing there, and the error gives the reason")
   func write() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("writing on an unwritable medium"))
     try witnessed.writer.close()

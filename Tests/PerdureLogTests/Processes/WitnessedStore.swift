@@ -5,10 +5,10 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store that is written to at random, and what it held after every commit.
+/// A store that is written to at random, and its content after every commit.
 ///
-/// Rows and names have values of all lengths, some in files of their own; an index groups the rows. It is
-/// compacted and checkpointed by hand.
+/// Rows and names have values of all lengths, some in files of their own; an index groups the rows.
+/// It is compacted and checkpointed by hand.
 final class WitnessedStore {
   static let path = "/s.perdure"
   private static let blobLength = 3000

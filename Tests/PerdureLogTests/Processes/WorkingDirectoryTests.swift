@@ -58,7 +58,7 @@ struct WorkingDirectoryTests {
       try store.close()
       guard try Self.count(here + "/s") == 60 else { exit(4) }
       guard try Self.count(there + "/s") == 10, try Self.count("s//") == 10 else { exit(5) }
-      // What is made here stays here.
+      // Files made here stay here.
       let new = try Store(at: "new/", options: Self.options())
       guard chdir(here) == 0, try POSIXFileSystem().kind(of: "new") == nil else { exit(6) }
       try Self.put(1...20, into: new)
@@ -67,7 +67,7 @@ struct WorkingDirectoryTests {
     }
   }
 
-  @Test("A lock on a file that has lost its name is no lock: who got it begins again")
+  @Test("A lock on a file that has lost its name is not a lock: its holder starts again")
   func lockOfARemovedFile() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/LOCK"
@@ -97,7 +97,7 @@ struct WorkingDirectoryTests {
     }
   }
 
-  @Test("Who opens a store while it is destroyed opens it, or a new one, or is told that it is locked")
+  @Test("An opening while a store is destroyed opens it, or a new one, or throws that it is locked")
   func destroyedMeanwhile() throws {
     let files = InMemoryFileSystem()
     var options = Self.options()

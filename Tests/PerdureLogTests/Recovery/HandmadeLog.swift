@@ -4,7 +4,8 @@ import PerdureTestSupport
 
 @testable import PerdureLog
 
-/// A store that was not closed, behind whose log stand frames that were made by hand, all their checksums right.
+/// A store that was not closed, followed by frames that were made by hand, all their checksums
+/// right.
 struct HandmadeLog {
   static let path = "/s.perdure"
   /// The ids that the store itself has put, each with three bytes.
@@ -65,7 +66,7 @@ struct HandmadeLog {
     Self.record(keyspace: rows.id, key: withUnsafeBytes(of: id.littleEndian) { Array($0) })
   }
 
-  /// Puts a frame behind the others. What is not given is as it must be for a commit of one frame.
+  /// Puts a frame behind the others. Missing fields are as required for a commit of one frame.
   mutating func append(
     _ kind: FrameHeader.Kind = .commitEnd, part: UInt32 = 0, sequence: UInt64? = nil,
     breaksChain: Bool = false,
@@ -88,7 +89,7 @@ struct HandmadeLog {
     if kind == .commitEnd { self.sequence += 1 }
   }
 
-  /// All that is on the disk, but for what says who has it open.
+  /// All files on the disk, except those that name the openers.
   func files() throws -> [String: [UInt8]] {
     try fileSystem.files(in: Self.path).filter { !["LOCK", "READERS"].contains($0.key) }
   }

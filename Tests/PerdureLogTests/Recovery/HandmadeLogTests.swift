@@ -35,7 +35,7 @@ struct HandmadeLogTests {
     let store = try log.open()
     #expect(store.snapshot().sequence == log.sequence)
     try check(store, ids)
-    // The log goes on behind the last of them, and compaction copies none.
+    // The log continues after the last of them, and compaction copies none.
     try store.write { try $0.remove(id: 51, in: log.rows) }
     try store.compact()
     try check(store, ids.filter { $0 != 51 })
@@ -122,7 +122,8 @@ struct HandmadeLogTests {
 
   @Test("Salvage takes a mark for a word about the commit before it: whether it was finished")
   func marksInSalvage() throws {
-    /// The rows that come back of a log whose end frame of the last commit is damaged, and that goes on with a mark.
+    /// The restored rows of a log whose last commit has a damaged end frame, and that continues
+    /// with a mark.
     func rows(isFinished: Bool, hasMark: Bool) throws -> [UInt64] {
       var log = try HandmadeLog()
       let before = log.sequence
@@ -132,11 +133,11 @@ struct HandmadeLogTests {
       if hasMark { try log.append(.mark, sequence: isFinished ? before + 1 : before) }
       let path = HandmadeLog.path + "/" + StoreFileName.segment(end.segment).string
       let file = try log.fileSystem.open(path, .readWrite)
-      // The whole frame is gone, its record too.
+      // The whole frame is missing, its record too.
       try file.write([UInt8](repeating: 0xEE, count: FrameHeader.length + log.row(51).count), at: end.offset)
       var options = HandmadeLog.options(log.fileSystem)
       let report = try Store.salvage(from: HandmadeLog.path, to: "/salvaged", options: options)
-      // What was never finished is a torn tail, and no damage.
+      // Unfinished commits are a torn tail, and not damage.
       #expect(report.damages.contains { $0.offset <= end.offset && $0.reason == .frames } == isFinished)
       options.isReadOnly = true
       let store = try Store(at: "/salvaged", options: options)

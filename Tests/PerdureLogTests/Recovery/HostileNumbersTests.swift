@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Every header of a store with numbers in it that nobody writes, all checksums right.
+/// Every header of a store with numbers in it that no writer makes, all checksums right.
 @Suite("HostileOpeningTests: numbers in headers")
 struct HostileNumbersTests {
   private static let path = "/s.perdure"
@@ -54,7 +54,7 @@ struct HostileNumbersTests {
   }
 
   @Test(
-    "Whatever numbers stand in a header, there is an error or the store opens",
+    "Whatever the numbers in a header, there is an error or the store opens",
     arguments: [
       GoldenStore(version: 4, kind: .checkpoint), GoldenStore(version: 1, kind: .rewritten),
       GoldenStore(version: 2, kind: .packed), GoldenStore(version: 3, kind: .grouped),
@@ -82,7 +82,7 @@ struct HostileNumbersTests {
       var changed = files
       changed[structure.file] = bytes
       let what = "round \(round): \(structure.file), byte \(place): \(value) in \(width) bytes"
-      // Said before: a trap would not come back.
+      // Printed before: a trap would not return.
       if Environment.value(of: "PERDURE_HOSTILE_ROUNDS") != nil { print(what) }
       do { try Self.use(changed, readOnly: round % 2 == 0) } catch {
         Issue.record("seed \(random.seed), \(what): \(error)")

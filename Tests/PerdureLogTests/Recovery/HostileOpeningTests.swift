@@ -11,9 +11,9 @@ import Testing
   import Glibc
 #endif
 
-/// Files that no writer made: something else in their place, numbers that are far apart, lengths that hold
-/// nothing.
-@Suite("Opening a store with files that nobody should have made")
+/// Files that no writer made: something else in their place, numbers that are far apart, lengths
+/// that hold nothing.
+@Suite("Opening a store with hostile files")
 struct HostileOpeningTests {
   private static let value = [UInt8](repeating: 7, count: 60)
 
@@ -52,7 +52,8 @@ struct HostileOpeningTests {
 
   // MARK: - Something else in a file's place
 
-  /// Puts a pipe in a file's place, and has it open, so that an opening which waits for a writer has one.
+  /// Puts a pipe in a file's place, and has it open, so that an opening which waits for a writer
+  /// has one.
   private static func makePipe(_ path: String) throws -> Int32 {
     let fileSystem = POSIXFileSystem()
     if try fileSystem.kind(of: path) != nil { try fileSystem.remove(path) }
@@ -62,7 +63,7 @@ struct HostileOpeningTests {
     return descriptor
   }
 
-  @Test("Nobody waits for a pipe")
+  @Test("Opening does not wait for a pipe")
   func pipes() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("pipe")
@@ -132,20 +133,20 @@ struct HostileOpeningTests {
     if let peak = ProcessMemory.bytes("VmHWM") { #expect(peak < 400 << 20, "\(peak >> 20) MiB") }
   }
 
-  @Test("Segment numbers that are far apart cost no memory, and the store goes on up to the last")
+  @Test("Segment numbers that are far apart cost no memory, and the store can be used up to the last")
   func farSegment() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
       alarm(300)
       let store = path + "/s.perdure"
       try Self.make(at: store)
-      // Somebody's file, with a name like that of a segment.
+      // A foreign file, with a name like that of a segment.
       let name = StoreFileName.segment(FormatLimits.segmentNumberMax - 1).string
       try POSIXFileSystem().open(store + "/" + name, .create).close()
       for round in 0..<2 as Range<UInt64> {
         let writer = try Store(at: store, options: Self.options())
         let rows = try writer.keyspace("rows", .dense)
-        // The log goes on in a segment of the last number there is, until that is full.
+        // The log continues in a segment of the last possible number, until that is full.
         let error = #expect(throws: StoreError.self) {
           for id in 0..<80 as Range<UInt64> {
             try writer.write(durability: .relaxed) {
@@ -205,7 +206,8 @@ struct HostileOpeningTests {
     }
   }
 
-  /// Allows this process half a gibibyte of address space more than it has; false where the system cannot.
+  /// Allows this process half a gibibyte of address space more than it has; false where the system
+  /// cannot.
   private static func limitAddressSpace() -> Bool {
     #if os(Linux)
       guard let size = ProcessMemory.bytes("VmSize") else { return false }
@@ -217,7 +219,7 @@ struct HostileOpeningTests {
     #endif
   }
 
-  /// Has the log go on in a segment of nearly the last number there is.
+  /// Continues the log in a segment with nearly the last possible number.
   private static func makeFarSegment(at path: String) throws {
     try make(at: path)
     let name = StoreFileName.segment(FormatLimits.segmentNumberMax - 1).string
@@ -262,7 +264,7 @@ struct HostileOpeningTests {
         }
         #expect(error?.code == .io && error?.cause?.code == .outOfMemory)
       }
-      // Nor does it go on there: the commit is refused, and what was there stays.
+      // The log does not continue there either: the commit is refused, and the file stays.
       let store = try Store(at: growing, options: Self.options())
       let rows = try store.keyspace("rows", .dense)
       for _ in 0..<2 {
@@ -306,7 +308,7 @@ struct HostileOpeningTests {
     return memory
   }
 
-  @Test("A superblock that promises a log up to a far segment, or commits that nobody made, is corruption")
+  @Test("A superblock that promises a log up to a far segment, or absent commits, is corruption")
   func farPromise() throws {
     for isSequence in [true, false] {
       let memory = try Self.memory()

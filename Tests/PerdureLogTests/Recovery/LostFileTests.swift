@@ -4,10 +4,10 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Files of a store that are damaged or gone")
+@Suite("Damaged or missing files of a store")
 struct LostFileTests {
   @Test(
-    "A store whose newest segments are gone is refused, also when compaction wrote the last one that is left")
+    "A store without its newest segments is refused, even if compaction wrote the last remaining one")
   func newestSegments() throws {
     let fileSystem = InMemoryFileSystem()
     var options = HandmadeLog.options(fileSystem)
@@ -35,7 +35,7 @@ struct LostFileTests {
     }
   }
 
-  @Test("A value that is read in pieces says at the first what is wrong with its file, and where")
+  @Test("A value that is read in pieces reports its file's damage at the first piece, with the place")
   func pieces() throws {
     let fileSystem = InMemoryFileSystem()
     var options = HandmadeLog.options(fileSystem)
@@ -87,9 +87,9 @@ struct LostFileTests {
   }
 }
 
-@Suite("A store that stands where another stood")
+@Suite("A store at the path of another store")
 struct ReplacedStoreTests {
-  @Test("A reader says so when it is refreshed, and goes on to read what it had")
+  @Test("A reader's refresh throws, and its earlier state stays readable")
   func refresh() throws {
     let log = try HandmadeLog()
     let reader = try log.open(readOnly: true)

@@ -60,8 +60,7 @@ private struct MovableStore {
     try segment.write(bytes, at: UInt64(place(of: to)))
   }
 
-  /// Changes the record of a value and makes its checksum right, as far as its bytes say what is
-  /// right.
+  /// Changes the record of a value and corrects its checksum, as far as its bytes determine it.
   func change(_ value: [UInt8], _ body: (inout [UInt8]) -> Void) throws {
     let place = try place(of: value)
     var bytes = try segment.read(64, at: UInt64(place))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Progress of an opening")
 struct RecoveryProgressTests {
-  /// What an opening said; it throws when it is told to.
+  /// The progress of an opening; it throws on request.
   private final class Listener: Sendable {
     struct Enough: Error {}
 
@@ -58,7 +58,7 @@ struct RecoveryProgressTests {
   }
 
   @Test(
-    "Is told about once a mebibyte of log, ever further, and last that all was read",
+    "Is called about once a mebibyte of log, with increasing numbers, and at the end with the total",
     arguments: [false, true])
   func told(readOnly: Bool) throws {
     let listener = Listener()
@@ -73,7 +73,7 @@ struct RecoveryProgressTests {
     try store.close()
   }
 
-  @Test("A new store has nothing to tell")
+  @Test("A new store reports no progress")
   func new() throws {
     let listener = Listener()
     var options = options
@@ -82,7 +82,7 @@ struct RecoveryProgressTests {
     #expect(listener.all.isEmpty)
   }
 
-  @Test("Who throws gives the opening up: nothing was changed, and the next one has everything")
+  @Test("An error cancels the opening: nothing was changed, and the next one has everything")
   func givenUp() throws {
     let before = try fileSystem.files(in: Self.path)
     for readOnly in [false, true] {

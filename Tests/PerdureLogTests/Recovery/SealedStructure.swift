@@ -2,8 +2,8 @@ import PerdureFormat
 
 @testable import PerdureLog
 
-/// A structure in a file whose checksum can be made right again after a change: what somebody can write who knows the
-/// format and means harm.
+/// A structure in a file whose checksum can be corrected after a change, as an attacker with
+/// knowledge of the format could.
 struct SealedStructure {
   let file: String
   /// What may be changed.
@@ -113,7 +113,8 @@ struct SealedStructure {
       place = (records[records.count - 1].end + 7) & ~7
     }
     for record in records {
-      // With it the beginnings of key and value: entries of the catalog, tombstones, blob references.
+      // With it the beginnings of key and value: entries of the catalog, tombstones, blob
+      // references.
       let end = min(record.end, record.start + 56)
       found.append(
         SealedStructure(name, (record.start + 4)..<end) { bytes in

@@ -28,7 +28,7 @@ struct ShortReadTests {
   }
 
   @Test(
-    "Opening never takes what was not given for what was never written: no commit is gone, then or later",
+    "Opening never takes missing bytes for unwritten ones: no commit is lost, then or later",
     arguments: [0, 60, 127])
   func opening(_ byteCount: Int) throws {
     for nth in 1...12 {

@@ -9,7 +9,8 @@ import Testing
 /// Bytes that look like headers everywhere must not cost more than others.
 @Suite("Salvaging hostile bytes")
 struct HostileGapTests {
-  /// Of whatever place that is a multiple of 8 these are the header of a record with a value of 196,609 bytes.
+  /// Of whatever place that is a multiple of 8 these are the header of a record with a value of
+  /// 196,609 bytes.
   private static let claims: [UInt8] = [0, 0, 0, 0, 1, 0, 3, 0]
 
   private static func claims(_ count: Int) -> [UInt8] {
@@ -59,7 +60,7 @@ struct HostileGapTests {
     #expect(report.keys == 3)
   }
 
-  @Test("What is summed in vain is no more than twice the bytes, whatever lengths they claim")
+  @Test("The bytes summed without a match are at most twice the bytes, whatever lengths they claim")
   func bytesInVain() {
     for count in [200 << 10, 240 << 10] {
       let bytes = Self.claims(count)

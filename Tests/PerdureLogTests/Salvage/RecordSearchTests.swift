@@ -34,7 +34,7 @@ struct RecordSearchTests {
     #expect(result.damages == [a.count..<(a.count + b.count)])
   }
 
-  @Test("With a damaged length the next record is found, and what stands in the value is not taken for one")
+  @Test("With a damaged length the next record is found, and bytes in the value are not taken for one")
   func damagedLength() {
     let inner = record(key: [7], value: [7])
     // A key of 8 bytes, so that the value begins at a multiple of 8.
@@ -47,7 +47,7 @@ struct RecordSearchTests {
     bytes[a.count + 12] ^= 8
     let result = search(bytes, count: 3)
     #expect(result.found == [0..<a.count, (a.count + b.count)..<bytes.count])
-    // Where nothing says how many there are, it cannot be told.
+    // Without a count the number is unknown.
     bytes.withUnsafeBytes { bytes in
       let search = RecordSearch(inGap: bytes, at: 0, from: 0, endIsKnown: true, .unbound)
       #expect(search.found.map(\.isAnchored) == [true, false, true])
@@ -142,7 +142,7 @@ struct CommitFatesTests {
     }
   }
 
-  @Test("A commit with a damaged end counts if promised, if something follows, or if nobody can be asked")
+  @Test("A commit with a damaged end counts if it was promised, if a frame follows, or if no proof can exist")
   func damagedEnd() {
     for (promised, isLast, verdict) in [
       (4, true, .neverFinished), (5, true, .counts(partly: 5)), (4, false, .counts(partly: 5)),
@@ -158,7 +158,7 @@ struct CommitFatesTests {
     #expect(run(&fates, frame(6)) == [.counts(partly: 5), .counts(partly: nil)])
   }
 
-  @Test("A gap counts when the numbers on both sides leave room for a commit, or a chain goes on behind it")
+  @Test("A gap counts when the numbers on both sides allow a commit, or a chain continues after it")
   func gaps() {
     var fates = CommitFates()
     _ = run(&fates, frame(1))

@@ -95,7 +95,8 @@ struct SalvageDamage {
     }
   }
 
-  /// Whether anything says which store it is: superblock, a header, or frames. Without it a frame cannot be told from bytes that look like one.
+  /// Whether any structure identifies the store: superblock, a header, or frames. Without it a
+  /// frame cannot be distinguished from bytes that look like one.
   private var storeIsKnown: Bool {
     if superblock != nil { return true }
     let hasHeader = files.contains { file, bytes in
@@ -106,8 +107,8 @@ struct SalvageDamage {
     return hasHeader || framesTellStore
   }
 
-  /// Frames tell their store if they do so in two sectors, or one is whole. Sectors that were moved all lie,
-  /// perhaps the same, so there must be more of the others.
+  /// Frames identify their store if they do so in two sectors, or one is intact. Moved sectors all
+  /// identify another, perhaps the same, so there must be more of the others.
   private var framesTellStore: Bool {
     var sectors: [String: Set<Int>] = [:]
     var isOneWhole = false
@@ -123,7 +124,8 @@ struct SalvageDamage {
     return count > moved.count && (count > 1 || isOneWhole)
   }
 
-  /// The last commit that something vouches for: a whole frame header, or a whole slot of the superblock.
+  /// The last commit that something vouches for: a whole frame header, or a whole slot of the
+  /// superblock.
   private var vouchedSequence: UInt64 {
     let frames = original.frames.filter {
       !$0.isGrouped && isIntact($0.range.lowerBound..<($0.range.lowerBound + FrameHeader.length), of: $0.file)
@@ -134,8 +136,9 @@ struct SalvageDamage {
     return max(finished.max() ?? 0, superblock?.durableSequence ?? 0)
   }
 
-  /// What may come back for each key: the newest intact record decides, but where a record of the key was in
-  /// a frame with a moved sector, or nothing vouches for it, it may be any version that the key ever had.
+  /// The versions that may be restored for each key. The newest intact record decides. If a record
+  /// of the key was in a frame with a moved sector, or only its checksum supports it, any version
+  /// that the key ever had is allowed.
   func check(_ found: [StoredKey: [UInt8]]) throws {
     var histories: [StoredKey: [SalvagedStore.LogRecord]] = [:]
     for record in original.records where record.place.keyspace != "" {
@@ -155,7 +158,7 @@ struct SalvageDamage {
         continue
       }
       let newest = history.lastIndex { isIntact($0) }
-      // Of a damaged group some records may come back.
+      // Some records of a damaged group may be restored.
       let maybe = history[(newest.map { $0 + 1 } ?? 0)...].filter { $0.entry != nil }
       guard newest.flatMap({ history[$0].value }) == value || maybe.contains(where: { $0.value == value })
       else {
@@ -171,7 +174,7 @@ struct SalvageDamage {
     guard found.keys.allSatisfy({ known.contains($0) }) else { throw Violation("a key that never was") }
   }
 
-  /// The name that a keyspace must have when its definition may be gone; a definition that was moved may
+  /// The name that a keyspace must have when its definition may be missing; a moved definition may
   /// count.
   private func nameAfter(_ keyspace: String, _ found: [StoredKey: [UInt8]]) -> String {
     if !moved.isEmpty, found.keys.contains(where: { $0.keyspace == keyspace }) { return keyspace }

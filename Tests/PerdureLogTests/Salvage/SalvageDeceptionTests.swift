@@ -13,7 +13,7 @@ struct SalvageDeceptionTests {
   enum End: CaseIterable {
     case entry, entries, footer, entryAndFooter
 
-    /// What the file's length leaves when it is divided by 64: footers say where a multiple of it is.
+    /// The file's length modulo 64: footers are at multiples of 64 from there.
     var remainder: Int { self == .entryAndFooter ? 24 : 0 }
 
     func bytes(_ store: StoreID, _ end: Int, _ random: inout SeededGenerator) -> [UInt8] {
@@ -28,7 +28,7 @@ struct SalvageDeceptionTests {
     }
   }
 
-  /// A store of one segment, of which the last value ends with what is to mislead.
+  /// A store of one segment, whose last value ends with misleading bytes.
   private func image(_ end: End, _ random: inout SeededGenerator) throws -> (CrashImage, [UInt64: [UInt8]]) {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 1 << 20))

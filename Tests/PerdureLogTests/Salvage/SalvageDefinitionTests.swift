@@ -34,7 +34,7 @@ struct SalvageDefinitionTests {
     try store.close()
   }
 
-  @Test("Names of keyspaces that are none keep a store from opening, and everything comes back under another")
+  @Test("Invalid keyspace names prevent opening, and everything is restored under other names")
   func names() throws {
     for (place, name) in [[], [UInt8](repeating: 65, count: 300)].enumerated() {
       try fill()
@@ -65,7 +65,7 @@ struct SalvageDefinitionTests {
     #expect(try count("/t") == 1)
   }
 
-  @Test("Of a commit that found no room nothing comes back, as opening leaves it out")
+  @Test("Of a commit that found no space nothing is restored, as opening leaves it out")
   func refusedCommit() throws {
     try fill()
     // Until no slot of the superblock is empty.
@@ -91,7 +91,7 @@ struct SalvageDefinitionTests {
     let report = try Store.salvage(from: "/s", to: "/t", options: options)
     #expect(report.isClean && report.commitsIncomplete.isEmpty && report.recordsUnfinished > 0)
     #expect(try count("/t") == 1)
-    // Who asks for it gets what there is.
+    // A read of it gets the remaining part.
     _ = try Store.salvage(from: "/s", to: "/u", options: options, keepsUnfinishedCommits: true)
     #expect(try count("/u") > 1)
     #expect(try count("/s") == 1)

@@ -15,7 +15,8 @@ struct SalvagePreparedTests {
 
   private func segment(_ number: UInt64) -> String { path + "/" + StoreFileName.segment(number).string }
 
-  /// Ten commits over several segments; the number of the last one, behind which one of zeros stands.
+  /// Ten commits over several segments; the number of the last one, which a segment of zeros
+  /// follows.
   private func fill(preparedByteCount: Int = 128) throws -> UInt64 {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)

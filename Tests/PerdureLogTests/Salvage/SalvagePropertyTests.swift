@@ -49,12 +49,12 @@ struct SalvagePropertyTests {
     #expect(withDamage > stores * damages / 2)
   }
 
-  @Test("Every record outside the damage comes back, and nothing else")
+  @Test("Every record outside the damage is restored, and nothing else")
   func damage() throws {
     try run("salvage", stores: 8, damages: 12, movesSectors: false)
   }
 
-  @Test("So it is where values are packed, records stand in groups, and values look like parts of a store")
+  @Test("The same with packed values, grouped records, and values that look like parts of a store")
   func packed() throws {
     try run("salvage of groups", stores: 3, damages: 8, movesSectors: false, packs: true)
   }

@@ -77,7 +77,7 @@ struct SalvageTests {
     #expect(!codes.isEmpty && codes.isSubset(of: [.io, .diskFull]), "\(codes)")
   }
 
-  @Test("A store that is well comes back as it is, and the report is clean")
+  @Test("An intact store is restored unchanged, and the report is clean")
   func undamaged() throws {
     try fill()
     let (report, ids) = try salvage()
@@ -87,7 +87,7 @@ struct SalvageTests {
     #expect(report.lastSequence == 11 && report.commitsLost.isEmpty && report.commitsIncomplete.isEmpty)
   }
 
-  @Test("Without superblock and lock everything comes back")
+  @Test("Without superblock and lock everything is restored")
   func noSuperblock() throws {
     try fill()
     try fileSystem.remove(path + "/SUPERBLOCK")
@@ -97,7 +97,7 @@ struct SalvageTests {
     #expect(report.damages.map(\.reason) == [.superblock])
   }
 
-  @Test("Without superblock and headers of segments everything comes back")
+  @Test("Without superblock and headers of segments everything is restored")
   func noHeaders() throws {
     try fill()
     try fileSystem.remove(path + "/SUPERBLOCK")
@@ -123,7 +123,7 @@ struct SalvageTests {
     #expect(report.frames >= 10 && report.contents == [.init(keyspace: "rows", keys: 0)])
   }
 
-  @Test("Two segments whose first sectors were exchanged keep what is behind them")
+  @Test("Two segments whose first sectors were exchanged keep the rest")
   func exchangedHeaders() throws {
     try fill()
     let (first, second) = try (bytes(segment(1)), bytes(segment(2)))
@@ -149,7 +149,7 @@ struct SalvageTests {
     #expect(report.damages.map(\.reason) == [.foreign])
   }
 
-  @Test("Behind a damaged header at the end of what is left, a record that ends with zeros comes back")
+  @Test("After a damaged header at the end of the rest, a record that ends with zeros is restored")
   func zerosAtEnd() throws {
     do {
       let store = try Store(at: path, options: options)
@@ -219,7 +219,7 @@ struct SalvageTests {
     #expect(found == content && report.keysMaybeOlder == 0)
   }
 
-  /// A group that has zeros behind what it stores.
+  /// A group with zeros after its stored bytes.
   private typealias GroupEnd = (file: String, range: Range<Int>)
 
   private func groupEnds(of store: SalvagedStore) throws -> [GroupEnd] {
@@ -240,7 +240,7 @@ struct SalvageTests {
     #expect(ids.count + (report.commitsLost.first?.count ?? 0) == 10)
   }
 
-  @Test("What the medium does not give is named, and everything else comes back")
+  @Test("Unreadable ranges of the medium are named, and everything else is restored")
   func unreadable() throws {
     try fill()
     let lost = try SalvagedFrames(segment(2), bytes(segment(2)), 2).frames.count
@@ -251,7 +251,7 @@ struct SalvageTests {
     #expect(report.damages.contains { $0.reason == .unreadable && $0.offset == 0 && $0.length > 2000 })
   }
 
-  @Test("Where somebody else has locked a store in the target, what is there stays")
+  @Test("If the target has a locked store, that store stays")
   func lockedTarget() throws {
     try fill()
     fileSystem.inject(
@@ -277,7 +277,7 @@ struct SalvageTests {
     #expect(report.damages.map(\.reason) == [.foreign])
   }
 
-  @Test("A commit that a crash cut short does not come back, unless it is asked for")
+  @Test("A commit that a crash interrupted is not restored, unless requested")
   func unfinished() throws {
     do {
       let store = try Store(at: path, options: options)
@@ -346,7 +346,7 @@ struct SalvageTests {
     #expect(report.damages.filter { $0.reason == .blob }.count == 2)
   }
 
-  @Test("Keyspaces whose definition is gone get a name, and index definitions over them go")
+  @Test("Keyspaces without a definition get a name, and index definitions over them are dropped")
   func definitions() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -390,7 +390,7 @@ struct SalvageTests {
     #expect(error?.code == .notAStore)
   }
 
-  @Test("Progress goes from nothing to all; what it throws cancels, and nothing is left behind")
+  @Test("Progress goes from zero to all; an error of the callback cancels, and no files are left")
   func progress() throws {
     struct Cancellation: Error {}
     try fill()
@@ -414,7 +414,7 @@ struct SalvageTests {
   }
 }
 
-/// Where the frames of a segment stand.
+/// The range of the frames of a segment.
 private struct SalvagedFrames {
   var frames: [Range<Int>] = []
 

@@ -6,13 +6,14 @@ import PerdureTestSupport
 
 @testable import PerdureLog
 
-/// A key as it stands in records, with the name of its keyspace.
+/// A key as in records, with the name of its keyspace.
 struct StoredKey: Hashable {
   var keyspace: String
   var key: [UInt8]
 }
 
-/// A store with a history, to be damaged and salvaged: what its log holds is known record by record.
+/// A store with a history, to be damaged and salvaged: what its log holds is known record by
+/// record.
 struct SalvagedStore {
   static let path = "/damaged"
   static let target = "/salvaged"
@@ -34,10 +35,10 @@ struct SalvagedStore {
 
   let image: CrashImage
   private(set) var records: [LogRecord] = []
-  /// Where frames stand: their file, the begin of the header and the end.
+  /// The places of frames: their file, the begin of the header and the end.
   private(set) var frames: [Frame] = []
 
-  /// A frame that stands in groups has the stored bytes of all of them as its range.
+  /// A grouped frame has the stored bytes of all its groups as its range.
   struct Frame {
     var file: String
     var range: Range<Int>
@@ -50,7 +51,7 @@ struct SalvagedStore {
   struct Features {
     /// It is compacted on the way.
     var compacts = false
-    /// Records that live long stand in groups, and values of one keyspace are packed.
+    /// Old records are in groups, and values of one keyspace are packed.
     var packs = false
     /// Some values look like what salvage searches for.
     var deceives = false
@@ -249,7 +250,8 @@ struct SalvagedStore {
   }
 }
 
-/// Bytes that look like what salvage searches for, and that no checksum binds to where they stand.
+/// Bytes that look like the structures that salvage searches for, without a checksum bound to their
+/// place.
 enum Bait {
   static func bytes(_ store: StoreID, _ random: inout SeededGenerator) -> [UInt8] {
     switch random.pick(0..<4) {

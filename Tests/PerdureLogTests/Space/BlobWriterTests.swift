@@ -47,7 +47,7 @@ struct BlobWriterTests {
   }
 
   @Test(
-    "What was written in pieces of any length is read in one, in pieces and in parts, also after opening again"
+    "A value written in pieces of any length is read whole, in pieces and in parts, also after opening again"
   )
   func roundTrip() throws {
     var random = SeededGenerator.forTest("values in pieces")
@@ -132,7 +132,7 @@ struct BlobWriterTests {
     #expect(try store.snapshot().reader(id: 1, in: rows) != nil)
   }
 
-  @Test("What no commit puts leaves no file: let go of, refused, or cut off by a crash")
+  @Test("A value without a commit leaves no file: released, refused, or interrupted by a crash")
   func orphans() throws {
     var random = SeededGenerator.forTest("orphans")
     let store = try open()
@@ -198,7 +198,7 @@ struct BlobWriterTests {
     #expect(try blobFiles().isEmpty)
   }
 
-  @Test("A value that finds no room says so, leaves no file, and the store goes on")
+  @Test("A value without space throws, leaves no file, and the store can be used")
   func noRoom() throws {
     let store = try open()
     let rows = try store.keyspace("rows", .dense)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store on a file system of a certain size, and somebody else who takes what is left of it.
+/// A store on a file system of a certain size, and another user that takes the rest.
 private struct CrampedStore {
   static let path = "/s.perdure"
   let fileSystem: SimulatedFileSystem
@@ -90,7 +90,7 @@ struct FullDiskTests {
     #expect(promised > 50)
   }
 
-  @Test("A commit that may not use what is held back says what the system said about that")
+  @Test("The error of a commit that may not use the reserve has the system's error")
   func refusedForTheReserve() throws {
     let disk = CrampedStore(capacityBytes: 4 << 20)
     let store = try disk.open()
@@ -142,7 +142,7 @@ struct FullDiskTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Compaction uses what is held back for it, and ends, when the newest checkpoint says everything")
+  @Test("Compaction uses its reserve, and ends, when the newest checkpoint is current")
   func currentCheckpoint() throws {
     let disk = CrampedStore(capacityBytes: 900_000)
     let store = try disk.open { $0.checkpoints = .manual }
@@ -316,7 +316,7 @@ struct FullDiskTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("What is held back grows with the longest segment, and is as the option says")
+  @Test("The reserve grows with the longest segment, up to the option's limit")
   func size() throws {
     let disk = CrampedStore(capacityBytes: 10 << 20)
     let store = try disk.open()
@@ -348,7 +348,7 @@ struct FullDiskTests {
     #expect(ReserveSize(logBytes: logBytes, longest: longest, capacity: 64 << 20, most: 0).total == 0)
   }
 
-  @Test("Room that somebody else makes is enough for the store to take values again")
+  @Test("Space that another user frees is enough for the store to take values again")
   func roomElsewhere() throws {
     let disk = CrampedStore(capacityBytes: 400_000)
     let store = try disk.open()

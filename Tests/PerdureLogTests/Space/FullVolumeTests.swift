@@ -4,8 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// On a volume of the system that is small and to be filled: `PERDURE_SMALL_VOLUME` names a directory on it,
-/// for example of a tmpfs of 24 MiB.
+/// On a volume of the system that is small and to be filled: `PERDURE_SMALL_VOLUME` names a
+/// directory on it, for example of a tmpfs of 24 MiB.
 @Suite("On a full volume of the system", .enabled(if: Environment.value(of: "PERDURE_SMALL_VOLUME") != nil))
 struct FullVolumeTests {
   @Test("With no byte free the store opens, reads, removes, compacts, and then takes values again")
@@ -53,7 +53,7 @@ struct FullVolumeTests {
     try fileSystem.remove(directory)
   }
 
-  @Test("A file that was given room has that length, and keeps what was in it")
+  @Test("A file with allocated space has that length, and keeps its content")
   func allocation() throws {
     let path = try #require(Environment.value(of: "PERDURE_SMALL_VOLUME")) + "/allocated"
     let fileSystem = POSIXFileSystem()

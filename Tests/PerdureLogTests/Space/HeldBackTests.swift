@@ -79,7 +79,7 @@ struct HeldBackTests {
       node = arena.writable(node)
       arena.publish()
     }
-    // Nine nodes were retired; those of versions 3 and 6 are seen by somebody.
+    // Nine nodes were retired; those of versions 3 and 6 are held.
     #expect(arena.reclaim(PinnedVersions(exact: [3, 6])) == 7)
     #expect(arena.retiredCount == 2 && arena.unsortedByteCount == 0)
     #expect(arena.liveByteCount == 3 * DenseNode.leafByteCount)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose rows are all overwritten again and again, with checkpoints, and compaction whenever its policy
-/// wants it.
+/// A store whose rows are all overwritten again and again, with checkpoints, and compaction
+/// whenever its policy wants it.
 private final class OverwrittenStore {
   static let rowCount: UInt64 = 240
   let memory: MemoryStore
@@ -45,7 +45,7 @@ private final class OverwrittenStore {
 
   func compactIfDue() { compactor.runIfDue(store.engine) }
 
-  /// Bytes of all files but what is held back, and of those that snapshots read without a name.
+  /// Bytes of all files except the reserve, and of those that snapshots read without a name.
   func bytes() throws -> Int {
     let files = try memory.fileSystem.contents(of: "/store.perdure").filter { !$0.hasSuffix(".reserve") }
     let named = try files.reduce(0) { sum, name in
@@ -158,7 +158,7 @@ struct HeldSpaceTests {
     try store.expect(8, in: reader.snapshot())
   }
 
-  @Test("A reader that has been refreshed holds its newest state, and gives up the place of the one before")
+  @Test("A reader that has been refreshed holds its newest state, and releases the earlier one's place")
   func refreshed() throws {
     let store = try OverwrittenStore(valueLength: 2000)
     try store.overwrite(0)
@@ -178,7 +178,7 @@ struct HeldSpaceTests {
     try reader.close()
   }
 
-  @Test("What only a snapshot that has gone could see is won back, though nothing is committed")
+  @Test("Data that only a released snapshot could see is freed, without a commit")
   func won() throws {
     let store = try OverwrittenStore(valueLength: 300)
     try store.overwrite(0)
@@ -206,7 +206,7 @@ struct HeldSpaceTests {
         if snapshots.count > 5 || (!snapshots.isEmpty && random.chance(25)) {
           snapshots.remove(at: .random(in: 0..<snapshots.count, using: &random))
         }
-        // Freed nodes are filled with 0xDD in debug builds, so that who still has one stumbles.
+        // Freed nodes are filled with 0xDD in debug builds, so that a remaining user fails.
         let engine = try witnessed.writer.engine
         engine.giveBackFiles()
         for snapshot in snapshots {

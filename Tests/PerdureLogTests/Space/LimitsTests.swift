@@ -104,7 +104,7 @@ struct LimitsTests {
     #expect(store.snapshot().sequence == sequence && store.snapshot().count(in: rows) == 2)
   }
 
-  @Test("A commit is not cut into more parts than the log has room for")
+  @Test("A commit is not cut into more parts than the log can hold")
   func parts() throws {
     try StoreLimits.check(commitParts: FormatLimits.commitPartsMax)
     expectInvalid { try StoreLimits.check(commitParts: FormatLimits.commitPartsMax + 1) }
@@ -152,7 +152,7 @@ struct LimitsTests {
     }
   }
 
-  @Test("Two records that give the same entry of an index share it, and V4 says so when one of them has gone")
+  @Test("Two records that give the same entry of an index share it, and V4 reports it after one is removed")
   func sharedEntries() throws {
     let store = try open()
     let texts = try store.keyspace("texts", .bytes)
@@ -172,7 +172,7 @@ struct LimitsTests {
   }
 
   @Test(
-    "When no number is left for another segment, a commit that needs one is refused and the store goes on")
+    "Without a number for another segment, a commit that needs one is refused and the store can be used")
   func segments() throws {
     let store = try open { $0.segmentCapacityBytes = 4096 }
     let rows = try store.keyspace("rows", .dense)
@@ -183,7 +183,7 @@ struct LimitsTests {
   }
 
   @Test(
-    "When the system has no file or no address space left for a segment, the commit is refused and the store goes on",
+    "Without a free file or address space for a segment, the commit is refused and the store can be used",
     arguments: [
       (.create, .tooManyOpenFiles), (.map, .outOfMemory), (.write, .fileTooLarge),
     ] as [(FileOperation, FileIOError.Code)])
@@ -217,7 +217,7 @@ struct LimitsTests {
     #expect(try store.snapshot().value(id: 1, in: rows) == [1])
   }
 
-  @Test("So many snapshots can be open at once as the limit says, and letting go of them makes room")
+  @Test("The limit of open snapshots is exact, and releasing them allows new ones")
   func snapshots() throws {
     let store = try open()
     #expect(StoreLimits.snapshotsMax == 262_144)

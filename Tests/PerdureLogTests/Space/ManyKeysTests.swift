@@ -4,7 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// How many keys: ten million with optimisation; without it there is time for fewer. `PERDURE_KEYS` says another number.
+/// How many keys: ten million with optimisation; without it there is time for fewer. `PERDURE_KEYS`
+/// says another number.
 private let keyCount: UInt64 = {
   if let count = Environment.value(of: "PERDURE_KEYS").flatMap(UInt64.init) { return count }
   #if DEBUG

@@ -2,7 +2,8 @@ import PerdureFileIO
 
 /// What the system says of this process's memory.
 enum ProcessMemory {
-  /// - Parameter name: As Linux calls it: `VmHWM` is the most that was ever resident, `VmSize` the address space.
+  /// - Parameter name: As Linux calls it: `VmHWM` is the most that was ever resident, `VmSize` the
+  ///   address space.
   /// - Returns: Bytes; nil on other systems.
   static func bytes(_ name: String) -> Int? {
     guard let file = try? POSIXFileSystem().open("/proc/self/status", .read),

@@ -38,7 +38,7 @@ struct TakenNameTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A compaction that finds a segment's name taken goes on with another the next time")
+  @Test("A compaction that finds a segment's name taken uses another the next time")
   func compaction() throws {
     let memory = try MemoryStore()
     let store = try memory.open()

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PerdureLog
 
-// Random programs run as transactions that overlap: one runs others to their end in its middle. Whatever
-// committed must be what the same programs give one after another, in the order of the commits: every answer
-// and the last state.
+// Random programs run as transactions that overlap: one runs others to their end in its middle.
+// Whatever committed must be what the same programs give one after another, in the order of the
+// commits: every answer and the last state.
 
-/// One step of a program. What it writes depends on all that was read before it.
+/// One step of a program. Its writes depend on everything that was read before.
 private enum Step {
   case readID(UInt64)
   case readKey(UInt8)
@@ -113,7 +113,8 @@ private final class Overlapping {
   let store: Store
   let ids: Keyspace
   let keys: Keyspace
-  /// The programs that committed, in that order, with their answers; those that only read, where they began.
+  /// The programs that committed, in that order, with their answers; those that only read, where
+  /// they began.
   var committed: [(program: Program, answers: UInt64, sequence: UInt64, isReader: Bool)] = []
   var conflicts = 0
 

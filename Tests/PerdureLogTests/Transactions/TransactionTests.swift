@@ -21,7 +21,7 @@ struct TransactionTests {
     try store.write(durability: .relaxed) { try $0.put([value], id: id, in: accounts) }
   }
 
-  @Test("Reads see the snapshot and the transaction's own writes, nobody else's")
+  @Test("Reads see the snapshot and the transaction's own writes, and no others")
   func readsOwnWrites() throws {
     try put(1, id: 1)
     let (result, sequence) = try store.transaction { transaction in
@@ -110,7 +110,7 @@ struct TransactionTests {
     }
   }
 
-  @Test("A read that stops early rests on what it has seen only")
+  @Test("A read that stops early depends only on the entries it has visited")
   func limitedRange() throws {
     for id in [10, 20, 30] as [UInt64] { try put(1, id: id) }
     func first(descending: Bool, whileComes id: UInt64) throws -> [UInt64] {
@@ -143,7 +143,7 @@ struct TransactionTests {
     #expect(throws: StoreError.self) { try commit(whilePutting: 4) }
   }
 
-  @Test("Of a range of a derived index that was not read to its end only what was seen must stay")
+  @Test("In a range of a derived index that was not read to its end only the visited part must stay")
   func indexRangeLimit() throws {
     let index = try store.defineIndex(
       IndexDefinition(

@@ -36,7 +36,7 @@ struct WrittenBlobTransactionTests {
     #expect(error?.code == code)
   }
 
-  @Test("It is read, counted and met in ranges by its own transaction, and by everybody after the commit")
+  @Test("Its own transaction reads, counts and visits it, and after the commit all readers do")
   func commit() throws {
     let (first, second) = (try written(1), try written(2))
     try store.transaction { transaction in

@@ -125,7 +125,7 @@ struct VerificationTests {
     #expect(try findings(of: again) == [.unique])
   }
 
-  @Test("V6: a blob file of which a byte has changed, and one that is gone")
+  @Test("V6: a blob file with a changed byte, and a missing one")
   func blob() throws {
     try changeFile(.blob(1), at: BlobHeader.length + 4000)
     #expect(try findings() == [.blob])
@@ -186,7 +186,7 @@ struct VerificationTests {
   /// The byte in the middle of the first node of an index file.
   private func changeIndexFile() throws { try changeFile(.index(1), at: IndexFileHeader.length + 200) }
 
-  @Test("V10: an index file of which a byte has changed, and one that is gone")
+  @Test("V10: an index file with a changed byte, and a missing one")
   func checkpoint() throws {
     try store.checkpoint()
     #expect(try findings() == [])
@@ -245,7 +245,7 @@ struct VerificationTests {
     #expect(Invariant.allCases.map(\.rawValue) == Array(1...11))
   }
 
-  @Test("Progress goes to the end, and what it throws cancels and leaves the store as it was")
+  @Test("Progress goes to the end, and an error of the callback cancels and leaves the store unchanged")
   func progress() throws {
     struct Cancellation: Error {}
     var seen: [UInt64] = []

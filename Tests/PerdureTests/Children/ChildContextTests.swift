@@ -141,7 +141,7 @@ struct ChildContextTests {
     #expect(fresh.projects.count == 1)
   }
 
-  @Test("A child deletes what is stored and what its parent has yet to save, with its delete rules")
+  @Test("A child deletes stored objects and unsaved ones of its parent, with its delete rules")
   func deletes() throws {
     let company = context.company("C")
     let department = Department(context: context)
@@ -164,7 +164,7 @@ struct ChildContextTests {
     #expect(try other.fetch(Employee.fetchRequest()).map(\.name) == ["Ada"])
   }
 
-  @Test("What a child lets go of before it deletes neither denies that in the parent nor goes with it")
+  @Test("References that a child removes before a deletion neither deny it in the parent nor are deleted")
   func deletesAfterLettingGo() throws {
     for rule in [DeleteRule.deny, .cascade] {
       let scene = try ModelScene(
@@ -303,7 +303,7 @@ struct ChildContextTests {
     try child.save()
   }
 
-  @Test("The parent's observers hear of a child's save as of one event, the child's hear it save")
+  @Test("The parent's observers get a child's save as one event, and the child's observers get the save")
   func events() throws {
     let ada = context.worker("Ada")
     let gone = context.worker("gone")
@@ -325,7 +325,7 @@ struct ChildContextTests {
     withExtendedLifetime((observation, own)) {}
   }
 
-  @Test("A child keeps its parent, and reads on what it has seen")
+  @Test("A child retains its parent, and can still read the state that it saw")
   func lifetime() throws {
     func made() throws -> ManagedObjectContext {
       let parent = container.newContext()

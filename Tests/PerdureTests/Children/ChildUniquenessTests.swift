@@ -19,7 +19,7 @@ struct ChildUniquenessTests {
   }
 
   @Test(
-    "In a ring, from who goes, to who is new, to nobody and from nobody: all in one save",
+    "In a ring, from a deleted object, to a new one, to no object and from none: all in one save",
     arguments: [0, 1, 2])
   func handedOn(depth: Int) throws {
     let container = try Staff.container(.engine)
@@ -46,7 +46,7 @@ struct ChildUniquenessTests {
     try expectWhole(container)
   }
 
-  @Test("Who is new is merged into who gets the value in the same save, and not into who gives it away")
+  @Test("A new object is merged into the object that gets the value in the save, not into the earlier owner")
   func upsertOfMoved() throws {
     for depth in 0...1 {
       let container = try Staff.container(.engine)

@@ -1,5 +1,6 @@
-// What children see of their parent's unsaved changes, beside what the store has once those are saved: rows, links,
-// orders, and every entry of every index, forwards, backwards and in ranges.
+// The data that children see with their parent's unsaved changes, compared with the store after
+// those are saved: rows, links, orders, and every entry of every index, forwards, backwards and in
+// ranges.
 
 import PerdureModel
 import PerdurePredicates

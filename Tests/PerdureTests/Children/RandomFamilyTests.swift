@@ -1,8 +1,9 @@
-// A family of contexts on a model drawn at random: two on the store, two children of one of these, and a child of a
-// child. All change the same few objects, move on, throw away and save, each under some merge policy.
+// A family of contexts on a model drawn at random: two on the store, two children of one of these,
+// and a child of a child. All change the same few objects, move on, throw away and save, each under
+// some merge policy.
 //
-// At every moment the ends of each relationship agree in each context. What a child has saved its parent shows, and
-// what it could not save has left no trace there. What is stored is whole.
+// At every moment the ends of each relationship agree in each context. A parent shows its child's
+// saves, and a failed save leaves no trace there. The stored graph is intact.
 
 import PerdureModel
 import PerdureTestSupport
@@ -13,7 +14,7 @@ import Testing
 @Suite("Families of contexts on random models")
 struct RandomFamilyTests {
   @Test(
-    "Ends agree everywhere, a parent shows what a child has saved and nothing else, and what is stored is whole",
+    "Ends agree everywhere, a parent shows exactly its child's saves, and the stored graph is intact",
     arguments: [false, true])
   func random(_ isUnique: Bool) throws {
     var random = SeededGenerator.forTest("families on random models \(isUnique)")
@@ -165,7 +166,8 @@ private struct Family: RandomEdits {
     try check(Self.parents[number] ?? 0)
   }
 
-  /// All is saved or thrown away, from the youngest on; then all show what is stored.
+  /// All changes are saved or discarded, from the youngest context on; then all contexts show the
+  /// stored state.
   mutating func finish() throws {
     for number in contexts.indices.reversed() where !hasFailed {
       do {
@@ -200,8 +202,8 @@ private struct Family: RandomEdits {
     }
   }
 
-  /// What is deleted shows until a save settles whether it goes, and what the rule no action leaves behind: a child sees
-  /// neither.
+  /// A deleted object is visible until a save decides its deletion, and so are references that the
+  /// rule no action leaves: a child sees neither.
   private func text(_ value: Any?) -> String {
     switch value {
     case let objects as [ManagedObject]: "\(objects.filter { !isGoing($0) }.map(text))"

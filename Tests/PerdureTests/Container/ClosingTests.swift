@@ -26,7 +26,7 @@ struct ClosingTests {
   }
 
   @Test(
-    "After many small saves the next opening reads none of them in the log, and after few closing writes nothing"
+    "After many small saves the next opening reads none in the log, and after few closing writes nothing"
   )
   func checkpoint() throws {
     let directory = try TemporaryDirectory()

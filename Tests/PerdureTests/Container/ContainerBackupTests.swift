@@ -31,7 +31,7 @@ struct ContainerBackupTests {
     return count
   }
 
-  @Test("A backup has what was saved and nothing that is pending, and a later one what was saved since")
+  @Test("A backup has saved changes and no pending ones, and a later backup the later saves")
   func saved() throws {
     let directory = try TemporaryDirectory()
     let container = try opened(.init(path: directory.file("notes"), durability: .processCrash))

@@ -13,7 +13,8 @@ struct FrozenDefaultTests {
 
   private var path: String { directory.path + "/users.perdure" }
 
-  /// - Parameter flag: The default of an attribute that the first version of the program does not have.
+  /// - Parameter flag: The default of an attribute that the first version of the program does not
+  ///   have.
   private func open(_ flag: Bool?, isReadOnly: Bool = false) throws -> PersistentContainer {
     var user = EntityDescription("User", properties: [.string("name")])
     if let flag {

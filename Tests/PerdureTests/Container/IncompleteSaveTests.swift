@@ -89,7 +89,7 @@ struct IncompleteSaveTests {
     return object
   }
 
-  /// What somebody else sees of an entity.
+  /// Another context's view of an entity.
   private func stored(_ entity: String) throws -> Set<String> {
     let objects = try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: entity))
     return Set(objects.compactMap { $0["x"] as? String })
@@ -119,7 +119,7 @@ struct IncompleteSaveTests {
   }
 
   @Test(
-    "The error says which stores have saved, what they have is not pending, and the rest is saved by the next save"
+    "The error names the stores that saved, their part is not pending, and the next save saves the rest"
   )
   func second() throws {
     let context = container.newContext()
@@ -155,7 +155,7 @@ struct IncompleteSaveTests {
   }
 
   @Test(
-    "Changes and deletions that were not saved go on, or are rolled back, and what was saved is changed again"
+    "Unsaved changes and deletions stay pending, or are rolled back, and saved objects can change again"
   )
   func changes() throws {
     let context = container.newContext()
@@ -203,7 +203,7 @@ struct IncompleteSaveTests {
     #expect(error?.code == .constraintConflict && error?.conflicts.map(\.objectID) == [d.objectID])
     #expect(error?.message.hasPrefix("B.key must be unique") == true)
     #expect(stores.map(\.commits) == commits)
-    // Who gives a key up makes room for who takes it, in one save.
+    // An object that frees a key and one that takes it can be in one save.
     b["key"] = Int64(2)
     try context.save()
     let (e, f) = (make("C", "3", context), make("C", "3", context))

@@ -5,7 +5,7 @@ import Testing
 /// What happens when one of several stores that are only read cannot be moved on.
 @Suite("Several stores of which one cannot be read on")
 struct JoinedRefreshTests {
-  @Test("Only fetches that ask the store are told that its newest state cannot be had, once")
+  @Test("Only fetches that ask the store get the error that its newest state is unavailable, once")
   func refresh() throws {
     let names = ["A", "B"]
     let model = try ManagedObjectModel(

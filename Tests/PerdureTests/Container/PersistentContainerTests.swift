@@ -119,7 +119,7 @@ struct PersistentContainerTests {
     #expect(worker.isUpdated)
   }
 
-  @Test("Background tasks return ids, and their contexts keep what they have between calls")
+  @Test("Background tasks return ids, and their contexts keep their objects between calls")
   func background() async throws {
     let container = try Staff.container()
     let id = try await container.performBackgroundTask { context in
@@ -191,7 +191,7 @@ struct PersistentContainerTests {
     #expect(worker.name == "W")
   }
 
-  @Test("A background task of a container that somebody has closed is told so")
+  @Test("A background task of a closed container gets an error")
   func taskAfterClosing() async throws {
     let container = try Staff.container()
     try container.close()
@@ -224,7 +224,7 @@ struct PersistentContainerTests {
     }
   }
 
-  @Test("A class whose properties stand elsewhere in the model is refused: it would read others' values")
+  @Test("A class with other property positions than the model is refused: it would read wrong values")
   func otherModel() throws {
     for properties in [
       [.string("right"), .string("left")], [.string("left"), .int64("right")],
@@ -260,7 +260,8 @@ struct PersistentContainerTests {
     @Test("In a debug build, an object of a background context that is used elsewhere stops the program")
     func strayObject() async {
       await #expect(processExitsWith: .failure) {
-        // Unchecked: what the compiler refuses, as a client in an older language mode could write it.
+        // Unchecked: what the compiler refuses, as a client in an older language mode could write
+        // it.
         struct Smuggler: @unchecked Sendable { let object: Employee }
         let smuggled = try await Staff.container().newBackgroundContext().perform { context in
           Smuggler(object: context.worker("W"))

@@ -69,12 +69,12 @@ struct ReadOnlyContainerTests {
     #expect(try Self.workers(pair.reader.newContext()) == pair.count)
     #expect(try Self.workers(context) == pair.count - 1)
     try pair.close()
-    // What was seen can be read after the store is closed, and moving on has nowhere to go.
+    // Known objects can be read after the store is closed, and advancing fails.
     context.rollback()
     #expect(try Self.workers(context) == pair.count)
   }
 
-  @Test("A background context sees it at the start of each task, and what it holds is brought up to it")
+  @Test("A background context sees it at the start of each task, and its retained objects are updated")
   func background() throws {
     let pair = try Pair()
     let background = pair.reader.newBackgroundContext()
@@ -119,7 +119,7 @@ struct ReadOnlyContainerTests {
     #expect(error?.code == .readFailed)
     #expect((error?.cause as? PerdureError)?.code == .incompatibleModel)
     #expect(held.name == "W0")
-    // Said once each time that it is tried; what was saved before can be read.
+    // Reported at each attempt; earlier saves can be read.
     #expect(try Self.workers(context) == 1)
     let another = pair.reader.newContext()
     #expect(throws: PerdureError.self) { try Self.workers(another) }

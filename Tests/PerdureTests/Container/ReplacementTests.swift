@@ -111,7 +111,7 @@ struct ReplacementTests {
     #expect(states > 200)
   }
 
-  @Test("A reader of a store whose replacement was cut off is told to open it for writing, and then reads it")
+  @Test("A reader of an interrupted replacement must open it for writing, and then reads it")
   func reader() throws {
     let (journal, begin) = try replaced()
     let explorer = explorer(4)

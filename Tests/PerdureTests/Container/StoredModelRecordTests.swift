@@ -76,7 +76,7 @@ struct StoredModelRecordTests {
     #expect(try record(path) != old)
   }
 
-  @Test("Who only reads need not agree with the writer about rules and version identifiers")
+  @Test("A reader's rules and version identifiers may differ from the writer's")
   func otherRules() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/e.perdure"

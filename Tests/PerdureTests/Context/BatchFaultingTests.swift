@@ -67,7 +67,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("What many lead to is read once a block, though nobody holds it from one to the next")
+  @Test("An object that many lead to is read once a block, even if it is released in between")
   func shared() throws {
     let context = try staff(shared: true).newContext()
     let workers = try workers(context)
@@ -77,7 +77,7 @@ struct BatchFaultingTests {
     withExtendedLifetime(workers) { #expect(context.registeredObjects.count == Self.count) }
   }
 
-  @Test("Asking whether there is one reads no row, and does not make another who asks read it twice")
+  @Test("Asking whether there is one reads no row, and does not make another caller read it twice")
   func askedFirst() throws {
     let context = try staff(shared: true).newContext()
     let workers = try workers(context)
@@ -183,7 +183,7 @@ struct BatchFaultingTests {
     #expect(moved.company == companies[2] && companies[2].workers.count == 2)
   }
 
-  @Test("What was got for siblings is not shown when the context has moved on")
+  @Test("Data cached for siblings is not shown after the context has advanced")
   func movingOn() throws {
     let container = try companies(workers: 2)
     let (context, other) = (container.newContext(), container.newContext())
@@ -211,7 +211,7 @@ struct BatchFaultingTests {
     #expect(context.registeredObjects.isEmpty && context.core.memory.pointee.blockCount == 0)
   }
 
-  @Test("What was got for siblings is forgotten by a reset")
+  @Test("A reset drops the data cached for siblings")
   func reset() throws {
     let context = try staff().newContext()
     let workers = try workers(context)

@@ -16,7 +16,7 @@ struct ContextLogTests {
     }
   }
 
-  @Test("It says what each was about, what came of it, how long it took and what it asked for")
+  @Test("It has the subject of each operation, its result, its duration and its requests")
   func entries() throws {
     let container = try Staff.container()
     let context = container.newContext()

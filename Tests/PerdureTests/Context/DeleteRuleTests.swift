@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Delete rules")
 struct DeleteRuleTests {
-  @Test("Nullify clears the other side, without instances of objects that nobody asked for")
+  @Test("Nullify clears the other side, without instances of unrequested objects")
   func nullify() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -160,7 +160,7 @@ struct DeleteRuleTests {
     try context.save()
   }
 
-  @Test("What is linked to a deleted object follows the delete rule as well")
+  @Test("Objects linked to a deleted object follow the delete rule as well")
   func linkedLater() throws {
     let container = try Staff.container()
     let context = container.newContext()

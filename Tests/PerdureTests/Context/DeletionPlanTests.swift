@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Plans of deletions, and what deletions read")
 struct DeletionPlanTests {
-  /// A container whose store counts what is read of it.
+  /// A container whose store counts its reads.
   private func counted() throws -> (container: PersistentContainer, counts: ReadCounts) {
     let counts = ReadCounts()
     let container = PersistentContainer(
@@ -16,7 +16,7 @@ struct DeletionPlanTests {
   }
 
   @Test(
-    "A plan says what a deletion takes along, what lets go, what is left behind and what denies, and does nothing"
+    "A plan lists a deletion's deleted, changed, left and denying objects, and changes nothing"
   )
   func plan() throws {
     let container = try Staff.container()
@@ -70,7 +70,7 @@ struct DeletionPlanTests {
     #expect(plan.cascaded.isEmpty && !plan.isDenied)
   }
 
-  @Test("What is gone or deleted already is not asked for, and nobody twice")
+  @Test("Absent or deleted objects are not planned for, and none is there twice")
   func nothing() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -85,7 +85,7 @@ struct DeletionPlanTests {
     #expect(try context.plan(delete: second).deletedObjectIDs.isEmpty)
   }
 
-  @Test("A cascade, and its plan, make no object that nobody asked for and read no more rows than go")
+  @Test("A cascade, and its plan, make no unrequested object and read only the rows to be deleted")
   func counts() throws {
     let (container, counts) = try counted()
     let setup = container.newContext()
@@ -116,7 +116,7 @@ struct DeletionPlanTests {
     context.processPendingChanges()
     #expect(counts.rows - before.rows <= plan.deletedObjectIDs.count)
     #expect(context.registeredObjects == [asked])
-    // Besides, those that are let go of are written anew, and so checked and copied.
+    // Besides, owners of removed references are written, and so checked and copied.
     before.rows = counts.rows
     try context.save()
     #expect(counts.rows - before.rows <= 2 * workers.count)

@@ -27,7 +27,7 @@ struct FetchTests {
     #expect(fetched.name == "A")
   }
 
-  @Test("Unsaved changes count: what was inserted, changed, linked and deleted")
+  @Test("Unsaved changes count: inserted, changed, linked and deleted objects")
   func overlay() throws {
     let context = try Staff.context()
     let company = context.company("C")

@@ -1,12 +1,15 @@
-// Two contexts, three edits each, and every order in which their edits and saves can follow one another.
+// Two contexts, three edits each, and every order in which their edits and saves can follow one
+// another.
 //
-// What each acknowledged save did is replayed on a model of a few sets. At the end the store must show exactly
-// the model's state: so no link is lost, no key is taken twice, and no reference leads to nothing.
+// What each acknowledged save did is replayed on a model of a few sets. At the end the store must
+// show exactly the model's state: so no link is lost, no key is taken twice, and no reference leads
+// to nothing.
 //
-// The two contexts are alike, so that two programs in one order of turns stand for their mirror image too.
-// Edits are seen by nobody else before they are saved: where three are saved at once, all that can matter of
-// an order of turns is how many edits the later context has made before the earlier one saves. Every such
-// case is run for every order of the edits; all orders of turns are run for one order of the edits.
+// The two contexts are alike, so two programs in one order of turns represent their mirror image
+// too. Edits are not visible to other contexts before they are saved. So with three saves at once,
+// an order of turns matters only by the number of the later context's edits before the earlier one
+// saves. Every such case is run for every order of the edits; all orders of turns are run for one
+// order of the edits.
 
 import Perdure
 import PerdureModel
@@ -140,7 +143,7 @@ private final class Actor {
     switch edit {
     case .delete: context.delete(company)
     case .link:
-      // Whoever sees that the company is gone has nothing to link to.
+      // A context that sees the company's deletion has nothing to link to.
       if (try? context.existingObject(with: scene.company)) == nil { return }
       worker.company = company
     case .unlink: shared.company = nil
@@ -176,7 +179,7 @@ private final class Actor {
   }
 }
 
-/// Two programs, and the order in which they go on.
+/// Two programs, and the order of their steps.
 private struct Play {
   enum Step {
     case edit(Edit)
@@ -185,7 +188,7 @@ private struct Play {
 
   /// What each context does in each of its turns.
   let programs: [[[Step]]]
-  /// Whose turn it is.
+  /// The context whose turn it is.
   let turns: [Int]
 
   /// Each edit is a turn, and one save is the last.
@@ -236,8 +239,8 @@ private struct Play {
 
 @Suite("Two contexts at once")
 struct InterleavingTests {
-  /// Runs what is made of each pair of programs, all on one store of the engine: first without another try
-  /// when a save is refused, and where that made a difference, with one.
+  /// Runs the programs made from each pair, all on one store of the engine. First without a retry
+  /// when a save is refused, and if that made a difference, with one.
   private func runAll(
     _ programs: [[Edit]], _ plays: (_ first: [Edit], _ second: [Edit]) -> [Play]
   ) throws {

@@ -7,7 +7,7 @@ import Testing
 struct KeptRelationsTests {
   private static let count = 100
 
-  /// A company with workers, who have two projects each.
+  /// A company with workers, each with two projects.
   private func scene() throws -> (ManagedObjectContext, Company) {
     let container = try Staff.container()
     let context = container.newContext()
@@ -38,7 +38,7 @@ struct KeptRelationsTests {
 
   private var names: Set<String> { Set((0..<Self.count).map { "w\($0)" }) }
 
-  @Test("A walk over what is in memory asks the store no more")
+  @Test("A walk over objects in memory makes no more requests to the store")
   func asksNothing() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)
@@ -51,7 +51,7 @@ struct KeptRelationsTests {
     #expect(asked.rowRequestCount == 0)
   }
 
-  @Test("An attribute that loses its value leaves what is kept, a relationship that leads nowhere does not")
+  @Test("An attribute that loses its value leaves the cache, a relationship that becomes nil does not")
   func setToNil() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)
@@ -63,7 +63,7 @@ struct KeptRelationsTests {
     #expect(workers[3].company == nil && company.workers.count == Self.count - 1)
   }
 
-  @Test("What is kept does not keep objects alive, and who has gone comes back as a new instance")
+  @Test("The cache does not keep objects alive, and a released object gets a new instance")
   func keepsNobody() throws {
     let (context, company) = try scene()
     var workers = heldWorkers(company)
@@ -77,7 +77,7 @@ struct KeptRelationsTests {
     #expect(Set(company.workers.map(\.name)) == names)
   }
 
-  @Test("An iteration goes on over what there was when it began", arguments: [0, 1, 57])
+  @Test("An iteration covers the members at its start", arguments: [0, 1, 57])
   func iteration(taken: Int) throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)
@@ -91,7 +91,7 @@ struct KeptRelationsTests {
     #expect(Set(company.workers.map(\.name)) == names.subtracting([workers[70].name]).union(["new"]))
   }
 
-  @Test("An iteration goes on when its objects go, its owner first")
+  @Test("An iteration continues when its objects are deleted, its owner first")
   func endingObjects() throws {
     let (context, company) = try scene()
     var workers = heldWorkers(company)
@@ -110,7 +110,7 @@ struct KeptRelationsTests {
   }
 
   @Test(
-    "Rows that were let go of are read together again, by a walk that was under way too",
+    "Released rows are read together again, by a running walk too",
     arguments: [false, true])
   func faults(isUnderWay: Bool) throws {
     let (context, company) = try scene()
@@ -136,7 +136,7 @@ struct KeptRelationsTests {
     for worker in company.workers { count += worker.projects.count { !$0.title.isEmpty } }
     let asked = context.statistics.since(before)
     #expect(count == 2 * Self.count)
-    // The first is asked by itself, and what it leads to.
+    // The first is requested alone, and its related objects.
     #expect(asked.relationshipRequestCount <= 4 && asked.rowRequestCount <= 8)
     withExtendedLifetime(workers) {}
   }

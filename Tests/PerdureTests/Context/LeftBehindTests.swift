@@ -1,4 +1,5 @@
-// References that lead to what another context has deleted: left by the rule no action, or by a deletion that is denied.
+// References that lead to what another context has deleted: left by the rule no action, or by a
+// deletion that is denied.
 
 import PerdureModel
 import Testing
@@ -51,7 +52,7 @@ struct LeftBehindTests {
     }
   }
 
-  @Test("What the rule no action has left shows nothing while the object that is gone is changed here")
+  @Test("References left by the rule no action read as nil while the deleted object is changed here")
   func changedHere() throws {
     let scene = try Scene(.noAction, linked: 1)
     scene.parent.setValue(7, forKey: "number")
@@ -66,7 +67,7 @@ struct LeftBehindTests {
   }
 
   @Test(
-    "What is inserted again has whom the rule no action has left leading there, in its context and in the store",
+    "An object inserted again has the references left by the rule no action, in its context and the store",
     arguments: [false, true])
   func insertedAgain(ordered: Bool) throws {
     let scene = try Scene(.noAction, ordered: ordered, linked: 2)
@@ -90,7 +91,7 @@ struct LeftBehindTests {
   }
 
   @Test(
-    "What is inserted again has one partner, also where the rule no action has left another leading there")
+    "An object inserted again has one partner, even if the rule no action left another reference")
   func insertedAgainToOne() throws {
     let scene = try Scene(.noAction, isToMany: false)
     scene.here.mergePolicy = .mergeByPropertyObjectTrump
@@ -123,7 +124,7 @@ struct LeftBehindTests {
     try expectWhole(scene.container)
   }
 
-  @Test("What a deletion that is denied leads to is gone for it too, when another context has removed it")
+  @Test("Objects related to a denied deletion are absent for it too, when another context removed them")
   func denied() throws {
     let scene = try Scene(.nullify, .deny)
     scene.children[0].setValue(scene.parent, forKey: "parent")

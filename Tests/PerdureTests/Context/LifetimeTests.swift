@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Lifetimes")
 struct LifetimeTests {
-  @Test("Objects that nobody holds are freed, and their places with them")
+  @Test("Released objects are freed, and their places with them")
   func freed() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -227,7 +227,7 @@ struct LifetimeTests {
     #expect(first.name == "kept")
   }
 
-  @Test("After a reset objects belong to nobody, and the context begins anew")
+  @Test("After a reset objects belong to no context, and the context starts again")
   func reset() throws {
     let context = try Staff.context()
     let worker = context.worker("W")

@@ -1,9 +1,11 @@
-// Four contexts at once on a model drawn at random, beside plain values that say exactly what each has to show.
+// Four contexts at once on a model drawn at random, beside plain values that say exactly what each
+// has to show.
 //
-// Exactly, because no two ever change the same: the objects are in four parts that no link leads between, and each
-// context changes one of them. Of its own part it shows its unsaved changes; of the others what was saved at the state of
-// the store that it is at, which is a different one for each. So all that others do may only show when a context moves on,
-// and whenever one does, its own changes have to be on top of it, as they were.
+// Exactly, because no two change the same object: the objects are in four parts without links
+// between them, and each context changes one part. It shows its unsaved changes of its own part. Of
+// the others it shows the saves up to its state of the store, which differs for each context. So
+// the other contexts' changes may only show when a context advances. Whenever it does, its own
+// changes must stay on top, unchanged.
 
 import PerdureLog
 import PerdureModel
@@ -15,7 +17,7 @@ import Testing
 @Suite("Four contexts beside plain values")
 struct RandomContextsTests {
   @Test(
-    "Each shows its own changes, and of all others what was saved at its state of the store",
+    "Each shows its own changes, and those of all others at its state of the store",
     arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random contexts")
@@ -36,7 +38,7 @@ private final class World {
   private let directory: TemporaryDirectory
   private var container: PersistentContainer
   private var editors: [PartEditor] = []
-  /// What was saved of each part, by the states of the store that saves have led to.
+  /// The saved content of each part, by the states of the store.
   private var history: [(sequence: UInt64, parts: [PartState])] = []
   private var tokens: [(token: QueryGenerationToken, sequence: UInt64)] = []
 
@@ -51,7 +53,7 @@ private final class World {
     begin(Array(repeating: PartState(model), count: Self.count))
   }
 
-  /// Four new contexts on what is saved.
+  /// Four new contexts on the saved state.
   private func begin(_ parts: [PartState]) {
     editors = parts.indices.map { PartEditor(run, "\($0)", container.newContext(), $0, parts[$0]) }
     history = [(editors[0].context.core.view.sequence, parts)]
@@ -81,7 +83,7 @@ private final class World {
       stored: { self.stored(editor) })
   }
 
-  /// Reading moves nobody on but who merges by itself and is not pinned.
+  /// Reading advances only a context that merges automatically and is not pinned.
   private func check(_ editor: PartEditor) throws {
     let before = editor.context.core.view.sequence
     try run.check(showing(editor))
@@ -173,7 +175,7 @@ private final class World {
     guard !shown[part].graph.living.isEmpty else { return }
     let number = run.random.pick(shown[part].graph.living)
     let merges = run.random.chance(50)
-    // Which links are gone that it had with what is deleted here is not asked.
+    // Its lost links to objects deleted here are not checked.
     if part == editor.part, !merges, editor.state.hasDeletions { return }
     note(editor, "refreshes \(number), \(merges ? "merging" : "forgetting")")
     move(editor) {
@@ -244,7 +246,7 @@ private final class World {
     }
   }
 
-  /// What is saved, in a context that has nothing else to show.
+  /// The saved state, in a context without changes.
   private func checkStored() throws {
     let (context, parts) = (container.newContext(), newest)
     try run.check(Showing(context: context, name: "a fresh one", shown: { parts }, stored: { parts }))
@@ -294,9 +296,10 @@ private final class World {
 
   // MARK: Children
 
-  /// Edits in a child context, which is saved into its parent or thrown away. Others may be saved meanwhile.
+  /// Edits in a child context, which is saved into its parent or thrown away. Others may be saved
+  /// meanwhile.
   private func edit(inChildOf parent: PartEditor) throws {
-    // What is deleted and not allowed to be, a child does not see.
+    // A child does not see an object whose deletion is pending and denied.
     guard kind != .joined, !parent.state.hasDeletions else { return }
     note(parent, "gets a child")
     let child = PartEditor(
@@ -325,14 +328,14 @@ private final class World {
     try save(child, into: parent)
   }
 
-  /// What is saved at the state that the parent was at when the child looked.
+  /// The saved content at the parent's state when the child read it.
   private func shownByParent(of child: PartEditor) -> [PartState] {
     guard let view = child.context.core.view as? LayeredView else { return newest }
     return parts(at: view.base.sequence)
   }
 
   private func save(_ child: PartEditor, into parent: PartEditor) throws {
-    // What is broken in the parent already is asked about only where the child changes the same object.
+    // Errors already in the parent are only checked where the child changes the same object.
     let (before, after) = (Set(parent.state.graph.violations), child.state.graph.violations)
     let new = after.filter { !before.contains($0) }
     do {

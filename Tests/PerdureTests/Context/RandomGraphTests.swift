@@ -1,5 +1,5 @@
-// A context beside plain values: random changes, saves, rollbacks and refreshes, and both must show the
-// same graph.
+// A context beside plain values: random changes, saves, rollbacks and refreshes, and both must show
+// the same graph.
 
 import Perdure
 import PerdurePredicates
@@ -176,7 +176,7 @@ private struct World {
     trace.append("delete \(number)")
     context.delete(context.object(with: ids[number]!))
     current.objects[number]?.isDeleted = true
-    // The rules are applied here at once, so that nothing is linked to what is going away.
+    // The rules are applied here at once, so that no object is linked to one being deleted.
     process()
   }
 

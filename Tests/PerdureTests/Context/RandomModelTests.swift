@@ -1,5 +1,5 @@
-// A context on a model drawn at random, beside plain sets: random edits from either end, deletions, saves and
-// refusals, and both must show the same links.
+// A context on a model drawn at random, beside plain sets: random edits from either end, deletions,
+// saves and refusals, and both must show the same links.
 
 import Perdure
 import PerdureLog
@@ -145,7 +145,7 @@ private struct World {
       context.delete(object(number))
       current.objects[number]?.isDeleted = true
     }
-    // The rules are applied here at once, so that nothing is linked to what is going away.
+    // The rules are applied here at once, so that no object is linked to one being deleted.
     context.processPendingChanges()
     current.propagate()
     check(plan, before)
@@ -236,7 +236,7 @@ private struct World {
     saved.forgetTransients(except: Set(changed))
   }
 
-  /// Of one object; which links are gone that it had with what is deleted here is not asked.
+  /// Of one object; its lost links to objects deleted here are not checked.
   private mutating func refresh() {
     guard !current.living.isEmpty else { return }
     let number = random.pick(current.living)
@@ -245,7 +245,7 @@ private struct World {
     trace.append("refresh \(number), \(merges ? "merging" : "forgetting")")
     context.refresh(object(number), mergeChanges: merges)
     if !merges {
-      // What has been saved and deleted here is not linked again: there is none of it now.
+      // An object saved and deleted here is not linked again: it no longer exists.
       current.forgetChanges(of: number, saved)
       guard saved.objects[number] != nil else { return }
       current.forgetTransients(of: number)

@@ -1,5 +1,5 @@
-// Sequences of edits after which the two ends of a relationship could disagree, something could dangle, or a
-// save could be wrong. Models are written for the case; objects are used by name.
+// Sequences of edits after which the two ends of a relationship could disagree, something could
+// dangle, or a save could be wrong. Models are written for the case; objects are used by name.
 
 import PerdureModel
 import Testing
@@ -27,7 +27,7 @@ private func pairs(_ left: DeleteRule, _ right: DeleteRule) throws -> ModelScene
 
 @Suite("Sequences of edits of relationships")
 struct RelationshipSequenceTests {
-  // MARK: What is new and deleted
+  // MARK: New and deleted objects
 
   @Test("Deny is content when both ends are new and deleted", arguments: [false, true])
   func denyOfNew(deletesChildFirst: Bool) throws {
@@ -75,7 +75,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Parent") == 0 && scene.count("Child") == 0)
   }
 
-  @Test("A deletion that is taken back shows nothing of what was new and is gone with it", arguments: [0, 1])
+  @Test("An undone deletion shows no new objects that were removed with it", arguments: [0, 1])
   func takenBack(stored: Int) throws {
     let scene = try family(.deny, .deny)
     let name = stored == 0 ? "Parent" : "Child"
@@ -95,7 +95,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count(name) == 1)
   }
 
-  @Test("What is new and deleted and denied is gone once the other end has moved away, with all its links")
+  @Test("A new, deleted and denied object is removed once the other end has moved away, with all its links")
   func deniedThenMoved() throws {
     let scene = try family(.deny, .nullify)
     let (first, second, child) = (scene.new("Parent"), scene.new("Parent"), scene.new("Child"))
@@ -108,7 +108,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Parent") == 1 && second.many("children") == [child])
   }
 
-  @Test("Who stands against a deletion has what is deleted until it lets go of it", arguments: [false, true])
+  @Test("The denying owner keeps the deleted object until the reference ends", arguments: [false, true])
   func lettingGo(isFromChild: Bool) throws {
     let scene = try family(.nullify, .deny)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -138,9 +138,9 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Node") == 0)
   }
 
-  // MARK: What is gone
+  // MARK: Deleted objects
 
-  @Test("A reference to what is gone, changed and taken back, leaves no change behind")
+  @Test("A reference to a deleted object, changed and undone, leaves no change")
   func danglingTakenBack() throws {
     let scene = try family(on: .stored, .noAction, .nullify)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -159,7 +159,7 @@ struct RelationshipSequenceTests {
     try expectWhole(scene.container)
   }
 
-  @Test("Nothing is denied for the sake of what is gone")
+  @Test("Deleted objects deny nothing")
   func denyOfGone() throws {
     let scene = try family(.noAction, .deny)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -350,7 +350,7 @@ struct RelationshipSequenceTests {
     #expect(nodes[3].one("next") == nil && nodes[2].one("last") == nil)
   }
 
-  @Test("Removed and added again, a link is no change; deleted meanwhile at the other end, it is gone")
+  @Test("A link removed and added again is no change; if the other end is deleted meanwhile, it is removed")
   func removedAndAdded() throws {
     let scene = try ModelScene(
       EntityDescription("Node", properties: [.toMany("friends", "Node", inverse: "friends")]))

@@ -30,7 +30,7 @@ struct RelationshipTests {
     #expect(copy.workerCount == 1)
   }
 
-  @Test("A fault's to-many side shows what was linked to it, and no row of it is read")
+  @Test("A fault's to-many side shows the links made to it, without reading their rows")
   func fault() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -49,7 +49,7 @@ struct RelationshipTests {
     #expect(!fault.hasChanges)
   }
 
-  @Test("A one-to-one relationship moves, and both old partners let go")
+  @Test("A one-to-one relationship moves, and both old partners lose it")
   func oneToOne() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -161,7 +161,7 @@ struct RelationshipTests {
     #expect(copy.residents.contains { $0 is Company } && copy.residents.contains { $0 is Employee })
   }
 
-  @Test("One-way relationships are saved, and let go of what is deleted")
+  @Test("One-way relationships are saved, and drop deleted objects")
   func oneWay() throws {
     let container = try Staff.container()
     let context = container.newContext()

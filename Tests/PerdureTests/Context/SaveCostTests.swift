@@ -22,9 +22,9 @@ import Testing
 }
 
 /// What a save reads. The number of children is `PERDURE_CHILDREN`, a million in a long run.
-@Suite("A save reads what it changes")
+@Suite("A save reads the objects that it changes")
 struct SaveCostTests {
-  /// The log engine, with a look at what is read.
+  /// The log engine, with a count of its reads.
   private final class Look: Sendable {
     let counts = ReadCounts()
     let store = Mutex<LogPersistentStore?>(nil)
@@ -38,7 +38,7 @@ struct SaveCostTests {
       }
     }
 
-    /// Nodes of the index file that somebody has read since the store was opened.
+    /// Nodes of the index file that were read since the store was opened.
     func indexPagesRead() throws -> Int {
       let opened = try #require(store.withLock { $0 })
       return opened.store.indexPagesRead
@@ -82,7 +82,7 @@ struct SaveCostTests {
     try look.store.withLock { $0 }?.store.checkpoint()
     try filled.close()
     for (position, id) in handIDs.enumerated() {
-      // Opened anew for each: what was read before is read again.
+      // Opened again for each: data read before is read again.
       look = Look()
       filled = try container(path, look)
       let context = filled.newContext()

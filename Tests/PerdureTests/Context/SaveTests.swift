@@ -137,7 +137,7 @@ struct SaveTests {
     #expect(try container.newContext().fetch(request).map(\.name) == ["C"])
   }
 
-  @Test("Of two contexts that change one object, the second is told so and nothing of it is saved")
+  @Test("Of two contexts that change one object, the second gets an error and nothing of it is saved")
   func conflict() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -175,7 +175,7 @@ struct SaveTests {
     #expect(Set(copy.workers.map(\.name)) == ["A", "B"])
   }
 
-  @Test("A link to what another context has deleted is refused, and so is deleting what was linked meanwhile")
+  @Test("A link to an object that another context deleted is refused, and so is deleting a newly linked one")
   func deletedTarget() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -235,7 +235,7 @@ struct SaveTests {
     }
   }
 
-  @Test("Additions that do not reach the least number conflict with who empties what may be empty")
+  @Test("Additions below the least number conflict with a removal that may empty the relationship")
   func additionsBesideEmptying() throws {
     for (added, isRefused) in [(1, true), (2, false)] {
       let container = try Self.teams(minCount: 2, optional: true)
@@ -290,7 +290,7 @@ struct SaveTests {
       addPlayer(contexts[0], team)
       try contexts[0].save()
       contexts[1].refreshAllObjects()
-      // Each leaves enough by itself, and both together nobody.
+      // Each leaves enough alone, and both together leave none.
       let members = try contexts.map { context in
         try context.fetch(request).filter { $0.value(forKey: "team") != nil }
           .sorted { "\($0.objectID)" < "\($1.objectID)" }

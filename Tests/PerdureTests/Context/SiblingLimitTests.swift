@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Siblings: what is kept for them does not grow with the walk")
+@Suite("Siblings: their cache does not grow with the walk")
 struct SiblingLimitTests {
   /// Lists of workers, each the mentor of the one before it, and the heads of the lists.
   private func lists(_ count: Int, length: Int) throws -> PersistentContainer {

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Perdure
 
-/// Lists that are walked from several heads, further than siblings are followed, while others change and remove
-/// their members: what is met is what a dictionary of names leads to.
+/// Lists that are walked from several heads, further than siblings are followed, while others
+/// change and remove their members. The visited members are those that a dictionary of names gives.
 @Suite("Siblings along lists that change")
 struct SiblingListTests {
   private typealias Links = [String: String?]
 
-  @Test("Walks that go on after saves elsewhere and refreshes meet what there is", arguments: 0..<8)
+  @Test("Walks that continue after saves elsewhere and refreshes visit the present members", arguments: 0..<8)
   func walks(round: Int) throws {
     let seed = SeededGenerator.seedFromEnvironment() &+ UInt64(round)
     var random = SeededGenerator(seed: seed)

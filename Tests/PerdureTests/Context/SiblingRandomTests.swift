@@ -3,13 +3,13 @@ import Testing
 
 @testable import Perdure
 
-/// Whatever was got for siblings, and whoever holds whom: what objects show is what a context shows that was made just
-/// now, with the same changes.
+/// Whatever was cached for siblings, and whichever objects are retained, objects show the same as a
+/// new context with the same changes.
 @Suite("Siblings in random walks")
 struct SiblingRandomTests {
   private static let companyCount = 30
 
-  /// Who is related to whom, by names.
+  /// The related objects of each, by names.
   private struct Picture {
     var companyOf: [String: String] = [:]
     var mentorOf: [String: String] = [:]

@@ -69,7 +69,7 @@ struct SiblingTests {
     #expect(pairs == names.reduce(0) { sum, name in sum + firsts.count { $0 <= name } })
   }
 
-  @Test("What is touched alone brings its block, and nothing else is loaded")
+  @Test("An object touched alone loads its block, and nothing else")
   func one() throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -154,7 +154,7 @@ struct SiblingTests {
     #expect(found.sorted { $0.count < $1.count }.map(\.count) == names.map(\.count).sorted())
   }
 
-  @Test("A walk and what it handed out outlive their context's handle")
+  @Test("A walk and its objects outlive their context's handle")
   func outliving() throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -164,7 +164,7 @@ struct SiblingTests {
     #expect(names.sorted() == self.names)
   }
 
-  @Test("A walk finds its group again after many others were begun, and with nobody holding an object")
+  @Test("A walk finds its group again after many others were begun, without retained objects")
   func manyGroups() throws {
     let container = try Staff.container()
     let id = try company(container)

@@ -3,7 +3,7 @@ import PerdurePredicates
 import PerdureTestSupport
 import Testing
 
-/// Fetches whose answers hang on unsaved changes of what the objects lead to.
+/// Fetches whose results depend on unsaved changes of related objects.
 @Suite("Fetching over unsaved changes")
 struct UnsavedFetchTests {
   private static let predicates = [
@@ -42,7 +42,7 @@ struct UnsavedFetchTests {
     return all
   }
 
-  @Test("A fetch before a save finds what it finds after it, in its order")
+  @Test("A fetch before a save finds the same as after it, in the same order")
   func beforeAndAfter() throws {
     var random = SeededGenerator.forTest("fetching over unsaved changes")
     let container = try Staff.container()

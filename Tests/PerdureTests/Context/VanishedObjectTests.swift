@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Objects that another context has deleted")
 struct VanishedObjectTests {
-  /// A context that has changed things about a worker whom another context has deleted since; its save was
+  /// A context with changes about a worker that another context has deleted since; its save was
   /// refused.
   private func refused(
     _ change: (Employee, Employee) -> Void
@@ -22,7 +22,7 @@ struct VanishedObjectTests {
     return (context, kept, gone)
   }
 
-  @Test("The error says what helps: not a refresh, where what is linked to is gone")
+  @Test("The error has the remedy, which is not a refresh if the linked object was deleted")
   func advice() throws {
     func message(_ change: (Employee, Employee) -> Void) throws -> String {
       let (context, _, _) = try refused(change)
@@ -71,7 +71,7 @@ struct VanishedObjectTests {
     try check { $0.spouse = $1 }
   }
 
-  @Test("Limited links taken from what is gone are let go of by the save")
+  @Test("The save drops limited links of a deleted object")
   func limitedLinks() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -87,7 +87,7 @@ struct VanishedObjectTests {
     #expect(!context.hasChanges && workers[0].projects.isEmpty)
   }
 
-  @Test("A one-to-one that led to it is let go of by a refresh, and the save goes through")
+  @Test("A refresh drops a one-to-one reference to it, and the save succeeds")
   func oneToOne() throws {
     let (context, kept, gone) = try refused { $0.spouse = $1 }
     context.refreshAllObjects()
@@ -98,8 +98,8 @@ struct VanishedObjectTests {
     #expect(!context.hasChanges && gone.isDeleted)
   }
 
-  /// The first is married to the second here, which is not saved; elsewhere the second is gone, and the first is
-  /// married to the third. One of them has another change.
+  /// The first is married to the second here, unsaved; elsewhere the second was deleted, and the
+  /// first is married to the third. One of them has another change.
   private func marriedElsewhere(
     changing changed: Int
   ) throws -> (PersistentContainer, ManagedObjectContext, [Employee]) {
@@ -117,7 +117,7 @@ struct VanishedObjectTests {
   }
 
   @Test(
-    "Letting go of a one-to-one undoes no pair that another context has made meanwhile",
+    "Dropping a one-to-one reference breaks no pair that another context has made meanwhile",
     arguments: [false, true])
   func pairMadeElsewhere(movesOnFirst: Bool) throws {
     let (container, context, workers) = try marriedElsewhere(changing: 0)
@@ -135,7 +135,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("Nor does discarding the changes of what is gone")
+  @Test("Discarding the changes of a deleted object breaks none either")
   func pairMadeElsewhereAndDiscarded() throws {
     let (container, context, workers) = try marriedElsewhere(changing: 1)
     let (kept, gone, z) = (workers[0], workers[1], workers[2])
@@ -148,7 +148,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("What is gone is not connected: the relationship keeps what it had")
+  @Test("A deleted object is not connected: the relationship keeps its value")
   func connectingWhatIsGone() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -168,7 +168,7 @@ struct VanishedObjectTests {
     try context.save()
   }
 
-  @Test("Letting go of a one-to-one gives back the partner that was left for it, unless that has another one")
+  @Test("Dropping a one-to-one reference restores the earlier partner, unless that has another one")
   func partnerLeft() throws {
     for remarries in [false, true] {
       let container = try Staff.container()
@@ -191,7 +191,7 @@ struct VanishedObjectTests {
     }
   }
 
-  @Test("So is a one-to-one whose reference lies in the row that is gone")
+  @Test("So is a one-to-one whose reference is in the deleted row")
   func columnInVanishedRow() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -229,7 +229,7 @@ struct VanishedObjectTests {
   }
 
   @Test(
-    "An object that was linked to here and is gone shows so in its context, whatever moved that on",
+    "A deleted object that was linked here counts as deleted in its context, however that advanced",
     arguments: [false, true])
   func linkedTo(refreshesAll: Bool) throws {
     let container = try Staff.container()
@@ -266,7 +266,7 @@ struct VanishedObjectTests {
     #expect(try count("company != nil", of: Employee.self) == 0)
     #expect(try count("company == nil AND bookmarks.@count == 0", of: Employee.self) == 1)
     #expect(throws: PerdureError.self) { try context.existingObject(with: company.objectID) }
-    // The edit is not forgotten: the save says what it was, until it is taken back.
+    // The edit is not discarded: the save's error has it, until it is undone.
     let error = #expect(throws: PerdureError.self) { try context.save() }
     let conflict = error?.conflicts.first { $0.objectID == company.objectID }
     #expect(conflict?.kind == .targetMissing && conflict?.linkedFrom == [worker.objectID])
@@ -278,7 +278,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("An object that was changed here and is gone counts as deleted, and no fetch finds it")
+  @Test("A deleted object that was changed here counts as deleted, and no fetch finds it")
   func changed() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -307,7 +307,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("An object that nobody changed here is deleted as soon as the context has moved on")
+  @Test("An unchanged object is deleted as soon as the context has advanced")
   func untouched() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -322,7 +322,7 @@ struct VanishedObjectTests {
     #expect(worker.isDeleted && worker.name == "")
   }
 
-  @Test("A deletion that is taken back shows what is gone as deleted, and no relationship leads there")
+  @Test("An undone deletion shows objects deleted elsewhere as deleted, and no relationship leads there")
   func deletionTakenBack() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -339,7 +339,7 @@ struct VanishedObjectTests {
     #expect(try context.count(for: request) == 0)
   }
 
-  @Test("Counting a relationship reads none of it, also when something else has vanished")
+  @Test("Counting a relationship reads no member, also when another object has been deleted")
   func counting() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -358,7 +358,7 @@ struct VanishedObjectTests {
     #expect(context.statistics.relationshipRequestCount == before)
   }
 
-  @Test("What is deleted in two contexts is no conflict, whatever leads to it")
+  @Test("An object deleted in two contexts is not a conflict, whatever leads to it")
   func deletedInBoth() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -82,7 +82,7 @@ struct IndexChangesTests {
 
   private static let oldNames = ["attr/1,-2", "attr/2", "count/6", "rel/5", "sums/5,2"]
 
-  @Test("Opening with other indexes builds the new ones, drops the old ones, and fetches go by what is there")
+  @Test("Opening with other indexes builds the new ones and drops the old ones, and fetches use them")
   func exchange() throws {
     let fileSystem = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), fileSystem)
@@ -112,7 +112,7 @@ struct IndexChangesTests {
     try store.close()
   }
 
-  @Test("Another predicate makes another index, and who opens without a model drops none")
+  @Test("Another predicate makes another index, and an opening without a model drops none")
   func otherPredicate() throws {
     let fileSystem = SimulatedFileSystem()
     func index(_ text: String) throws -> FetchIndexDescription {
@@ -181,7 +181,7 @@ struct IndexChangesTests {
     #expect(seen.count > 5)
   }
 
-  @Test("A reader with the old model keeps what it sees, index and all, and is told when it moves on")
+  @Test("A reader with the old model keeps its state, index and all, and gets an error when it advances")
   func reader() throws {
     let directory = try TemporaryDirectory()
     func container(_ model: ManagedObjectModel, isReadOnly: Bool) throws -> PersistentContainer {

@@ -14,7 +14,7 @@ struct MirroredStoreTests {
     let reference: ObjectReference
   }
 
-  /// Both stores, and what was last committed to both.
+  /// Both stores, and the last commit to both.
   private struct Pair {
     let log: any PersistentStore
     let naive: ReferenceStore
@@ -134,7 +134,7 @@ struct MirroredStoreTests {
 
   // MARK: Changes
 
-  /// Most objects as they were, some replaced, some gone, some new; unique keys clash now and then.
+  /// Most objects unchanged, some replaced, some removed, some new; unique keys sometimes collide.
   private func next(
     _ objects: [ObjectReference: TestObject], _ random: inout SeededGenerator, changePercent: Int = 30
   ) throws -> [ObjectReference: TestObject] {
@@ -189,7 +189,7 @@ struct MirroredStoreTests {
     }
   }
 
-  /// What stands behind each key of eight bytes, and behind one that no entry has; and their rows.
+  /// The members of each key of eight bytes, and of one without entries; and their rows.
   private func compareReferences(
     _ log: any StoreView, _ naive: any StoreView, _ index: StoreIndex, _ all: [Entry]
   ) throws {

@@ -107,7 +107,7 @@ struct PartialUpdateTests {
     try store.close()
   }
 
-  @Test("What a partial index reads is told by the names in its condition, and all where they do not tell")
+  @Test("The names in its condition decide which parts a partial index reads, and otherwise it reads all")
   func conditions() throws {
     let store = try Self.open(Self.model(extras: 70), SimulatedFileSystem())
     let entity = try #require(store.schema.entity(named: "Item"))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("FORMAT-GRAPH.md on rows and keys")
 struct RowFormatTests {
-  /// The lines of a fenced block of bytes; what stands behind a semicolon is for people.
+  /// The lines of a fenced block of bytes; the text after a semicolon is a remark.
   private func lines(_ fence: String) throws -> [[UInt8]] {
     let text = try text()
     let start = try #require(text.firstIndex(of: "```\(fence)"))

@@ -23,7 +23,7 @@ struct RowTests {
     try bytes.withUnsafeBytes { try body(try RowView(checking: $0, layouts)) }
   }
 
-  @Test("What is written is read, in every kind, present or not")
+  @Test("Written values are read, in every kind, present or not")
   func roundTrip() throws {
     var random = SeededGenerator.forTest("row round trip")
     let layouts = Self.layouts()
@@ -102,7 +102,7 @@ struct RowTests {
     #expect(passed > 0)
   }
 
-  @Test("Each fault of a row's frame is told apart")
+  @Test("Each error of a row's frame is distinguished")
   func faults() {
     let layouts = Self.layouts([RowColumn(property: 1, kind: .string), RowColumn(property: 2, kind: .string)])
     let good: [UInt8] = [7, 0, 0, 0, 3, 3, 1, 0, 0, 0, 2, 0, 0, 0, 0x61, 0x62]

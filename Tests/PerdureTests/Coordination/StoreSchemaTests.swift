@@ -26,7 +26,7 @@ struct StoreSchemaTests {
     }
   }
 
-  @Test("In words an index says its kind, whose it is, and which way it runs")
+  @Test("The description of an index has its kind, its owner, and its direction")
   func titles() throws {
     let schema = try TestModel.schema(indexed: true, derives: false)
     func title(_ name: String) throws -> String { schema.title(of: try #require(schema.index(named: name))) }

@@ -178,7 +178,7 @@ struct CompoundIndexTests {
     #expect((gap.plan.candidateCount, gap.rowsRead) == (25, 25))
   }
 
-  @Test("A compound index gives the order for free, in both directions and around what is pinned")
+  @Test("A compound index gives the order for free, in both directions and around pinned properties")
   func orders() throws {
     let graph = try staff()
     let (up, down) = (FetchOrder("date"), FetchOrder("string", ascending: false))
@@ -193,7 +193,7 @@ struct CompoundIndexTests {
     #expect(opposite.rowsRead == 3)
     #expect(try run(graph, "int32 == 2", [down, up], limit: 3).rowsRead == 3)
     #expect(try run(graph, "int32 == 2 AND string == 's1'", [up], limit: 3).rowsRead == 3)
-    // What is pinned may stand in the order too, anywhere, and behind what is ordered.
+    // Pinned properties may be anywhere in the order too, also after the ordered ones.
     #expect(try run(graph, "int32 == 2", [down, FetchOrder("int32"), up], limit: 3).rowsRead == 3)
     #expect(try run(graph, "int32 IN {1, 2} AND string == 's1'", [FetchOrder("int32"), up]).plan.isOrdered)
     let behind = try run(

@@ -32,7 +32,7 @@ struct ConstantFittingTests {
     }
   }
 
-  @Test("A number too large for a Decimal or a Float stays what it is")
+  @Test("A number too large for a Decimal or a Float keeps its value")
   func large() throws {
     let context = try Staff.context()
     let sample = Sample(context: context)

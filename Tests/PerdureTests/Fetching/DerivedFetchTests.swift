@@ -38,7 +38,8 @@ import Testing
   @Attribute(derived: "house.size") var houseSize: Double?
 }
 
-/// Predicates and orders on derived attributes beside the same on what they stand for, and beside what each object says.
+/// Predicates and orders on derived attributes, compared with the same on their derivations, and
+/// with each object's values.
 @Suite("Fetching by derived attributes")
 struct DerivedFetchTests {
   private struct Question: Sendable {
@@ -125,7 +126,8 @@ struct DerivedFetchTests {
     return Set(found)
   }
 
-  /// That the order of a fetch is that of what the objects say, equal ones by their ids, also in a window.
+  /// The order of a fetch is that of the objects' values, equal ones by their ids, also in a
+  /// window.
   private func checkOrder<T: ManagedObject>(
     _ context: ManagedObjectContext, _ key: String, _ value: (T) -> Value
   ) throws {
@@ -166,7 +168,7 @@ struct DerivedFetchTests {
     }
   }
 
-  @Test("A derived attribute is what it stands for, in the store and over unsaved changes")
+  @Test("A derived attribute is equivalent to its derivation, in the store and over unsaved changes")
   func differential() throws {
     var random = SeededGenerator.forTest("derived attributes in fetches")
     let classes: [ManagedObject.Type] = [Landlord.self, House.self, Room.self]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Perdure
 
-/// What is looked at to find objects by what is derived from others.
+/// The entries read to find objects by attributes derived from others.
 @Suite("Plans for derived attributes")
 struct DerivedPlanTests {
   /// A hundred and twenty employees of six companies, whose names differ.

@@ -21,7 +21,7 @@ struct FetchErrorTests {
     }
   }
 
-  @Test("An unknown key is named with its entity and what is nearly spelt so")
+  @Test("An unknown key is named with its entity and the nearest names")
   func unknownKey() throws {
     let error = try #require(try error("salery > 5"))
     #expect(error.code == .unknownProperty)
@@ -46,7 +46,7 @@ struct FetchErrorTests {
     #expect(error.suggestions == ["founded"])
   }
 
-  @Test("A path cannot go on behind an attribute")
+  @Test("A path cannot continue after an attribute")
   func behindAttribute() throws {
     #expect(try error("age.x == 1")?.code == .notARelationship)
     #expect(try error("name.length == 1") == nil)
@@ -153,7 +153,7 @@ struct FetchErrorTests {
     #expect(error?.code == .unknownEntity)
   }
 
-  @Test("An entity that the model lacks is named with what is nearly spelt so")
+  @Test("An unknown entity is named with the nearest names")
   func entity() throws {
     let schema = try TestModel.schema(indexed: true)
     let request = FetchRequest<Never>(entityName: "Employe")

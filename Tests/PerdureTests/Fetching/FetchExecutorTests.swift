@@ -13,7 +13,8 @@ struct FetchExecutorTests {
     var random = SeededGenerator.forTest("every plan")
     var used: [String: Int] = [:]
     let kinds = ["scan", "references", "index", "join", "pathOrder", "countOrder"]
-    // The test says nothing about an access path that no query led to: it goes on until all were taken.
+    // The test proves nothing about an access path that no query used: it continues until all were
+    // used.
     for round in 0..<20 where round < 3 || kinds.contains(where: { used[$0] == nil }) {
       let objects = try TestGraph.objects(&random)
       for indexed in [true, false] {
@@ -41,7 +42,7 @@ struct FetchExecutorTests {
     }
   }
 
-  @Test("With unsaved changes a fetch gives what it would give after saving")
+  @Test("With unsaved changes a fetch gives the result that it would give after saving")
   func overlay() throws {
     var random = SeededGenerator.forTest("overlay")
     for _ in 0..<6 {
@@ -85,7 +86,7 @@ struct FetchExecutorTests {
     }
   }
 
-  @Test("An unsaved change of what objects lead to costs a fetch those that lead there, not all")
+  @Test("An unsaved change of related objects costs a fetch those that lead there, not all")
   func affectedOnly() throws {
     var random = SeededGenerator.forTest("affected objects")
     let objects = try TestGraph.objects(&random, employees: 200)
@@ -109,7 +110,8 @@ struct FetchExecutorTests {
     #expect(!found.isEmpty && pending.asked == found.count)
   }
 
-  /// The objects with some changed, some deleted and some inserted. Deleted objects take their links along.
+  /// The objects with some changed, some deleted and some inserted. Deleted objects take their
+  /// links along.
   private static func changed(
     _ objects: [TestObject], _ random: inout SeededGenerator
   ) throws -> [TestObject] {

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Planning fetches")
 struct FetchPlannerTests {
-  /// The plan for a store of 1000 employees, 100 managers, 50 companies and 20 tags, in which every range of
-  /// a length of its own has a number of entries.
+  /// The plan for a store of 1000 employees, 100 managers, 50 companies and 20 tags, in which every
+  /// range with its own length has a number of entries.
   private func explain(
     _ entity: String, _ format: String? = nil, _ arguments: [(any PredicateArgument)?] = [],
     order: [FetchOrder] = [], limit: Int? = nil, offset: Int = 0, entries: Int = 12,
@@ -28,7 +28,7 @@ struct FetchPlannerTests {
     return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
   }
 
-  @Test("The order along a path is not that of an index of which most entries lead to nobody, nor is a join")
+  @Test("An order along a path, and a join, do not use an index whose entries mostly lead to no object")
   func sparsePaths() throws {
     let order = [FetchOrder("company.name", ascending: false)]
     let many = try explain("Employee", nil, order: order, limit: 5)

@@ -12,8 +12,8 @@ private final class Reading: ManagedObject {
   @Relationship var group: OrderedToMany<Reading>
 }
 
-/// A constant beside a Float attribute. A Float is there the number that it is, the number that it shows, and
-/// everything between the two; every other constant compares with the number that it is.
+/// A constant beside a Float attribute. A Float there equals its value, the number that it prints,
+/// and everything between the two; every other constant compares by its value.
 @Suite("Floats and constants")
 struct FloatConstantTests {
   private static let floats: [Float] = [
@@ -42,7 +42,8 @@ struct FloatConstantTests {
     return try context.fetch(FetchRequest<Reading>(predicate: predicate)).map(\.number).sorted()
   }
 
-  /// Constants at and around a Float: it, what it shows, their neighbours, and halfway to the next Float.
+  /// Constants at and around a Float: it, its printed number, their neighbours, and halfway to the
+  /// next Float.
   private static func constants(around float: Float) -> [Value] {
     guard float.isFinite else { return [.double(Double(float))] }
     let exact = Double(float)
@@ -58,7 +59,7 @@ struct FloatConstantTests {
     return found
   }
 
-  /// How a Float stands to a constant, by the definition.
+  /// How a Float compares with a constant, by the definition.
   private static func order(_ float: Float, _ constant: Value) -> ValueOrder {
     let exact = Value.double(Double(float))
     let byValue = Value.sortOrder(exact, constant)
@@ -66,7 +67,7 @@ struct FloatConstantTests {
     guard float.isFinite, let double = Double("\(float)") else { return byValue }
     let shown = Value.sortOrder(.double(double), constant)
     if byValue == .same || shown == .same { return .same }
-    // A Float without a fraction is nothing but itself and what it shows.
+    // A Float without a fraction equals only itself and its printed number.
     let hasFraction = Double(float).truncatingRemainder(dividingBy: 1) != 0
     return hasFraction && byValue != shown ? .same : byValue
   }
@@ -113,7 +114,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("A Float is found by what it shows, and by nothing that is only near")
+  @Test("A Float is found by its printed number, and by no number that is only near")
   func near() throws {
     let context = try context()
     let tenth = [Self.floats.firstIndex(of: 0.1)!]

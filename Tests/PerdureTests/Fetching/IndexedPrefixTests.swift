@@ -36,7 +36,7 @@ struct IndexedPrefixTests {
     (0..<Int.random(in: 1...3, using: &random)).map { _ in random.pick(texts) }.joined()
   }
 
-  /// What is found is what a plan finds, which a limit that is never reached brings in.
+  /// The result equals that of a plan, which a limit beyond the count forces.
   private func expectAsPlanned(
     _ prefix: String, _ key: String, _ context: ManagedObjectContext
   ) throws -> Int {
@@ -72,7 +72,8 @@ struct IndexedPrefixTests {
     try child.save()
     var found = 0
     for round in 0..<3 {
-      // In the child with changes of the parent that are not saved; then in the parent with them, and saved.
+      // In the child with changes of the parent that are not saved; then in the parent with them,
+      // and saved.
       let asked = round == 0 ? child : context
       if round == 2 { try context.save() }
       for prefix in Self.texts + (0..<60).map({ _ in Self.text(&random) }) {
@@ -117,7 +118,7 @@ struct IndexedPrefixTests {
     #expect(try context.count(for: Self.request("name", front)) == 5)
   }
 
-  @Test("No row is read to count, and of what ASCII follows no entry")
+  @Test("Counting reads no row, and an ASCII prefix needs no further entry")
   func counted() throws {
     let context = try Self.container().newContext()
     for number in 0..<40 {

@@ -121,7 +121,7 @@ struct IndexedRangeTests {
     #expect(try Self.key("code == 'a'", of: "Thing", { $0.limit = 0 }) == nil)
   }
 
-  /// What a fetch without a plan finds, and what the planner does, whom an order brings in.
+  /// The results of a fetch without a plan, and of the planner, which an order forces.
   private func expectSame(
     _ format: String, _ arguments: [(any PredicateArgument)?], _ entity: String,
     _ context: ManagedObjectContext
@@ -208,7 +208,7 @@ struct IndexedRangeTests {
     }
   }
 
-  /// What is fetched is what a plan of the same request finds, which a limit that is never reached brings in.
+  /// The result equals that of a plan for the same request, which a limit beyond the count forces.
   private func expectAsPlanned(
     _ format: String, _ arguments: [(any PredicateArgument)?], _ context: ManagedObjectContext
   ) throws {

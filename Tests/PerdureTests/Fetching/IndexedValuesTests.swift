@@ -1,4 +1,5 @@
-// What an index finds beside what the evaluator finds: values at the ends of their kinds, before a save and after it.
+// What an index finds beside what the evaluator finds: values at the ends of their kinds, before a
+// save and after it.
 
 import FoundationEssentials
 import PerdureModel
@@ -42,7 +43,7 @@ struct IndexedValuesTests {
     return requests
   }
 
-  @Test("What is found by an index is what is found before it is saved, whatever the value")
+  @Test("An index finds the same as a search before the save, for any value")
   func likeUnsaved() throws {
     let scene = try ModelScene(
       EntityDescription(

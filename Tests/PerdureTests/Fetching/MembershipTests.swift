@@ -4,7 +4,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("IN, and what stands on its right")
+@Suite("IN, and its right side")
 struct MembershipTests {
   /// Two workers, one saved and one not, and a company of each kind.
   private func context() throws -> (ManagedObjectContext, [Employee], [Company]) {
@@ -96,7 +96,7 @@ struct MembershipTests {
     }
   }
 
-  @Test("Who is in a collection is found by index, by rows and unsaved alike")
+  @Test("Members of a collection are found by index, by rows and unsaved alike")
   func found() throws {
     let (context, workers, companies) = try context()
     for isSaved in [false, true] {

@@ -170,7 +170,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("Fractions are what they look like: 9.99 is 9.99 whatever calculates it")
+  @Test("Fractions equal their printed form: 9.99 is 9.99 however it was computed")
   func looks() throws {
     let context = try context()
     let till = Till(context: context)

@@ -190,7 +190,7 @@ struct PartialIndexTests {
       .map { String(decoding: $0.parameters, as: UTF8.self) }
   }
 
-  @Test("The name of a partial index tells its predicate from every other, by numbers and not by names")
+  @Test("The name of a partial index distinguishes its predicate from others, by numbers and not by names")
   func names() throws {
     let first = try name("done == NO AND size > 5")
     #expect(first == ["attr/1?2a1fd70de2478a5b where p4 == FALSE AND p1 > 5"])

@@ -6,7 +6,7 @@ import Testing
 struct PrefetchTests {
   private static let count = 150
 
-  /// Companies with two workers each, who share a project for every company.
+  /// Companies with two workers each, with one shared project for every company.
   private func container() throws -> PersistentContainer {
     let container = try Staff.container()
     let context = container.newContext()
@@ -85,7 +85,7 @@ struct PrefetchTests {
     #expect(context.statistics == fetched)
   }
 
-  @Test("A path that the entity does not have is an error of the fetch, which says what is wrong")
+  @Test("A path that the entity lacks is an error of the fetch, with the unknown part")
   func mistakes() throws {
     let context = try container().newContext()
     func error(_ path: String, batch: Int = 0) -> FetchError? {

@@ -7,7 +7,8 @@ private class Being: QueryableObject {
   var name: String { "" }
   class var _propertyNamesByKeyPath: [AnyKeyPath: String] { Being.names(of: Being.self) }
 
-  /// What the macro writes: generic, so that subclasses find inherited properties by their own key paths.
+  /// What the macro writes: generic, so that subclasses find inherited properties by their own key
+  /// paths.
   static func names<Root: Being>(of root: Root.Type) -> [AnyKeyPath: String] { [\Root.name: "name"] }
 }
 
@@ -93,7 +94,7 @@ struct QueryTests {
     #expect(FetchPredicate.query(Hand.self, query) == parsed, sourceLocation: location)
   }
 
-  @Test("A truth value that stands alone is a query")
+  @Test("A truth value alone is a query")
   func truthAlone() throws {
     func text(_ query: (EntityRef<Hand>) -> PropertyRef<Bool>) -> String {
       FetchPredicate.query(Hand.self, query).description

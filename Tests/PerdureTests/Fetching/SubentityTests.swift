@@ -20,7 +20,8 @@ import Testing
 
 @Suite("Objects of sub-entities")
 struct SubentityTests {
-  /// Two vessels and two ferries in a port, one of each saved, and one of each saved and changed since.
+  /// Two vessels and two ferries in a port, one of each saved, and one of each saved and changed
+  /// since.
   private func context() throws -> ManagedObjectContext {
     let container = try PersistentContainer(
       name: "Ports", classes: [Vessel.self, Ferry.self, Port.self], description: .inMemory)

@@ -116,7 +116,7 @@ struct TextIndexTests {
     return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
   }
 
-  @Test("An index of canonical text serves what ignores case and diacritics, and says what it is of")
+  @Test("An index of canonical text serves comparisons without case and diacritics, and names its function")
   func canonical() throws {
     #expect(
       try explain(["canonical:(name)"], "name ==[cd] 'Éa'") == """
@@ -135,7 +135,7 @@ struct TextIndexTests {
       "name ==[d] 'Éa'", "name LIKE[cd] 'Éa*'", "name ==[cd] 'a' OR name BEGINSWITH[c] 'b'",
       "whole.name ==[cd] 'a'",
     ] { #expect(try explain(["canonical:(name)"], served).contains("canonical:"), "\(served)") }
-    // With [c] alone the iota below is a letter, and canonical text has none of it.
+    // With [c] alone the iota below is a letter, and canonical text has none.
     #expect(try explain(["canonical:(name)"], "name ==[c] 'αι'").contains("scan"))
     #expect(try explain(["canonical:(name)"], "name CONTAINS[cd] 'a'").contains("scan"))
   }

@@ -4,10 +4,11 @@ import PerdureLog
 import PerdureModel
 import PerdureTestSupport
 
-// Golden stores of graphs are files that a version of Perdure wrote once. Each later version must read and write them.
-// They are in Stores/model-<version of the stored model>, beside this file, and never change.
+// Golden stores of graphs are files that a version of Perdure wrote once. Each later version must
+// read and write them. They are in Stores/model-<version of the stored model>, beside this file,
+// and never change.
 
-/// A graph that is checked in, and what it holds.
+/// A graph in the repository, and its content.
 struct GraphGoldenStore: CustomStringConvertible, Sendable {
   /// The version of its stored model.
   let version: UInt16
@@ -48,8 +49,8 @@ struct GraphGoldenStore: CustomStringConvertible, Sendable {
 
 /// The models that a golden store had in turn.
 enum GraphGoldenModel {
-  /// - Parameter number: 1 to 3. The second adds an attribute with a default, an index on it, and an ordered
-  ///   relationship to a new entity; the third has another default.
+  /// - Parameter number: 1 to 3. The second adds an attribute with a default, an index on it, and
+  ///   an ordered relationship to a new entity; the third has another default.
   static func version(_ number: Int) throws -> ManagedObjectModel {
     var note = EntityDescription(
       "Note", properties: [.string("name", optional: false)], uniquenessConstraints: [["name"]])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Contexts at each other's throats")
 struct ContentionTests {
-  @Test("Of many contexts that want one unique value, one gets it, and the others are told who has it")
+  @Test("Of many contexts that want one unique value, one gets it, and the others' errors name the owner")
   func uniqueKey() async throws {
     let container = try Staff.container(.stored)
     let (rounds, rivals) = (20, 6)
@@ -61,7 +61,7 @@ struct ContentionTests {
     #expect(try container.newContext().count(for: request) == 1)
   }
 
-  /// Gives the one value to another object; somebody else may be faster.
+  /// Gives the one value to another object; another context may be faster.
   private static func take(
     _ id: ManagedObjectID, of ids: [ManagedObjectID], _ context: ManagedObjectContext
   ) throws {

@@ -7,7 +7,7 @@ import Testing
 struct CrowdTests {
   private static let rounds = 12
 
-  /// One company with one worker, whom all change.
+  /// One company with one worker, changed by all.
   private struct World: Sendable {
     let container: PersistentContainer
     let company: ManagedObjectID
@@ -33,7 +33,7 @@ struct CrowdTests {
     }
   }
 
-  @Test("Nobody's change is lost, both ends agree, and what a context is pinned to does not move")
+  @Test("No change is lost, both ends agree, and the state of a pinned context does not move")
   func crowd() async throws {
     let world = try await World()
     let saves = world.container.saves(bufferingNewest: 10_000)
@@ -61,7 +61,7 @@ struct CrowdTests {
     }
     try expectWhole(world.container)
     listener.cancel()
-    // What was hired and dismissed, too.
+    // Including workers hired and dismissed.
     #expect(await listener.value.count == added + 2 * Self.rounds)
   }
 
@@ -83,7 +83,7 @@ struct CrowdTests {
     idol.salary += 1
   }
 
-  /// The same by a child, whose parent saves what it is given.
+  /// The same by a child, whose parent saves the child's changes.
   private static func addByChildren(_ world: World) async throws {
     try await world.container.performBackgroundTask { parent in
       parent.mergePolicy = .error.merging("salary", of: "Employee", by: .sum)
@@ -134,7 +134,7 @@ struct CrowdTests {
     let background = world.container.newBackgroundContext()
     let events = background.events(bufferingNewest: 10_000)
     let listener = Task {
-      // A merge reports what it refreshed before it ends. This context changes nothing itself.
+      // A merge reports the refreshed objects before it ends. This context changes nothing itself.
       for await event in events {
         switch event.kind {
         case .didMerge: break

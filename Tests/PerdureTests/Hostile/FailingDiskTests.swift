@@ -55,7 +55,7 @@ struct FailingDiskTests {
   }
 
   @Test(
-    "Whichever call fails, a save is whole or nothing, what was pending stays so, and the store opens again",
+    "Whichever call fails, a save is complete or has no effect, and the store opens again",
     arguments: [FileIOError.Code.noSpace, .mediaError])
   func everyFailure(_ code: FileIOError.Code) throws {
     let pristine = SimulatedFileSystem()

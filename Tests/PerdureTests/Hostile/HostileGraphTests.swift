@@ -19,7 +19,7 @@ struct HostileGraphTests {
     #expect(try container.newContext().count(for: FetchRequest<Department>()) == 0)
   }
 
-  @Test("Deleting while iterating takes exactly what was there when the iteration began")
+  @Test("Deleting while iterating deletes exactly the members at the iteration's start")
   func deleteWhileIterating() throws {
     let context = try Staff.context()
     let company = context.company("C")

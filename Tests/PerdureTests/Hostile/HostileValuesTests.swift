@@ -67,7 +67,7 @@ struct HostileValuesTests {
     FetchRequest(predicate: try FetchPredicate(format: format, argumentArray: arguments))
   }
 
-  @Test("Empty and huge texts and data come back, also from a row in a file of its own, and are replaced")
+  @Test("Empty and huge texts and data are read back, also from a row in a blob file, and are replaced")
   func sizes() throws {
     let container = try container()
     let context = container.newContext()
@@ -205,7 +205,7 @@ struct HostileValuesTests {
     try expectWhole(container)
   }
 
-  @Test("Dates that no calendar has are inspected as what they are")
+  @Test("Dates beyond every calendar are inspected with their value")
   func inspectedDates() throws {
     let directory = try TemporaryDirectory()
     let container = PersistentContainer(
@@ -227,7 +227,7 @@ struct HostileValuesTests {
     #expect(texts == expected.map { .text($0) })
   }
 
-  @Test("URLs of every form come back")
+  @Test("URLs of every form are read back")
   func links() throws {
     let container = try container()
     let context = container.newContext()

@@ -1,5 +1,6 @@
-// Four contexts on a model drawn at random, which change the same few objects, refresh, roll back and save: at
-// every moment each shows a graph whose ends agree, and what they have saved is whole, limits included.
+// Four contexts on a model drawn at random, which change the same few objects, refresh, roll back
+// and save. At every moment each shows a graph whose ends agree, and the saved graph is intact,
+// limits included.
 
 import PerdureModel
 import PerdureTestSupport
@@ -9,7 +10,7 @@ import Testing
 
 @Suite("Several contexts on random models")
 struct RandomModelRefreshTests {
-  @Test("Both ends agree in each at every moment, and what is stored keeps all that the model demands")
+  @Test("Both ends agree in each at every moment, and the stored graph satisfies the model")
   func random() throws {
     var random = SeededGenerator.forTest("random models and refreshes")
     let stepCount = 70
@@ -105,7 +106,7 @@ private struct Rivals: RandomEdits {
     try expectWhole(container)
     let newest = container.newContext()
     if newest.core.view.sequence != before {
-      // Who has saved something sees all that there is now.
+      // A context that has just saved sees the newest state.
       let (shown, stored) = (try content(of: context), try content(of: newest))
       expect(shown == stored, "\(number) shows \(shown), and what is stored is \(stored)")
     }

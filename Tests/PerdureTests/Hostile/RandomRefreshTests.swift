@@ -1,5 +1,5 @@
-// Two contexts that change the same few objects, refresh and save at random: at every moment each shows a
-// graph whose ends agree, and what they have saved is whole.
+// Two contexts that change the same few objects, refresh and save at random. At every moment each
+// shows a graph whose ends agree, and the saved graph is intact.
 
 import PerdureModel
 import PerdureTestSupport
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Two contexts that refresh at random")
 struct RandomRefreshTests {
-  @Test("Both ends agree in each at every moment, a save shows what is stored, and what is stored is whole")
+  @Test("Both ends agree in each at every moment, and the stored graph is intact and shown after a save")
   func random() throws {
     var random = SeededGenerator.forTest("random refreshes")
     for _ in 0..<6 {
@@ -157,7 +157,7 @@ private struct Rivals {
     try expectWhole(container)
   }
 
-  /// Expects that a context without changes shows what is stored.
+  /// Expects that a context without changes shows the stored state.
   private func expectSame(_ context: ManagedObjectContext) throws {
     let shown = try content(context)
     let stored = try content(container.newContext())

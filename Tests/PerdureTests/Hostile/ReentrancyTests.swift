@@ -2,8 +2,8 @@ import Perdure
 import PerdureModel
 import Testing
 
-/// Objects whose hooks come back to the context.
-@Suite("Hooks that come back to their context")
+/// Objects whose hooks call the context again.
+@Suite("Hooks that call their context")
 struct ReentrancyTests {
   final class Hook: ManagedObject {
     override class var entityDescription: EntityDescription {
@@ -18,8 +18,8 @@ struct ReentrancyTests {
     @TaskLocal static var onInsert: Action?
     @TaskLocal static var onDelete: Action?
 
-    /// A value around a function: optimized code of Swift 6.3 loses the type of a function that is a task's
-    /// local value itself.
+    /// A value around a function: optimized code of Swift 6.3 loses the type of a function that is
+    /// a task's local value itself.
     struct Action: Sendable {
       let run: @Sendable (Hook) -> Void
     }

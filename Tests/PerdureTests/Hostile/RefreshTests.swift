@@ -2,10 +2,10 @@ import Perdure
 import PerdureModel
 import Testing
 
-/// What others have saved, and what was deleted here, meet unsaved changes.
-@Suite("Refreshing what is entangled")
+/// Saves of other contexts, and deletions here, meet unsaved changes.
+@Suite("Refreshing related changes")
 struct RefreshTests {
-  @Test("An object that forgets its changes does not keep what is deleted at the other end")
+  @Test("An object that discards its changes does not keep an object deleted at the other end")
   func afterNullify() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -80,7 +80,7 @@ struct RefreshTests {
     try expectWhole(container)
   }
 
-  @Test("So does one of a relationship that is its own inverse, and whoever had the partner is alone")
+  @Test("So does one of a relationship that is its own inverse, and the earlier partner has none")
   func ownInverse() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -98,7 +98,7 @@ struct RefreshTests {
     #expect(a.spouse === b && c.spouse == nil)
   }
 
-  @Test("Whoever is let go of here, or deleted, is not kept by what others have saved meanwhile")
+  @Test("An object removed here, or deleted, is not kept by other contexts' saves")
   func released() throws {
     let container = try Staff.container()
     let context = container.newContext()

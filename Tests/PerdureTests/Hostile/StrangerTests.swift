@@ -57,7 +57,7 @@ struct StrangerTests {
     try expectWhole(container)
   }
 
-  @Test("An id of an abstract entity is nobody's, and cannot be linked to")
+  @Test("An id of an abstract entity belongs to no object, and cannot be linked to")
   func abstractID() throws {
     let container = try Staff.container()
     let context = container.newContext()

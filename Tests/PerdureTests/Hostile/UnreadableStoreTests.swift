@@ -40,7 +40,7 @@ struct UnreadableStoreTests {
       let error = #expect(throws: PerdureError.self, sourceLocation: sourceLocation) { try context.save() }
       #expect(error?.code == .readFailed, sourceLocation: sourceLocation)
       #expect(error?.cause is UnreadableStore.Failure, sourceLocation: sourceLocation)
-      // Whatever was made on top of what could not be read is still there, so this mends nothing.
+      // Changes based on the unreadable object still exist, so this repairs nothing.
       context.refreshAllObjects()
     }
     context.rollback()
@@ -66,7 +66,7 @@ struct UnreadableStoreTests {
     }
   }
 
-  @Test("Who is to be connected and cannot be looked up is not taken for deleted")
+  @Test("An object to be connected that cannot be read does not count as deleted")
   func connecting() throws {
     let context = container.newContext()
     let ids = try ["A", "B"].map { try worker($0, container.newContext()).objectID }
@@ -93,7 +93,7 @@ struct UnreadableStoreTests {
     try expectWhole(container)
   }
 
-  @Test("A deletion of what cannot be looked up is refused, and is no deletion of something that is gone")
+  @Test("The deletion of an unreadable object is refused, and does not count as deleting an absent one")
   func deleting() throws {
     let context = container.newContext()
     let object = context.object(with: try worker("A", container.newContext()).objectID)
@@ -103,7 +103,7 @@ struct UnreadableStoreTests {
     try expectReadFailure(context)
   }
 
-  @Test("A row that cannot be read after others have changed it is no conflict, and not gone")
+  @Test("A row that cannot be read after another save changed it is no conflict, and not absent")
   func conflict() throws {
     let context = container.newContext()
     let one = try worker("A", context)
@@ -120,7 +120,7 @@ struct UnreadableStoreTests {
     #expect(one.salary == 8)
   }
 
-  @Test("An object that cannot be looked up in a newer state of the store is not gone")
+  @Test("An object that cannot be read in a newer state of the store is not absent")
   func advancing() throws {
     let context = container.newContext()
     let (one, two) = (try worker("A", context), try worker("B", context))
@@ -136,7 +136,7 @@ struct UnreadableStoreTests {
     #expect(one.salary == 8)
   }
 
-  @Test("A snapshot of what cannot be read, or leads to it, is an error and no empty snapshot")
+  @Test("A snapshot of an unreadable object, or of one that leads to it, is an error and no empty snapshot")
   func snapshots() throws {
     let context = container.newContext()
     let id = try worker("A", container.newContext()).objectID
@@ -159,7 +159,7 @@ struct UnreadableStoreTests {
     }
   }
 
-  @Test("What an accessor could not read is told by the next fetch and save, until a rollback")
+  @Test("The next fetch and save report the error of an accessor, until a rollback")
   func accessor() throws {
     let context = container.newContext()
     let one = context.object(with: try worker("A", container.newContext()).objectID) as? Employee

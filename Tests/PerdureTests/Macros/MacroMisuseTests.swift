@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Misuse as the compiler sees it with the macros: what is said, and where.
+/// Misuse as the compiler sees it with the macros: the messages, and their places.
 @Suite("Misuse of the macros is said at its place")
 struct MacroMisuseTests {
-  /// Each `error:` in it stands on the line that the compiler complains of, with a part of what it says. Of other lines
-  /// nothing is said.
+  /// Each `error:` in it is on the line of the compiler's message, with a part of its text. Other
+  /// lines have no message.
   static let source = """
     import Foundation
     import Perdure
@@ -86,7 +86,7 @@ struct MacroMisuseTests {
     }
   }
 
-  @Test("What is refused by its source is refused once: what the macros write brings no other errors")
+  @Test("An error of the source is reported once: the generated code causes no others")
   func once() throws {
     let known = Self.source.split(separator: "\n", omittingEmptySubsequences: false)
       .filter { !["Nothing:", "Objects:", "Rule:"].contains(where: $0.contains) }
@@ -104,7 +104,8 @@ struct MacroMisuseTests {
       @Entity final class Objects: ManagedObject { var goods: Set<Good> }
       @Entity final class Marked: ManagedObject { @Attribute(.unique) var good: Good? }
       """)
-    // Two for each property's accessors, which the compiler shows with its line, and one for its description.
+    // Two for each property's accessors, which the compiler shows with its line, and one for its
+    // description.
     let unavailable = found.filter { $0.text.contains("A managed property is a type of AttributeValue") }
     #expect(
       unavailable.map { $0.text.prefix(6) }.sorted() == [
@@ -147,7 +148,7 @@ struct MacroMisuseTests {
   }
 
   @Test(
-    "A struct that is no composite, and a composite that is not marked as one, are told apart at the property"
+    "A struct that is no composite, and a composite without its macro, are distinguished at the property"
   )
   func composites() throws {
     let found = try errors(

@@ -13,9 +13,9 @@ import Testing
   @Attribute(derived: "nothing.@count") var count: Int
 }
 
-@Suite("Misuse of the macros that lies in two classes")
+@Suite("Misuse of the macros across two classes")
 struct MacroModelTests {
-  @Test("What lies in another class is said when the model is made, with entity, property and remedy")
+  @Test("An error in another class is reported when the model is made, with entity, property and remedy")
   func model() throws {
     let error = #expect(throws: ModelError.self) {
       try ManagedObjectModel([EntityDescription(from: Lender.self), EntityDescription(from: Lent.self)])

@@ -67,7 +67,7 @@ struct FailedMergeTests {
     #expect(mine.first == 4 && mine.last == 5 && mine.note == "short")
   }
 
-  @Test("Where others are always faster a save gives up, and everything is as before it")
+  @Test("If other saves always come first, a save stops retrying, and everything is as before it")
   func alwaysFaster() throws {
     let (here, there, mine, rival) = try spans()
     mine.first = 1

@@ -1,5 +1,5 @@
-// Two contexts, three edits each of one object, every order in which they can follow one another, and every policy,
-// with and without a rule for a property, against a model that is a few sets and says in a screenful what a merge is.
+// Two contexts, three edits each of one object, every order of these edits, and every policy, with
+// and without a rule for a property. The model is a few sets, and defines a merge in a screenful.
 
 import Perdure
 import PerdureModel
@@ -16,7 +16,7 @@ private enum Edit: Int, CaseIterable, Sendable {
   case company
   /// Each makes another friend.
   case friend
-  /// Both would let go of the friend that it began with.
+  /// Both would remove the friend that it began with.
   case unfriend
   case delete
 
@@ -28,7 +28,7 @@ private enum Edit: Int, CaseIterable, Sendable {
   }
 }
 
-/// What is known of the object.
+/// The known state of the object.
 private struct Content: Equatable {
   /// By the edit that changes it: the number of the context that did, 2 for both; 0 as it was.
   var columns: [Edit: Int] = [.name: 0, .salary: 0, .company: 0]
@@ -36,7 +36,8 @@ private struct Content: Equatable {
   var friends: Set<Int> = [2]
 }
 
-/// One of the policies, and perhaps a rule of its own for one property: of two salaries the greater one is saved.
+/// One of the policies, and perhaps a rule of its own for one property: of two salaries the greater
+/// one is saved.
 private struct PlayedPolicy: Sendable, CustomTestStringConvertible {
   let standard: StandardPolicy
   let hasRule: Bool
@@ -82,7 +83,7 @@ private struct Model: Equatable {
 
   private mutating func saveChanges(_ base: Model, _ local: Local, _ policy: PlayedPolicy) -> Bool {
     guard let old = base.content else { return false }
-    // What was set to what it was is no change.
+    // A property set to its earlier value is not changed.
     let changed = local.columns.filter { old.columns[$0.key] != $0.value }
     guard var merged = content else { return saveToNothing(old, local, changed, policy) }
     if local.columns.isEmpty || rowVersion == base.rowVersion {
@@ -135,7 +136,8 @@ private struct Local {
   var isEmpty: Bool { columns.isEmpty && friends.isEmpty && unfriended.isEmpty && !isDeleted }
 }
 
-/// The objects of one play: the one that is edited, for each context a company and a friend, and a friend to begin with.
+/// The objects of one play: the one that is edited, for each context a company and a friend, and a
+/// friend to begin with.
 private struct Scene {
   let object: ManagedObjectID
   let companies: [ManagedObjectID]
@@ -256,8 +258,8 @@ struct MergeInterleavingTests {
   /// The orders of three edits.
   private static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
 
-  /// All interleavings; of the orders of both programs and the ways to save one for each, drawn, and in a long run all:
-  /// 1,440 plays.
+  /// All interleavings; of the orders of both programs and the ways to save one for each, drawn,
+  /// and in a long run all: 1,440 plays.
   private func plays(
     _ first: [Edit], _ second: [Edit], _ random: inout SeededGenerator
   ) -> [(programs: [[Edit]], turns: [Int], savesEach: Bool)] {

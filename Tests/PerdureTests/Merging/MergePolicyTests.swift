@@ -31,7 +31,7 @@ struct MergePolicyTests {
     #expect(theirs.salary == 7 && theirs.email == "there")
   }
 
-  @Test("A conflict names each property with what it was, what it is here and what the store has")
+  @Test("A conflict names each property with its earlier value, its value here and the store's value")
   func threeValues() throws {
     let (here, there, mine, theirs) = try scene()
     (mine.name, mine.salary, mine.email) = ("mine", 1, "w2")
@@ -50,7 +50,7 @@ struct MergePolicyTests {
     #expect("\(conflict)".contains("salary: was 1000, is 1 here and 2 in the store"))
   }
 
-  @Test("A conflict about a relationship has ids; one about what is deleted says on which side")
+  @Test("A conflict about a relationship has ids; one about a deletion says on which side")
   func relationshipsAndDeletions() throws {
     let (here, there, mine, theirs) = try scene()
     let (first, second) = (there.worker("first"), there.worker("second"))
@@ -224,7 +224,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "An object that was only looked at is a conflict by the error policy, and none where others' changes stand"
+    "An object that was only read is a conflict by the error policy, and none where others' changes win"
   )
   func watched() throws {
     let (here, there, mine, theirs) = try scene()
@@ -241,7 +241,7 @@ struct MergePolicyTests {
     #expect(!here.hasChanges && mine.salary == 2)
   }
 
-  @Test("A deletion that is given up gives up what it has taken along, and what it has let go of")
+  @Test("Discarding a deletion also discards the deletions and removed references that it caused")
   func givenUpDeletion() throws {
     let container = try Staff.container()
     let there = container.newContext()
@@ -272,7 +272,7 @@ struct MergePolicyTests {
     try expectWhole(container)
   }
 
-  @Test("What is inserted again keeps its identity, its instance and the columns that were not changed")
+  @Test("An object inserted again keeps its identity, its instance and its unchanged columns")
   func insertedAgain() throws {
     let (here, there, mine, theirs) = try scene(.mergeByPropertyObjectTrump)
     let (mentor, lost) = (there.worker("mentor"), there.company("lost"))

@@ -20,7 +20,8 @@ enum StandardPolicy: String, CaseIterable, Sendable {
   }
 }
 
-/// The kinds of conflict, in the order of the table's rows, in words that begin with what was done here.
+/// The kinds of conflict, in the order of the table's rows, in words that begin with the change
+/// here.
 enum ConflictKind: String, CaseIterable, Sendable {
   case otherProperties = "changed / changed: different properties"
   case sameProperty = "changed / changed: the same property"
@@ -45,7 +46,8 @@ enum ConflictKind: String, CaseIterable, Sendable {
   case uniqueHere = "unique: two inserted here"
   case uniqueChanged = "unique: changed / stored"
 
-  /// What is expected, by policy. *Here* is what this save would have, *there* what the others have saved.
+  /// The expected result, by policy. *Here* is the state of this save, *there* the state of the
+  /// other contexts' saves.
   var expected: [String] {
     switch self {
     case .otherProperties: ["both", "both", "both", "here", "there"]
@@ -195,7 +197,8 @@ struct ConflictScene {
     context.worker(name, email: "x")
   }
 
-  /// A save that was refused has left everything as it was, and can be repeated with the same outcome.
+  /// A save that was refused has left everything as it was, and can be repeated with the same
+  /// outcome.
   private func expectAsBefore(_ kind: ConflictKind) throws {
     #expect(here.hasChanges)
     try expectAgreement(here, container.managedObjectModel)
@@ -243,8 +246,8 @@ struct ConflictScene {
     return found.count == holds.count ? "both" : found.joined()
   }
 
-  /// Who of two the one object is that has the unique value: it has the salary of the first and the company of the second, as
-  /// far as they were set.
+  /// Which of the two the one object with the unique value is: it has the salary of the first and
+  /// the company of the second, if they were set.
   private func merged(_ first: String, _ second: String, _ context: ManagedObjectContext) throws -> String {
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "email == 'x'"))
     let found = try context.fetch(request)

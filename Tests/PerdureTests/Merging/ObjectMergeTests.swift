@@ -49,7 +49,7 @@ struct ObjectMergeTests {
     #expect(outcome(.overwrite, local: local, store: store) == .merged([1: .string("b")]))
   }
 
-  @Test("What was set to what it was is no change: others' changes and deletions stand under every policy")
+  @Test("A property set to its earlier value is unchanged: others' changes and deletions win by every policy")
   func unchanged() {
     let store: [Int: Value] = [0: .integer(2), 1: .string("b"), 2: .null]
     for general in MergePolicy.General.allCases {

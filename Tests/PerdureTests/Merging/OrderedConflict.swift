@@ -133,7 +133,7 @@ struct OrderedConflictTests {
     try expectWhole(scene.container)
   }
 
-  @Test("Who observes hears of a merge that fails: what was merged has its values from before")
+  @Test("Observers get a failed merge: the merged objects have their earlier values")
   func told() throws {
     let scene = try OrderedConflict(.mergeByPropertyObjectTrump, itemsMax: 7)
     var notes: [ContextNotification] = []

@@ -15,7 +15,7 @@ import Testing
   override func validateForInsert() throws { try onValidate?() }
 }
 
-@Suite("Merging: what a save that fails puts back, and what it tells")
+@Suite("Merging: the state that a failed save restores, and its events")
 struct PutBackTests {
   private let container: PersistentContainer
   private let (here, there): (ManagedObjectContext, ManagedObjectContext)
@@ -86,7 +86,7 @@ struct PutBackTests {
     #expect(mine.name == "there" && mine.zoom == 1 && guardian.managedObjectContext == nil)
   }
 
-  @Test("An object that others have removed is back as the one of its id, whoever has asked for it meanwhile")
+  @Test("An object that others removed is restored as the one with its id, whatever asked for it meanwhile")
   func gone() throws {
     let theirs = ware(there, "x")
     try there.save()
@@ -126,7 +126,7 @@ struct PutBackTests {
     #expect(mine.isKnownToBeSaved && mine.name == "here" && mine.zoom == 7)
   }
 
-  @Test("That a save begins is told once, however often it merges")
+  @Test("The beginning of a save is reported once, however often it merges")
   func told() throws {
     let theirs = ware(there, "x")
     try there.save()
@@ -148,7 +148,7 @@ struct PutBackTests {
     #expect(kinds.filter { $0 == .willSave }.count == 1 && kinds.filter { $0 == .didSave }.count == 1)
   }
 
-  @Test("What was merged into what was merged itself is where that is now", arguments: [false, true])
+  @Test("An object merged into a merged object maps to the final one", arguments: [false, true])
   func chain(isSwapped: Bool) throws {
     func make(_ context: ManagedObjectContext, _ code: Int?, _ number: Int?) -> Ware {
       let ware = Ware(context: context)

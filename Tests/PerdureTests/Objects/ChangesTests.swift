@@ -13,7 +13,7 @@ struct ChangesTests {
     if case .some(.none) = values[key] { true } else { false }
   }
 
-  @Test("Changed values are those that differ from what is stored; setting what was there changes nothing")
+  @Test("Changed values are those that differ from the stored ones; setting the stored value changes nothing")
   func changed() throws {
     let context = try Staff.context()
     let (worker, company) = (context.worker("W"), context.company("C"))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What a log shows")
 struct DescriptionTests {
-  @Test("An object shows class, identity, state and what is loaded, and is not loaded by that")
+  @Test("An object shows class, identity, state and loaded values, and is not loaded by that")
   func objects() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -39,7 +39,7 @@ struct DescriptionTests {
     #expect(text.contains("moment = 2001-01-01"))
   }
 
-  @Test("A context shows how much it has and what is unsaved; a container where it is")
+  @Test("A context shows its size and its unsaved changes; a container its place")
   func contexts() throws {
     let container = try Staff.container()
     let context = container.newContext()

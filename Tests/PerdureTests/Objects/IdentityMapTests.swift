@@ -32,13 +32,14 @@ struct IdentityMapTests {
     #expect(Set(map.objects) == Set(expected.values))
   }
 
-  @Test("References that begin their search at one place are told apart, and removing one loses no other")
+  @Test("References that begin their search at one place are distinguished, and removing one loses no other")
   func collisions() throws {
     let context = try Staff.context()
     let objects = (0..<8).map { context.worker("w\($0)") }
     var map = IdentityMap()
     defer { map.deallocate() }
-    // The home of a reference follows from the upper bits of its product with an odd number; these share them.
+    // The home of a reference follows from the upper bits of its product with an odd number; these
+    // share them.
     let inverse: UInt64 = 0xF1DE_83E1_9937_733D
     let references = objects.indices.map { ObjectReference(rawValue: inverse &* (5 << 40 | UInt64($0 + 1))) }
     for (object, reference) in zip(objects, references) { map.insert(object, reference) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Values at the end of key paths")
 struct KeyPathTests {
-  /// Acme with workers who earn 10, 20 and 20, and Void with none.
+  /// Acme with workers that earn 10, 20 and 20, and Void without workers.
   private struct World {
     let context: ManagedObjectContext
     let acme: Company
@@ -81,7 +81,7 @@ struct KeyPathTests {
     #expect(companies == [world.acme])
   }
 
-  @Test("What has no value is left out; nothing has a count and a sum of 0 and nothing else")
+  @Test("Absent values are left out; an empty collection has only a count and a sum of 0")
   func missing() throws {
     let world = try World()
     #expect((world.acme.value(forKeyPath: "workers.email") as? [String])?.sorted() == ["a@acme", "b@acme"])

@@ -13,15 +13,16 @@ struct ObjectMemoryTests {
 
   @Test("The header of a registered object leaves room for instance and table in 160 bytes")
   func sizes() {
-    // A block of the memory; what the system's allocator needs for a pointer behind the 16 bytes that every
-    // instance begins with; an entry of the table, which is at least half full when it has grown.
+    // A block of the memory; what the system's allocator needs for a pointer behind the 16 bytes
+    // that every instance begins with; an entry of the table, which is at least half full when it
+    // has grown.
     let header = MemoryLayout<ObjectHeader>.size
     #expect(header % ObjectMemory.unitByteCount == 0 && header == 80)
     let (instance, entry) = (32, 32)
     #expect(header + instance + entry + MemoryLayout<RowVersion>.size <= 160)
   }
 
-  @Test("Blocks of all sizes keep what is written to them, and are apart")
+  @Test("Blocks of all sizes keep the bytes written to them, and do not overlap")
   func random() {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")

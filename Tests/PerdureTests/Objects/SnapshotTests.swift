@@ -37,7 +37,7 @@ struct SnapshotTests {
     return (company, worker)
   }
 
-  @Test("A snapshot has attributes, identities of single objects, and what it was asked to follow")
+  @Test("A snapshot has attributes, identities of single objects, and the followed relationships")
   func contents() throws {
     let context = try Staff.context()
     let (company, worker) = try graph(context)
@@ -94,7 +94,7 @@ struct SnapshotTests {
     return container.newContext()
   }
 
-  @Test("Every kind of value comes back from JSON as it was, and equal snapshots are equal text")
+  @Test("Every kind of value is decoded from JSON unchanged, and equal snapshots are equal text")
   func coding() throws {
     let context = try Staff.context()
     let sample = Sample(context: context)
@@ -135,7 +135,7 @@ struct SnapshotTests {
   }
 
   @Test(
-    "What is no snapshot is refused",
+    "Text that is not a snapshot is refused",
     arguments: [
       "{}", "[]", "{\"id\":\"x\",\"properties\":{}}", property("{}"), property("{\"number\":1}"),
       property("{\"integer\":1.5}"), property("{\"uuid\":\"no\"}"), property("{\"data\":\"*\"}"),
@@ -177,7 +177,7 @@ struct SnapshotTests {
     "{\"id\":\"x-perdure://s/E/p1\",\"properties\":{\"a\":\(text)}}"
   }
 
-  @Test("An id comes back from its URI, as text and as URL, where its store is open and nowhere else")
+  @Test("An id is found by its URI, as text and as URL, if its store is open and nowhere else")
   func uris() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -196,7 +196,7 @@ struct SnapshotTests {
     #expect(ManagedObjectID(uriRepresentation: try #require(URL(string: "https://example.org"))) == nil)
   }
 
-  @Test("An entity may be called anything that has no slash: its ids come back from URLs too")
+  @Test("An entity may have any name without a slash: its ids are found by URLs too")
   func foreignNames() throws {
     let names = ["Größe", "AA", "名前"]
     let model = try ManagedObjectModel(names.map { EntityDescription($0, properties: [.string("x")]) })
@@ -214,7 +214,7 @@ struct SnapshotTests {
   }
 
   @Test(
-    "An id whose entity has a name that a URL cannot have comes back from one",
+    "An id whose entity has a name that a URL cannot contain is found by one",
     arguments: ["A%41", "50%", "a b", "x?y#z", "%2F", "+&="])
   func escapedNames(name: String) throws {
     let id = try #require(ManagedObjectID(uri: "x-perdure://s/\(name)/p1"))
@@ -230,14 +230,14 @@ struct SnapshotTests {
       return
     }
     #expect(ManagedObjectID(uriRepresentation: url) == nil)
-    // Nor is what stands beside it one.
+    // The object beside it is none either.
     guard let longer = URL(string: "x-perdure://s/A\(escape)/E/p1", encodingInvalidCharacters: false) else {
       return
     }
     #expect(ManagedObjectID(uriRepresentation: longer) == nil)
   }
 
-  @Test("A snapshot of what another context has removed is an error, and one of what was loaded is as it was")
+  @Test("A snapshot of an object that another context removed is an error; of a loaded one it is unchanged")
   func removed() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -1,4 +1,4 @@
-// Order keys: what lies between two of them, and how long they get.
+// Order keys: the keys between two of them, and their lengths.
 
 import PerdureTestSupport
 import Testing
@@ -33,7 +33,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("Between any two keys of up to two bytes lies one, and nothing lies between what is not in order")
+  @Test("Between any two keys of up to two bytes there is one, and between keys out of order none")
   func everyShortPair() throws {
     let bytes: [UInt8] = [0, 1, 2, 127, 128, 254, 255]
     var keys: [OrderKey] = []
@@ -55,7 +55,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("Between random keys lies one, or there is no room of 24 bytes, and the same each time")
+  @Test("Between random keys there is one, or no key of 24 bytes fits, and the same each time")
   func randomPairs() {
     var random = SeededGenerator.forTest("between keys")
     for _ in 0..<20_000 {
@@ -97,7 +97,7 @@ struct OrderKeyTests {
     #expect(try OrderKey.spread(1, between: key(5), key(5)) == nil)
   }
 
-  @Test("Runs at the front, at the end and at one place inside keep keys short, and nobody is moved")
+  @Test("Runs at the front, at the end and at one place inside keep keys short, and move no member")
   func runs() throws {
     var (first, last) = (try key(128), try key(128))
     let (left, right) = (try key(7, 1), try key(7, 2))

@@ -1,5 +1,5 @@
-// Several contexts that edit one order at random: nobody's member is lost, all end with the same order, and what is
-// stored is whole.
+// Several contexts that edit one order at random: no member is lost, all end with the same order,
+// and the stored graph is intact.
 
 import PerdureTestSupport
 import Testing
@@ -21,7 +21,7 @@ struct OrderMergeTests {
 
 extension OrderMergeTests {
   @Test(
-    "Who only made room gives way to what others have saved, also where a child context made it",
+    "A member that only made room keeps the saved position, also where a child context moved it",
     arguments: [false, true])
   func room(isChild: Bool) throws {
     let scene = try listScene()
@@ -56,7 +56,7 @@ private struct Table {
   let contexts: [ManagedObjectContext]
   let list: ManagedObjectID
   var random: SeededGenerator
-  /// What was inserted and saved, and removed and saved; what each context has not saved yet.
+  /// The saved insertions and removals; the unsaved changes of each context.
   var inserted: Set<ManagedObjectID> = []
   var removed: Set<ManagedObjectID> = []
   var pending: [(inserted: Set<ManagedObjectID>, removed: Set<ManagedObjectID>)]
@@ -134,7 +134,7 @@ private struct Table {
     for context in contexts { context.refreshAllObjects() }
     let expected = container.newContext().object(with: list).ordered("items").objectIDs
     for place in contexts.indices { #expect(items(place).objectIDs == expected) }
-    // Who was removed may have come back only by being inserted, which happens once.
+    // A removed member may only reappear by an insertion, which happens once.
     #expect(Set(expected).isSubset(of: inserted))
     #expect(inserted.subtracting(removed).isSubset(of: expected))
     try expectWhole(container)

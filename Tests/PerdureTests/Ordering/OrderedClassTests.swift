@@ -85,7 +85,7 @@ struct OrderedClassTests {
     #expect(snapshot["users"]?.objects.map { $0["name"]?.value } == ["z", "y", "x"].map { .string($0) })
   }
 
-  @Test("G7: Who has a place is in the relationship; who has none stands at the end, and is no finding")
+  @Test("G7: A member with an order key is linked; one without comes last, and is no finding")
   func verification() throws {
     let scene = try listScene(on: .stored)
     let list = scene.new("List")

@@ -1,4 +1,4 @@
-// Ordered relationships: positions, both sides at once, saving, merging, and what they cost.
+// Ordered relationships: positions, both sides at once, saving, merging, and their cost.
 
 import PerdureModel
 import PerdureTestSupport
@@ -128,7 +128,7 @@ struct OrderedRelationshipTests {
     items[2].setValue(nil, forKey: "list")
     scene.context.refresh(items[2], mergeChanges: false)
     #expect(numbers(list) == [0, 1, 2, 3])
-    // What is to be deleted has gone from its place, whatever is discarded of the others.
+    // An object to be deleted has left its position, whichever other changes are discarded.
     scene.context.delete(items[1])
     scene.context.processPendingChanges()
     list.ordered("items").move(items[3], to: 0)
@@ -167,7 +167,7 @@ struct OrderedRelationshipTests {
     #expect(Array(lists[2].ordered("tags")) == [tags[1], tags[2]])
   }
 
-  @Test("So has each end of a relationship that is its own inverse, also of who is a friend of its own")
+  @Test("So has each end of a relationship that is its own inverse, also of an object linked to itself")
   func ownInverse() throws {
     let scene = try listScene()
     let nodes = (0..<4).map { _ in scene.new("Node") }
@@ -186,7 +186,7 @@ struct OrderedRelationshipTests {
     #expect(Array(nodes[2].ordered("friends")) == [nodes[3]] && nodes[1].ordered("friends").isEmpty)
   }
 
-  @Test("A one-way ordered relationship lets go of what is deleted")
+  @Test("A one-way ordered relationship drops deleted objects")
   func oneWay() throws {
     let scene = try listScene()
     let list = scene.new("List")
@@ -262,7 +262,7 @@ struct OrderedRelationshipTests {
     #expect(list.inOrder("items", in: scene.container.newContext()) == expected)
   }
 
-  @Test("What two contexts insert at the same place stands there side by side, and more fits between")
+  @Test("Insertions of two contexts at the same place are adjacent there, and more fit between")
   func samePlace() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 2)
@@ -306,7 +306,7 @@ struct OrderedRelationshipTests {
     #expect(numbers(list) == [1, 2, 0])
   }
 
-  @Test("A member that another context has taken away, or deleted, is gone for who moves it")
+  @Test("A member that another context has removed, or deleted, is absent for the context that moves it")
   func movedAndGone() throws {
     for removes in [false, true] {
       let scene = try listScene()

@@ -1,5 +1,5 @@
-// Ordered relationships beside arrays: random edits from either end, saves, rollbacks and refreshes, and both must show
-// the same order, at every position.
+// Ordered relationships beside arrays: random edits from either end, saves, rollbacks and
+// refreshes, and both must show the same order, at every position.
 
 import Perdure
 import PerdureTestSupport
@@ -204,7 +204,8 @@ private struct OrderWorld {
     trace.append("rollback")
   }
 
-  /// Another context appends to a list and moves its first item to the end, while this one has changed nothing.
+  /// Another context appends to a list and moves its first item to the end, while this one has
+  /// changed nothing.
   private mutating func changeElsewhere() throws {
     try save()
     let other = container.newContext()

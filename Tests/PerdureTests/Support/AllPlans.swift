@@ -1,4 +1,4 @@
-// Every plan of a query against the definition of what it asks.
+// Every plan of a query compared with the definition of the query.
 
 import PerdurePredicates
 import Testing

@@ -1,9 +1,9 @@
-// A view that counts what is read through it.
+// A view that counts reads.
 
 import Perdure
 import Synchronization
 
-/// What was read through views, and written.
+/// The reads through views, and the writes.
 final class ReadCounts: Sendable {
   private let rowCount = Atomic<Int>(0)
   private let entryCount = Atomic<Int>(0)

@@ -1,14 +1,16 @@
 import Foundation
 import Testing
 
-/// Code blocks of a document, and the same lines in a test file between the marks `// NAME number` and `// end`.
+/// Code blocks of a document, and the same lines in a test file between the marks `// NAME number`
+/// and `// end`.
 struct DocumentedCode {
   private let blocks: [[String]]
   private let lines: [String]
   private let name: String
 
   /// - Parameters:
-  ///   - document: Its path in the repository, such as `README.md`. The marks have the name of the file.
+  ///   - document: Its path in the repository, such as `README.md`. The marks have the name of the
+  ///     file.
   ///   - file: The test file, three folders below.
   init(_ document: String, in file: String) throws {
     let here = URL(fileURLWithPath: file)
@@ -34,7 +36,7 @@ struct DocumentedCode {
     for line in imports { #expect(lines.contains(line)) }
   }
 
-  /// The lines between the marks, as they would stand at the left margin.
+  /// The lines between the marks, without their common indentation.
   private func region(_ number: Int) -> [String] {
     let from = lines.drop { Self.text($0) != "// \(name) \(number)" }
     let margin = from.first.map { $0.prefix { $0 == " " }.count } ?? 0

@@ -2,7 +2,7 @@
 
 import PerdureModel
 
-/// Two objects that are linked: who is at the first end, and who at the other. Of a relationship that is its own
+/// Two linked objects: at the first end, and at the other. Of a relationship that is its own
 /// inverse the smaller number comes first.
 struct GraphLink: Hashable {
   let from: Int
@@ -25,7 +25,7 @@ struct GraphTwin {
     links = Array(repeating: [], count: model.pairs.count)
   }
 
-  /// The living objects that may stand at the beginning or at the destination of an end.
+  /// The living objects that may be at the beginning or at the destination of an end.
   func living(_ entity: Int) -> [Int] {
     objects.filter { !$0.value.isDeleted && model.isKind($0.value.entity, of: entity) }.keys.sorted()
   }
@@ -95,7 +95,7 @@ struct GraphTwin {
     for (number, object) in objects where object.isDeleted {
       for end in ends(of: number) where end.rule != .deny { removeAll(number, end) }
     }
-    // Who leads to something that does not know it lets go.
+    // An owner with a one-way reference to it drops the reference.
     for pair in model.pairs where model.inverses[pair[0].pair] == .none {
       let number = pair[0].pair
       links[number] = links[number].filter { isDeleted($0.from) || !isDeleted($0.to) }
@@ -125,7 +125,7 @@ struct GraphTwin {
     }
   }
 
-  /// Forgets what has been deleted.
+  /// Removes deleted objects.
   mutating func save() {
     objects = objects.filter { !$0.value.isDeleted }
     for pair in links.indices {

@@ -1,4 +1,5 @@
-// A context as the store of all contexts of a container: every test of the graph can be run on children.
+// A context as the store of all contexts of a container: every test of the graph can be run on
+// children.
 
 import PerdureModel
 import PerdurePredicates
@@ -51,7 +52,7 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
       try view.visitReferences(entity: entity.number, from: 0) { reference in
         for relationship in shape.relationships {
           let all = core.targets(of: reference, relationship)
-          // The rule no action leaves references to what is gone.
+          // The rule no action leaves references to deleted objects.
           let shown = try all.filter { try view.version(of: $0) != nil }
           let seen = try targets(reference, relationship, view)
           #expect(relationship.order == nil || shown == seen, "\(shape.name).\(relationship.name)")

@@ -34,7 +34,8 @@ private func keptEntries(of object: ManagedObject) -> [KeptRelations.Entry] {
   return (0..<kept.pointee.count).map { kept.entries[$0] }
 }
 
-/// What is kept, counts as holding, and is wrong (L1 to L3 in KeptRelations.swift).
+/// The cached entries: their number, those counted as held, and the errors (L1 to L3 in
+/// KeptRelations.swift).
 func keptMistakes(_ core: ContextCore) -> [String] {
   var mistakes: [String] = []
   let objects = core.identityMap.objects
@@ -86,8 +87,8 @@ private func keptMistakes(
   }
 }
 
-/// Holds what a context's objects keep against what there is; and now and then has them keep all they can, and lets some
-/// of them go, for the next step to be made upon that.
+/// Holds what a context's objects keep against what there is; and now and then has them keep all
+/// they can, and lets some of them go, for the next step to be made upon that.
 struct KeptWatch {
   private var alive: [ManagedObject] = []
   /// How many relationships were found kept.

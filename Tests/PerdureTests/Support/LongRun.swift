@@ -1,6 +1,7 @@
 import Foundation
 
-/// How much random tests do: what takes a moment, or in a long run as many steps as `PERDURE_STEPS` says.
+/// How much random tests do: what takes a moment, or in a long run as many steps as `PERDURE_STEPS`
+/// says.
 enum LongRun {
   private static let steps = ProcessInfo.processInfo.environment["PERDURE_STEPS"].flatMap { Int($0) }
 

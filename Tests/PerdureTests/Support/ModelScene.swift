@@ -19,7 +19,7 @@ struct ModelScene {
 
   func new(_ entity: String) -> ManagedObject { context.insertNewObject(forEntityName: entity) }
 
-  /// Expects that both ends agree here, saves, and expects that what is stored is whole.
+  /// Expects that both ends agree here, saves, and expects that the stored graph is intact.
   func saveWhole(sourceLocation: SourceLocation = #_sourceLocation) throws {
     try expectAgreement(context, container.managedObjectModel, sourceLocation: sourceLocation)
     try context.save()

@@ -70,7 +70,7 @@ final class PartEditor {
 
   private func change() {
     guard let (owner, end) = pick() else { return }
-    // Of what is deleted and not allowed to be, nothing is asked here.
+    // An object with a pending, denied deletion is not checked here.
     let targets = state.graph.targets(owner, end).filter { !state.graph.isDeleted($0) }.sorted()
     if !targets.isEmpty, run.random.chance(40) {
       let target = run.random.pick(targets)
@@ -166,7 +166,7 @@ final class PartEditor {
       state.graph.objects[number]?.isDeleted = true
     }
     state.graph.propagate()
-    // The rules are applied here at once, so that nothing is linked to what is going away.
+    // The rules are applied here at once, so that no object is linked to one being deleted.
     if run.random.chance(25) {
       note("refreshes all before the rules are applied")
       context.refreshAllObjects()
@@ -176,7 +176,7 @@ final class PartEditor {
 
   // MARK: Throwing away
 
-  /// What there is to show after all unsaved changes are gone.
+  /// The content to show after all unsaved changes are discarded.
   func revert(to saved: PartState) { state = saved }
 
   /// Forgets the unsaved changes of one object. Nothing may be deleted.
@@ -184,7 +184,8 @@ final class PartEditor {
     context.refresh(object(number), mergeChanges: false)
     state.graph.forgetChanges(of: number, saved.graph)
     if saved.graph.objects[number] != nil { state.values[number] = saved.values[number] }
-    // Who is linked again comes to where it was, which other members' unsaved places may say otherwise.
+    // A member linked again returns to its earlier position, which other members' unsaved positions
+    // may contradict.
     var asked = state.settleOrders()
     asked += state.graph.ends(of: number).filter(\.isOrdered).map { (number, $0) }
     for (owner, end) in asked {

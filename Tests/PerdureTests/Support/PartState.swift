@@ -1,4 +1,5 @@
-// A part of a graph of a random model, as plain values: links, the attribute, and the order of ordered relationships.
+// A part of a graph of a random model, as plain values: links, the attribute, and the order of
+// ordered relationships.
 
 /// One of several parts that no link leads between.
 struct PartState {
@@ -16,7 +17,7 @@ struct PartState {
   var graph: GraphTwin
   /// What the attribute `number` of each object is.
   var values: [Int: Int] = [:]
-  /// Who is at an ordered end, in order.
+  /// The members of an ordered end, in order.
   private(set) var orders: [Place: [Int]] = [:]
 
   init(_ model: RandomModel) {
@@ -37,9 +38,9 @@ struct PartState {
     graph.living.flatMap { owner in graph.ends(of: owner).filter(\.isOrdered).map { (owner, $0) } }
   }
 
-  /// After links have changed: who is not linked any more leaves, and who is new comes last.
+  /// After links have changed: removed members leave, and new ones come last.
   ///
-  /// - Returns: The ends that who is new has come to.
+  /// - Returns: The ends that new members were added to.
   @discardableResult
   mutating func settleOrders() -> [(owner: Int, end: RandomEnd)] {
     var grown: [(owner: Int, end: RandomEnd)] = []
@@ -55,7 +56,7 @@ struct PartState {
     return grown
   }
 
-  /// Forgets what has been deleted.
+  /// Removes deleted objects.
   mutating func save() {
     graph.save()
     values = values.filter { graph.objects[$0.key] != nil }

@@ -13,7 +13,7 @@ protocol RandomEdits {
   /// Some objects are held, the others come and go.
   var held: [ManagedObject] { get set }
 
-  /// Remembers what has been done, for the report of a failure.
+  /// Notes the steps, for the report of a failure.
   mutating func note(_ text: String)
 }
 

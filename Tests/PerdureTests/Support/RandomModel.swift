@@ -66,7 +66,8 @@ struct RandomModel {
     }
   }
 
-  /// Lets no store hold some of the relationships. They demand nothing, as they may be lost at any time.
+  /// Lets no store hold some of the relationships. They demand nothing, as they may be lost at any
+  /// time.
   mutating func makeTransient(_ random: inout SeededGenerator) {
     for pair in pairs.indices where random.chance(25) {
       for place in pairs[pair].indices {
@@ -162,7 +163,8 @@ struct RandomModel {
 }
 
 extension StoreKind {
-  /// A container with a random model; of the engine on a file in a directory, which can be opened again.
+  /// A container with a random model; of the engine on a file in a directory, which can be opened
+  /// again.
   func container(_ model: RandomModel, in directory: TemporaryDirectory) throws -> PersistentContainer {
     let container = PersistentContainer(
       name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [],

@@ -49,7 +49,8 @@ struct RandomPredicate {
     }
   }
 
-  /// A comparison of a property of the object itself, of a related object's or with a related object.
+  /// A comparison of a property of the object itself, of a related object's or with a related
+  /// object.
   mutating func simple(_ entity: EntityStorage) -> FetchPredicate {
     switch Int.random(in: 0..<10, using: &random) {
     case 0: return identity(.evaluatedObject, entity, modifier: .direct)

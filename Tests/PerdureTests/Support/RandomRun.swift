@@ -1,5 +1,5 @@
-// A run of random steps on a random model: what it draws from, what it has done, and whether contexts show what they
-// have to.
+// A run of random steps on a random model: its random choices, its steps, and whether contexts show
+// the required state.
 
 import PerdureModel
 import PerdurePredicates
@@ -8,7 +8,8 @@ import Testing
 
 @testable import Perdure
 
-/// What all contexts of a run have in common. Objects are known by numbers, which are never used again.
+/// What all contexts of a run have in common. Objects are known by numbers, which are never used
+/// again.
 final class RandomRun {
   let model: RandomModel
   var random: SeededGenerator
@@ -55,7 +56,7 @@ final class RandomRun {
     context.object(with: ids[number]!)
   }
 
-  /// Who is at an end, in the order in which the context shows them; -1 for what nobody has inserted.
+  /// The members of an end, in the order in which the context shows them; -1 for an unknown object.
   func targets(_ owner: Int, _ end: RandomEnd, in context: ManagedObjectContext) -> [Int] {
     object(owner, in: context).objectIDs(forRelationshipNamed: end.name).map { numbers[$0] ?? -1 }
   }
@@ -163,7 +164,7 @@ extension RandomRun {
     expect(stored == expectedStored, "in \(name) stored \(text) are \(stored), not \(expectedStored)")
   }
 
-  /// A predicate about the attribute or an end of an entity, and what it means.
+  /// A predicate about the attribute or an end of an entity, and its meaning.
   private func condition(_ entity: Int) throws -> (FetchPredicate, (PartState, Int) -> Bool) {
     let ends = model.ends(of: entity)
     let least = Int.random(in: 0...max(1, ids.count), using: &random)
@@ -190,7 +191,7 @@ extension RandomRun {
     guard !known.isEmpty else { return }
     let number = random.pick(known)
     let states = showing.shown().filter { $0.graph.objects[number] != nil }
-    // What is deleted and not saved is still there.
+    // An object with an unsaved deletion still exists.
     if states.contains(where: { $0.graph.isDeleted(number) }) { return }
     do {
       _ = try showing.context.existingObject(with: ids[number]!)

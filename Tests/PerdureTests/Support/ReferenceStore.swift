@@ -154,7 +154,7 @@ final class ReferenceView: StoreView {
       }
     case .countOrder(_, let counted):
       return countEntries(definition, counted)
-    // Whoever asks for a sum adds up the members.
+    // A request for a sum adds up the members.
     case .sums: return []
     case .relation, .attribute, .unique:
       return rows.compactMap { reference, row in

@@ -96,7 +96,7 @@ final class Project: ManagedObject {
 
 final class Department: ManagedObject {
   override class var entityDescription: EntityDescription { Staff.entity("Department") }
-  /// No hooks: nobody has to be told of a cascade.
+  /// No hooks: a cascade has no hooks to call.
   override class var _lifeCycle: _LifeCycle { [] }
 
   var name: String {
@@ -298,7 +298,8 @@ enum StoreKind: String, CaseIterable, Sendable {
   static let current =
     ProcessInfo.processInfo.environment["PERDURE_STORE"].flatMap { StoreKind(rawValue: $0) } ?? .engine
 
-  /// As `current`, for tests of what only a store can have: to a parent, what it has not saved yet is new.
+  /// Like `current`, for tests of states that only a store can have: for a parent, its unsaved
+  /// objects are new.
   static var stored: StoreKind { current == .child ? .engine : current }
 
   var factory: StoreFactory {

@@ -9,7 +9,8 @@ struct TwinObject: Equatable {
   let kind: Kind
   var name = ""
   var isDeleted = false
-  /// company (of workers, departments, contracts), leads, spouse, mentor, parent: by name of the property.
+  /// company (of workers, departments, contracts), leads, spouse, mentor, parent: by name of the
+  /// property.
   var toOne: [String: Int] = [:]
   /// One-way links to projects.
   var bookmarks: Set<Int> = []
@@ -87,14 +88,14 @@ struct StaffTwin: Equatable {
 
   func isDeleted(_ number: Int) -> Bool { objects[number]?.isDeleted ?? true }
 
-  /// Whether a contract stands against the deletion of a company.
+  /// Whether a contract denies the deletion of a company.
   var isDenied: Bool {
     objects.values.contains { object in
       object.kind == .contract && !object.isDeleted && object.toOne["company"].map(isDeleted) == true
     }
   }
 
-  /// Forgets what has been deleted.
+  /// Removes deleted objects.
   mutating func save() {
     objects = objects.filter { !$0.value.isDeleted }
   }

@@ -1,10 +1,11 @@
-// A store whose parts cannot be read for a while, as when a node of an index file turns out damaged.
+// A store whose parts cannot be read for a while, as when a node of an index file turns out
+// damaged.
 
 import Perdure
 import PerdurePredicates
 import Synchronization
 
-/// Passes everything on to another store, but for what it is told to fail at.
+/// Forwards all calls to another store, except those set to fail.
 final class UnreadableStore: PersistentStore {
   /// What can be made unreadable.
   enum Part: Hashable, Sendable {
@@ -14,13 +15,13 @@ final class UnreadableStore: PersistentStore {
     case rows
     /// Indexes and links.
     case entries
-    /// What has been committed since, of a store that is only read.
+    /// The later commits, of a store opened for reading.
     case newest
   }
 
   struct Failure: Error {}
 
-  /// What is unreadable; shared by a store and its views.
+  /// The unreadable rows; shared by a store and its views.
   final class Switch: Sendable {
     private let state = Mutex<(parts: Set<Part>, readsLeft: Int)>(([], 0))
 

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Perdure
 
-/// Expects that what a container has stored is whole: engine and graph verify clean, both ends of every
-/// relationship agree, and nothing leads to what is not there.
+/// Expects that a container's stored graph is intact: engine and graph verify clean, both ends of
+/// every relationship agree, and no reference leads to an absent object.
 func expectWhole(
   _ container: PersistentContainer, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
@@ -23,7 +23,8 @@ func expectWhole(
 
 /// Expects that in a context both ends of every relationship agree, unsaved changes included.
 ///
-/// Not at what a rule of no action leaves behind. What knows nothing of who leads to it is not deleted.
+/// References left by a rule of no action are not checked. An object that does not know its
+/// referrers is not deleted.
 func expectAgreement(
   _ context: ManagedObjectContext, _ model: ManagedObjectModel,
   sourceLocation: SourceLocation = #_sourceLocation
@@ -49,7 +50,8 @@ func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel)
   return found
 }
 
-/// What is changed in a context, has no row there, and is not known to have vanished (C5 in ContextCore+Vanished.swift).
+/// Objects that are changed in a context, have no row there, and are not known to have vanished (C5
+/// in ContextCore+Vanished.swift).
 func missedVanished(_ context: ManagedObjectContext) throws -> [ObjectReference] {
   let core = context.core
   return try core.tracker.all.filter { !$0.isNew && !$0.isDeleted }.map(\.reference)

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Perdure
 
-// Each test breaks one invariant with the engine alone, below the graph, and gets exactly that finding.
+// Each test breaks one invariant with the engine alone, below the graph, and gets exactly that
+// finding.
 
 @Suite("Verification of a graph")
 struct GraphVerificationTests {
@@ -88,7 +89,7 @@ struct GraphVerificationTests {
     #expect(report.isClean && report.rows == 3 && report.links == 1)
   }
 
-  @Test("How far it is, is told, and last that everything was looked at; who has heard enough ends it")
+  @Test("Progress is reported, at the end with the total; the callback can cancel")
   func progress() throws {
     struct Enough: Error {}
     try store.close()
@@ -115,7 +116,7 @@ struct GraphVerificationTests {
     #expect(findings() == [])
   }
 
-  @Test("G2: a reference to an object that is gone, and to one of another entity")
+  @Test("G2: a reference to a deleted object, and to one of another entity")
   func reference() throws {
     let rows = try rows(worker.entityNumber)
     let strange = try workerRow("company", leadingTo: project)
@@ -130,7 +131,7 @@ struct GraphVerificationTests {
     #expect(findings() == ["G2 at Employee/p1: company leads to Company/p1, which is not there"])
   }
 
-  @Test("G3: a link of which one end is gone")
+  @Test("G3: a link with a missing end")
   func link() throws {
     try remove(project)
     #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
@@ -180,7 +181,7 @@ struct GraphVerificationTests {
       ])
   }
 
-  @Test("Where it cannot be read on, what was found until then is told, and that it could not be read")
+  @Test("If reading must stop, earlier findings are reported, and so is the reading error")
   func unreadable() throws {
     let rows = try rows(worker.entityNumber)
     let good = try workerRow("company", leadingTo: company)
@@ -198,7 +199,7 @@ struct GraphVerificationTests {
         let found = GraphVerification(view, store.schema, store.model.model).run().findings.map(\.description)
         let failures = found.filter { $0.contains("Failure()") }
         let others = found.filter { !$0.contains("Failure()") }
-        // What has been found stays found, however soon it ends.
+        // Findings stay, however soon it ends.
         #expect(others.count >= most && others == whole.filter(others.contains), "\(part) \(reads): \(found)")
         most = max(most, others.count)
         #expect(!failures.isEmpty || others == whole, "\(part) \(reads): \(found)")

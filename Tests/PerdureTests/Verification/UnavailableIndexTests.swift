@@ -31,7 +31,8 @@ struct UnavailableIndexTests {
     return container
   }
 
-  /// Twenty workers of one company with emails and salaries from 0 up; of one the row has a file of its own.
+  /// Twenty workers of one company with emails and salaries from 0 up; of one the row has a file of
+  /// its own.
   private func fill() throws {
     let container = try container()
     let context = container.newContext()
@@ -70,7 +71,7 @@ struct UnavailableIndexTests {
     try stranger { store, rows in
       let row = try #require(try store.snapshot().value(id: 3, in: rows))
       try store.write {
-        // The third worker is gone, and the fifth is what the third was.
+        // The third worker is missing, and the fifth has the third's place.
         try $0.remove(id: 3, in: rows)
         try $0.put(row, id: 5, in: rows)
       }
@@ -97,7 +98,7 @@ struct UnavailableIndexTests {
   // MARK: Duplicates
 
   @Test(
-    "Duplicates that came from elsewhere are found, told with entity, property, value and objects, and mended"
+    "Duplicates from elsewhere are found, reported with entity, property, value and objects, and repaired"
   )
   func duplicates() throws {
     try fill()
@@ -156,7 +157,7 @@ struct UnavailableIndexTests {
     #expect(try !inspection.verifyGraph().isClean)
   }
 
-  @Test("No object is saved whose uniqueness nobody can judge; others are")
+  @Test("No object is saved whose uniqueness cannot be checked; others are")
   func unjudged() throws {
     try fill()
     try damage()
@@ -172,8 +173,8 @@ struct UnavailableIndexTests {
     try context.save()
   }
 
-  /// Changes a byte of the row that has a file of its own, and takes away the index file, so that the indexes are
-  /// made anew from the rows.
+  /// Changes a byte of the row that has a blob file, and removes the index file, so that the
+  /// indexes are rebuilt from the rows.
   private func damage() throws {
     let names = try fileSystem.contents(of: Self.path).map { "\(Self.path)/\($0)" }.sorted()
     for name in names where name.hasSuffix(".index") { try fileSystem.remove(name) }
