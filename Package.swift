@@ -16,7 +16,8 @@ let settings: [SwiftSetting] = [
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 
-// Fetched by nobody who does not use PerdureLogging: packages take on what the products they name depend on.
+// Fetched by nobody who does not use PerdureLogging: packages take on what the products they name
+// depend on.
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -44,7 +45,8 @@ let package = Package(
       providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
     .target(name: "CPerdureShims"),
 
-    // Level 0: nothing of ours below them but C, and the sums that stores keep and predicates ask for.
+    // Level 0: nothing of ours below them but C, and the sums that stores keep and predicates ask
+    // for.
     .target(name: "PerdureNumbers", swiftSettings: settings),
     // Tables, JSON and progress as text, for programs and reports; no output of its own.
     .target(name: "PerdureText", swiftSettings: settings),
@@ -87,7 +89,8 @@ let package = Package(
       name: "PerdureCommands",
       dependencies: ["Perdure", "PerdureFileIO", "PerdureLog", "PerdureText", argumentParser],
       swiftSettings: settings),
-    // Its product is called perdure; the target is not, as some file systems do not tell it from Perdure.
+    // Its product is called perdure; the target is not, as some file systems do not tell it from
+    // Perdure.
     .executableTarget(
       name: "PerdureCLI", dependencies: ["PerdureCommands", argumentParser], path: "Sources/perdure-cli",
       swiftSettings: settings),
@@ -124,8 +127,8 @@ let package = Package(
       name: "ReadingList", dependencies: ["Perdure"], path: "Examples/ReadingList",
       swiftSettings: settings),
 
-    // The proof: what attacks the store, the program that runs it, and a slice of it as tests. Made of the
-    // public interface and PerdureTestSupport, as users' own suites are.
+    // The proof: what attacks the store, the program that runs it, and a slice of it as tests. Made
+    // of the public interface and PerdureTestSupport, as users' own suites are.
     .target(
       name: "PerdureProving",
       dependencies: [
@@ -144,7 +147,8 @@ let package = Package(
         "PerdureTestSupport", argumentParser,
       ],
       path: "Proof/Command", swiftSettings: settings),
-    // Decoders that are given hostile bytes, and the program that libFuzzer is linked to (`make fuzz`).
+    // Decoders that are given hostile bytes, and the program that libFuzzer is linked to (`make
+    // fuzz`).
     .target(
       name: "PerdureFuzzing",
       dependencies: [
@@ -206,7 +210,8 @@ let package = Package(
       // Files that tests read where they are.
       exclude: ["Golden/Stores"],
       swiftSettings: settings),
-    // What a user of Core Data expects, by rows of its documented behaviour, through the public interface alone.
+    // What a user of Core Data expects, by rows of its documented behaviour, through the public
+    // interface alone.
     .testTarget(
       name: "ConformanceTests", dependencies: ["Perdure", "PerdureTestSupport"], exclude: ["README.md"],
       swiftSettings: settings),

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that what measuring needs (other engines) never reaches those who use Perdure.
+// A separate package, so that the requirements of measuring (other engines) never reach users of
+// Perdure.
 
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
@@ -58,7 +59,7 @@ let package = Package(
         "ArchiveBenchmark", .product(name: "_DebianIndexReading", package: "perdure"),
       ],
       swiftSettings: settings),
-    // A graph as programs have it, and what they do with it.
+    // A graph as in typical programs, and its typical operations.
     .executableTarget(
       name: "GraphBenchmark",
       dependencies: [

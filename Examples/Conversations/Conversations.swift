@@ -8,7 +8,7 @@ import Perdure
 final class User: ManagedObject {
   @Attribute(.unique) var handle: String
   var name: String = ""
-  // In the order that this user has them in: what is important stands on top.
+  // In this user's order: important ones come first.
   @Relationship(inverse: "members") var conversations: OrderedToMany<Conversation>
   @Relationship(inverse: "author") var messages: ToMany<Message>
 }
@@ -63,7 +63,7 @@ enum Program {
     print("\(conversation.title), \(conversation.messageCount) messages: " + lines.joined(separator: " | "))
   }
 
-  /// What is added stands at the end, for everybody.
+  /// New ones are added at the end, for every user.
   private static func talk(_ context: ManagedObjectContext) throws -> Conversation {
     let (ada, grace) = (try user("ada", context), try user("grace", context))
     var made: [Conversation] = []
@@ -99,7 +99,8 @@ enum Program {
       let written = message(texts[number], by: try user("li", device), device)
       moon.messages.insert(written, at: number == 0 ? moon.messages.count : 0)
     }
-    // Both have made a user of the same handle: the one that is stored first stays, and has both messages.
+    // Both have made a user of the same handle: the one that is stored first stays, and has both
+    // messages.
     devices[1].mergePolicy = .mergeByPropertyObjectTrump
     for device in devices { try device.save() }
   }
@@ -111,7 +112,7 @@ enum Program {
     show(moon)
   }
 
-  /// A server's list of users, some of them known: they keep who they are, and what they wrote.
+  /// A server's list of users, some of them known: these keep their identity, and their messages.
   private static func meetAgain(_ container: PersistentContainer) throws {
     let context = container.newContext()
     context.mergePolicy = .mergeByPropertyObjectTrump

@@ -45,7 +45,7 @@ struct CampaignCommand: AsyncParsableCommand {
     }
   }
 
-  /// A process whose parent is gone works for nobody.
+  /// A process whose parent has ended has no use.
   private static func endWithParent() {
     let parent = getppid()
     let thread = Thread {

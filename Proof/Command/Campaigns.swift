@@ -3,7 +3,7 @@ import PerdureFuzzing
 import PerdureGraphProving
 import PerdureProving
 
-/// This program, which is started for each campaign and for what is killed.
+/// This program, which is started for each campaign and for processes to be killed.
 let ownProgram = Bundle.main.executablePath ?? CommandLine.arguments[0]
 
 /// Programs whose power is cut, beside those that use the engine alone.

@@ -1,15 +1,16 @@
 import Perdure
 import PerdureProving
 
-// What is asked of a store, beside what its rows say. All objects are read row by row; what a derived attribute is, who is in
-// a relationship, and whom a request finds follows from these values alone, and from no index.
+// Queries on a store, besides its rows. All objects are read row by row. The values of derived
+// attributes, the members of relationships, and the results of requests follow from these values
+// alone, and from no index.
 
 /// What a context answers about a store, held against the rows.
 struct GraphAnswers {
   private let context: ManagedObjectContext
   private let model: ManagedObjectModel
   private var objects: [String: [ManagedObject]] = [:]
-  /// By the relationship's entity and name and by the owner, who has it in a row.
+  /// By the relationship's entity and name, and by the owner, whose row has it.
   private var members: [String: [ManagedObjectID: [ManagedObject]]] = [:]
 
   init(_ context: ManagedObjectContext, _ model: ManagedObjectModel) throws {
@@ -72,7 +73,8 @@ struct GraphAnswers {
     }
   }
 
-  /// What a derivation comes to: a count, a sum, or what is at the end of a path, perhaps in small letters.
+  /// The result of a derivation: a count, a sum, or the value at the end of a path, perhaps in
+  /// lower case.
   private func value(
     of derivation: String, _ object: ManagedObject, _ entity: EntityDescription
   ) -> String? {
@@ -117,8 +119,8 @@ struct GraphAnswers {
 
   // MARK: - Requests
 
-  /// What an index leads to: attributes and parts of composites in the entity's indexes and constraints. For others
-  /// rows are read, as here.
+  /// What an index leads to: attributes and parts of composites in the entity's indexes and
+  /// constraints. For others rows are read, as here.
   private func indexed(_ entity: EntityDescription) -> Set<String> {
     let elements = entity.indexes.flatMap(\.elements).map(\.propertyName)
     let names = elements.map {
@@ -127,7 +129,7 @@ struct GraphAnswers {
     return Set(names.map(String.init) + entity.uniquenessConstraints.flatMap(\.self))
   }
 
-  /// Each of the first values finds whoever has it, and no value those that have none.
+  /// Each of the first values finds every object that has it, and null finds those without a value.
   private func checkRequests(_ entity: EntityDescription, _ attribute: String) throws {
     let byValue = Dictionary(grouping: all(entity)) { word($0[attribute]) }
     let values = byValue.keys.compactMap { $0 }.sorted().prefix(3)

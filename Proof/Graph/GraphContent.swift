@@ -4,7 +4,7 @@ import Perdure
 struct GraphContent: Sendable, Equatable {
   private(set) var rows: [UInt64: [UInt8]] = [:]
   private(set) var links: Set<[UInt64]> = []
-  /// Of ordered relationships by owner and order key: who stands where.
+  /// Of ordered relationships by owner and order key: the members.
   private(set) var places: Set<[UInt8]> = []
 
   /// Of a store that was never saved to.

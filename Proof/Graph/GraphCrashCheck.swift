@@ -6,10 +6,10 @@ package import PerdureTestSupport
 
 // What a store must hold whose program had one model after the other.
 //
-// Every opening is a step that begins, so that a crash says which model the program had. Whoever opens the store after the
-// crash has the same, and the opening does what that lacks. What an opening commits changes no row and no link: where
-// less of that is left than there was, what is made anew takes as many commits as there were at most, and the content is that
-// of any of them.
+// Every opening is a step that begins, so that a crash shows which model the program had. The
+// opening after the crash has the same model, and adds the parts that the store lacks. The commits
+// of an opening change no row and no link. If fewer of them survived, the repeated opening makes at
+// most as many commits again, and the content is that of any of them.
 
 /// Holds the store of a graph against what its saves left.
 package struct GraphCrashCheck: CrashCheck {
@@ -88,7 +88,7 @@ package struct GraphCrashCheck: CrashCheck {
     return opening.start > 0 && opening.start == commits && commits < opening.end
   }
 
-  /// What a check is told of the disk that a program leaves which is over, as after no crash.
+  /// The check's context for the disk of a program that has ended, as after no crash.
   package var contextAtEnd: CrashContext {
     let label = Self.label(ofOpening: openings.count - 1)
     return CrashContext(operation: 1, begun: [label], acknowledged: [], losses: [])
@@ -100,13 +100,14 @@ package struct GraphCrashCheck: CrashCheck {
     // On a copy of the disk: a look changes nothing that the recovery finds.
     if program.subject.world.isGrowing { try look(at: SimulatedFileSystem(fileSystem.currentImage), context) }
     let store = try program.open(on: fileSystem, version: opening(context).version)
-    // What a recovery has shown to anybody is as good as promised.
+    // A state that a recovery has shown counts as promised.
     let sequence = Int(store.view().sequence)
     if sequence > context.acknowledged.max() ?? 0 { fileSystem.marker.promise(sequence) }
     return Recovered(store, on: fileSystem)
   }
 
-  /// Readers without a model, `verify` and `stats` accept what a cut leaves, once the store has had a model.
+  /// Readers without a model, `verify` and `stats` accept what a cut leaves, once the store has had
+  /// a model.
   private func look(at fileSystem: SimulatedFileSystem, _ context: CrashContext) throws {
     let store: LogPersistentStore
     do { store = try program.openToRead(on: fileSystem) } catch {
@@ -173,8 +174,9 @@ package struct GraphCrashCheck: CrashCheck {
     return (isKnown(context, found) ? opening.end : found)...opening.end
   }
 
-  /// Whether all that the opening before the loss of power has found is still there, in as many commits: where an earlier
-  /// recovery has gone on with the log, nobody knows how many were lost before it.
+  /// Whether everything that the opening before the loss of power found still exists, in as many
+  /// commits. If an earlier recovery has continued the log, it is unknown how many were lost before
+  /// it.
   private func isKnown(_ context: CrashContext, _ found: UInt64) -> Bool {
     found >= opening(context).start && context.recoveries == 0
   }

@@ -1,6 +1,7 @@
 import Perdure
 
-// A small world whose model grows from opening to opening. Its objects have no classes of their own.
+// A small world whose model grows from opening to opening. Its objects have no classes of their
+// own.
 
 /// The models that a program had in turn: each can be opened behind any before it.
 enum GraphCrashLedger {
@@ -12,8 +13,8 @@ enum GraphCrashLedger {
     }
   }
 
-  /// Models that do not fit a store of any version: a constraint taken away, one that is new, an attribute that is gone,
-  /// one that all must have.
+  /// Models that fit no version of a store: a removed constraint, a new one, a removed attribute, a
+  /// new required attribute.
   static func misfits() throws -> [ManagedObjectModel] {
     var unruled = try account(versionMax)
     unruled.uniquenessConstraints = []
@@ -41,7 +42,7 @@ enum GraphCrashLedger {
       let colour: DefaultValue = version < 4 ? "red" : "blue"
       entity.properties += [.string("note"), .string("colour", optional: false, default: colour)]
     }
-    // An entity, a relationship, and what is derived from it.
+    // An entity, a relationship, and derivations from it.
     if version >= 2 {
       entity.properties += [
         .toMany("entries", "Entry", inverse: "account", deleteRule: .cascade),
@@ -56,7 +57,7 @@ enum GraphCrashLedger {
         FetchIndexDescription(
           "large", [.init("colour")], partialPredicate: FetchPredicate(format: "size > 4")))
     }
-    // What is derived from rows that are there already, and links of many to many.
+    // Derivations from existing rows, and many-to-many links.
     if version >= 4 {
       entity.properties += [
         .derived("plainName", "canonical:(name)", type: .string),

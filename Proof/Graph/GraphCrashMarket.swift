@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Perdure
 
-// A small world for saves that are cut: what follows from other values, what is too long for the log, and what has parts.
+// A small model for interrupted saves: derived values, values too long for the log, and composites.
 
 @Entity final class Market: ManagedObject {
   @Attribute(.unique) var name: String

@@ -1,7 +1,7 @@
 import Perdure
 
-// A small world for saves that are cut: what goes with its owner, what is unique, what has many of many, and what has an
-// order.
+// A small model for interrupted saves: cascading deletes, unique values, many-to-many links, and
+// ordered relationships.
 
 @Entity final class Firm: ManagedObject {
   @Attribute(.unique) var name: String
@@ -22,7 +22,7 @@ import Perdure
   @Attribute(.unique) var email: String
   @Relationship(inverse: "staff") var firm: Firm?
   @Relationship(inverse: "board") var boards: ToMany<Firm>
-  /// Both ways: who is a friend has one.
+  /// Symmetric: friendship has both directions.
   @Relationship(inverse: "friends") var friends: ToMany<Member>
 }
 

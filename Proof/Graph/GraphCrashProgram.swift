@@ -12,9 +12,9 @@ package struct GraphCrashProgram: CrashProgram {
 
   package let subject: GraphCrashSubject
   package let seed: UInt64
-  /// What stands before the disk: for an engine that is wrong.
+  /// The file system in front of the disk, for a deliberately wrong engine.
   package var disk: @Sendable (any FileSystem) -> any FileSystem = { $0 }
-  /// What stands before the maker of index entries: for one that is wrong.
+  /// The wrapper of the extractors, for a deliberately wrong one.
   package var extractors: @Sendable (any IndexExtractorFactory) -> any IndexExtractorFactory = { $0 }
   /// Made once, and not for each of a million openings.
   private let models: Result<[ManagedObjectModel], any Error>
@@ -88,8 +88,8 @@ package struct GraphCrashProgram: CrashProgram {
         context: container.newContext(), world: subject.world, version: version, random: random)
       for _ in first..<min(first + subject.reopensEvery, subject.saves) {
         let isSaved = try editor.save()
-        // A save that comes to nothing is no commit, and what was last may be a reservation of ids, which
-        // nobody was promised.
+        // A save without changes is not a commit. The last commit may be a reservation of ids,
+        // which was promised to no caller.
         if try check.note(store), isSaved, isPromised { marker.promise(Int(store.view().sequence)) }
       }
       random = editor.random

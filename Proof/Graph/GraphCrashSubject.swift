@@ -10,8 +10,9 @@ package struct GraphCrashSubject: CrashSubject {
   package var saves = 24
   /// How many saves there are between openings.
   package var reopensEvery = 9
-  /// Each opening has one of these for its saves. Where the model changes, all are for a loss of power: what an opening
-  /// has to add says what it must find then (`GraphCrashCheck`).
+  /// Each opening has one of these for its saves. If the model changes, all openings prepare for a
+  /// loss of power: the additions of an opening show the state that it must find
+  /// (`GraphCrashCheck`).
   package var durabilities: [Durability]
   /// Whether saves are taken for promised that are not: for a check that must find that out.
   package var believesAll = false
@@ -23,7 +24,7 @@ package struct GraphCrashSubject: CrashSubject {
     self.durabilities = durabilities
   }
 
-  /// What is ordered is synced by a thread of the store's: sooner or later.
+  /// A thread of the store syncs ordered commits, at an unspecified time.
   package var isRepeatable: Bool { !durabilities.contains(.ordered) }
 
   package func program(seed: UInt64) -> GraphCrashProgram { GraphCrashProgram(subject: self, seed: seed) }

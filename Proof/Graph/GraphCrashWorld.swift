@@ -1,6 +1,6 @@
 import Perdure
 
-/// What objects a program has, and what it does with them.
+/// The objects of a program, and its operations on them.
 package enum GraphCrashWorld: Sendable {
   case guild([GuildEdit])
   case market([MarketEdit])
@@ -9,15 +9,16 @@ package enum GraphCrashWorld: Sendable {
   /// Some break a rule now and then: the save is refused then.
   package enum GuildEdit: Sendable, CaseIterable {
     case found, dissolve, divide, subdivide, close, hire, dismiss, move, readdress, befriend, quarrel
-    /// Within one save somebody goes and another gets the address; or two change theirs.
+    /// Within one save one object is removed and another gets its address; or two exchange theirs.
     case succeed, exchange
-    /// Somebody comes into an order, gets another place in it, or leaves it.
+    /// A member is added to an order, moved in it, or removed from it.
     case appoint, rearrange, resign
   }
 
   package enum MarketEdit: Sendable, CaseIterable {
     case found, rename, dissolve, rent, leave, move, earn, weigh, place, replace
-    /// Long values: made, made longer or shorter around the length from which they have files, taken away.
+    /// Long values: made, made longer or shorter around the length from which they have files,
+    /// taken away.
     case paint, unpaint, tell
   }
 

@@ -46,7 +46,8 @@ extension GraphEditor {
   /// So few that two have the same now and then.
   private mutating func name() -> String { "Market \(number(0..<60))" }
 
-  /// Around the length from which values have files, often a little above or below, and now and then far above.
+  /// Around the length from which values have files, often a little above or below, and now and
+  /// then far above.
   private mutating func length() -> Int {
     number(0..<4) == 0 ? number(2000..<9000) : number(700..<1500)
   }

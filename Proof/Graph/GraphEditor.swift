@@ -15,7 +15,8 @@ struct GraphEditor {
 
   /// A few edits, and a save.
   ///
-  /// - Returns: False when there was nothing to save, or an edit broke a rule and the save was refused.
+  /// - Returns: False when there was nothing to save, or an edit broke a rule and the save was
+  ///   refused.
   mutating func save() throws -> Bool {
     for _ in 0..<Int.random(in: 1...4, using: &random) { try edit() }
     guard context.hasChanges else { return false }

@@ -7,7 +7,7 @@ import PerdureProving
 
 /// Holds files and indexes against the rows and the model.
 package enum GraphFiles {
-  /// After an opening there is a file for every long value, and none that nobody refers to.
+  /// After an opening there is a file for every long value, and no unreferenced file.
   ///
   /// - Parameters:
   ///   - threshold: Values that are longer have files.
@@ -22,7 +22,7 @@ package enum GraphFiles {
     }
   }
 
-  /// There are the indexes that follow from the model, and none of an earlier one.
+  /// The indexes are exactly those of the model.
   package static func checkIndexes(_ store: LogPersistentStore) throws {
     let wanted = store.schema.indexes.filter { index in
       switch index.kind {

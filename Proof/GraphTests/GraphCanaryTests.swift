@@ -6,18 +6,19 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Stores that are wrong on purpose, in what indexes, long values and changed models are about: whether power cuts of graphs
-/// would show it.
+/// Stores that are wrong on purpose, in what indexes, long values and changed models are about:
+/// whether power cuts of graphs would show it.
 @Suite("A graph's store that is wrong is found out by power cuts")
 struct GraphCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
-  /// A program may happen not to need what is missing; so many in a row do not.
+  /// One program may not need the missing part; this many in a row do.
   private static let campaignsMax = 16
 
   @Test(
-    "Entries that an index lacks, and nobody misses who asks the engine",
+    "Missing index entries, which the engine's own checks do not find",
     arguments: [
-      // Without all who are in a relationship, a deletion leaves some behind as well, which verification finds.
+      // Without all members of a relationship, a deletion also leaves some objects, which
+      // verification finds.
       ("sums/", ["comes to"]), ("rel/", ["has not those who", "[G"]), ("attr/", ["finds"]),
     ])
   func entries(_ index: String, _ consequences: [String]) async throws {
@@ -33,7 +34,7 @@ struct GraphCanaryTests {
       GraphCanary(subject: .largeValues) { ForgetfulFileSystem($0, without: omission) }, saying: [".blob"])
   }
 
-  @Test("Files of long values that stay when nobody refers to them")
+  @Test("Files of long values that stay without a reference")
   func orphans() async throws {
     try await expectCaught(
       GraphCanary(subject: .largeValues) { KeepingFileSystem($0, keeping: ".blob") },

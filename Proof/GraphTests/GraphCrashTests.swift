@@ -5,7 +5,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of the campaign. The seed is printed, and with what is found the command that shows it again.
+/// A slice of the campaign. The seed is printed, and with a finding the command that reproduces it.
 @Suite("A graph after a power cut")
 struct GraphCrashTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -48,7 +48,7 @@ struct GraphCrashTests {
 
   /// What a kind of program is there for has to be on the disks that are tried.
   private enum Circumstance: CaseIterable {
-    /// A file of a long value is there that nobody refers to: its commit was not to be.
+    /// There is an unreferenced file of a long value: its commit did not complete.
     case orphan
     /// A long value has a file.
     case longValue

@@ -1,5 +1,5 @@
-// The suite for objects on the page about PerdureTestSupport, as code that compiles and runs: each line of it stands here, in
-// its order. Change both.
+// The suite for objects on the page about PerdureTestSupport, as code that compiles and runs: each
+// of its lines is here, in its order. Change both.
 
 import Perdure
 import PerdureFileIO

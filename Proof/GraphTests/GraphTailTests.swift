@@ -90,7 +90,7 @@ private struct TailedGraph {
 }
 
 /// Intact records at wrong addresses, in the rows of a graph.
-@Suite("Sectors of a graph's store that stand in the place of others, under a tail")
+@Suite("Misplaced sectors of a graph's store, followed by a tail")
 struct GraphTailTests {
   @Test("Every answer is right or an error, and no second object gets a unique name")
   func sectors() throws {

@@ -3,8 +3,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of what the proof gives to the graph's decoders: rows, stored models, the texts of predicates, and what the
-/// macros read.
+/// A part of the inputs that the proof passes to the graph's decoders: rows, stored models, the
+/// texts of predicates, and the input of the macros.
 @Suite("Hostile bytes for the graph")
 struct HostileGraphTests {
   private let seed = SeededGenerator.seedFromEnvironment()

@@ -2,19 +2,19 @@ import PerdureText
 
 /// One kind of attack on a store: it tries many things, counts them, and says which of them went wrong.
 ///
-/// A campaign is a pure function of its plan as far as it can be: the same seed and scale try the same things,
-/// but for campaigns in which processes and threads race on purpose.
+/// A campaign is a function of its plan as far as possible: the same seed and scale try the same
+/// cases, except in campaigns in which processes and threads race on purpose.
 package protocol Campaign: Sendable {
   /// As the command names it: one word in lower case.
   var name: String { get }
 
-  /// One line for people: what is tried.
+  /// One line of description for readers.
   var summary: String { get }
 
   /// Tries as much as `plan` asks for, and ends early when it has found something wrong.
   ///
-  /// - Throws: What keeps it from working at all, such as a folder that cannot be made. What it finds is in
-  ///   the result.
+  /// - Throws: Errors that prevent it from working at all, such as a folder that cannot be made.
+  ///   Its findings are in the result.
   func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult
 }
 
@@ -26,12 +26,13 @@ package struct ProofPlan: Sendable {
   /// 1 is a full proof; a slice of it runs with the tests; a long one is more than 1. Above 0.
   package var scale: Double
 
-  /// Whether nothing else runs in this process, so that its memory is what the campaign takes. Tests run beside each
-  /// other.
+  /// Whether nothing else runs in this process, so that its memory is what the campaign takes.
+  /// Tests run beside each other.
   package var hasProcessAlone: Bool
 
-  /// The one thing that is tried, in words of the campaign; nil: everything. What violations name, so that they can
-  /// be seen again, and alone. It means the same with the same seed and scale only.
+  /// The one thing that is tried, in words of the campaign; nil: everything. What violations name,
+  /// so that they can be seen again, and alone. It means the same with the same seed and scale
+  /// only.
   package var part: String?
 
   package init(seed: UInt64, scale: Double, hasProcessAlone: Bool = false, part: String? = nil) {
@@ -52,7 +53,7 @@ package struct ProofPlan: Sendable {
     part?.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Somebody asks for a part that the campaign does not have.
+  /// The requested part does not exist in the campaign.
   package func noSuchPart(_ form: String) -> NoSuchPart {
     NoSuchPart("A part is \(form); \"\(part ?? "")\" is not, or not with this seed and scale.")
   }
@@ -71,7 +72,7 @@ package struct ProofPlan: Sendable {
 package struct CampaignResult: Sendable {
   package var counts = ProofCounts()
 
-  /// What was tried, for people: lines of a table or of text.
+  /// A description of the tested cases for readers: lines of a table or of text.
   package var report: [String] = []
 
   /// What went wrong; empty when nothing did.
@@ -98,7 +99,7 @@ package struct ProofViolation: Sendable, CustomStringConvertible {
 
 /// How much was tried; the last line that a proof prints.
 package struct ProofCounts: Sendable, Equatable {
-  /// Distinct disks that power cuts left, each opened and held against what was promised.
+  /// Distinct disks that power cuts left, each opened and compared with the promises.
   package var crashStates = 0
   /// Those of them that a power cut during a recovery left.
   package var recoveryCrashes = 0
@@ -117,7 +118,7 @@ package struct ProofCounts: Sendable, Equatable {
 
   package init() {}
 
-  /// What is counted, by the names that a proof prints.
+  /// The counts, by the names that a proof prints.
   package static let fields: [(name: String, path: any WritableKeyPath<ProofCounts, Int> & Sendable)] = [
     ("crash_states", \.crashStates), ("recovery_crashes", \.recoveryCrashes), ("io_failures", \.ioFailures),
     ("bit_flips", \.bitFlips), ("mutations", \.mutations), ("model_operations", \.modelOperations),

@@ -3,13 +3,14 @@ import PerdureTestSupport
 
 // Runs a campaign in a process of its own, and watches over it.
 //
-// Whatever becomes of that process - a trap, a signal, a hang, an error - is a violation with the command that shows it
-// again, and names what the campaign was at; the campaigns that follow run all the same. Nothing is read from a pipe:
-// the result is a file, written when all is done, and what it is at is a page that both share (`ProofDesk`).
+// If that process fails - by a trap, a signal, a hang, an error - the failure is a violation. It
+// has the command that reproduces it, and names the campaign's last step; later campaigns still
+// run. The result is not read from a pipe: it is a file, written at the end. The current step is in
+// a page that both processes share (`ProofDesk`).
 
 /// One campaign in a process of its own.
 package struct CampaignProcess: Sendable {
-  /// Where the result is written, and where the process notes what it is at.
+  /// The file of the result, and the page where the process notes its current step.
   package struct Folder: Sendable {
     package let path: String
 
@@ -55,14 +56,15 @@ package struct CampaignProcess: Sendable {
 
   /// Runs it to its end, whatever that is.
   ///
-  /// - Returns: What it found, and the most bytes of it that were in memory at a time.
+  /// - Returns: Its findings, and its maximum resident memory in bytes.
   package func run(
     _ campaign: some Campaign, _ plan: ProofPlan
   ) async throws -> (result: CampaignResult, peakBytes: Int) {
     let directory = try TemporaryDirectory()
     let folder = Folder(directory.path)
     try ProofDesk.make(folder.desk)
-    // What a process leaves that is killed or traps goes with this folder, which stays until it has ended.
+    // What a process leaves that is killed or traps goes with this folder, which stays until it has
+    // ended.
     let child = try ChildProcess(executable, arguments(folder), environment: ["TMPDIR": folder.path])
     defer { withExtendedLifetime(directory) {} }
     let (end, peakBytes) = try await wait(for: child, folder)

@@ -1,5 +1,5 @@
-// A result on its way from one process to another: a line for each thing, a word and the rest, and "end" as the last.
-// Line breaks within are written as \n, and backslashes twice.
+// A result on its way from one process to another: a line for each thing, a word and the rest, and
+// "end" as the last. Line breaks within are written as \n, and backslashes twice.
 extension CampaignResult {
   package var text: String {
     var lines = ProofCounts.fields.map { "count \($0.name) \(counts[keyPath: $0.path])" }
@@ -10,10 +10,10 @@ extension CampaignResult {
     return (lines + ["end"]).map { $0 + "\n" }.joined()
   }
 
-  /// Nil for what is no whole result.
+  /// Nil for an incomplete result.
   package init?(text: String) {
     self.init()
-    // Not by characters: what is to come after a space may be an accent, which would be one with it.
+    // Not by characters: the byte after a space may begin an accent, which would combine with it.
     let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     guard lines.suffix(2) == ["end", ""] else { return nil }
     var what: String?

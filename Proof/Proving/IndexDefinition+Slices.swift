@@ -3,7 +3,7 @@ package import PerdureLog
 extension IndexDefinition {
   /// An index over slices of the records of one keyspace.
   ///
-  /// - Parameter extractor: The name of what makes the entries: for an engine that is wrong then.
+  /// - Parameter extractor: The name of the extractor, for an engine that is wrong then.
   package static func slices(
     _ name: String, _ keyspace: Keyspace, _ slices: SliceExtractor.Slice..., isUnique: Bool = false,
     by extractor: String = SliceExtractor.name
@@ -13,7 +13,8 @@ extension IndexDefinition {
     return IndexDefinition(name: name, source: source, isUnique: isUnique)
   }
 
-  /// The sums of groups of values that begin with a group of 8 bytes and a whole number of 8 bytes, big-endian.
+  /// The sums of groups of values that begin with a group of 8 bytes and a whole number of 8 bytes,
+  /// big-endian.
   package static func sums(
     _ name: String, _ keyspace: Keyspace, by extractor: String = SliceExtractor.name
   ) -> IndexDefinition {

@@ -1,7 +1,7 @@
 package import PerdureLog
 
 extension LogRoom {
-  /// From the first commit on, whoever waits for syncs: small programs come to it too.
+  /// From the first commit on, if commits wait for syncs: small programs reach it too.
   package static func always(upTo bytes: UInt64) -> LogRoom {
     var room = LogRoom()
     (room.bytesMax, room.bytesMin, room.share, room.unsyncedMax) = (bytes, 1, 1, .max)

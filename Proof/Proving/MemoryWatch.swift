@@ -6,15 +6,16 @@
   import Darwin
 #endif
 
-/// The most memory that a process takes beyond what it had when the watch began, where the system says so (Linux).
+/// The maximum memory of a process beyond its memory when the watch began, if the system reports it
+/// (Linux).
 ///
-/// The system remembers the most that was resident, and can be told to forget. So what one try takes for a moment is seen,
-/// and so is what one takes little by little: nothing is forgotten in between. Whatever a campaign needs itself is there
-/// before it watches, or is little.
+/// The system records the maximum resident memory, and can reset it. So it reports the short peak
+/// of one case, and slow growth too: the record is not reset in between. The campaign's own memory
+/// is allocated before the watch, or is small.
 struct MemoryWatch {
   private let before: Int
 
-  /// Begins to watch; nil where the system does not tell.
+  /// Begins to watch; nil if the system does not report memory.
   init?() {
     guard Self.forgetPeak(), let before = ProofLimits.residentBytes() else { return nil }
     self.before = before
@@ -27,7 +28,7 @@ struct MemoryWatch {
     let file = open("/proc/self/clear_refs", O_WRONLY)
     guard file >= 0 else { return false }
     defer { close(file) }
-    // As proc(5) has it: the most that was resident is what is so now.
+    // As proc(5) says: resets the maximum resident memory to the present value.
     return write(file, "5", 1) == 1
   }
 }

@@ -9,15 +9,17 @@ import Synchronization
   import Darwin
 #endif
 
-// A file in memory that two processes share: one runs a campaign, the other watches over it. What stands there stays
-// when the first traps, hangs or is killed, so that its last input is known. To write costs next to nothing.
+// A file in memory that two processes share: one runs a campaign, the other watches it. Its content
+// stays when the first traps, hangs or is killed, so that its last input is known. Writing costs
+// next to nothing.
 //
-// Bytes: a count of beats (8); then notes of `noteLength` bytes, each a length (8), a number (8) and text. A length of
-// 0 is no note. A note whose text is being replaced has a length of 0. All words are in the order of this machine.
+// Bytes: a count of beats (8); then notes of `noteLength` bytes, each a length (8), a number (8)
+// and text. A length of 0 is no note. A note whose text is being replaced has a length of 0. All
+// words are in the order of this machine.
 
-/// Where a campaign notes what it is at.
-// Unchecked: the bytes are there as long as it lives; the beats are an atomic word of them, each note belongs to one
-// task, and the process that reads does so through the file.
+/// The place where a campaign notes its current step.
+// Unchecked: the bytes exist as long as it lives. The beats are an atomic word of them, each note
+// belongs to one task, and the reading process uses the file.
 package final class ProofDesk: @unchecked Sendable {
   static let noteCount = 63
   static let noteLength = 1024
@@ -48,10 +50,10 @@ package final class ProofDesk: @unchecked Sendable {
     try file.close()
   }
 
-  /// It goes on.
+  /// Reports progress.
   package func beat() { beats.pointee.add(1, ordering: .relaxed) }
 
-  /// A place for one more task; one that nobody reads when there are too many.
+  /// A place for one more task; an unread one when there are too many.
   func newNote() -> ProofNote {
     guard let number = free.withLock({ $0.popLast() }) else { return ProofNote() }
     let start = bytes + number * Self.noteLength
@@ -60,7 +62,7 @@ package final class ProofDesk: @unchecked Sendable {
     }
   }
 
-  /// What stands on a desk, as another process sees it.
+  /// The content of a desk, as another process sees it.
   package struct Look: Equatable, Sendable {
     package var beats: UInt64
     /// What each task was at.
@@ -69,7 +71,7 @@ package final class ProofDesk: @unchecked Sendable {
     package init(_ path: String) throws {
       let file = try POSIXFileSystem().open(path, .read)
       var bytes = try file.read(ProofDesk.length, at: 0)
-      // Whoever makes a desk may not have done so yet.
+      // The process that makes a desk may not have done so yet.
       bytes += [UInt8](repeating: 0, count: ProofDesk.length - bytes.count)
       try file.close()
       func word(_ place: Int) -> UInt64 {
@@ -88,14 +90,15 @@ package final class ProofDesk: @unchecked Sendable {
   }
 }
 
-/// What one task is at: a part, in the words of `ProofPlan.part`. The place is free again when it goes.
+/// What one task is at: a part, in the words of `ProofPlan.part`. The place is free again when it
+/// goes.
 // Unchecked: only the task that asked for it writes it.
 package final class ProofNote: @unchecked Sendable {
   private let bytes: UnsafeMutableRawBufferPointer?
   /// Keeps the bytes where they are, too.
   private let onEnd: () -> Void
 
-  /// One that nobody reads.
+  /// A place that is not read.
   init() { (bytes, onEnd) = (nil, {}) }
 
   fileprivate init(_ bytes: UnsafeMutableRawBufferPointer, onEnd: @escaping () -> Void) {
@@ -119,7 +122,7 @@ package final class ProofNote: @unchecked Sendable {
     bytes.storeBytes(of: UInt64(count), as: UInt64.self)
   }
 
-  /// Within what was begun, the try with this number is next: the last word of the part.
+  /// Within the current part, the case with this number is next: the last word of the part.
   package func step(_ number: Int) {
     bytes?.storeBytes(of: UInt64(number) + 1, toByteOffset: 8, as: UInt64.self)
   }

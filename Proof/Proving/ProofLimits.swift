@@ -18,7 +18,8 @@ package enum ProofLimits {
 
   /// What some tries have cost.
   struct Cost: Sendable {
-    /// Of the slowest, in seconds of a processor, so that what else a machine does makes no difference.
+    /// Of the slowest, in seconds of a processor, so that what else a machine does makes no
+    /// difference.
     var seconds = 0.0
     var samples = 0
 

@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// Says how far a campaign has come, now and then, on whatever its user looks at; and notes what it is at, where a
-/// process that watches over it sees that it goes on (`ProofDesk`).
+/// Shows how far a campaign is, now and then, on its user's console; and notes its current step for
+/// the process that watches it (`ProofDesk`).
 package final class ProofProgress: Sendable {
   private struct State {
     var last: ContinuousClock.Instant?
@@ -28,7 +28,7 @@ package final class ProofProgress: Sendable {
   /// One that says nothing.
   package static let silent = ProofProgress { _ in }
 
-  /// Tells that so many more things have been tried. May be called from any thread, often.
+  /// Adds a number of finished cases. May be called from any thread, often.
   package func advance(_ count: Int = 1, of total: Int, _ what: String) {
     beat()
     let now = ContinuousClock.now
@@ -45,7 +45,7 @@ package final class ProofProgress: Sendable {
     if let done { say("\(what): \(done) of \(total)") }
   }
 
-  /// Tells that something goes on, although nothing has been tried: what says nothing for long is taken to hang.
+  /// Reports activity without a finished case: a silent process counts as hanging.
   package func beat() {
     desk?.beat()
   }
@@ -53,11 +53,12 @@ package final class ProofProgress: Sendable {
   /// A campaign begins to count anew.
   package func restart() { state.withLock { $0 = State() } }
 
-  /// A place where one task notes what it is at. Ask for one for each task, and not for each thing that it tries.
+  /// A place where one task notes its current step. Request one for each task, and not for each
+  /// case.
   package func newNote() -> ProofNote { desk?.newNote() ?? ProofNote() }
 
-  /// Runs `body`, and measures the most memory that the process takes meanwhile beyond what it had before, where it does
-  /// nothing else and the system tells: nil otherwise.
+  /// Runs `body`, and measures the maximum memory that the process takes meanwhile beyond its
+  /// earlier memory. Nil if other work runs or the system does not report memory.
   package func measuringMemory<Result>(
     where isAlone: Bool, _ body: () async throws -> Result
   ) async rethrows -> (result: Result, worst: Int?) {

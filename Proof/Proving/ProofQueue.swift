@@ -2,7 +2,8 @@ import PerdureFileIO
 
 /// The numbers from 0 on, each for whichever of several tasks asks next.
 final class ProofQueue: Sendable {
-  /// So many tasks share one: a few more than most machines that prove have processors, as they wait now and then.
+  /// So many tasks share one: a few more than most machines that prove have processors, as they
+  /// wait now and then.
   static let workerCount = 4
 
   private let count: Int
@@ -19,6 +20,6 @@ final class ProofQueue: Sendable {
     }
   }
 
-  /// Nobody gets any more.
+  /// The queue is closed.
   func end() { taken.withLock { $0 = count } }
 }

@@ -5,7 +5,7 @@ package struct Violation: Error, CustomStringConvertible {
   package init(_ description: String) { self.description = description }
 }
 
-/// Somebody has asked for a part that there is not: a slip of theirs, and nothing that was found.
+/// The requested part does not exist: an error of the request, not a finding.
 package struct NoSuchPart: Error, CustomStringConvertible {
   /// What a process ends with then: the code for words of a command that are wrong (EX_USAGE).
   package static let exitCode: Int32 = 64

@@ -4,8 +4,9 @@ import PerdureTestSupport
 
 // Engines that are wrong on purpose, by way of the file system that they see.
 
-/// Once a call has failed, what is mapped of segments reads as zeros for whoever has mapped it; the files are as they
-/// were, and who opens them again reads what is in them. An engine on this has nothing right in memory after an error.
+/// Once a call has failed, mapped bytes of segments read as zeros for their mapping; the files are
+/// unchanged, and opening them again reads their content. An engine on this has wrong bytes in
+/// memory after an error.
 final class ForgottenMappings: ForwardingFileSystem {
   let behind: any FileSystem
   private let copies = Guarded<[MappedCopy]>([])
@@ -18,7 +19,7 @@ final class ForgottenMappings: ForwardingFileSystem {
   }
 }
 
-/// Bytes of a file at the time when it was mapped, and what was written to it since then by who has it open.
+/// Bytes of a file at the time of its mapping, with later writes through the same opening.
 // Unchecked: a test has one thread.
 private final class MappedCopy: @unchecked Sendable {
   let bytes: UnsafeMutableRawBufferPointer

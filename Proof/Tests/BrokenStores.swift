@@ -34,7 +34,8 @@ final class NeedlessRefusals: HistorySubject {
   }
 }
 
-/// Every answer is the model's, and is another one under other options: two histories beside each other show that alone.
+/// Every answer is the model's, and is another one under other options: two histories beside each
+/// other show that alone.
 struct UnsteadyAnswers: HistorySubject {
   func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64 {
     let sum = options.segmentBytes + options.blobThreshold + options.groupCacheBytes + options.compression
@@ -77,7 +78,7 @@ final class LossyCompactions: HistorySubject {
   }
 }
 
-/// The newest state is that which was the newest when somebody asked before.
+/// The newest state is the one that was the newest at the previous request.
 final class OldSnapshots: HistorySubject {
   private let last = Guarded<Snapshot?>(nil)
 

@@ -3,7 +3,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// The program that a campaign runs in is a shell here: what becomes of it is what matters.
+/// The program of the campaign is a shell here: the test is about its end.
 @Suite("A campaign in a process of its own")
 struct CampaignProcessTests {
   private struct Quiet: Campaign {
@@ -22,7 +22,7 @@ struct CampaignProcessTests {
     return try await process.run(Quiet(), plan).result
   }
 
-  @Test("What it wrote is what it found, and its memory was measured")
+  @Test("Its output is its findings, and its memory was measured")
   func result() async throws {
     let script = #"printf 'count kills 3\nreport two\\nlines\nend\n' > "$1/result""#
     let process = CampaignProcess("sh", looksMax: 100_000, pause: .milliseconds(1)) {
@@ -64,12 +64,13 @@ struct CampaignProcessTests {
 
   @Test("One that gives no sign of life is killed, and that is a violation")
   func hang() async throws {
-    // It never says anything, however slow the machine is: on a busy one nobody may look for minutes.
+    // It never reports progress, however slow the machine is: on a busy one the watcher may not
+    // read for minutes.
     let violation = try #require(try await run("exec sleep 1000000", looksMax: 5).violations.first)
     #expect(violation.what.hasSuffix("gave no sign of life for 0.005 seconds, and was killed"))
   }
 
-  @Test("What it was at when it came to its end stands in the violation, and the command tries that alone")
+  @Test("The last step before its end is in the violation, and the command tries that step alone")
   func notes() async throws {
     // A desk that another process has left, in the place of its own.
     let directory = try TemporaryDirectory()
@@ -88,7 +89,7 @@ struct CampaignProcessTests {
     withExtendedLifetime(notes) {}
   }
 
-  @Test("A desk shows beats and notes to others, a note that was left is gone, and one too many is no harm")
+  @Test("Another process sees beats and notes; an ended note is removed, and a surplus one is harmless")
   func desk() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("desk")

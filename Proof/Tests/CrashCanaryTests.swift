@@ -4,14 +4,14 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Engines that are wrong on purpose: what the search through crashes is worth shows here. They are searched as
-/// the campaign searches, with its own settings, and so is the engine that does what they leave out.
+/// Deliberately wrong engines: they show the worth of the search through crashes. They are searched
+/// with the campaign's own settings, and so is the correct engine.
 @Suite("An engine that is wrong is found out by power cuts")
 struct CrashCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// A program may happen not to need what is missing (none of its commits waits at the wrong moment, or no
-  /// sampled disk shows it); so many in a row do not.
+  /// One program may not need the missing part (none of its commits waits at the wrong moment, or
+  /// no sampled disk shows it); this many in a row do.
   private static let campaignsMax = 16
   private static let scale = 0.0008
 
@@ -22,7 +22,7 @@ struct CrashCanaryTests {
     try await expectCaught(CrashCanary(shape: shape, omission: omission), saying: omission.consequences)
   }
 
-  @Test("Entries that an index lacks, and nobody misses who asks the engine")
+  @Test("Missing index entries, which the engine's own checks do not find")
   func entries() async throws {
     try await expectCaught(
       CrashCanary(shape: .canary, extractor: ForgetfulExtractor.name),
@@ -59,7 +59,7 @@ struct CrashCanaryTests {
       var explorer = CrashExplorer(seed: workload.seed)
       explorer.imagesPerOperationMax = 12
       explorer.operationsOneIn = 4
-      // The engine that is wrong is right, if nobody looks for a second crash.
+      // Without a second crash the wrong engine is right.
       let once = explorer.examine(fileSystem.journal, check)
       #expect(once.violation == nil, "\(once)")
       explorer.recoveryDepth = 1
@@ -128,7 +128,7 @@ private struct CrashCanary: CrashSubject {
 }
 
 extension ForgetfulFileSystem.Omission {
-  /// What a check says when it finds the sync missing, of what was to be synced: one of these.
+  /// The messages of a check that finds the sync missing, for unsynced data: one of these.
   fileprivate var consequences: [String] {
     let (promise, noStore) = ("was promised, and the log ends at", "There is no store here")
     return switch self {
@@ -136,7 +136,7 @@ extension ForgetfulFileSystem.Omission {
     case .creation: ["a log but no superblock", promise, noStore]
     case .parentDirectory: [promise, noStore]
     case .segmentBirth, .segmentName, .log: [".segment", promise]
-    // What compaction took out is gone, and what it put in its place is not there.
+    // Data that compaction removed is missing, and so is its replacement.
     case .rewrittenSegment, .rewrittenName: [".segment", promise, "the content after commit"]
     case .blob, .blobName: [".blob"]
     case .index, .indexName: [".index"]

@@ -9,7 +9,8 @@ import Testing
 struct CrashStateTests {
   private let fileSystem = SimulatedFileSystem()
 
-  /// A store with a value, an empty keyspace, an index, one that counts it, and the state that it has.
+  /// A store with a value, an empty keyspace, an index, one that counts it, and the state that it
+  /// has.
   private func make() throws -> (Store, CrashState) {
     var options = StoreOptions()
     options.fileSystem = fileSystem
@@ -80,7 +81,7 @@ struct CrashStateTests {
     #expect(throws: Violation.self) { try state.check(store, "now") }
   }
 
-  @Test("Has a definition with each commit that nobody changed a value with, in order")
+  @Test("Has a definition with each commit that changed no value, in order")
   func numbers() throws {
     let history = CrashHistory()
     try history.define(.keyspace("rows", .dense)) {}

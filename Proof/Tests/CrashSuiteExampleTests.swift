@@ -34,14 +34,14 @@ struct Notes {
 struct Lost: Error {}
 struct Surplus: Error {}
 
-/// A small part of all failures: the others are tried where nobody waits.
+/// A small part of all failures: longer runs try the others.
 private func FailureSweep() -> PerdureTestSupport.FailureSweep {
   var sweep = PerdureTestSupport.FailureSweep()
   sweep.part = 0.02
   return sweep
 }
 
-/// One step of somebody who uses notes.
+/// One step of a user of notes.
 private enum Step: Equatable {
   case add(String)
   case reopen

@@ -4,7 +4,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of the campaign. The seed is printed, and with what is found the command that shows it again.
+/// A slice of the campaign. The seed is printed, and with a finding the command that reproduces it.
 @Suite("After a power cut")
 struct CrashTests {
   private let seed = SeededGenerator.seedFromEnvironment()

@@ -5,7 +5,7 @@ import Testing
 struct DamageTests {
   private let bytes = (0..<32).map { UInt8($0) }
 
-  @Test("Each kind does what it says, and nothing else")
+  @Test("Each kind has its documented effect, and no other")
   func kinds() {
     func changes(_ damage: Damage) -> [Int: UInt8] {
       let after = damage.applied(to: bytes)

@@ -3,12 +3,13 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of the campaign that fails every call. The seed is printed; `PERDURE_SEED` runs it again.
+/// A slice of the campaign that fails every call. The seed is printed; `PERDURE_SEED` runs it
+/// again.
 @Suite("When the system lets the store down")
 struct FailureTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Whichever call fails in whichever way, what was promised is kept, and the store says what happened")
+  @Test("Whichever call fails in any way, promises are kept, and the store reports the failure")
   func slice() async throws {
     let (campaign, plan) = (FailureCampaign(), ProofPlan(seed: seed, scale: 0.003))
     let reports = await campaign.reports(plan, .silent)
@@ -30,7 +31,7 @@ struct FailureTests {
     #expect(FailureKind.allCases.count == 12)
   }
 
-  @Test("Where room is refused for what is held back, and not for all, the commits that are refused say so")
+  @Test("Where space is refused for the reserve, and not for all, refused commits report it")
   func heldBack() async throws {
     let words = "a volume that fills up|short write|11|for ever"
     let plan = ProofPlan(seed: 20_261_122, scale: 1, part: words)
@@ -51,7 +52,7 @@ struct FailureTests {
   }
 
   @Test(
-    "Which call of which program is to fail stands on the desk before it does, for who looks after a trap")
+    "The failing call and its program are on the desk before it fails, for the note after a trap")
   func notes() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("desk")
@@ -103,7 +104,7 @@ struct FailureTests {
     #expect(result.counts.ioFailures > 3)
   }
 
-  @Test("A store that cannot read what it has any more, after it was let down, is caught")
+  @Test("A store that cannot read its data any more after a failed call is caught")
   func unreadable() async throws {
     var campaign = FailureCampaign()
     campaign.disguise = { ForgottenMappings($0) }
@@ -135,7 +136,7 @@ struct FailureTests {
     #expect(violation.what.contains("has a value that it never had"), "\(violation)")
   }
 
-  @Test("A commit that changes nothing and that nobody made is caught, by the first run already")
+  @Test("A commit that changes nothing and was never requested is caught in the first run")
   func secret() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = [.secretCommit]
@@ -168,11 +169,11 @@ struct FailureTests {
 }
 
 extension SwallowingFileSystem.Ignored {
-  /// What a run says when it finds that the store has not looked: one of these. Which is found first depends on the few
-  /// disks that are tried of each power cut.
+  /// What a run says when it finds that the store has not looked: one of these. Which is found
+  /// first depends on the few disks that are tried of each power cut.
   fileprivate var consequences: [String] {
     switch self {
-    // Lost to a power cut, or to the next who reads what was not written.
+    // Lost to a power cut, or to the next read of unwritten bytes.
     case .write: ["of a power cut", "without a power cut", "though no call failed meanwhile: corruption"]
     case .sync, .syncDirectory: ["of a power cut"]
     case .rename: ["opening, with a cause that is not"]

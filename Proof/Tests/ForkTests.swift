@@ -6,7 +6,7 @@ import Testing
 @Suite("Processes that fork while a store is open")
 struct ForkCampaignTests {
   @Test(
-    "Whatever forked children try, nothing that their parent acknowledged is lost, and none of them hangs")
+    "Whatever forked children try, no acknowledged commit of their parent is lost, and no child hangs")
   func slice() async throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("PERDURE_SEED=\(seed)")
@@ -22,7 +22,7 @@ struct ForkCampaignTests {
     }
   }
 
-  @Test("Where children may use the store of their parent, what is lost is noticed")
+  @Test("If children may use their parent's store, the loss is noticed")
   func canary() async throws {
     await #expect(processExitsWith: .success) {
       await #expect(throws: Never.self) {

@@ -3,7 +3,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of what the proof gives to decoders.
+/// A part of the inputs that the proof passes to decoders.
 @Suite("Hostile bytes")
 struct HostileTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -27,7 +27,7 @@ struct HostileTests {
     }
   }
 
-  @Test("A decoder that throws what it must not, or takes what it must not, is noticed")
+  @Test("A decoder that throws a wrong error, or accepts a wrong input, is noticed")
   func canaries() async throws {
     struct Other: Error {}
     for isViolation in [true, false] {

@@ -4,7 +4,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// The program that is started and killed stands beside the tests, where the whole package was built.
+/// The killed program is beside the tests, where the whole package was built.
 private let program = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
   .deletingLastPathComponent().appendingPathComponent("perdure-prove").path
 
@@ -32,7 +32,7 @@ struct KillTests {
   private static let hasCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     .contains { FileManager.default.isExecutableFile(atPath: "\($0)/cc") }
 
-  @Test("A note of what was acknowledged that is cut short at any byte leaves the one before")
+  @Test("An acknowledgement note that is cut short at any byte leaves the previous one")
   func tornNotes() {
     for step in [2, 255, 256, 1792, 65_536] as [UInt64] {
       var bytes = [UInt8](repeating: 0, count: 32)

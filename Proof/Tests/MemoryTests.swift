@@ -13,7 +13,7 @@ import Testing
         decode: { _ in
           let count = mebibytes << 20
           let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
-          // Only what is written to is there.
+          // Only written pages are resident.
           for place in stride(from: 0, to: count, by: 4096) { bytes[place] = 1 }
           bytes.deallocate()
         })
@@ -25,13 +25,14 @@ import Testing
     func tooMuch() async throws {
       await #expect(processExitsWith: .success) {
         let found = try await Self.run(100)
-        // Some containers let nobody measure: then nothing is said of memory at all.
+        // Some containers do not report memory: then the test checks nothing about it.
         guard found.report.contains(where: { $0.contains("of memory") }) else { return }
         #expect(found.violations.contains { $0.what.contains("MiB of memory were taken") })
       }
     }
 
-    /// As `run`, of one that takes it in pieces and tells between them that it goes on, as others that work beside it do.
+    /// Like `run`, for a body that allocates in pieces and reports progress between them, as
+    /// parallel tasks do.
     private static func runInPieces(_ count: Int) async throws -> CampaignResult {
       let progress = ProofProgress { _ in }
       let decoder = HostileDecoder(

@@ -9,20 +9,21 @@ import Testing
 struct ModelsCanaryTests {
   @Test("A removal that is not made")
   func removal() throws {
-    // What is found is a value too many: never something that does not fit together, as the store itself is well.
+    // The finding is a surplus value, never an inconsistency, as the store itself is intact.
     try expectCaught(ForgottenTombstones(), notSaying: ["V1 at", "V2 at", "V3 at", "corruption"])
   }
 
   @Test("A tombstone that a compaction drops though it is needed")
   func tombstone() throws {
-    // A key that comes back shows in whatever step looks at it first; every byte of the store is as it was written.
+    // The first step that reads a restored key shows it; every byte of the store is as it was
+    // written.
     try expectCaught(DroppedTombstones(), notSaying: ["V1 at", "V2 at", "corruption"])
   }
 
   @Test("An entry that an index does not get, although it is well in itself")
   func entry() throws { try expectCaught(MissingEntries(), notSaying: ["V4 at"]) }
 
-  @Test("A precondition that nobody checks")
+  @Test("A precondition that is not checked")
   func precondition() throws {
     try expectCaught(UncheckedConditions(), saying: "it was committed, and should not")
   }

@@ -32,7 +32,7 @@ struct ModelsTests {
     }
   }
 
-  @Test("What is no history is refused, and nothing stops")
+  @Test("A text that is not a history is refused, and the process continues")
   func hostileText() throws {
     let history = HistoryGenerator.history(seed: SeededGenerator.forTest("broken texts").seed, steps: 20)
     let lines = "\(history)".split(separator: "\n")

@@ -3,13 +3,13 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// What is wrong on purpose is found, and found again by the command that the violation names.
+/// A deliberate error is found, and found again by the command that the violation names.
 @Suite("The command of a violation")
 struct PartTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// Runs a campaign that must find something, and then what its first violation names; of so many words, where a
-  /// campaign has parts of several kinds.
+  /// Runs a campaign that must find something, and then what its first violation names; of so many
+  /// words, where a campaign has parts of several kinds.
   ///
   /// - Parameter whole: What the command runs where a test tries a share of it; nil: the same.
   private func findAgain(
@@ -30,7 +30,7 @@ struct PartTests {
     #expect(!again.violations.contains { $0.what.contains("To run it again") })
   }
 
-  /// What stands behind `--part`.
+  /// The argument of `--part`.
   private static func part(
     of command: String, _ name: String, _ seed: UInt64, _ scale: Double
   ) -> String? {

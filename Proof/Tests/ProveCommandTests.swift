@@ -2,7 +2,7 @@ import Foundation
 import PerdureTestSupport
 import Testing
 
-/// The program stands beside the tests, where the whole package was built.
+/// The program is beside the tests, where the whole package was built.
 private let program = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
   .deletingLastPathComponent().appendingPathComponent("perdure-prove").path
 
@@ -35,7 +35,7 @@ struct ProveCommandTests {
     #expect(lines.filter { $0.contains(" MiB of memory") }.count == 2)
     let counts = try #require(
       JSONSerialization.jsonObject(with: Data((lines.last ?? "").utf8)) as? [String: Int])
-    // What a proof promises to who reads it.
+    // The text that a proof promises to its readers.
     #expect(
       Set(counts.keys) == [
         "crash_states", "recovery_crashes", "io_failures", "bit_flips", "mutations", "model_operations",

@@ -15,12 +15,12 @@ struct RacesTests {
     #expect(result.counts.modelOperations >= 3_000)
   }
 
-  @Test("Conditions that nobody checks are found: lost updates, write skew, changed entries, lost targets")
+  @Test("Unchecked conditions are found: lost updates, write skew, changed entries, lost targets")
   func unchecked() async throws {
     try await expect([.lostUpdate, .writeSkew, .changedEntries, .missingTarget], of: UncheckedConditions())
   }
 
-  @Test("An index without some of its entries is found, and so is what it should have kept apart")
+  @Test("An index without some of its entries is found, and so is a broken uniqueness")
   func forgetful() async throws {
     try await expect([.wrongEntries, .sharedLabel], of: MissingEntries())
   }
@@ -62,7 +62,7 @@ struct RacesTests {
   }
 }
 
-/// Histories by hand, with what is wrong with them.
+/// Histories by hand, with their errors.
 @Suite("The checker of races")
 struct RaceCheckerTests {
   private typealias Anomaly = RaceFinding.Anomaly
@@ -134,7 +134,7 @@ struct RaceCheckerTests {
     #expect(anomalies(first, writer, reader) == [.nonRepeatableRead, .futureRead])
   }
 
-  @Test("A read of what was there before the snapshot's last commit")
+  @Test("A read of a value older than the snapshot's last commit")
   func staleRead() {
     let writer = transaction(5...9, sees: 1, writes: [1: 21], .committed(2))
     #expect(anomalies(first, writer, transaction(10...20, sees: 2, reads: [1: 11])) == [.staleRead])
@@ -160,7 +160,7 @@ struct RaceCheckerTests {
     #expect(anomalies(first, writer, transaction(5...20, sees: 2, reads: [1: 21])) == [.futureRead])
   }
 
-  @Test("What was refused, or never written, is read by nobody")
+  @Test("Refused values, and values never written, are not read")
   func dirty() {
     let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused, guarded: true)
     let reason = transaction(6...7, sees: 1, writes: [2: 52], .committed(2))
@@ -173,7 +173,7 @@ struct RaceCheckerTests {
     let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused, guarded: true)
     #expect(anomalies(first, refused) == [.refusedForNothing])
     #expect(anomalies(first, refused, transaction(6...7, sees: 1, writes: [2: 52], .committed(2))).isEmpty)
-    // What was written when all was over is no reason.
+    // A write after the end is not a reason.
     let later = transaction(10...12, sees: 1, writes: [2: 52], .committed(2))
     #expect(anomalies(first, refused, later) == [.refusedForNothing])
     #expect(
@@ -198,7 +198,7 @@ struct RaceCheckerTests {
     #expect(history([1, 2], then: 53, .readOnly) == [.wrongEntries])
   }
 
-  @Test("What a commit needed was there; that it was written is no reason to refuse, that it is gone is one")
+  @Test("A commit's required key exists; an earlier write of it is no reason to refuse, its removal is one")
   func needed() {
     func history(_ tag: UInt64, _ outcome: RaceTransaction.Outcome) -> Set<Anomaly> {
       var second = transaction(5...20, sees: 1, writes: [6: 21], outcome)
@@ -224,7 +224,7 @@ struct RaceCheckerTests {
     #expect(second([6: 256 + 7], .refused) == [.refusedForNothing])
   }
 
-  @Test("Numbers of commits are each one's own, and above what it saw; the end is what was committed last")
+  @Test("Numbers of commits are unique, and above those they saw; the last commit is the end state")
   func numbers() {
     let second = transaction(2...9, sees: 0, writes: [3: 23], .committed(1))
     #expect(anomalies(first, second) == [.sharedNumber])

@@ -3,7 +3,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of what the proof does to a store's bytes, and proof that it would notice.
+/// A part of the proof's damages to a store's bytes, and a test that each wrong store is noticed.
 @Suite("Bytes that rot")
 struct RotTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -13,7 +13,7 @@ struct RotTests {
     return try await campaign.run(ProofPlan(seed: seed, scale: scale), .silent)
   }
 
-  @Test("Any flipped bit, and any other damage, is an error that names its place, or of no account")
+  @Test("Any flipped bit, and any other damage, is an error that names its place, or has no effect")
   func slice() async throws {
     let result = try await run(RotCampaign(), scale: 0.0015)
     #expect(result.violations.map(\.description) == [])
@@ -21,7 +21,7 @@ struct RotTests {
   }
 
   @Test(
-    "What is not checked, not read, not found or not given back is noticed, each for what it is",
+    "A missing check, read, finding or restored value is noticed, each as its kind",
     arguments: RotCanary.allCases)
   func canaries(_ canary: RotCanary) async throws {
     let scale =
@@ -29,26 +29,27 @@ struct RotTests {
       // Few damages of a store are such that no read meets them first, and few files end in a tail.
       case .uncheckedDamage, .quietVerify, .unreadTails: 0.002
       case .wrongBesideErrors: 0.008
-      // What the damage leaves of a store may be nothing that a salvage could spoil. The first finding is enough.
+      // What the damage leaves of a store may be nothing that a salvage could spoil. The first
+      // finding is enough.
       case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: 0.01
       case .unboundRecords: 0.01
       default: 0.0005
       }
     var (share, result) = (scale, try await run(RotCampaign(canary: canary), scale: scale))
-    // The damages of this seed may be such that no read meets what is wrong. More of them, then.
+    // The damages of this seed may be such that no read meets the error. More of them, then.
     while result.violations.isEmpty && share < 0.05 {
       share *= 4
       result = try await run(RotCampaign(canary: canary), scale: share)
     }
     let reasons: [RotCanary: [String]] = [
-      // What is packed seldom unpacks any more, and what leads to a file of its own leads elsewhere: who meets that does
-      // not know where it stood.
+      // Damaged packed values rarely unpack, and a damaged reference to a blob file leads
+      // elsewhere: a read that meets them does not know their place.
       .uncheckedRecords: ["damage that nothing notices", "a wrong value, or none", "the error "],
-      // Whose record is as it seems, that frame is not, unless nobody looks at it.
+      // The record looks right but its frame is wrong, and the frame is not checked.
       .repairedRecords: [
         "damage that nothing notices", "a wrong value, or none", "the error ", "an opening passes over it",
       ],
-      // By who opens the store and reads a key that is below the node.
+      // By an opening that reads a key below the node.
       .uncheckedNodes: ["opened"], .unreadTails: ["an opening passes over"],
       .uncheckedDamage: [
         "a wrong value, or none", "nothing notices what is in", "a value that it never had",
@@ -67,7 +68,7 @@ struct RotTests {
     #expect(result.violations.map(\.what).filter { what in !words.contains { what.contains($0) } } == [])
   }
 
-  /// What is packed has what follows from the store's identity in it, and is longer or shorter for it.
+  /// Packed values contain data that follows from the store's identity, which changes their length.
   @Test("The log of the reference store is the same to the byte for a seed, and its other files are as long")
   func sameStore() throws {
     func isLog(_ name: String) -> Bool { name.hasSuffix(".segment") || name.hasSuffix(".blob") }

@@ -27,7 +27,7 @@ struct ShrinkerTests {
     #expect(Shrinker<Int>().shrink([1, 2, 3]) { _ in true }.elements.isEmpty)
   }
 
-  @Test("What fails only as it is stays as it is")
+  @Test("A failure that needs every element stays unchanged")
   func everything() {
     let result = Shrinker<Int>().shrink([1, 2, 3]) { $0 == [1, 2, 3] }
     #expect(result.elements == [1, 2, 3])
@@ -35,7 +35,7 @@ struct ShrinkerTests {
   }
 
   @Test(
-    "It tries no more often than it may, and says that more could be tried; what it gives fails all the same")
+    "The limit of attempts is kept, and reported when more could be tried; the result fails")
   func bounded() {
     var shrinker = Shrinker<Int>()
     shrinker.trialsMax = 12
@@ -49,7 +49,7 @@ struct ShrinkerTests {
     #expect(result.elements.contains(77) && result.elements.contains(300) && result.elements.count < 500)
   }
 
-  @Test("What does not fail comes back as it is, and is not taken for the smallest that does")
+  @Test("A list that does not fail is returned unchanged, and does not count as the smallest failing one")
   func passing() {
     let result = Shrinker<Int>().shrink([1, 2, 3]) { _ in false }
     #expect(result.elements == [1, 2, 3] && result.trials == 1)

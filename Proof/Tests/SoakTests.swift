@@ -81,7 +81,7 @@ struct SoakTests {
   #endif
 }
 
-/// Each time that somebody looks at a store's directory there is 1 MiB more in it.
+/// Each listing of a store's directory finds 1 MiB more in it.
 private final class GrowingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem = POSIXFileSystem()
   private let length = Guarded<UInt64>(0)

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that what comparing needs (swift-syntax) never reaches those who use Perdure.
+// A package of its own, so that what comparing needs (swift-syntax) never reaches those who use
+// Perdure.
 
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),

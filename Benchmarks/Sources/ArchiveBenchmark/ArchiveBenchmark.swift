@@ -44,7 +44,7 @@ import Foundation
     var own: [TrialResult] = []
     for round in 1...rounds {
       progress("round \(round) of \(rounds)")
-      // Who comes first finds the machine in another state than who comes second.
+      // The first engine runs on a machine in another state than the second.
       let peerIsFirst = round % 2 == 1
       if peerIsFirst { peers.append(try result(of: SQLiteArchive.self, indexes)) }
       own.append(try result(of: PerdureArchive.self, indexes))
@@ -57,7 +57,8 @@ import Foundation
     try checkAgreement(of: peers + own)
   }
 
-  /// Every round of every engine must give back what went in, and reach the same packages in every way.
+  /// Every round of every engine must give back what went in, and reach the same packages in every
+  /// way.
   private func checkAgreement(of results: [TrialResult]) throws {
     let closures = Set(results.flatMap(\.closures).map { "\($0.count) \($0.digest)" })
     guard results.allSatisfy(\.isRight), Set(results.map(\.digest.description)).count == 1,

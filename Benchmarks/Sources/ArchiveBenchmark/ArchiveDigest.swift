@@ -2,8 +2,8 @@ import DebianIndexReading
 
 /// A digest of a set of packages that does not depend on their order.
 ///
-/// Each package is hashed alone from a canonical text; the hashes are summed and xor-ed. A package that is missing,
-/// doubled or different in any field changes the digest.
+/// Each package is hashed alone from a canonical text; the hashes are summed and xor-ed. A package
+/// that is missing, doubled or different in any field changes the digest.
 struct ArchiveDigest: Equatable, CustomStringConvertible {
   private(set) var count = 0
   private var sum: UInt64 = 0

@@ -1,14 +1,17 @@
 import DebianIndexReading
 import Foundation
 
-// What is measured, the same for every engine.
+// The measured work, the same for every engine.
 //
-//  - The model: Package (name + version + architecture is its key; the first stanza of a key counts), Maintainer,
-//    Section, Tag (many-to-many), Dependency (kind, or-group, position, relation, version, target), Name (of packages,
-//    of virtual packages). Every relationship can be walked from both sides by an index.
-//  - The import: batches of stanzas; when `importBatch` returns, the batch is as durable as `Durability` says.
-//  - The closure of a package name: the packages of that name; then, of each package reached, for each alternative
-//    of Pre-Depends and Depends, every package of that name and every package that provides it. Versions play no part.
+//  - The model: Package (name + version + architecture is its key; the first stanza of a key
+//    counts), Maintainer, Section, Tag (many-to-many), Dependency (kind, or-group, position,
+//    relation, version, target), Name (of packages, of virtual packages). Every relationship can be
+//    walked from both sides by an index.
+//  - The import: batches of stanzas; when `importBatch` returns, the batch is as durable as
+//    `Durability` says.
+//  - The closure of a package name: the packages of that name; then, of each package reached, for
+//    each alternative of Pre-Depends and Depends, every package of that name and every package that
+//    provides it. Versions play no part.
 //  - The digest: over what the engine gives back after it was closed and opened again.
 
 /// A store that can take the archive and answer questions about it.
@@ -18,15 +21,15 @@ protocol ArchiveEngine: AnyObject {
 
   /// What to call it in reports.
   static var name: String { get }
-  /// How it is set up, for whoever wants to repeat the measurement.
+  /// Its settings, for repeating the measurement.
   static func settings(_ durability: Durability) -> String
   /// The ways it can compute a closure; each is measured.
   static var closureMethods: [String] { get }
 
   /// Opens the store in `folder`, which exists; creates it when the folder is empty.
   ///
-  /// - Parameter packageNames: The names of all packages that will come, for engines that tell them from virtual
-  ///   names; finding them is not measured.
+  /// - Parameter packageNames: The names of all packages that will come, for engines that
+  ///   distinguish them from virtual names; finding them is not measured.
   init(folder: URL, durability: Durability, packageNames: Set<String>) throws
 
   /// Imports one batch, all or nothing. Packages that are there already are passed over.

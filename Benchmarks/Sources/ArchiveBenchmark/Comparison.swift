@@ -1,7 +1,8 @@
 import Foundation
 import Measuring
 
-/// Two engines side by side, as a table in Markdown and as JSON. In ratios, above 1 Perdure is ahead.
+/// Two engines side by side, as a table in Markdown and as JSON. In ratios, above 1 Perdure is
+/// ahead.
 struct Comparison {
   var peer: TrialResult
   var perdure: TrialResult
@@ -72,7 +73,7 @@ struct Comparison {
     return "on disk: \(size(peer)), \(size(perdure))"
   }
 
-  /// What was computed, and what each way of computing a closure took.
+  /// The results, and the time of each way to compute a closure.
   private var facts: [String] {
     let stanzas = "\(perdure.packageCount) stanzas, \(perdure.digest.count) packages, digest "
     let digests = [peer, perdure].map { "\($0.engine) \($0.digest)\($0.isRight ? "" : " WRONG")" }

@@ -5,8 +5,9 @@ enum StoreFiles {
   /// The size of everything in `folder`, in bytes.
   static func size(of folder: URL) -> Int { files(in: folder).reduce(0) { $0 + size(ofFile: $1) } }
 
-  /// Asks the system to forget what it holds of the files, so that the next reads go to the disk. The files must be
-  /// synced and closed. Where the system cannot be asked so, nothing happens and "cold" means a fresh open only.
+  /// Asks the system to drop its cached pages of the files, so that the next reads go to the disk.
+  /// The files must be synced and closed. If the system has no such call, nothing happens and
+  /// "cold" means a fresh open only.
   static func dropFromCache(_ folder: URL) {
     #if os(Linux)
       for file in files(in: folder) {

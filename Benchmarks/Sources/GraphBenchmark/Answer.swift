@@ -1,5 +1,5 @@
-/// What a workload came to: how many objects it was about, and a sum over what was read of them that does not depend on their
-/// order. All engines must give the same.
+/// The result of a workload: the number of its objects, and a sum over the values read that does
+/// not depend on their order. All engines must give the same.
 struct Answer: Equatable {
   private(set) var count = 0
   private(set) var digest: UInt64 = 0
@@ -19,7 +19,7 @@ struct Answer: Equatable {
   ) {
     var whole = Answer()
     whole.add(worker)
-    // What is absent is told from what is empty.
+    // Absent and empty values must differ.
     for text in [company, manager] { whole.add(text.map { "=" + $0 } ?? "none") }
     var titles = Answer()
     for title in projects { titles.add(title) }
@@ -36,13 +36,13 @@ struct Answer: Equatable {
   /// Objects that were changed, of which nothing is read.
   mutating func addChanges(_ number: Int) { count += number }
 
-  /// What was counted inside of the engine.
+  /// A number that the engine counted.
   mutating func add(counted number: Int, among objects: Int) {
     count += objects
     digest &+= GraphData.mixed(UInt64(number))
   }
 
-  /// What was counted and added up inside of the engine.
+  /// A number and a sum that the engine computed.
   mutating func add(count number: Int, sum: Double, among objects: Int) {
     count += objects
     digest &+= GraphData.mixed(GraphData.mixed(UInt64(number)) ^ sum.bitPattern)

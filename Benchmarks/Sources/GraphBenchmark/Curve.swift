@@ -1,6 +1,7 @@
-/// How what an object costs grows with the graph that it is in: the same questions and changes in graphs of several sizes.
+/// How what an object costs grows with the graph that it is in: the same questions and changes in
+/// graphs of several sizes.
 struct Curve {
-  /// What is of a few objects, however many there are, and the insertion of all.
+  /// The workloads on a few objects, at any size of the graph, and the insertion of all.
   static let rows: [Workload] = [
     .insert, .getByID, .getByEmail, .fetchEqual, .managers, .sortIndexed, .updateEach, .moveWorker,
     .deleteWorker, .open,
@@ -15,7 +16,8 @@ struct Curve {
     self.reports = reports.map(\.report)
   }
 
-  /// A line for each row and engine, a column for each size; in the last the largest graph's figure beside the smallest's.
+  /// A line for each row and engine, a column for each size; in the last the largest graph's figure
+  /// beside the smallest's.
   func table(processor: Bool) -> String {
     guard let first = reports.first else { return "" }
     let header = "| | engine | \(sizes.map(String.init).joined(separator: " | ")) | last / first |"

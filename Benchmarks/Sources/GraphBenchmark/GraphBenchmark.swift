@@ -89,7 +89,8 @@ import Foundation
       && (workloads.isEmpty || workloads.contains { Row(rawValue: $0) != nil })
   }
 
-  /// - Parameter comparingContent: Whether everything that an engine holds in the end is read, and held.
+  /// - Parameter comparingContent: Whether everything that an engine holds in the end is read, and
+  ///   held.
   private func graph(_ parent: URL, of workers: Int, comparingContent: Bool) throws -> Report {
     let chosen = Engines.all.filter { engines.isEmpty || engines.contains($0.name) }
     let usual = comparingContent ? Workload.allCases : Curve.rows
@@ -128,7 +129,7 @@ import Foundation
   }
 }
 
-/// What is measured.
+/// The measured engines and workloads.
 enum Part: String, ExpressibleByArgument {
   /// Companies, workers and projects.
   case graph

@@ -1,7 +1,9 @@
-/// What every engine is filled with: companies of a thousand workers, a hundred projects each, made from numbers alone.
+/// What every engine is filled with: companies of a thousand workers, a hundred projects each, made
+/// from numbers alone.
 ///
-/// Worker number `i` belongs to company `i / 1000`; its manager is found by the number within the company, as in a heap of
-/// eight children; it works on three projects of its company. Every value follows from the number: nothing is drawn.
+/// Worker number `i` belongs to company `i / 1000`; its manager is found by the number within the
+/// company, as in a heap of eight children; it works on three projects of its company. Every value
+/// follows from the number: nothing is drawn.
 struct GraphData {
   static let companySize = 1_000
   static let projectsPerCompany = 100

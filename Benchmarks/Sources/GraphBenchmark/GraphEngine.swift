@@ -8,10 +8,10 @@ enum SaveDurability: String {
   case power
 }
 
-/// One way to keep the graph. What is fetched becomes objects of which every attribute is read.
+/// One way to keep the graph. Fetched rows become objects of which every attribute is read.
 protocol GraphEngine: AnyObject {
   static var name: String { get }
-  /// What is worth knowing about how it is used.
+  /// Remarks on its settings.
   static var settings: String { get }
   /// Those that it has no way to do are not measured of it.
   static var workloads: [Workload] { get }
@@ -19,19 +19,21 @@ protocol GraphEngine: AnyObject {
   /// - Parameter folder: An empty one.
   init(folder: URL, data: GraphData) throws
 
-  /// Opens what is in the folder; saves survive this from here on.
+  /// Opens the store in the folder; saves survive this from here on.
   func open(_ durability: SaveDurability) throws
   func close() throws
 
-  /// Called before a workload is performed, and not measured: for `traverseAgain` it reads what will be walked through.
+  /// Called before a workload is performed, and not measured: for `traverseAgain` it reads what
+  /// will be walked through.
   func prepare(_ workload: Workload, _ script: Script) throws
 
-  /// Does all of a workload: `open` of one that is closed, the others of one that is open. `traverseAgain` alone finds
-  /// objects that are in memory.
+  /// Does all of a workload: `open` of one that is closed, the others of one that is open.
+  /// `traverseAgain` alone finds objects that are in memory.
   func perform(_ workload: Workload, _ script: Script) throws -> Answer
 
-  /// Everything that is there, read through the engine: workers with their companies, managers and projects; companies
-  /// with the numbers and sums of their workers; projects with the numbers of theirs.
+  /// The whole content, read through the engine: workers with their companies, managers and
+  /// projects; companies with the numbers and sums of their workers; projects with the numbers of
+  /// theirs.
   func content() throws -> Answer
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Measuring
 
-/// What was measured of all engines, as a table in Markdown and as JSON.
+/// The results of all engines, as a table in Markdown and as JSON.
 struct Report {
   struct Row {
     var name: String
@@ -15,7 +15,7 @@ struct Report {
   var rows: [Row]
 
   /// - Parameters:
-  ///   - names: Of the rows, in order; those that nobody measured are left out.
+  ///   - names: The rows, in order; rows without a measurement are left out.
   ///   - outcomes: Of each engine as many as there were rounds; the medians count.
   /// - Throws: `GraphDisagreement` unless every engine has found the same, and ended with the same.
   init(settings: [String], engines: [String], rows names: [String], _ outcomes: [Outcome]) throws {
@@ -55,8 +55,8 @@ struct Report {
     }
   }
 
-  /// In the last column more than 1: Perdure, which comes first, is ahead of the best of the other engines. The plain
-  /// classes, which come last, keep nothing and are none of them.
+  /// In the last column more than 1: Perdure, which comes first, is ahead of the best of the other
+  /// engines. The plain classes, which come last, store nothing and do not count as one of them.
   func table(processor: Bool) -> String {
     let header = "| | objects | \(engines.joined(separator: " | ")) | best other / Perdure |"
     let rule = "|---|--:|" + String(repeating: "--:|", count: engines.count + 1)

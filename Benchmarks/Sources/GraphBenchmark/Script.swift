@@ -5,7 +5,7 @@ struct Script {
   let gets: [Int]
   let emails: [String]
   let chains: [Int]
-  /// Last names that somebody has.
+  /// Last names in use.
   let names: [String]
   /// Two syllables of them.
   let prefixes: [String]
@@ -15,14 +15,14 @@ struct Script {
   let companies: [Int]
   let updates: [Int]
   let durableUpdates: [Int]
-  /// Workers and the companies that they go to; none of them twice, none with reports.
+  /// Workers and their new companies; no worker occurs twice, and none has reports.
   let moves: [(worker: Int, company: Int)]
   /// Workers that go: none that moved, none with reports.
   let dismissals: [Int]
   /// One in twenty companies, at least one: never the first.
   let closures: [Int]
 
-  /// - Parameter scale: How much of everything, as a part of what a full run asks.
+  /// - Parameter scale: The size of everything, as a part of a full run.
   init(data: GraphData, scale: Double) {
     self.data = data
     func numbers(_ count: Int, _ salt: UInt64) -> [Int] {

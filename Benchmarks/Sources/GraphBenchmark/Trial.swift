@@ -17,7 +17,7 @@ struct Measurement {
   }
 }
 
-/// What one engine came to in all rows, and what it held in the end.
+/// The results of one engine in all rows, and its content at the end.
 struct Outcome {
   var engine: String
   var measurements: [Measurement]
@@ -29,7 +29,7 @@ struct Trial {
   let script: Script
   /// How often each question is asked; the median counts.
   let repetitions: Int
-  /// What is done; the graph is inserted in any case.
+  /// The workloads to run; the graph is inserted in any case.
   let workloads: Set<Workload>
   /// Whether everything is read in the end, to be the same for all engines.
   let comparesContent: Bool
@@ -41,7 +41,7 @@ struct Trial {
     let engine = try type.init(folder: place.url, data: script.data)
     try engine.open(.process)
     var measurements = [try measure(engine, .insert)]
-    // Questions are asked of a store that was opened, and not of what filled it.
+    // Queries run on a store that was opened again after it was filled.
     try reopen(engine, .process)
     for workload in Workload.allCases.dropFirst() where workloads.contains(workload) {
       if Engine.workloads.contains(workload) {

@@ -1,4 +1,4 @@
-/// What is measured, in the order in which it is done: questions first, then changes.
+/// The measured workloads, in their order: queries first, then changes.
 enum Workload: String, CaseIterable {
   case insert = "bulk insert"
   case getByID = "get by id"

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a step took: by the clock on the wall, and in processor time of the whole process, which a busy machine
-/// stretches less.
+/// What a step took: by the clock on the wall, and in processor time of the whole process, which a
+/// busy machine stretches less.
 package struct Cost {
   package var seconds = 0.0
   package var processorSeconds = 0.0
@@ -18,7 +18,8 @@ package struct Cost {
 
   package static func += (total: inout Cost, more: Cost) { total = total + more }
 
-  /// The median of each figure by itself, of an even number between the middle two; zero when there is none.
+  /// The median of each figure by itself, of an even number between the middle two; zero when there
+  /// is none.
   package static func median(of costs: [Cost]) -> Cost {
     Cost(
       seconds: median(of: costs.map(\.seconds)), processorSeconds: median(of: costs.map(\.processorSeconds)))

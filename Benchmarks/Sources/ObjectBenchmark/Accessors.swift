@@ -73,7 +73,8 @@ struct Accessors {
         { Int64($0.opened.timeIntervalSinceReferenceDate) }),
       get("String of 9", { Int64($0.code.utf8.count) }, { Int64($0.code.utf8.count) }),
       get("String of 45", { Int64($0.note.utf8.count) }, { Int64($0.note.utf8.count) }),
-      // Made for each get, and let go: a stored property holds what it leads to, and an object of ours does not.
+      // Allocated for each read, and freed: a stored property retains its target, and an object of
+      // ours does not.
       get("to-one object that nobody holds", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 }),
       withExtendedLifetime(inMemory(objects.first?.owner)) {
         get("to-one object", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 })

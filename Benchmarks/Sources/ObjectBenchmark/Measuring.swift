@@ -1,7 +1,7 @@
 import CAllocation
 import Foundation
 
-/// What is measured, once for Perdure and once for a plain class in the same run.
+/// The measurements, once for Perdure and once for a plain class in the same run.
 struct Figure: Codable {
   var name: String
   var unit: String
@@ -14,8 +14,8 @@ struct Figure: Codable {
 }
 
 enum Measuring {
-  /// The median of a number of rounds, in nanoseconds of this thread's processor time for each of `count` steps; the two
-  /// take turns, as the machine is not equally fast all the time.
+  /// The median of a number of rounds, in nanoseconds of this thread's processor time for each of
+  /// `count` steps; the two take turns, as the machine is not equally fast all the time.
   static func pair(
     _ name: String, count: Int, rounds: Int, within: Double? = nil, plain: () -> Void, perdure: () -> Void
   ) -> Figure {
@@ -51,7 +51,8 @@ enum Measuring {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// The bytes that the allocator has given out, its own headers included; nil where it does not say.
+  /// The bytes that the allocator has given out, its own headers included; nil where it does not
+  /// say.
   static var allocatedBytes: Int? {
     let bytes = Int(allocated_bytes())
     return bytes > 0 ? bytes : nil

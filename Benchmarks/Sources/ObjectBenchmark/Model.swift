@@ -1,7 +1,8 @@
 import Foundation
 import Perdure
 
-// Classes as users have them: in another module than Perdure's, and beside each a plain one with the same properties.
+// Classes as users have them: in another module than Perdure's, and beside each a plain one with
+// the same properties.
 
 /// A stored object.
 @Entity final class Account: ManagedObject {
@@ -21,7 +22,7 @@ import Perdure
   @Relationship(inverse: "owner") var accounts: ToMany<Account>
 }
 
-/// What is held against eight bounds and lengths.
+/// Values that are checked against eight bounds and lengths.
 @Entity final class Form: ManagedObject {
   @Attribute(.minimum(0), .maximum(1_000_000)) var quantity: Int64 = 7
   @Attribute(.minimum(0), .maximum(100)) var discount: Double = 5
@@ -29,7 +30,7 @@ import Perdure
   @Attribute(.length(0...200)) var remark: String = "To be left at the door, and not before nine."
 }
 
-/// What is held against eight rules, one of which is a regular expression.
+/// Values that are checked against eight rules, one of which is a regular expression.
 @Entity final class Letter: ManagedObject {
   @Attribute(.minimum(0), .maximum(1_000_000)) var quantity: Int64 = 7
   @Attribute(.length(1...40), .pattern("[A-Z]{2}-[0-9]+")) var code: String = "AB-1234"

@@ -1,7 +1,7 @@
 import Foundation
 import Perdure
 
-/// What it takes to hold changed objects against their rules.
+/// The cost of validating changed objects.
 struct Validation {
   static let objectCount = 10_000
   let rounds: Int

@@ -97,7 +97,8 @@ package final class SQLiteStatement {
     try connection.check(code)
   }
 
-  /// Goes to the next row; false when there is none, and the statement is then ready to be bound again.
+  /// Goes to the next row; false when there is none, and the statement is then ready to be bound
+  /// again.
   package func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -113,7 +114,7 @@ package final class SQLiteStatement {
   /// Runs a statement that gives no rows.
   package func run() throws { while try step() {} }
 
-  /// Gives up the rest of the rows.
+  /// Skips the rest of the rows.
   package func reset() { sqlite3_reset(handle) }
 
   package func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }

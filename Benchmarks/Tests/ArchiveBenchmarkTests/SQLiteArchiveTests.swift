@@ -4,7 +4,8 @@ import Testing
 
 @testable import ArchiveBenchmark
 
-/// A small archive with alternatives, a virtual package, a cycle, two versions of one name and a name nobody has.
+/// A small archive with alternatives, a virtual package, a cycle, two versions of one name and an
+/// unused name.
 private let index = """
   Package: a
   Version: 1

@@ -94,7 +94,7 @@ private func outcome(
     #expect((results[1]["ns_per_op"] as? Double ?? 0) > 0)
   }
 
-  @Test("Who moves or goes has no reports, and nobody does both")
+  @Test("Workers that move or are removed have no reports, and no worker does both")
   func leavingAndMoving() {
     #expect(!script.moves.isEmpty && !script.dismissals.isEmpty)
     let managers = Set((0..<script.data.workerCount).compactMap(script.data.manager))

@@ -13,7 +13,7 @@ struct DataTests {
     #expect(numbers != Scramble.permutation(of: 1000, seed: 8))
   }
 
-  @Test("No two ordinals share a key, and missing keys are nobody's")
+  @Test("No two ordinals share a key, and missing keys are unused")
   func keys() {
     for shape in [Shape.hashed100, .dense100] {
       let keys = (0..<5000).map { shape.key($0) } + (0..<5000).map { shape.missingKey($0) }
@@ -21,7 +21,7 @@ struct DataTests {
     }
   }
 
-  @Test("About half of a value repeats what stands 50 bytes before")
+  @Test("About half of a value repeats the bytes 50 bytes before")
   func compressible() {
     let pool = ValuePool(valueLength: 100)
     var repeated = 0

@@ -102,14 +102,15 @@ struct ReportTests {
     try bytes.write(to: folder.appendingPathComponent("1.segment"))
     try bytes.write(to: folder.appendingPathComponent("1.reserve"))
     try bytes.write(to: folder.appendingPathComponent("2.reserve"))
-    // Blocks, which a file system may give in its own sizes, or late; but two of the same take twice one.
+    // Blocks, which a file system may give in its own sizes, or late; but two of the same take
+    // twice one.
     let (disk, reserved) = (
       Resources.diskBytes(of: folder.path), Resources.reservedBytes(of: folder.path)
     )
     #expect(reserved == 2 * disk)
   }
 
-  @Test("What is skipped is in no latency and not in the time")
+  @Test("Skipped operations are in no latency and not in the time")
   func skipping() {
     var recorder = LatencyRecorder()
     recorder.lap()

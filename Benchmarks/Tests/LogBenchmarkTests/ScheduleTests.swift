@@ -29,7 +29,7 @@ struct ScheduleTests {
     }
   }
 
-  @Test("All engines do the main part, and whoever is asked for does every part")
+  @Test("All engines run the main part, and the selected ones run every part")
   func engines() {
     #expect(schedule([.main]).turns.allSatisfy { $0.engines == EngineName.allCases })
     #expect(schedule([.large], engines: [.sqlite]).turns.allSatisfy { $0.engines == [.sqlite] })

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Statistics of the engine's benchmark")
 struct StatisticsTests {
-  @Test("Every duration lies in a bucket whose bounds hold it, at most a 64th wider")
+  @Test("Every duration is in a bucket whose bounds contain it, at most a 64th wider")
   func buckets() {
     var generator = Scramble(seed: 1)
     for shift in (0..<64).flatMap({ Array(repeating: $0, count: 20) }) {
@@ -56,7 +56,7 @@ struct StatisticsTests {
     #expect(median([]) == nil)
   }
 
-  @Test("The median is the middle one, or lies between the middle two")
+  @Test("The median is the middle value, or is between the middle two")
   func medians() {
     #expect(median([3, 1, 2]) == 2)
     #expect(median([4, 1, 2, 3]) == 2.5)

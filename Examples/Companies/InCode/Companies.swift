@@ -1,5 +1,5 @@
-// Companies with workers: a whole program without macros. The model is made in code, and the classes have their
-// accessors by hand, one line each way.
+// Companies with workers: a whole program without macros. The model is made in code, and the
+// classes have their accessors by hand, one line each way.
 //
 //     swift run CompaniesInCode
 //

@@ -71,7 +71,7 @@ enum Program {
     }
   }
 
-  /// A save that is refused changes nothing, and says what is wrong with which object.
+  /// A refused save changes nothing, and its error names the object and the rule.
   private static func refuse(_ context: ManagedObjectContext, _ company: Company) throws {
     let worker = Worker(context: context)
     (worker.name, worker.salary, worker.company) = ("Max", -5, company)
@@ -84,7 +84,7 @@ enum Program {
     print("\(company.workerCount) workers after the rollback")
   }
 
-  /// The workers go with their company; what was kept of it is a value.
+  /// The workers are deleted with their company; the kept copy is a value.
   private static func dissolve(
     _ container: PersistentContainer, _ context: ManagedObjectContext, _ company: Company
   ) throws {

@@ -17,7 +17,7 @@ struct ArchiveImport {
     var done = 0
     for index in survey.indexes {
       try run(index, importer) { count in
-        // Unbuffered: who watches must not hear of a save later than it happened.
+        // Unbuffered: a reader of the output must get the report of a save at once.
         guard !printsBatches else {
           return FileHandle.standardOutput.write(Data("saved \(done + count)\n".utf8))
         }

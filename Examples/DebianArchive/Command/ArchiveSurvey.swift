@@ -1,7 +1,8 @@
 import DebianIndexReading
 import Foundation
 
-/// A first look through all indexes: how many stanzas there are, and which names are packages' names.
+/// A first look through all indexes: how many stanzas there are, and which names are packages'
+/// names.
 struct ArchiveSurvey {
   struct Index {
     var file: IndexFile
@@ -30,7 +31,7 @@ struct ArchiveSurvey {
     bar.finish(count: stanzaCount)
   }
 
-  /// Damage ends an index: what stands before it counts.
+  /// Damage ends an index: the part before it counts.
   private mutating func scan(_ file: IndexFile, _ progress: (Int, Int) -> Void) throws {
     let problems = ProblemLog()
     var reader = try PackageReader(file: file) { problems.report($0) }
@@ -47,7 +48,7 @@ struct ArchiveSurvey {
   }
 }
 
-/// Tells of problems as they come, and counts them.
+/// Reports problems as they occur, and counts them.
 final class ProblemLog {
   private(set) var count = 0
 

@@ -9,7 +9,7 @@ import Perdure
 struct DebianArchive: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Import the Debian archive as an object graph, then ask it questions.",
-    discussion: "A second run uses the store that the first one made, and goes on where that one was stopped."
+    discussion: "A second run uses the first one's store, and continues where that one was stopped."
   )
 
   @Argument(help: "A Packages file or a folder of them; else what apt keeps, else what dpkg has installed.")

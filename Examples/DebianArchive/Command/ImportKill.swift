@@ -1,6 +1,7 @@
-// For the test that kills the import again and again: with PERDURE_DEMO_KILL_AT=n in its environment the example ends
-// itself, as `kill -9` would, in the middle of the nth call that changes a file or a name. Counted in calls and
-// not in seconds, every step of an import can be struck on a machine of any speed.
+// For the test that kills the import repeatedly. With PERDURE_DEMO_KILL_AT=n in its environment the
+// example ends itself, as `kill -9` would, during the nth call that changes a file or a name.
+// Because calls are counted and not seconds, every step of an import can be hit on a machine of any
+// speed.
 
 import DebianArchiveGraph
 import Foundation

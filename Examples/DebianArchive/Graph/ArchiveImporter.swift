@@ -3,8 +3,9 @@ public import Perdure
 
 /// Brings packages into the graph, a batch a save.
 ///
-/// Names, maintainers, sections and tags that it has met are kept as objects of one long-lived context, so that a
-/// batch reads nothing from the store; packages and dependencies are let go after each save.
+/// Known names, maintainers, sections and tags are kept as objects of one long-lived context, so
+/// that a batch reads nothing from the store. Packages and dependencies are released after each
+/// save.
 public final class ArchiveImporter {
   private struct Key: Hashable {
     var name: String
@@ -25,7 +26,8 @@ public final class ArchiveImporter {
   private var sections: [String: Section] = [:]
   private var tags: [String: Tag] = [:]
 
-  /// - Parameter packageNames: The names of all packages of the archive; every other name is virtual.
+  /// - Parameter packageNames: The names of all packages of the archive; every other name is
+  ///   virtual.
   public init(_ container: PersistentContainer, packageNames: Set<String>) throws {
     context = container.newContext()
     self.packageNames = packageNames

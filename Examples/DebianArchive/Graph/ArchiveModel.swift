@@ -7,7 +7,7 @@ public class Name: ManagedObject {
   @Attribute(.unique) public var text: String
   /// What asks for this name, or speaks against it.
   @Relationship(inverse: "target") public var dependents: ToMany<Dependency>
-  /// Who answers to this name without having it.
+  /// The packages that provide this name.
   @Relationship(inverse: "provided") public var provisions: ToMany<Dependency>
 }
 
@@ -29,7 +29,7 @@ public final class Package: ManagedObject {
   public var name: String
   /// Empty when the archive does not say.
   public var version: String
-  /// What it was built for, or `all`.
+  /// The architecture, or `all`.
   public var architecture: String
   /// The first line of its description.
   public var summary: String?
@@ -45,17 +45,17 @@ public final class Package: ManagedObject {
   public var installedSize: Int64?
   /// Its name.
   @Relationship(inverse: "packages", optional: false) public var packageName: PackageName?
-  /// Who looks after it.
+  /// The maintainer of the package.
   @Relationship(inverse: "packages") public var maintainer: Maintainer?
   /// Where it is filed.
   @Relationship(inverse: "packages") public var section: Section?
-  /// What it is about.
+  /// The tags of the package.
   @Relationship(inverse: "packages") public var tags: ToMany<Tag>
-  /// What it says about other packages.
+  /// The dependencies of the package.
   @Relationship(inverse: "package", deleteRule: .cascade) public var dependencies: ToMany<Dependency>
 }
 
-/// One alternative of one clause of what a package says about others.
+/// One alternative of one clause of a package's dependencies.
 @Entity
 public final class Dependency: ManagedObject {
   /// A `DependencyKind`.
@@ -78,14 +78,14 @@ public final class Dependency: ManagedObject {
   @Relationship(inverse: "provisions") public var provided: Name?
 }
 
-/// Who looks after packages.
+/// A maintainer of packages.
 @Entity(unique: [["name", "address"]])
 public final class Maintainer: ManagedObject {
   /// The name, without quotes.
   public var name: String
   /// The mail address; empty when none is given.
   public var address: String
-  /// What they look after.
+  /// The packages of the maintainer.
   @Relationship(inverse: "maintainer", deleteRule: .cascade) public var packages: ToMany<Package>
   /// How many that is.
   @Attribute(.indexed, derived: "packages.@count") public var packageCount: Int64
@@ -96,7 +96,7 @@ public final class Maintainer: ManagedObject {
 public final class Section: ManagedObject {
   /// Its name.
   @Attribute(.unique) public var name: String
-  /// What is filed here.
+  /// The packages of the section.
   @Relationship(inverse: "section") public var packages: ToMany<Package>
 }
 
@@ -105,7 +105,7 @@ public final class Section: ManagedObject {
 public final class Tag: ManagedObject {
   /// The tag itself.
   @Attribute(.unique) public var name: String
-  /// What it is said of.
+  /// The packages with the tag.
   @Relationship(inverse: "tags") public var packages: ToMany<Package>
 }
 

@@ -1,7 +1,8 @@
 import DebianIndexReading
 public import Perdure
 
-/// What can be asked of the archive as a graph. Each answer is found by walking objects, in one context.
+/// What can be asked of the archive as a graph. Each answer is found by walking objects, in one
+/// context.
 public struct ArchiveQuestions {
   let context: ManagedObjectContext
 
@@ -23,8 +24,9 @@ public struct ArchiveQuestions {
     return found
   }
 
-  /// What a package of this name may bring along: its packages, and for each, for every alternative of what it
-  /// depends on, the packages of that name and those that provide it. Versions play no part.
+  /// The packages that installing this name may require. They are its packages, and for each
+  /// alternative of their dependencies, the packages of that name and those that provide it.
+  /// Versions are ignored.
   public func closure(of text: String) throws -> Set<Package> {
     guard let start = try packageName(text) else { return [] }
     var reached: Set<Package> = []

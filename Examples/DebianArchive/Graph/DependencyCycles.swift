@@ -1,12 +1,12 @@
 import Perdure
 
-/// Groups of packages each of which needs every other of the group, directly or not: the strongly connected
-/// components of the graph of dependencies.
+/// Groups of packages each of which needs every other of the group, directly or not: the strongly
+/// connected components of the graph of dependencies.
 ///
-/// Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with a stack of its own, because
-/// the archive is deeper than a thread's stack.
+/// Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with a stack of its
+/// own, because the archive is deeper than a thread's stack.
 struct DependencyCycles {
-  /// By package: who it needs, as positions.
+  /// By package: the packages it needs, as positions.
   private let edges: [[Int]]
   private var order: [Int]
   private var lowest: [Int]

@@ -51,7 +51,7 @@ public enum VersionRelation: String, CaseIterable, Sendable {
 
 /// One alternative of one clause of a dependency field.
 public struct Dependency: Hashable, Sendable {
-  /// Which field it stands in.
+  /// The field that contains it.
   public var kind: DependencyKind
   /// 0-based number of the clause in its field; the alternatives of one clause share it.
   public var group: Int

@@ -5,15 +5,15 @@
 //   alternative  := name [":" architecture] ["(" relation version ")"]
 //   relation     := "<<" | "<=" | "=" | ">=" | ">>", and from old packages "<" for "<=" and ">" for ">="
 //
-// Space may stand between any two of these. A clause that breaks the grammar is reported and left out as a whole;
-// it still counts in the numbering of clauses.
+// Spaces may occur between any two of these. A clause that breaks the grammar is reported and left
+// out as a whole; it still counts in the numbering of clauses.
 
 /// Reads dependency fields.
 public enum DependencyParser {
   /// The alternatives listed in `field`, in order.
   ///
   /// - Parameters:
-  ///   - field: The value as it stands, line ends included.
+  ///   - field: The unchanged value, line ends included.
   ///   - malformed: Called for each clause left out, with its text.
   public static func parse(
     _ field: ArraySlice<UInt8>, kind: DependencyKind, malformed: (String) -> Void = { _ in }

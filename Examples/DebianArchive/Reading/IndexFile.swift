@@ -2,10 +2,10 @@ import Foundation
 
 /// A package index on this machine, and the label it goes by.
 ///
-/// The names of apt's files carry the host they came from. A label never does: it is made of what follows
-/// `_dists_` in such a name, or of what apt says about suite and component.
+/// The names of apt's files carry the host they came from. A label never does: it is made from the
+/// part after `_dists_` in such a name, or from apt's suite and component.
 public struct IndexFile: Hashable, Sendable {
-  /// Where the file lies. For opening it, not for showing it.
+  /// The path of the file. For opening it, not for displaying it.
   public var path: String
   /// What to show instead of the path: suite or codename, component and architecture.
   public var label: String
@@ -25,8 +25,8 @@ public struct IndexFile: Hashable, Sendable {
     self.init(path: path, label: Self.label(forFileName: (path as NSString).lastPathComponent))
   }
 
-  /// `..._dists_bookworm_main_binary-amd64_Packages.lz4` is labelled "bookworm/main amd64"; other files of apt are
-  /// labelled by their last part, files of other names by their name.
+  /// `..._dists_bookworm_main_binary-amd64_Packages.lz4` is labelled "bookworm/main amd64"; other
+  /// files of apt are labelled by their last part, files of other names by their name.
   static func label(forFileName name: String) -> String {
     guard let dists = name.range(of: "_dists_", options: .backwards) else {
       return name.split(separator: "_").last.map(String.init) ?? name

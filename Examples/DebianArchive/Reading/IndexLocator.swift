@@ -2,13 +2,14 @@ import Foundation
 
 /// Finds the package indexes of this machine.
 public enum IndexLocator {
-  /// Where dpkg says what is installed.
+  /// The file in which dpkg lists installed packages.
   static let dpkgStatusPath = "/var/lib/dpkg/status"
 
   /// The indexes to read, in a stable order.
   ///
-  /// - Parameter path: A file, or a folder of package indexes (files named `Packages`, `..._Packages`, either with
-  ///   `.lz4`, or `status`). Without it: what apt keeps, or where there is none, dpkg's own status file.
+  /// - Parameter path: A file, or a folder of package indexes (files named `Packages`,
+  ///   `..._Packages`, either with `.lz4`, or `status`). Without it: what apt keeps, or where there
+  ///   is none, dpkg's own status file.
   /// - Returns: At least one file.
   /// - Throws: `.notFound` with what to do.
   public static func indexes(at path: String? = nil) throws(ArchiveReadError) -> [IndexFile] {
@@ -17,7 +18,8 @@ public enum IndexLocator {
     return try indexes(aptListing: ToolRun.output(of: "apt-get", arguments), statusPath: dpkgStatusPath)
   }
 
-  /// What apt keeps, by its listing, as far as it can be read; where there is none, what dpkg has installed.
+  /// What apt keeps, by its listing, as far as it can be read; where there is none, what dpkg has
+  /// installed.
   static func indexes(aptListing: String?, statusPath: String) throws(ArchiveReadError) -> [IndexFile] {
     let fromApt = indexes(inAptListing: aptListing ?? "").filter {
       FileManager.default.isReadableFile(atPath: $0.path)
@@ -47,8 +49,8 @@ public enum IndexLocator {
     return withLabelsApart(found)
   }
 
-  /// The files with a number behind labels that an earlier one has too: how far an index has been imported is
-  /// noted under its label.
+  /// The files with a number behind labels that an earlier one has too: how far an index has been
+  /// imported is noted under its label.
   private static func withLabelsApart(_ files: [IndexFile]) -> [IndexFile] {
     var counts: [String: Int] = [:]
     return files.map { file in
@@ -67,8 +69,8 @@ public enum IndexLocator {
 
   // MARK: apt
 
-  /// What apt says about each index, as tab-separated fields. Only the file's place and these words are asked for:
-  /// the host stays where it is.
+  /// What apt says about each index, as tab-separated fields. Only the file's place and these words
+  /// are asked for: the host stays where it is.
   private static let aptFormat = "$(FILENAME)\t$(CODENAME)\t$(SUITE)\t$(COMPONENT)\t$(ARCHITECTURE)"
 
   static func indexes(inAptListing listing: String) -> [IndexFile] {

@@ -1,4 +1,4 @@
-/// Who looks after a package.
+/// The maintainer of a package.
 public struct Maintainer: Hashable, Sendable {
   /// The name, without quotes.
   public var name: String
@@ -16,8 +16,8 @@ public struct Maintainer: Hashable, Sendable {
 public enum MaintainerParser {
   /// The maintainer named in `field`; nil when it is blank.
   ///
-  /// Text without brackets is a name, or an address when it is one word with an @. Where a name is left out, the
-  /// address stands in for it.
+  /// Text without brackets is a name, or an address when it is one word with an @. If a name is
+  /// missing, the address is used as the name.
   public static func parse(_ field: ArraySlice<UInt8>) -> Maintainer? {
     let value = field.trimmingSpace()
     guard !value.isEmpty else { return nil }

@@ -7,7 +7,7 @@ public struct PackageReader: ~Copyable {
 
   /// A reader of `file`.
   ///
-  /// - Parameter report: Called for each problem that reading goes on behind.
+  /// - Parameter report: Called for each problem that does not end the reading.
   /// - Throws: `.unreadable`, `.unsupported`.
   public init(
     file: IndexFile, report: @escaping (ArchiveProblem) -> Void = { _ in }
@@ -26,7 +26,7 @@ public struct PackageReader: ~Copyable {
 
   /// The next package; nil at the end of the index.
   ///
-  /// - Throws: `ArchiveReadError` at damage that ends the index; what was handed out before stands.
+  /// - Throws: `ArchiveReadError` at damage that ends the index; records returned before are valid.
   public mutating func next() throws(ArchiveReadError) -> PackageRecord? {
     while let stanza = try stanzas.next() {
       stanzaCount += 1

@@ -6,7 +6,7 @@ public struct PackageRecord: Sendable {
   public var version: String
   /// The architecture it was built for, or `all`; empty when the stanza has none.
   public var architecture: String
-  /// Who looks after it.
+  /// The maintainer of the package.
   public var maintainer: Maintainer?
   /// The section of the archive it is filed under.
   public var section: String?
@@ -22,11 +22,11 @@ public struct PackageRecord: Sendable {
   public var installedSize: Int?
   /// The size of its file in bytes.
   public var size: Int?
-  /// What it is about, each tag once.
+  /// The tags of the package, each once.
   public var tags: [String]
-  /// What it says about other packages, field by field in the order of `DependencyKind`.
+  /// The dependencies of the package, field by field in the order of `DependencyKind`.
   public var dependencies: [Dependency]
-  /// Where its stanza stands.
+  /// The position of its stanza.
   public var place: SourcePlace
 }
 

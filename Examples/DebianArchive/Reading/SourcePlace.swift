@@ -1,4 +1,4 @@
-/// Where in the archive something stands.
+/// A position in the archive.
 public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
   /// The label of the index: suite, component and architecture, never a host or a path.
   public var index: String
@@ -18,11 +18,11 @@ public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(index), line \(line) (byte \(byteOffset))" }
 }
 
-/// Something wrong with the archive that reading goes on behind.
+/// A problem in the archive that does not end the reading.
 public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
   /// Where it was met.
   public var place: SourcePlace
-  /// What is wrong and what was done about it.
+  /// The problem, and its treatment.
   public var message: String
 
   /// A problem met at `place`.
@@ -37,7 +37,7 @@ public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
 
 /// Something wrong with the archive that ends the reading of an index.
 ///
-/// Every stanza that was handed out before it stands; the one it struck is not handed out.
+/// Every stanza returned before it is valid; the damaged one is not returned.
 public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
   /// What kind of failure it is.
   public enum Code: Sendable {

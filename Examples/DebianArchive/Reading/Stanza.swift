@@ -1,4 +1,4 @@
-/// One stanza of an index: fields in order, each with the line it stands on.
+/// One stanza of an index: fields in order, each with its line number.
 public struct Stanza: Sendable {
   struct Field: Sendable {
     var name: Range<Int>
@@ -7,7 +7,7 @@ public struct Stanza: Sendable {
     var line: Int
   }
 
-  /// Where its first line stands.
+  /// The position of its first line.
   public internal(set) var place: SourcePlace
   var bytes: [UInt8] = []
   var fields: [Field] = []
@@ -15,14 +15,15 @@ public struct Stanza: Sendable {
   /// The names of its fields, in order.
   public var fieldNames: [String] { fields.map { String(decoding: bytes[$0.name], as: UTF8.self) } }
 
-  /// The bytes of the field called `name` (upper and lower case are one) as they stand, line ends included;
-  /// nil when there is no such field.
+  /// The unchanged bytes of the field called `name` (case is ignored), line ends included; nil when
+  /// there is no such field.
   public func bytes(_ name: StaticString) -> ArraySlice<UInt8>? {
     field(name).map { bytes[$0.value] }
   }
 
-  /// The text of the field called `name`: without space at either end, continuation lines without the space that
-  /// marks them. Bytes that are no UTF-8 become U+FFFD. Nil when there is no such field.
+  /// The text of the field called `name`: without space at either end, continuation lines without
+  /// the space that marks them. Bytes that are no UTF-8 become U+FFFD. Nil when there is no such
+  /// field.
   public func text(_ name: StaticString) -> String? {
     guard let field = field(name) else { return nil }
     let value = bytes[field.value].trimmingSpace()
@@ -33,7 +34,7 @@ public struct Stanza: Sendable {
       .joined(separator: "\n")
   }
 
-  /// Where the field called `name` stands; the stanza's place when there is no such field.
+  /// The position of the field called `name`; the stanza's position when there is no such field.
   public func place(of name: StaticString) -> SourcePlace {
     guard let field = field(name) else { return place }
     return SourcePlace(

@@ -84,8 +84,9 @@ extension Stanza {
   }
 }
 
-/// The names of a stanza's fields, upper and lower case being one. They are compared one by one while they are
-/// few, as in every real index; hashed when they are many, so that no text makes the reading slow.
+/// The names of a stanza's fields, upper and lower case being one. They are compared one by one
+/// while they are few, as in every real index; hashed when they are many, so that no text makes the
+/// reading slow.
 private struct FieldNames {
   private static let fewMax = 32
   private var few: [ArraySlice<UInt8>] = []

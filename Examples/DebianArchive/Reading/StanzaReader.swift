@@ -3,12 +3,15 @@
 //   index := (stanza blank-line+)*      field := name ":" value line-end (space text line-end)*
 //
 // Damage is met in two ways:
-//  - What can be stepped over is reported and stepped over: a line that is neither a field nor a continuation is
-//    ignored; of a field that comes twice the first counts; a stanza that is longer than the limit is left out.
-//  - What makes the rest of the index doubtful ends the reading with an error: damaged compression, an unreadable
-//    file, and text that ends in the middle of a line. The stanza it struck is not handed out.
+//  - Smaller errors are reported and skipped. A line that is neither a field nor a continuation is
+//    ignored; of a repeated field the first counts; a stanza that is longer than the limit is left
+//    out.
+//  - Errors that make the rest of the index doubtful end the reading with an error: damaged
+//    compression, an unreadable file, and text that ends within a line. The damaged stanza is not
+//    returned.
 //
-// Memory is bounded by one stanza (at most `stanzaSizeLimit`) and one piece of text (at most 4 MiB).
+// Memory is bounded by one stanza (at most `stanzaSizeLimit`) and one piece of text (at most 4
+// MiB).
 
 /// Reads the stanzas of one index one by one.
 public struct StanzaReader: ~Copyable {
@@ -29,7 +32,8 @@ public struct StanzaReader: ~Copyable {
 
   /// A reader of `file`.
   ///
-  /// - Parameter report: Called for each problem that reading goes on behind, before the next stanza is handed out.
+  /// - Parameter report: Called for each problem that does not end the reading, before the next
+  ///   stanza is returned.
   /// - Throws: `.unreadable`, `.unsupported`.
   public init(
     file: IndexFile, report: @escaping (ArchiveProblem) -> Void = { _ in }

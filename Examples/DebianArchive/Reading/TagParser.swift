@@ -1,11 +1,12 @@
-// Tag fields: `facet::tag, facet::{tag,tag}, ...`. Braces list several tags of one facet; what stands before and
-// behind them belongs to each.
+// Tag fields: `facet::tag, facet::{tag,tag}, ...`. Braces list several tags of one facet; the text
+// before and after them belongs to each.
 
 /// Reads the tags of a package.
 public enum TagParser {
   /// The tags listed in `field`, in order, each once.
   ///
-  /// - Parameter malformed: Called for each entry left out because its braces do not match, with its text.
+  /// - Parameter malformed: Called for each entry left out because its braces do not match, with
+  ///   its text.
   public static func parse(
     _ field: ArraySlice<UInt8>, malformed: (String) -> Void = { _ in }
   ) -> [String] {
@@ -21,7 +22,7 @@ public enum TagParser {
     return tags
   }
 
-  /// Cuts at the commas that stand outside braces.
+  /// Splits at the commas outside braces.
   private static func entries(_ field: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
     var entries: [ArraySlice<UInt8>] = []
     var start = field.startIndex

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Runs a program and gives back what it prints.
+/// Runs a program and returns its output.
 enum ToolRun {
-  /// The standard output of `program`, looked up in PATH; nil when it is absent or fails. Standard error is dropped.
+  /// The standard output of `program`, looked up in PATH; nil when it is absent or fails. Standard
+  /// error is dropped.
   static func output(of program: String, _ arguments: [String]) -> String? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

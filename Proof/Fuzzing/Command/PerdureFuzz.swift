@@ -10,8 +10,9 @@ import PerdureTestSupport
   import Darwin
 #endif
 
-// `make fuzz TARGET=record` builds this with -sanitize=fuzzer and -DFUZZING, and libFuzzer looks for inputs that come
-// to new places in one decoder. Built otherwise it gives files to decoders, or mutates what is known for a while.
+// `make fuzz TARGET=record` builds this with -sanitize=fuzzer and -DFUZZING, and libFuzzer looks
+// for inputs that reach new code in one decoder. Built otherwise it passes files to decoders, or
+// mutates the known inputs for a while.
 
 /// Which decoder is tried: what PERDURE_FUZZ_TARGET names.
 private func chosenDecoder() -> HostileDecoder {
@@ -56,8 +57,9 @@ private func chosenDecoder() -> HostileDecoder {
     return runDriver(&count, &arguments, testOneInput)
   }
 #else
-  /// `perdure-fuzz samples FOLDER` writes what a corpus begins with; `perdure-fuzz FOLDER…` gives all files of folders,
-  /// which have the names of decoders, to them; without arguments all of the corpus, and mutations of it.
+  /// `perdure-fuzz samples FOLDER` writes what a corpus begins with; `perdure-fuzz FOLDER…` gives
+  /// all files of folders, which have the names of decoders, to them; without arguments all of the
+  /// corpus, and mutations of it.
   @main
   struct PerdureFuzz {
     static func main() async throws {

@@ -8,7 +8,7 @@ package enum Decoders {
   package static let all = EngineDecoders.all + GraphDecoders.all
 }
 
-/// The decoders of what the graph keeps in a store, and of what its users write.
+/// The decoders of the graph's data in a store, and of its users' texts.
 package enum GraphDecoders {
   package static let all = [row, model, predicate, scanner, message]
 
@@ -118,8 +118,8 @@ package enum GraphDecoders {
       _ = predicate.simplified().hashValue
     })
 
-  /// What the macros read: text that somebody types. (`Scanner`, `Wire` and the rest are
-  /// the plugin's own folders, which cannot be imported.)
+  /// The input of the macros: source text. (`Scanner`, `Wire` and the rest are the plugin's own
+  /// folders, which cannot be imported.)
   static let scanner = HostileDecoder(
     "macro-scanner", cost: 4, throwing: CancellationError.self,
     samples: {
@@ -135,7 +135,8 @@ package enum GraphDecoders {
       var (type, member) = (DeclarationScanner(text), DeclarationScanner(text))
       _ = type.typeDeclaration()
       _ = member.member(isConditional: false)
-      // However the brackets lie: each byte is looked at a few times, or a long source would never end.
+      // However the brackets lie: each byte is looked at a few times, or a long source would never
+      // end.
       guard type.steps + member.steps <= 100 + 12 * text.utf8.count else {
         throw Violation("\(type.steps) and \(member.steps) steps for \(text.utf8.count) bytes")
       }

@@ -3,9 +3,10 @@ import PerdureTestSupport
 
 // Cuts the power after every operation of many small programs, and again during the recoveries.
 //
-// Every disk is opened and held against the history of its program (see StoreCrashCheck). A disk counts once, whatever
-// program left it, and when it has passed. Programs of a kind run, each with other random choices, until the kind has had
-// its share of the disks; all kinds have the same share.
+// Every disk is opened and held against the history of its program (see StoreCrashCheck). A disk
+// counts once, whatever program left it, and when it has passed. Programs of a kind run, each with
+// other random choices, until the kind has had its share of the disks; all kinds have the same
+// share.
 
 /// Loss of power, during work and during recovery.
 package struct CrashCampaign: Campaign {
@@ -46,8 +47,8 @@ package struct CrashCampaign: Campaign {
     return result
   }
 
-  /// What went wrong, each with the command that shows it again: what is tried of a program depends on what the others
-  /// beside it had tried, so that no seed alone finds it for certain.
+  /// The violations, each with the command that reproduces it. The cases tried for a program depend
+  /// on those tried for the others, so no seed alone finds it for certain.
   package func violations(of tallies: [CrashTally], _ plan: ProofPlan) -> [ProofViolation] {
     tallies.compactMap { tally in
       tally.finding.map {
@@ -56,7 +57,7 @@ package struct CrashCampaign: Campaign {
     }
   }
 
-  /// What was tried of each kind of program.
+  /// The counts for each kind of program.
   package func tallies(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> [CrashTally] {
     if let words = plan.partWords {
       guard let part = CrashPart(words), let subject = subjects.first(where: { $0.name == part.subject })
@@ -136,7 +137,8 @@ package struct CrashCampaign: Campaign {
   /// How often the power is cut in a row.
   static let recoveryDepth = 3
   static let imagesPerRecoveryMax = 24
-  /// So often a program is tried alone that comes a little differently each time, until it goes wrong.
+  /// So often a program is tried alone that comes a little differently each time, until it goes
+  /// wrong.
   private static let triesMax = 100
 }
 
@@ -170,7 +172,8 @@ private final class CrashShared: Sendable {
   }
 }
 
-/// How much is tried of one program, so that the share of its kind is about full, with enough from recoveries.
+/// How much is tried of one program, so that the share of its kind is about full, with enough from
+/// recoveries.
 private struct CrashAim {
   /// How many new disks the crashes behind one operation were so far, with twelve images of it, and
   /// those in one recovery.
@@ -179,8 +182,8 @@ private struct CrashAim {
   private var last: CrashExplorer?
   private let states: Int
 
-  /// How many disks a cut in a recovery shall leave for one that was recovered, at each depth. So about
-  /// a third of all disks come from recoveries.
+  /// How many disks a cut in a recovery shall leave for one that was recovered, at each depth. So
+  /// about a third of all disks come from recoveries.
   private static let recoveryRatio = 0.25
   private static let imagesMax = 48.0
   /// Fewer, and the telling losses (`CrashPlanner`) would be all there is.
@@ -194,7 +197,7 @@ private struct CrashAim {
     explorer.imagesPerOperationMax = Int(min(Self.imagesMax, max(1, missing / least) * Self.imagesMin))
     explorer.operationsOneIn = max(1, Int(least / missing))
     explorer.recoveriesOneIn = max(1, Int((recoveryYield / Self.recoveryRatio).rounded()))
-    // No kind has more than its share; a disk may be checked twice (CrashExamination, W1).
+    // No kind has more than its share; a disk may be checked twice (CrashExamination, CE1).
     explorer.checksMax = Int(missing * 1.15) + 1
     last = explorer
   }

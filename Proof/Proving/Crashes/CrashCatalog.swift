@@ -1,6 +1,6 @@
 package import PerdureLog
 
-/// What a store is told of itself, beside records.
+/// The store's own settings, besides records.
 package enum CrashDefinition: Hashable, Sendable {
   case keyspace(String, KeyspaceKind)
   /// An index over records, as a store keeps it: keyspaces by their names.

@@ -1,9 +1,9 @@
 import PerdureFileIO
 
-// Commits are noted as what they change, by sequence number, so that several writers may note theirs in any
-// order; the state after a commit is what all up to it add up to. Whoever makes a definition beside other writers
-// learns no number, and needs none: definitions are made one at a time, so the first of those without a number
-// has the first number that nobody else has.
+// Commits are noted as their changes, by sequence number, so that several writers may note theirs
+// in any order. The state after a commit is the sum of all changes up to it. A writer that makes a
+// definition beside other writers learns no number, and needs none. Definitions are made one at a
+// time, so the first of those without a number has the first unused number.
 
 /// What a store must hold after each commit.
 package final class CrashHistory: Sendable {
@@ -13,7 +13,7 @@ package final class CrashHistory: Sendable {
   private struct Commits {
     var changes: [UInt64: Change] = [:]
     var definitions: [UInt64: CrashDefinition] = [:]
-    /// Those whose numbers nobody knows, in order.
+    /// Those with unknown numbers, in order.
     var unnumbered: [CrashDefinition] = []
     var compactions = 0
     /// Commits that have begun and are not done, and how many began beside another.
@@ -55,12 +55,12 @@ package final class CrashHistory: Sendable {
   /// How often it has.
   package var compactions: Int { commits.withLock { $0.compactions } }
 
-  /// Has a definition made, if the store has none that is the same, while nobody else makes one.
+  /// Makes a definition if the store has no equal one, while no other thread makes one.
   package func define<R>(_ definition: CrashDefinition, _ make: () throws -> R) throws -> R {
     try define { (try make(), definition) }
   }
 
-  /// The same, when what is defined is known behind it; nil: nothing was.
+  /// The same, with the resulting definition known; nil: none.
   package func define<R>(_ make: () throws -> (R, CrashDefinition?)) throws -> R {
     try known.withLock { known in
       let (result, definition) = try make()

@@ -1,6 +1,6 @@
 package import PerdureLog
 
-/// Where a value stands: the name of its keyspace, and its key.
+/// The address of a value: the name of its keyspace, and its key.
 package struct CrashKey: Hashable, Sendable {
   package var keyspace: String
   package var key: Key
@@ -22,7 +22,7 @@ extension Snapshot {
 }
 
 extension WriteTransaction {
-  /// Puts a value, or removes what is there: nil.
+  /// Puts a value, or, with nil, removes it.
   package mutating func set(_ value: [UInt8]?, of key: Key, in keyspace: Keyspace) throws {
     switch (key, value) {
     case (.id(let id), let value?): try put(value, id: id, in: keyspace)
@@ -42,7 +42,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Puts a value, or removes what is there: nil.
+  /// Puts a value, or, with nil, removes it.
   mutating func set(_ value: [UInt8]?, of key: Key, in keyspace: Keyspace) throws {
     switch (key, value) {
     case (.id(let id), let value?): try put(value, id: id, in: keyspace)

@@ -1,7 +1,7 @@
 package import PerdureLog
 
-/// Holds a store against its history: it has what was there after some prefix of the commits, with
-/// every commit that was acknowledged as durable, and is well in itself.
+/// Compares a store with its history: it has the state after a prefix of the commits, with every
+/// commit that was acknowledged as durable, and passes its own verification.
 package struct CrashOracle: Sendable {
   package let states: [CrashState]
 

@@ -4,7 +4,7 @@ import PerdureTestSupport
 struct CrashPart: Hashable, Sendable {
   /// The kind of program.
   var subject: String
-  /// The choices of the program, and of what is tried of it.
+  /// The random choices of the program, and of its cases.
   var seed: UInt64
   var sectorLength: Int
   var imagesPerOperationMax: Int

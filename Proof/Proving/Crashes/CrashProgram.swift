@@ -5,7 +5,7 @@ package import PerdureTestSupport
 package protocol CrashProgram: Sendable {
   associatedtype Check: CrashCheck
 
-  /// Runs to the end, and says to `marker` what was acknowledged.
+  /// Runs to the end, and reports acknowledgements to `marker`.
   ///
   /// - Returns: What a disk that it left is held against.
   func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> Check

@@ -7,7 +7,7 @@ struct CrashReader: Sendable {
 
   init(_ store: Store, _ history: CrashHistory) { (self.store, self.history) = (store, history) }
 
-  /// Goes on to what is committed now, and looks whether it is that.
+  /// Advances to the newest committed state, and checks it.
   func follow() throws {
     try store.refresh()
     let last = store.snapshot().sequence

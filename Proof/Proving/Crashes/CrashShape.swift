@@ -3,7 +3,7 @@ package import PerdureLog
 /// In what way a program commits.
 package enum CrashWay: Sendable {
   case write
-  /// By a transaction that reads what it changes, and ranges around it.
+  /// By a transaction that reads the keys it changes, and ranges around them.
   case transaction
   /// By one whose first run is overtaken by another commit.
   case overtaken
@@ -24,14 +24,16 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var valueLengthMax = 300
   /// One value in so many is above the blob threshold; 0: none.
   package var blobOneIn = 24
-  /// One commit in so many is left out for something that is refused, given up or done to the catalog; 0: none.
+  /// One commit in this many is replaced by an operation that is refused, abandoned or changes the
+  /// catalog; 0: none.
   package var mishapOneIn = 0
   /// After one commit in so many a checkpoint is made by hand, and one at each close; 0: none.
   package var checkpointOneIn = 0
   package var reopensEvery = 17
   /// One step in so many compacts the store, one in twice as many with a snapshot held; 0: none.
   package var compactsOneIn = 0
-  /// With so many bytes of garbage the store compacts itself, as in the background, but on the program's thread; 0: never.
+  /// With so many bytes of garbage the store compacts itself, as in the background, but on the
+  /// program's thread; 0: never.
   package var garbageBytesMin: UInt64 = 0
   /// Whether compaction puts what lives long into groups.
   package var groups = false
@@ -46,10 +48,11 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var removalsOf6 = 2
   /// So many openings of the same process have the store for reading, and follow.
   package var readers = 0
-  /// How much of the log is synced in the background at once, and the next segment prepared; 0: nothing.
+  /// How much of the log is synced in the background at once, and the next segment prepared; 0:
+  /// nothing.
   package var syncAheadBytes: UInt64 = 0
-  /// Whether checkpoints begin by themselves, on a thread of the store's own. What comes before what may differ from
-  /// run to run then; what must hold does not.
+  /// Whether checkpoints begin by themselves, on a thread of the store's own. What comes before
+  /// what may differ from run to run then; what must hold does not.
   package var checkpointsInBackground = false
   /// A commit is made in one of these ways. Others than `write` are for a single writer.
   package var ways: [CrashWay] = [.write]
@@ -134,7 +137,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
     CrashShape(
       description: "compaction that begins by itself", commits: 50, valueLengthMax: 500, checkpointOneIn: 9,
       reopensEvery: 13, garbageBytesMin: 1500,
-      // What is ordered is synced by a thread: sooner or later.
+      // A thread syncs ordered commits, at an unspecified time.
       durabilities: [.relaxed, .processCrash, .powerLoss]),
   ]
 }

@@ -1,5 +1,5 @@
-// Sums of groups as FORMAT.md says, by arithmetic of 128 bits: values have whole numbers of 64 bits, and a store that is
-// crashed has few.
+// Sums of groups as FORMAT.md says, by arithmetic of 128 bits: values have whole numbers of 64
+// bits, and a store that is crashed has few.
 
 extension CrashState {
   /// What the entries of slices, a group and a whole number each, come to.

@@ -8,7 +8,8 @@ package struct CrashState: Sendable {
   /// Of a store that has no commit.
   package init() {}
 
-  /// Holds a store against this: values, definitions, and what the values make the entries of the indexes.
+  /// Holds a store against this: values, definitions, and what the values make the entries of the
+  /// indexes.
   ///
   /// - Parameter when: For the violation: which state this is.
   package func check(_ store: Store, _ when: String) throws {
@@ -42,8 +43,8 @@ package struct CrashState: Sendable {
   }
 }
 
-// What the entries of an index are, made from values alone, and by nothing that the engine has: as its
-// documentation says.
+// What the entries of an index are, made from values alone, and by nothing that the engine has: as
+// its documentation says.
 extension CrashState {
   /// As the store's; all keys of an index have the same length.
   private func entries(_ definition: CrashDefinition) throws -> [UInt8] {

@@ -1,21 +1,23 @@
 package import PerdureTestSupport
 import PerdureText
 
-/// What was tried of one kind of program.
+/// The counts of one kind of program.
 package struct CrashTally: Sendable {
   package let name: String
   package private(set) var programs = 0
   package private(set) var operations = 0
   /// Distinct disks that passed, by how many recoveries had been cut.
   package private(set) var statesByDepth: [Int] = [0, 0, 0, 0]
-  /// Disks that a power cut in a recovery left; not those that one in a commit after a recovery left.
+  /// Disks that a power cut in a recovery left; not those that one in a commit after a recovery
+  /// left.
   package private(set) var recoveryStates = 0
   package private(set) var exhausted = 0
   package private(set) var sampled = 0
   /// Commits that began while another of the same program was on the way.
   package private(set) var overlaps = 0
   package private(set) var matrix = CrashMatrix()
-  /// Distinct disks that passed, by the bytes of a sector, and those of them on which a write was torn.
+  /// Distinct disks that passed, by the bytes of a sector, and those of them on which a write was
+  /// torn.
   package private(set) var statesBySector: [Int: Int] = [:]
   package private(set) var tornBySector: [Int: Int] = [:]
   package private(set) var violation: CrashViolation?

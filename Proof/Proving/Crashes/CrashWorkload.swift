@@ -41,7 +41,7 @@ package struct CrashWorkload: CrashProgram {
     return options
   }
 
-  /// Opens the store as who looks at it does.
+  /// Opens the store as the check does.
   package func open(on fileSystem: any FileSystem, readOnly: Bool = false) throws -> Store {
     var options = options
     options.fileSystem = fileSystem
@@ -101,8 +101,8 @@ package struct CrashWorkload: CrashProgram {
             }
             return
           }
-          // A writer that never waits would keep the pool's thread to its end, and the others from beginning.
-          // The thread may outlive its work by a moment, and the store must not.
+          // A writer that never waits would keep the pool's thread to its end, and the others from
+          // beginning. The thread may outlive its work by a moment, and the store must not.
           let hands = Guarded<(store: Store, readers: [CrashReader])?>((store, readers))
           try await onThread {
             guard

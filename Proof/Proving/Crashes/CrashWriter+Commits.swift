@@ -4,7 +4,7 @@ import PerdureLog
 extension CrashWriter {
   /// - Parameters:
   ///   - change: With what the way adds to it.
-  ///   - other: A value that nobody else puts.
+  ///   - other: A value that no other step puts.
   /// - Returns: The commit's number.
   func commit(
     _ change: inout CrashHistory.Change, _ durability: Durability, _ way: CrashWay, or other: [UInt8]
@@ -87,7 +87,7 @@ extension CrashWriter {
     return sequence
   }
 
-  /// One more row, of a value that is long; and a file that nobody names.
+  /// One more row, with a long value; and an unreferenced file.
   private func writeInPieces(
     _ change: inout CrashHistory.Change, _ durability: Durability, _ beginning: [UInt8]
   ) throws -> UInt64 {

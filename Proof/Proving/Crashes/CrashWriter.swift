@@ -43,18 +43,18 @@ struct CrashWriter {
       .slices("serials", rows, .value(offset: 8, length: 8), isUnique: true, by: extractor), of: store)
   }
 
-  /// What is held while the store is compacted.
+  /// The snapshot that is held while the store is compacted.
   private var held: Snapshot?
   /// What compacts the store when enough is garbage; nil: nothing does.
   private let compactor: HandDrivenCompactor?
 
-  /// A step of who waits for the medium.
+  /// A step that waits for the medium.
   mutating func step() throws {
     if try prepare() { try commit() }
     try finish()
   }
 
-  /// One of who waits without a thread.
+  /// A step that waits without blocking a thread.
   mutating func asynchronousStep() async throws {
     if try prepare() { try await commitAsynchronously() }
     try finish()
@@ -90,7 +90,8 @@ struct CrashWriter {
     }
   }
 
-  /// As the background does behind each commit; sometimes with a snapshot held, which keeps garbage.
+  /// As the background does behind each commit; sometimes with a snapshot held, which keeps
+  /// garbage.
   private mutating func compactIfDue() throws {
     guard let compactor else { return }
     if Int.random(in: 0..<6, using: &random) == 0 { held = held == nil ? store.snapshot() : nil }
@@ -133,7 +134,7 @@ struct CrashWriter {
     note(sequence, change, durability)
   }
 
-  /// What is committed next.
+  /// The next commit.
   private mutating func next() -> (CrashHistory.Change, Durability) {
     var change: CrashHistory.Change = []
     for _ in 0..<Int.random(in: shape.operations, using: &random) { change.append(operation()) }

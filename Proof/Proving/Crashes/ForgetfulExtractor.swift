@@ -1,7 +1,7 @@
 package import PerdureLog
 
-/// Makes entries of slices, but none for one id in five: an engine with it is as wrong as one whose indexes
-/// lose entries, and finds nothing wrong with itself.
+/// Makes entries of slices, but none for one id in five. An engine with it is as wrong as one whose
+/// indexes lose entries, and its own checks pass.
 package struct ForgetfulExtractor: IndexExtractorFactory {
   package static let name = "forgetful"
 

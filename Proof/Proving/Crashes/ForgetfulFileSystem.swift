@@ -1,8 +1,8 @@
 package import PerdureFileIO
 import PerdureTestSupport
 
-/// A file system that reports one kind of sync as done and does nothing: an engine above it is as
-/// wrong as one that leaves that sync out.
+/// A file system that reports one kind of sync as done without syncing: an engine on it is as wrong
+/// as one that omits that sync.
 package final class ForgetfulFileSystem: ForwardingFileSystem {
   package enum Omission: CaseIterable, Sendable {
     /// The sync of a superblock before it gets its name (C2).
@@ -15,7 +15,7 @@ package final class ForgetfulFileSystem: ForwardingFileSystem {
     case segmentBirth
     /// The sync of the directory after a segment was created (B4).
     case segmentName
-    /// The sync of a segment with commits in it, before the next is born (B1) or a commit is
+    /// The sync of a segment with commits in it, before the next is created (B1) or a commit is
     /// acknowledged (S2).
     case log
     /// The sync of a blob file (S1).

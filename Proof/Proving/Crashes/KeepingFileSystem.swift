@@ -1,7 +1,8 @@
 package import PerdureFileIO
 import PerdureTestSupport
 
-/// Says that it has removed files whose names end like this, and leaves them: an engine on this sweeps none of them up.
+/// Reports files whose names end like this as removed, and leaves them: an engine on this leaves
+/// all of them.
 package final class KeepingFileSystem: ForwardingFileSystem {
   package let behind: any FileSystem
   private let ending: String

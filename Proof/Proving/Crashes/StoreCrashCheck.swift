@@ -2,16 +2,18 @@ package import PerdureFileIO
 import PerdureLog
 package import PerdureTestSupport
 
-// What is promised of a store after a power cut, and after more of them during the recovery.
+// The promises of a store after a power cut, and after further cuts during the recovery.
 //
-// A recovery may be followed by a commit before the power goes again. Such commits are marked, and are of one row
-// each, so that what the store must hold follows from the content before the first of them.
+// A recovery may be followed by a commit before the power goes again. Such commits are marked, and
+// are of one row each, so that what the store must hold follows from the content before the first
+// of them.
 
 /// Opens a store that a workload wrote, and holds it against the workload's history.
 package struct StoreCrashCheck: CrashCheck {
   package let workload: CrashWorkload
   package let oracle: CrashOracle
-  /// What stands before the disk while the store is opened: for an engine that is wrong then.
+  /// The file system in front of the disk while the store is opened, for an engine that is wrong
+  /// then.
   package var opening: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }
 
   package var overlapCount: Int { workload.history.overlapCount }
@@ -69,9 +71,9 @@ package struct StoreCrashCheck: CrashCheck {
     }
     let store = try workload.open(on: opening(fileSystem))
     let sequence = store.snapshot().sequence
-    // Before anything is added, so that what is lost is called so.
+    // Before anything is added, so that a loss is reported as a loss.
     try promise.check(sequence)
-    // What a recovery has shown to anybody is as good as promised.
+    // A state that a recovery has shown counts as promised.
     if sequence > promise.least { fileSystem.marker.promise(Int(sequence)) }
     guard context.operation % 5 == 0, promise.least > 0 else {
       return Recovered(store: store, fileSystem: fileSystem, added: nil)
@@ -97,11 +99,12 @@ package struct StoreCrashCheck: CrashCheck {
     let files = try files(on: recovered.fileSystem)
     try files.checkRecovered()
     try files.checkBlobs(longValues(of: content))
-    // The log goes on behind whatever the crash left, and is as whole as before.
+    // The log continues after the bytes that the crash left, and is as complete as before.
     guard recovered.added != nil, context.operation % 10 == 0 else { return }
     try recovered.store.compact()
     try recovered.store.close()
-    // Segments that came to be void meanwhile, and index files that are in use no more, may go with the next opening.
+    // Segments that came to be void meanwhile, and index files that are in use no more, may go with
+    // the next opening.
     try self.files(on: recovered.fileSystem).checkBlobs(longValues(of: content))
     let again = try workload.open(on: recovered.fileSystem)
     try oracle.check(again, promise)
@@ -128,7 +131,7 @@ extension CrashShape: CrashSubject {
 
   package var sectorLengths: [Int] { [sectorLength, 4096, 512] }
 
-  /// What is ordered is synced by a thread of the store's: sooner or later.
+  /// A thread of the store syncs ordered commits, at an unspecified time.
   package var isRepeatable: Bool {
     writers == 1 && syncAheadBytes == 0 && !checkpointsInBackground && !durabilities.contains(.ordered)
   }

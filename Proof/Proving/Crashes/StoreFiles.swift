@@ -1,16 +1,18 @@
 import PerdureFileIO
 import PerdureFormat
 
-// What can be read says nothing of what takes room beside it, so the names are looked at too. They are held against what
-// the superblock, the segments' headers and the values say, each read here, and against nothing that the engine keeps.
+// Reading does not show files that only take space, so the names are checked too. They are compared
+// with the superblock, the segments' headers and the values, each read here, and not with the
+// engine's own state.
 //
-// - I1 The files of long values are those of the values that are there, one each.
-// - I2 The index files are the one that the superblock names, or none.
-// - I3 Up to the segment in which the durable log ends, the segments are those that lead there. Behind it there may be
-//   others: a last one that is not born, and void ones whose numbers must stay (R12).
-// - I4 Nothing is in preparation, and nothing has a name that FORMAT.md does not give.
+// - SF1 The files of long values are those of the values that are there, one each.
+// - SF2 The index files are the one that the superblock names, or none.
+// - SF3 Up to the segment in which the durable log ends, the segments are those that lead there.
+//   Behind it there may be others: a last one that is not born, and void ones whose numbers must
+//   stay (R12).
+// - SF4 Nothing is in preparation, and every name is one of FORMAT.md.
 
-/// The files of a store that nobody reads and nobody writes to at the moment.
+/// The files of a store without a present reader or writer.
 struct StoreFiles {
   private let directory: String
   private let fileSystem: any FileSystem
@@ -47,8 +49,8 @@ struct StoreFiles {
     return chain
   }
 
-  /// Throws unless these values, and nothing else, have files of their own: when a store was recovered, and when it was
-  /// closed. I1
+  /// Throws unless these values, and nothing else, have files of their own: when a store was
+  /// recovered, and when it was closed. SF1
   func checkBlobs(_ values: [[UInt8]]) throws {
     var missing = values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
     for name in names {

@@ -2,15 +2,15 @@ package import PerdureFileIO
 package import PerdureTestSupport
 import PerdureText
 
-/// Fails every call that small programs make to their file system, once and for ever, in all the ways in
-/// which systems fail.
+/// Fails every call that small programs make to their file system, once and for ever, in all the
+/// ways in which systems fail.
 package struct FailureCampaign: Campaign {
   package let name = "failures"
   package let summary =
     "every call of \(FailureWorkload.all.count) programs fails, once and for ever, "
     + "in \(FailureKind.allCases.count) ways"
 
-  /// What stores see of the file system; the proof of the proof puts one that lies before it.
+  /// The file system of the stores; the proof's own test uses one that gives wrong results.
   package var disguise: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }
   package var workloads = FailureWorkload.all
   package var kinds = FailureKind.allCases
@@ -79,8 +79,8 @@ package struct FailureCampaign: Campaign {
     }
   }
 
-  /// By the program's place among all, whichever of them are tried: a part is to mean the same to who tries one program
-  /// and to who tries them all.
+  /// By the program's number among all programs, whichever are tried: a part means the same for one
+  /// program and for all.
   private func sweep(of workload: FailureWorkload, _ plan: ProofPlan) -> FailureSweep {
     let all = FailureWorkload.all
     let place = all.firstIndex { $0.name == workload.name } ?? all.count
@@ -92,7 +92,8 @@ package struct FailureCampaign: Campaign {
     return sweep
   }
 
-  /// A full proof fails every call; one that is longer looks at more of what a power cut may leave then.
+  /// A full proof fails every call; a longer one checks more of the states that a power cut may
+  /// leave then.
   private static func disks(_ plan: ProofPlan) -> Int { min(64, Int(6 * max(1, plan.scale))) }
 
   /// So often one failure is tried alone.
@@ -112,10 +113,11 @@ package struct FailureCampaign: Campaign {
     return ProofViolation(what, command: plan.command(for: self, part: part.words))
   }
 
-  /// One failure alone, again and again until it goes wrong: what is ordered is synced by a thread of the store's, and which
-  /// call comes when may differ.
+  /// One failure alone, repeated until it is found: a thread of the store syncs ordered commits,
+  /// and the order of calls may differ.
   ///
-  /// - Parameter words: The program, the kind, the number of the call, and whether it fails once or for ever.
+  /// - Parameter words: The program, the kind, the number of the call, and whether it fails once or
+  ///   for ever.
   private func runOne(_ words: [String], _ plan: ProofPlan) throws -> CampaignResult {
     guard let part = FailurePart(words),
       let workload = workloads.first(where: { $0.name == part.workload })

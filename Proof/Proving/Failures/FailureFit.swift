@@ -2,16 +2,16 @@ import PerdureFileIO
 package import PerdureLog
 package import PerdureTestSupport
 
-/// Whether an error is one that a store may give when the system let it down. F1
+/// Whether an error is one that a store may give when the system let it down. FR1
 package struct FailureFit {
   /// What calls fail with; nil: none has failed so far.
   private let failure: InjectedFailure?
-  /// Whether one has failed while the store did what it then gave the error for; or did before, and the store has
-  /// said since then that it does no more of it.
+  /// Whether such a call failed during the operation that threw the error; or before, if the store
+  /// has since stopped doing this operation.
   private let hasStruck: Bool
-  /// Whether there is no room left on the volume, whoever fails.
+  /// Whether the volume is full, whichever call fails.
   private let isVolumeFull: Bool
-  /// Whether the store was only to be opened, or read: that a poisoned one can be, too. F3
+  /// Whether the store was only to be opened, or read: that a poisoned one can be, too. FR3
   private let isReading: Bool
 
   package init(
@@ -21,7 +21,7 @@ package struct FailureFit {
     self.isReading = isReading
   }
 
-  /// What is wrong with the error; nil: nothing.
+  /// The problem of the error; nil: none.
   package func misfit(of error: StoreError) -> String? {
     if isVolumeFull, error.code == .diskFull, error.cause?.code == .noSpace { return nil }
     guard let failure else { return "without a failure" }
@@ -35,7 +35,7 @@ package struct FailureFit {
   }
 
   /// Why the store should not have been poisoned; nil if it had to be, because the content of the
-  /// log is unknown. F6
+  /// log is unknown. FR6
   ///
   /// - Parameter poison: The reason that the store gives.
   package func needless(_ poison: StoreError) -> String? {
@@ -53,8 +53,9 @@ package struct FailureFit {
     }
   }
 
-  /// A file that seems to end early seems damaged, or the medium to have failed. Where there is no room nothing was
-  /// written; or, when that is not certain, no more than that a call failed is said.
+  /// A file that seems to end early seems damaged, or the medium to have failed. Where there is no
+  /// room nothing was written; or, when that is not certain, no more than that a call failed is
+  /// said.
   private static func codes(_ failure: InjectedFailure) -> Set<StoreError.Code> {
     if case .partialRead = failure.effect { return [.corruption, .io] }
     return failure.isLackOfRoom ? [.diskFull, .io] : [.io]

@@ -5,8 +5,8 @@ import PerdureTestSupport
 extension FailureRun {
   private static let target = "/salvaged.perdure"
 
-  /// What is salvaged without a complaint is everything. With one it is a part of what was there at some time; and a
-  /// store that is well, as soon as nothing fails any more.
+  /// A salvage without a finding restores everything. With a finding it restores a part of an
+  /// earlier state; and the result is an intact store, as soon as no call fails any more.
   ///
   /// - Parameter spoil: Makes it wrong on purpose.
   func salvage(_ spoil: (Store) throws -> Void = { _ in }) throws {

@@ -6,23 +6,23 @@ import PerdureTestSupport
 /// the rules for a store whose system calls fail.
 ///
 /// The rules follow the documentation of `Store`:
-///   F1  Every error is a `StoreError` and has one of four reasons. A system call failed, and code
-///       and cause fit (`FailureFit`). Or the store is poisoned from then on. Or the volume is
-///       full, and the cause says so. Or a sync in the background failed (`syncAheadBytes`).
-///   F2  A commit that failed with `.diskFull` or `.conflict` has no effect. Nor has a commit that
-///       failed with another error after which the store is not poisoned. Otherwise the store is
-///       poisoned, and the log may have the whole commit.
-///   F3  A poisoned store throws on every write and sync, and can be read.
-///   F4  Without a power cut, the next opening finds every acknowledged commit of any durability.
-///       After a power cut it finds every commit that was acknowledged as durable, or that an
-///       opening has found. The first power cut is right after the store's call in which the system
-///       first failed. Others come at the end.
-///   F5  A read returns the written value, or throws. Everything is read right after an error, and
-///       again after the next commit: effects of a refused commit in memory may not show earlier.
-///   F6  A refusal by the system (room in the log, a file, address space) does not poison the
-///       store.
-///   F7  A call that failed once succeeds when it is repeated, unless the store is poisoned or its
-///       volume is full. So a temporary shortage has no effect beyond the refused call.
+///   FR1  Every error is a `StoreError` and has one of four reasons. A system call failed, and code
+///        and cause fit (`FailureFit`). Or the store is poisoned from then on. Or the volume is
+///        full, and the cause says so. Or a sync in the background failed (`syncAheadBytes`).
+///   FR2  A commit that failed with `.diskFull` or `.conflict` has no effect. Nor has a commit that
+///        failed with another error after which the store is not poisoned. Otherwise the store is
+///        poisoned, and the log may have the whole commit.
+///   FR3  A poisoned store throws on every write and sync, and can be read.
+///   FR4  Without a power cut, the next opening finds every acknowledged commit of any durability.
+///        After a power cut it finds every commit that was acknowledged as durable, or that an
+///        opening has found. The first power cut is right after the store's call in which the
+///        system first failed. Others come at the end.
+///   FR5  A read returns the written value, or throws. Everything is read right after an error, and
+///        again after the next commit: effects of a refused commit in memory may not show earlier.
+///   FR6  A refusal by the system (room in the log, a file, address space) does not poison the
+///        store.
+///   FR7  A call that failed once succeeds when it is repeated, unless the store is poisoned or its
+///        volume is full. So a temporary shortage has no effect beyond the refused call.
 final class FailureRun {
   static let path = "/s.perdure"
 
@@ -35,7 +35,8 @@ final class FailureRun {
   private var promised: UInt64 = 0
   private var acknowledged: UInt64 = 0
   private var last: UInt64 = 0
-  /// The last commit that may be there: one more, where a commit was in the making when the store was poisoned.
+  /// The last commit that may be there: one more, where a commit was in the making when the store
+  /// was poisoned.
   private(set) var possible: UInt64 = 0
   /// Whether there was an error since everything was read after a commit.
   private var hasErred = false
@@ -45,7 +46,7 @@ final class FailureRun {
   /// Whether a poisoned store is made to refuse reads, which is wrong.
   var refusesPoisonedReads = false
 
-  /// What was promised right after the first call that failed.
+  /// The promises right after the first call that failed.
   private var firstFailure: Moment?
 
   /// A time at which the power may be cut.
@@ -79,7 +80,8 @@ final class FailureRun {
     return options
   }
 
-  /// Something is begun; gives how many calls have failed before. Nothing has happened since what was last begun was over.
+  /// Begins an operation; returns how many calls have failed before. No call has failed since the
+  /// last operation ended.
   func begin() -> Int {
     let struck = base.injectedFailureCount
     if struck > 0, firstFailure == nil {
@@ -89,13 +91,14 @@ final class FailureRun {
     return struck
   }
 
-  /// Opens the store, and looks at what is in it. Nil: it could not be opened, for a reason that it said.
+  /// Opens the store, and checks its content. Nil: it could not be opened, with a reason in the
+  /// error.
   func open(readOnly: Bool = false, registers: Bool = true) throws -> Store? {
     var options = optionsHere
     options.isReadOnly = readOnly
     options.registersAsReader = registers
     let struck = begin()
-    // RELIABILITY.md says so under what is not covered.
+    // RELIABILITY.md says so under the cases that are not covered.
     base.rewriteForgottenNames()
     let store: Store
     do { store = try Store(at: Self.path, options: options) } catch let error as StoreError {
@@ -169,14 +172,14 @@ final class FailureRun {
 
   func checkpoint(_ store: Store) throws { try attempt(store, promises: true) { try store.checkpoint() } }
 
-  /// F7: whether a repeated call must succeed, because the failure was single and the volume has
+  /// FR7: whether a repeated call must succeed, because the failure was single and the volume has
   /// room.
   private var mayRepeat: Bool {
     guard let failure = base.lastInjectedFailure else { return false }
     return !failure.repeats && !base.isFull
   }
 
-  /// F2 and F3.
+  /// FR2 and FR3.
   ///
   /// - Parameter commit: What would have been committed, if anything.
   private func noteState(
@@ -212,7 +215,8 @@ final class FailureRun {
     try check(store, "reading a poisoned store")
   }
 
-  /// A commit of nothing asks the system for nothing, and is refused by a poisoned store, which says why it is.
+  /// A commit of nothing asks the system for nothing, and is refused by a poisoned store, which
+  /// says why it is.
   private func whyPoisoned(_ store: Store) -> StoreError? {
     refusal { try store.write(durability: .relaxed) { _ in } }
   }
@@ -224,7 +228,7 @@ final class FailureRun {
     return nil
   }
 
-  /// F1.
+  /// FR1.
   ///
   /// - Parameters:
   ///   - struck: How many calls had failed before this one.
@@ -232,7 +236,8 @@ final class FailureRun {
   func checkFit(
     _ error: StoreError, _ action: String, since struck: Int, isReading: Bool = false
   ) throws {
-    // What was synced in the background fails when it likes, and whoever needs it next is told.
+    // A background sync fails at any time, and the next operation that depends on it gets the
+    // error.
     let isAhead = options.syncAheadBytes < StoreOptions().syncAheadBytes
     let isLate = isAhead && error.cause?.operation.hasPrefix("sync") == true
     let fit = FailureFit(
@@ -252,7 +257,7 @@ final class FailureRun {
     try store.close()
   }
 
-  /// Reads everything. F5
+  /// Reads everything. FR5
   func check(_ store: Store, _ action: String = "reading") throws {
     try reading(action) {
       let sequence = store.snapshot().sequence
@@ -310,7 +315,8 @@ final class FailureRun {
 
 // When nothing fails any more.
 extension FailureRun {
-  /// Opens what is left, with and without a power cut; then goes on, and cuts the power again.
+  /// Opens the remaining store, with and without a power cut; then continues, and cuts the power
+  /// again.
   func finish() throws {
     _ = begin()
     let states = history.states(upTo: possible)
@@ -364,7 +370,7 @@ extension FailureRun {
 }
 
 extension SimulatedFileSystem {
-  /// Whether so little is left that a store may find no room: none of the programs fills a volume by
+  /// Whether so little space is left that a store may fail: none of the programs fills a volume by
   /// accident.
   var isFull: Bool { freeBytes < 64 << 10 }
 }

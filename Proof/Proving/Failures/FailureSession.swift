@@ -29,7 +29,7 @@ final class FailureSession {
     writtenCount = UInt64(part) << 32
   }
 
-  // MARK: - What is in the catalog
+  // MARK: - Catalog
 
   func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace? {
     var made: Keyspace?
@@ -64,7 +64,8 @@ final class FailureSession {
 
   // MARK: - Values
 
-  /// A group of three in eight bytes, a number that no other value has in eight, and so many bytes more.
+  /// A group of three in eight bytes, a number that no other value has in eight, and so many bytes
+  /// more.
   func value(_ length: Int, group: UInt64 = 0) -> [UInt8] {
     writtenCount += 1
     var value = withUnsafeBytes(of: (group % 3).bigEndian) { Array($0) }

@@ -1,8 +1,9 @@
 import PerdureLog
 
-// Programs that are wrong on purpose, or that hide what an engine does wrong: the oracle has to notice.
+// Programs that are wrong on purpose, or that hide what an engine does wrong: the oracle has to
+// notice.
 extension FailureWorkload {
-  /// Makes a commit that leaves everything as it was, and that nobody knows of.
+  /// Makes a commit without changes that the history does not contain.
   package static let secretCommit = FailureWorkload(name: "a commit in secret") { session in
     guard let rows = try session.rows() else { return }
     let row = session.row(1, 20, rows)
@@ -10,7 +11,7 @@ extension FailureWorkload {
     _ = try session.store.write(durability: .powerLoss) { try $0.put(value, id: 1, in: rows) }
   }
 
-  /// Puts into what was salvaged what never was.
+  /// Puts a value into the salvaged store that never existed.
   package static let inventiveSalvage = FailureWorkload(name: "an invented value", openings: 1) { session in
     guard let rows = try session.rows() else { return }
     try session.put(1, 100, rows)
@@ -21,7 +22,8 @@ extension FailureWorkload {
     }
   }
 
-  /// Syncs again, and again, when all is done: what an early sync left out is made good before the end.
+  /// Syncs again, and again, when all is done: what an early sync left out is made good before the
+  /// end.
   package static let lateSyncs = FailureWorkload(name: "syncs afterwards", openings: 1, closes: false) {
     session in
     guard let rows = try session.rows() else { return }

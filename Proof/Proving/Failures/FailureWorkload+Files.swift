@@ -1,6 +1,6 @@
 import PerdureLog
 
-// What has files beside the log: values, checkpoints, what is held back on a full volume.
+// Programs with files besides the log: values, checkpoints, the reserve on a full volume.
 extension FailureWorkload {
   static let files: [FailureWorkload] = [
     FailureWorkload(name: "values in files") { session in

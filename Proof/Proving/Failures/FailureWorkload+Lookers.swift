@@ -1,7 +1,7 @@
 import PerdureLog
 import PerdureTestSupport
 
-// Who looks at a store: readers, verifications, salvages, snapshots.
+// Programs that read a store: readers, verifications, salvages, snapshots.
 extension FailureWorkload {
   static let lookers: [FailureWorkload] = [
     FailureWorkload(name: "a reader that follows", openings: 1) { session in

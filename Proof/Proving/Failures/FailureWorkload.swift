@@ -2,10 +2,10 @@ package import PerdureFileIO
 import PerdureLog
 package import PerdureTestSupport
 
-/// A small program, by name: what it calls differs from what the others call.
+/// A small program, by name: its calls differ from those of the others.
 package struct FailureWorkload: Sendable {
   package let name: String
-  /// What is different from the options of the others.
+  /// Its differences from the options of the others.
   var options: @Sendable (inout StoreOptions) -> Void = { _ in }
   /// What makes the entries of indexes: for an engine that is wrong then.
   package var extractor = SliceExtractor.name
@@ -17,9 +17,9 @@ package struct FailureWorkload: Sendable {
   var openings = 2
   /// Whether each opening ends with a close; if not, as a process that ends.
   var closes = true
-  /// What is done while the store is open.
+  /// The operations while the store is open.
   var body: @Sendable (FailureSession) throws -> Void
-  /// What is done when it is closed.
+  /// The operations while it is closed.
   var afterwards: @Sendable (FailureRun) throws -> Void = { _ in }
 
   package static let all = commits + files + upkeep + lookers

@@ -1,8 +1,8 @@
 package import PerdureFileIO
 import PerdureTestSupport
 
-/// A file system that reports calls of one kind as done when they have failed: an engine above it is as wrong
-/// as one that does not look at what these calls say.
+/// A file system that reports failed calls of one kind as successful: an engine on it is as wrong
+/// as one that ignores the results of these calls.
 package final class SwallowingFileSystem: ForwardingFileSystem {
   package enum Ignored: CaseIterable, Sendable {
     case write, sync, syncDirectory, rename

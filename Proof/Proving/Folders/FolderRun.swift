@@ -5,8 +5,8 @@ import PerdureTestSupport
 // One history. After each step these statements must hold:
 //
 //  - All calls of a writer whose folder is its own succeed, even if the folder was moved.
-//  - A writer whose LOCK is gone gets `.poisoned`, at the latest when it begins the next segment.
-//    All later calls throw the same.
+//  - A writer whose LOCK was removed gets `.poisoned`, at the latest when it begins the next
+//    segment. All later calls throw the same.
 //  - A call to a store changes no file of another store.
 //  - A store that is open for writing cannot be opened for writing again, also without its LOCK.
 //  - The next opening finds all acknowledged commits of a folder that still exists, even if the

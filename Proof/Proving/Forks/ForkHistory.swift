@@ -32,8 +32,8 @@ struct ForkHistory {
     let names = try store.keyspace("names", .bytes)
     let index = try store.defineIndex(.slices("first bytes", keyspace, .value(offset: 0, length: 8)))
     let busy = BusyThread(store, names)
-    // The Swift runtime takes locks when a thread uses a type first. A child that inherits such a lock
-    // waits without end, whatever the store does.
+    // The Swift runtime takes locks when a thread uses a type first. A child that inherits such a
+    // lock waits without end, whatever the store does.
     try busy.wait(until: 64)
     var snapshot = store.snapshot()
     while tally.children < children {

@@ -113,8 +113,8 @@ package struct ForkedChild: Sendable {
     #endif
   }
 
-  /// Forks. Tries again for about ten seconds while the system has no process or memory left, as beside
-  /// many other tests.
+  /// Forks. Tries again for about ten seconds while the system has no process or memory left, as
+  /// beside many other tests.
   private static func forkRetrying() -> pid_t {
     for _ in 0..<10_000 {
       let id = fork()

@@ -1,7 +1,7 @@
 import PerdureLog
 import PerdureTestSupport
 
-/// Makes histories of random steps. It knows nothing of what a store would say to them.
+/// Makes histories of random steps. It does not know how a store would respond.
 package struct HistoryGenerator {
   /// What a history is mostly about.
   private struct Shape {

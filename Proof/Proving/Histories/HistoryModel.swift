@@ -1,7 +1,7 @@
 import PerdureLog
 
-/// What a store must hold: for each key of the universe, in order, what stands there. Copies share until one of
-/// them changes, so a snapshot that is held keeps what it must show.
+/// The required content of a store: for each key of the universe, in order, its value. Copies share
+/// storage until one of them changes, so a held snapshot keeps its required content.
 struct HistoryContent: Sendable, Equatable {
   struct Entry: Sendable, Equatable {
     /// The commit that put it; 0: nothing is there.
@@ -137,7 +137,7 @@ extension HistoryContent {
   }
 }
 
-/// The model: what the store holds, and what it has to say to each commit.
+/// The model: the content of the store, and the required result of each commit.
 struct HistoryModel {
   let universe: HistoryUniverse
   let keys: HistoryKeys
@@ -187,8 +187,8 @@ struct HistoryModel {
     return .committed(content.sequence)
   }
 
-  /// Hands serial numbers from the rows that were to those that are; gives those that two would have, and leaves
-  /// everything as it was then.
+  /// Hands serial numbers from the rows that were to those that are; gives those that two would
+  /// have, and leaves everything as it was then.
   private mutating func claim(_ undo: [(place: HistoryPlace, entry: HistoryContent.Entry)]) -> Set<UInt16> {
     var first: [Int: HistoryContent.Entry] = [:]
     for (place, entry) in undo where place.space == .rows && first[place.position] == nil {

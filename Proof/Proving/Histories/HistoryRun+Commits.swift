@@ -206,7 +206,7 @@ extension HistoryRun {
     }
   }
 
-  /// What becomes of a transaction that has done its moves; if it is committed, the model goes on.
+  /// The end of a transaction after its moves; if it is committed, the model advances.
   private func verdict(_ moves: Moves) -> HistoryModel.Verdict {
     if moves.order.isEmpty { return .committed(moves.start.sequence) }
     let now = model.content

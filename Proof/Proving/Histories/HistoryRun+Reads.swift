@@ -88,7 +88,7 @@ extension HistoryRun {
     }
   }
 
-  /// The positions of the names that begin so: they stand together.
+  /// The positions of the names with this prefix: they are adjacent.
   private func positions(of prefix: [UInt8]) -> Range<Int> {
     let names = model.keys.names
     var (low, high) = (0, names.count)

@@ -1,7 +1,8 @@
 package import PerdureFileIO
 import PerdureLog
 
-// One history on one store: each step is done by the store and by the model, and their answers are compared.
+// One history on one store: each step is done by the store and by the model, and their answers are
+// compared.
 
 /// What a history that went well came to.
 package struct HistoryOutcome: Equatable, Sendable {
@@ -69,7 +70,7 @@ package final class HistoryRun {
   var spaces: [Keyspace] = []
   var indexes: [DerivedIndex] = []
 
-  /// A state that can still be asked, and what it must answer.
+  /// A state that can still be read, and its required content.
   struct State {
     var snapshot: Snapshot
     var content: HistoryContent
@@ -89,8 +90,8 @@ package final class HistoryRun {
   /// Runs a history to its end.
   ///
   /// - Parameter path: Of a directory that is not there yet.
-  /// - Parameter beside: Called before each step, with the path of the store: what happens to its files
-  ///   meanwhile.
+  /// - Parameter beside: Called before each step, with the path of the store: what happens to its
+  ///   files meanwhile.
   /// - Throws: `HistoryFailure`.
   package static func run(
     _ history: History, on subject: any HistorySubject = WholeStore(), _ fileSystem: any FileSystem,

@@ -3,8 +3,8 @@ import PerdureTestSupport
 
 /// Makes a failing history small: fewer steps, then simpler ones, then plainer options.
 package enum HistoryShrinking {
-  /// - Parameter reason: Runs a history; says why it fails, nil when it does not. A smaller history that fails for
-  ///   another reason is another failure.
+  /// - Parameter reason: Runs a history; says why it fails, nil when it does not. A smaller history
+  ///   that fails for another reason is another failure.
   /// - Returns: Nil when the history does not fail this time.
   package static func shrink(
     _ history: History, trialsMax: Int = 3_000, _ reason: (History) -> String?
@@ -37,7 +37,8 @@ package enum HistoryShrinking {
     return (smallest, text)
   }
 
-  /// What a reason begins with, without the numbers in it: those of steps, keys and commits are others in a smaller history.
+  /// What a reason begins with, without the numbers in it: those of steps, keys and commits are
+  /// others in a smaller history.
   private static func kind(of reason: String) -> [Substring] {
     let line = reason.prefix { $0 != "\n" }
     return Array(line.split { !$0.isLetter }.prefix(6))

@@ -1,7 +1,7 @@
 package import PerdureLog
 
-/// What a read looks at: the newest state, a snapshot that is held, or an opening for reading only. Where
-/// nothing is held, or nobody reads beside, the newest.
+/// The target of a read: the newest state, a held snapshot, or an opening for reading only. Without
+/// a held snapshot or a reader, the newest.
 package enum HistoryView: Hashable, Sendable {
   case newest
   case held(Int)
@@ -98,7 +98,7 @@ package struct HistoryCommit: Hashable, Sendable {
   package var conditions: [HistoryCondition] = []
   /// Nil: that of the store.
   package var durability: Durability?
-  /// Given up at the end, so that nothing happens.
+  /// Aborted at the end, so that nothing happens.
   package var isGivenUp = false
 
   package init(_ changes: [HistoryChange]) { self.changes = changes }
@@ -112,15 +112,15 @@ package enum HistoryMove: Hashable, Sendable {
 
 package struct HistoryTransaction: Hashable, Sendable {
   package var moves: [HistoryMove]
-  /// Committed by somebody else when the first attempt has done all its moves.
+  /// Overtaken by another commit when the first attempt has done all its moves.
   package var between: [HistoryChange] = []
   package var attemptsMax = 1
 
   package init(_ moves: [HistoryMove]) { self.moves = moves }
 }
 
-/// One step of a history. Each can be taken whatever the steps before it were, so that any of them may be left
-/// out.
+/// One step of a history. Each can be taken whatever the steps before it were, so that any of them
+/// may be left out.
 package enum HistoryStep: Hashable, Sendable {
   case read(HistoryView, HistoryRead)
   case commit(HistoryCommit)
@@ -136,11 +136,11 @@ package enum HistoryStep: Hashable, Sendable {
   /// Asks for keyspaces and indexes again, and what the store says of itself.
   case lookAround
   case reopen(HistoryOptions, closes: Bool)
-  /// Begins to read beside, or goes on to the newest state.
+  /// Opens for reading beside the writer, or refreshes to the newest state.
   case follow
   case unfollow
 
-  /// Whether it changes nothing that anybody can read.
+  /// Whether it changes nothing readable.
   package var isUpkeep: Bool {
     switch self {
     case .compact, .checkpoint, .train, .sync, .verify, .lookAround, .reopen: true

@@ -1,20 +1,21 @@
 package import PerdureLog
 
-/// What histories are run on: the store, with a place to break it at for tests of the histories themselves.
+/// What histories are run on: the store, with a place to break it at for tests of the histories
+/// themselves.
 package protocol HistorySubject: Sendable {
-  /// What is committed in place of what was asked for.
+  /// The commit made in place of the requested one.
   func filter(_ changes: [HistoryChange]) -> [HistoryChange]
   func filter(_ preconditions: [Precondition]) -> [Precondition]
-  /// What is taken for the newest state.
+  /// The state read as the newest.
   func snapshot(of store: Store) -> Snapshot
-  /// What is read in place of a snapshot that is held.
+  /// The state read in place of a held snapshot.
   func held(_ snapshot: Snapshot, of store: Store) -> Snapshot
   func compact(_ store: Store) throws
   /// The number of a commit, as the history knows it.
   func sequence(_ number: UInt64) -> UInt64
   /// The options of every opening.
   func adapt(_ options: inout StoreOptions)
-  /// What is remembered of an answer, to be held against those under other options.
+  /// The stored form of an answer, to be compared with those under other options.
   func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64
   /// What makes the entries of the index over groups.
   var groupExtractor: String { get }

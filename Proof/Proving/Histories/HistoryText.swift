@@ -1,7 +1,7 @@
 import PerdureLog
 
-// A history as text: a line a step, a word and numbers. It is what a failing history is printed as, and what a
-// test reads to run it again.
+// A history as text: a line a step, a word and numbers. It is what a failing history is printed as,
+// and what a test reads to run it again.
 
 /// Numbers of a line that are still to be read.
 struct HistoryWords {
@@ -31,7 +31,7 @@ struct HistoryWords {
   }
 }
 
-/// What can stand in a line.
+/// The values that a line can contain.
 protocol HistoryWritable {
   var words: [Int] { get }
   init(_ words: inout HistoryWords) throws

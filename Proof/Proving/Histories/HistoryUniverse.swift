@@ -13,7 +13,8 @@ package enum HistorySpace: UInt8, CaseIterable, Sendable {
   var kind: KeyspaceKind { self == .rows ? .dense : .bytes }
 }
 
-/// Keys that lie between two others, as positions. An upper bound before the lower one is a range of nothing.
+/// Keys that lie between two others, as positions. An upper bound before the lower one is a range
+/// of nothing.
 package struct HistoryRange: Hashable, Sendable {
   package var lower: Int
   package var upper: Int

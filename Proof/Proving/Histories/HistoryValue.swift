@@ -1,9 +1,10 @@
 import PerdureTestSupport
 
-/// A value as a few numbers: what a model keeps of it, and what a history says of it. The bytes follow.
+/// A value as a few numbers: what a model keeps of it, and what a history says of it. The bytes
+/// follow.
 ///
-/// They begin with a group and a serial number, eight bytes each, big-endian; what follows is filled in one of
-/// three styles. A short value is the beginning of that.
+/// They begin with a group and a serial number, eight bytes each, big-endian; what follows is
+/// filled in one of three styles. A short value is the beginning of that.
 package struct HistoryValue: Hashable, Sendable {
   /// How the bytes behind the head look.
   package enum Style: UInt8, CaseIterable, Sendable {

@@ -2,8 +2,8 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Random histories against a model, under random options; and each eighth of them again under other options,
-/// where it has to give the same answers.
+/// Random histories against a model, under random options; and each eighth of them again under
+/// other options, where it has to give the same answers.
 package struct ModelsCampaign: Campaign {
   package let name = "models"
   package let summary = "random histories against a model, under random options, and again under others"
@@ -106,7 +106,7 @@ package struct ModelsCampaign: Campaign {
         guard again.digest == outcome.digest else {
           let failure = HistoryFailure(
             step: 0, what: "two runs under different options give different answers")
-          // Either is right by itself: what is wrong shows in the two of them.
+          // Each answer is right in itself: only comparing them shows the error.
           part.violation = ProofViolation(
             "history \(number), \(failure.what):\n\(history)\nand\n\(variant)",
             command: plan.command(for: self, part: "\(number)"))
@@ -119,7 +119,7 @@ package struct ModelsCampaign: Campaign {
     return part
   }
 
-  /// What is printed of a failure: the shortest history that fails, as a test can run it.
+  /// The printed form of a failure: the shortest history that fails, as a test can run it.
   private func violation(
     _ history: History, _ medium: Medium, _ failure: HistoryFailure, _ number: UInt64, _ plan: ProofPlan,
     _ progress: ProofProgress

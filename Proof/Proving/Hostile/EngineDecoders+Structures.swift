@@ -8,7 +8,7 @@ import PerdureTestSupport
 // Those that go from structure to structure: trees, packed values, whole segments.
 
 extension EngineDecoders {
-  /// The sum of a group, as it stands in keys of an index.
+  /// The sum of a group, as encoded in keys of an index.
   static let sum = HostileDecoder(
     "sum", cost: 10, throwing: FormatError.self, samples: { Samples.sums.map(\.encoded) },
     decode: { bytes in
@@ -25,7 +25,8 @@ extension EngineDecoders {
       guard twice == again else { throw Violation("what came and went is still there") }
     })
 
-  /// What a root block says of a tree (dense or not, height, slot, count), then the file behind its header.
+  /// What a root block says of a tree (dense or not, height, slot, count), then the file behind its
+  /// header.
   static let index = HostileDecoder(
     "index", cost: 10, throwing: FormatError.self,
     repair: { bytes in
@@ -54,8 +55,8 @@ extension EngineDecoders {
     return file
   }
 
-  /// The length of what comes out, the length of a dictionary, the dictionary, and a block of LZ4. Both decoders
-  /// make the same of it.
+  /// The length of the output, the length of a dictionary, the dictionary, and an LZ4 block. Both
+  /// decoders give the same result.
   static let block = HostileDecoder(
     "lz4", throwing: CompressionError.self,
     samples: {
@@ -75,8 +76,8 @@ extension EngineDecoders {
       let dictionaryLength = min(bytes.count - 5, Int(bytes.integer(at: 2, as: UInt16.self)))
       let dictionary = UnsafeRawBufferPointer(rebasing: bytes[4..<(4 + dictionaryLength)])
       let block = UnsafeRawBufferPointer(rebasing: bytes[(4 + dictionaryLength)...])
-      // What the library opens, the decoder in Swift opens to the same bytes, but for what the format forbids (B4
-      // of `LZ4BlockDecoding`).
+      // What the library opens, the decoder in Swift opens to the same bytes, but for what the
+      // format forbids (LB4 of `LZ4BlockDecoding`).
       let library = unpacked(block, dictionary, length, LZ4Block.self)
       let swift = unpacked(block, dictionary, length, LZ4BlockDecoder.self)
       guard case .success(let bytes) = library else { return }

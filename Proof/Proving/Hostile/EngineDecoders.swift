@@ -17,8 +17,8 @@ package enum EngineDecoders {
     return bytes
   }
 
-  /// What was read is written as it stood there, but for the minor version, which is the writer's own, and so for
-  /// the checksum at the end.
+  /// A decoded structure is encoded with the same bytes, except for the minor version, which is the
+  /// writer's own, and therefore for the checksum at the end.
   static func same(
     _ read: [UInt8], _ bytes: UnsafeRawBufferPointer, hasVersion: Bool = false, _ what: String
   ) throws {
@@ -114,7 +114,8 @@ package enum EngineDecoders {
       let footer = try RewrittenFooter(reading: end, store: store, number: 1, fileLength: bytes.count)
       guard footer.fileLength == bytes.count else { return }
       let map = try footer.verifiedMap(in: bytes)
-      // Behind its last line a map leads nowhere, however long the segment was: one look there says so.
+      // Behind its last line a map leads nowhere, however long the segment was: one look there says
+      // so.
       let lines = 128 + Int(footer.lineCount) * OffsetMap.unitsALine * 8
       let last = Int(footer.originalEnd) - 8
       guard last < lines || map.physicalOffset(of: last) == nil else {

@@ -1,11 +1,11 @@
 import PerdureFileIO
 import PerdureTestSupport
 
-/// Gives decoders bytes that somebody made to harm them: the corpus, and mutations of it.
+/// Passes hostile bytes to decoders: the corpus, and mutations of it.
 ///
-/// Allowed is a value, or an error of the decoder's type, within a second and with little memory. (A trap ends the
-/// process of the campaign, and is a violation with its part; the input stands in what the trap prints under
-/// `make fuzz`.)
+/// Allowed is a value, or an error of the decoder's type, within a second and with little memory.
+/// (A trap ends the process of the campaign, and is a violation with its part; under `make fuzz`
+/// the trap's output contains the input.)
 package struct HostileCampaign: Campaign {
   package let name = "hostile"
   package let summary = "gives every decoder its corpus, and mutations of it with checksums made right"

@@ -1,5 +1,5 @@
-/// One input of one decoder, in the words of `ProofPlan.part`: an input of the corpus by its name, or a mutation by the
-/// numbers of its batch and in it.
+/// One input of one decoder, in the words of `ProofPlan.part`: an input of the corpus by its name,
+/// or a mutation by the numbers of its batch and in it.
 enum HostileChoice: Sendable {
   case corpus(decoder: String, name: String)
   case mutation(decoder: String, batch: Int, number: Int)

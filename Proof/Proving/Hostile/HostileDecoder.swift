@@ -1,6 +1,6 @@
 package import PerdureTestSupport
 
-/// Something that reads bytes which anybody may have made, and must give a value or a typed error for any.
+/// A decoder of untrusted bytes, which must return a value or throw a typed error for any input.
 package struct HostileDecoder: Sendable {
   /// One word in lower case: the name of its folder in the corpus.
   package let name: String
@@ -13,10 +13,11 @@ package struct HostileDecoder: Sendable {
   private let makeSamples: @Sendable () throws -> [[UInt8]]
 
   /// - Parameters:
-  ///   - repair: Makes checksums right in bytes of which the rest is anything: no search finds them by chance.
+  ///   - repair: Makes checksums right in bytes of which the rest is anything: no search finds them
+  ///     by chance.
   ///   - samples: Bytes as writers make them.
-  ///   - decode: Reads bytes that begin at a multiple of 16. Throws errors of the given type, and `Violation`
-  ///     for what must not be.
+  ///   - decode: Reads bytes that begin at a multiple of 16. Throws errors of the given type, and
+  ///     `Violation` for what must not be.
   package init<Failure: Error>(
     _ name: String, cost: Int = 1, throwing: Failure.Type,
     repair: @escaping @Sendable (inout [UInt8]) -> Void = { _ in },
@@ -27,12 +28,13 @@ package struct HostileDecoder: Sendable {
     isAllowed = { $0 is Failure }
   }
 
-  /// What the corpus begins with: each sample as it is, and once more with checksums that are made right.
+  /// What the corpus begins with: each sample as it is, and once more with checksums that are made
+  /// right.
   package func samples() throws -> [[UInt8]] { try makeSamples().flatMap { [[0] + $0, [1] + $0] } }
 
   /// Gives an input to the decoder. Its first byte says whether checksums are made right.
   ///
-  /// - Throws: `Violation` when the decoder does what it must not.
+  /// - Throws: `Violation` when the decoder breaks its contract.
   package func run(_ input: UnsafeRawBufferPointer) throws {
     guard let flags = input.first else { return }
     var bytes = Array(input.dropFirst())
@@ -86,12 +88,12 @@ package enum HostileMutation {
     }
   }
 
-  /// A number of 1, 2, 4 or 8 bytes, or one near to what stands there.
+  /// A number of 1, 2, 4 or 8 bytes, or one near to the present number.
   private static func put(
     _ value: UInt64, at place: Int, _ bytes: inout [UInt8], _ random: inout SeededGenerator
   ) {
     let width = random.pick([1, 2, 4, 8])
-    // Fields stand at multiples of their width, behind the first byte.
+    // Fields are at multiples of their width, after the first byte.
     let start = random.chance(70) ? (place - 1) / width * width + 1 : place
     guard start + width <= bytes.count else { return }
     var number = value

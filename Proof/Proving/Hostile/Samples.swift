@@ -4,7 +4,8 @@ import PerdureLog
 import PerdureNumbers
 import PerdureTestSupport
 
-/// Bytes as writers make them, for decoders to begin with. All of one store, of which the segments are number 1.
+/// Bytes as writers make them, for decoders to begin with. All of one store, of which the segments
+/// are number 1.
 enum Samples {
   static func record(_ keyspace: UInt32, _ key: [UInt8], _ value: [UInt8], _ kind: RecordHeader.Kind = .put)
     -> [UInt8]
@@ -112,7 +113,8 @@ enum Samples {
     return Array(file[start..<(start + Int(reference.rootLength))])
   }
 
-  /// Trees of an index file, each as `EngineDecoders.index` takes it: what a root block says of it, then nodes.
+  /// Trees of an index file, each as `EngineDecoders.index` takes it: what a root block says of it,
+  /// then nodes.
   static func trees() throws -> [[UInt8]] {
     let files = try RotStore(rounds: 0, seed: 1).files
     let root = try root().withUnsafeBytes { try CheckpointRoot(reading: $0) }

@@ -84,7 +84,8 @@ enum Seals {
     let entries = footer - groups * GroupEntry.length
     let tableLength = 4 * ((lines * 64 + 4095) / 4096)
     let table = entries - (tableLength + 7) / 8 * 8
-    // Behind the map the table's padding may begin anywhere in 8 bytes: so it is as long as it must be.
+    // Behind the map the table's padding may begin anywhere in 8 bytes: so it is as long as it must
+    // be.
     let map = (table - lines * 64) / 64 * 64
     guard map >= 0, map + lines * 64 + tableLength <= entries else { return seal(footerAt: footer, &bytes) }
     for index in 0..<groups { end(&bytes, entries + index * GroupEntry.length, GroupEntry.length) }

@@ -16,13 +16,14 @@ struct ChildProcess {
 
   let id: pid_t
 
-  /// - Parameter environment: What is set beside the environment of this process.
+  /// - Parameter environment: Variables that are set in addition to the environment of this
+  ///   process.
   init(_ executable: String, _ arguments: [String], environment: [String: String] = [:]) throws {
     var strings = ([executable] + arguments).map { strdup($0) } + [nil]
     var variables = Self.environment(adding: environment).map { strdup($0) } + [nil]
     defer { for string in strings + variables { free(string) } }
-    // Threads of a pool have signals blocked, and a child begins with what its parent's thread has: an alarm, or
-    // somebody at the keyboard, could not end it.
+    // Threads of a pool block signals, and a child inherits its parent thread's mask: an alarm, or
+    // an interrupt from the keyboard, could not end it.
     #if canImport(Darwin)
       var attributes: posix_spawnattr_t?
     #else
@@ -68,7 +69,8 @@ struct ChildProcess {
     #endif
   }
 
-  /// Waits until it has ended; kills it when that takes more than so many milliseconds, or when nobody wants to know.
+  /// Waits until it has ended; kills it after a timeout in milliseconds, or when the task is
+  /// cancelled.
   ///
   /// - Returns: How it ended, and whether it had to be killed here.
   func wait(milliseconds: Int, isCancelled: () -> Bool) -> (end: End, hadToKill: Bool) {
@@ -81,7 +83,8 @@ struct ChildProcess {
 
   private func end(options: Int32) -> End? { look(options: options)?.end }
 
-  /// How it ended, and the most bytes of it that were in memory at a time; nil as long as it has not.
+  /// How it ended, and the most bytes of it that were in memory at a time; nil as long as it has
+  /// not.
   ///
   /// - Parameter waits: Whether this waits for the end.
   func look(waits: Bool) -> (end: End, peakBytes: Int)? { look(options: waits ? 0 : WNOHANG) }
@@ -99,7 +102,7 @@ struct ChildProcess {
     return (signal == 0 ? .exit((status >> 8) & 0xFF) : .signal(signal), peakBytes)
   }
 
-  /// Ends this process after so many seconds, should nobody else do it.
+  /// Ends this process after a number of seconds, unless it has ended before.
   static func endLater(seconds: UInt32) { alarm(seconds) }
 
   static let killed = End.signal(SIGKILL)

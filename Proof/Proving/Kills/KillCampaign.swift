@@ -2,7 +2,8 @@ import PerdureFileIO
 package import PerdureLog
 import PerdureTestSupport
 
-/// Kills processes that write to a store and read it, thousands of times, some in the middle of a write.
+/// Kills processes that write to a store and read it, thousands of times, some in the middle of a
+/// write.
 package struct KillCampaign: Campaign {
   package let name = "kills"
   package let summary =
@@ -19,7 +20,8 @@ package struct KillCampaign: Campaign {
   /// In a smaller proof no volume is mounted.
   private static let volumeScaleMin = 0.02
 
-  /// - Parameter executable: A program that takes `kill-child` with the arguments of `arguments(…)`.
+  /// - Parameter executable: A program that takes `kill-child` with the arguments of
+  ///   `arguments(…)`.
   package init(executable: String) { self.executable = executable }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
@@ -89,7 +91,7 @@ package struct KillTally: Sendable {
   var rough = 0
   var verified = 0
   var steps: UInt64 = 0
-  /// The writers, by what they waited for.
+  /// The writers, by the durability that they wait for.
   package fileprivate(set) var byDurability: [Durability: Int] = [:]
   var violations: [String] = []
 

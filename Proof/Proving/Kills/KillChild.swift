@@ -4,10 +4,11 @@ import PerdureTestSupport
 
 /// What a process does that is going to be killed. It never ends by itself but for a complaint.
 package enum KillChild {
-  /// Writes one step after the other, and notes the number of the last that was acknowledged in a file beside the store.
+  /// Writes one step after the other, and notes the number of the last that was acknowledged in a
+  /// file beside the store.
   ///
-  /// - Parameter isEarly: Whether it notes the step after the one that it makes, which is wrong. So every
-  ///   kill shows it.
+  /// - Parameter isEarly: Whether it notes the step after the one that it makes, which is wrong. So
+  ///   every kill shows it.
   package static func write(_ directory: String, seed: UInt64, _ durability: Durability, isEarly: Bool) throws
   {
     let store = try Store(at: storePath(directory), options: options(readOnly: false))
@@ -41,8 +42,8 @@ package enum KillChild {
     }
   }
 
-  /// Follows whoever writes; every state that it sees is one that some step leaves, and none is older than the one
-  /// before.
+  /// Follows the writer: every state that it sees is the result of a step, and none is older than
+  /// the one before.
   package static func read(_ directory: String, seed: UInt64) throws {
     var hasRead = false
     while true {
@@ -117,8 +118,9 @@ enum ChildMark: String, CaseIterable {
   }
 }
 
-/// The last step that was acknowledged, in a file that the end of a process leaves as it is. A note is cut short like any other
-/// write: so it stands where the one before does not, and its complement behind it says that it is whole.
+/// The last step that was acknowledged, in a file that is unchanged when the process ends. A note
+/// can be interrupted like any other write. So two places alternate, and the complement after a
+/// note shows that it is complete.
 package struct AcknowledgedStep {
   private static let slotLength = 16
   private let file: any File
@@ -135,7 +137,7 @@ package struct AcknowledgedStep {
   /// 0 when there was none.
   func get() throws -> UInt64 { Self.last(in: try file.read(2 * Self.slotLength, at: 0)) }
 
-  /// What is written for a step, and where.
+  /// The bytes written for a step, and their offset.
   package static func note(of step: UInt64) -> [UInt8] { KillModel.bytes(step, ~step) }
   package static func place(of step: UInt64) -> Int { Int(step % 2) * slotLength }
 

@@ -1,7 +1,7 @@
 import PerdureTestSupport
 
-/// What a child process writes, step by step: a function of the seed, so that whoever knows the number of the
-/// last step knows all that must be in the store.
+/// The writes of a child process, step by step. They are a function of the seed, so that the number
+/// of the last step determines the required content of the store.
 struct KillModel {
   /// The row that holds the number of the last step and the sum over all rows.
   static let head: UInt64 = 1
@@ -37,7 +37,7 @@ struct KillModel {
     if let step { sum ^= Self.mixed(id, step) }
   }
 
-  /// Takes over what is in a store. Nil: it is not what any number of steps leaves.
+  /// Takes over the content of a store. Nil: it is not the result of any number of steps.
   init?(seed: UInt64, reading rows: [UInt64: [UInt8]]) {
     self.init(seed: seed)
     for (id, value) in rows where id != Self.head {

@@ -1,8 +1,9 @@
 import PerdureFileIO
 import PerdureLog
 
-/// A volume of 24 MiB that is filled to the last byte, where the machine lets this process mount one: an ext4 in a
-/// file, seen by the processes of a mount namespace alone, so that it goes with them whatever happens.
+/// A volume of 24 MiB that is filled to the last byte, where the machine lets this process mount
+/// one: an ext4 in a file, seen by the processes of a mount namespace alone, so that it goes with
+/// them whatever happens.
 enum SmallVolume {
   enum Outcome: Equatable {
     case held, skipped
@@ -38,8 +39,8 @@ enum SmallVolume {
 }
 
 extension KillChild {
-  /// Fills a volume with rows, and then to the last byte; nothing is lost, rows can be removed, and compaction makes
-  /// room for others.
+  /// Fills a volume with rows, and then to the last byte; nothing is lost, rows can be removed, and
+  /// compaction makes room for others.
   package static func fill(_ directory: String) throws {
     let path = storePath(directory)
     var options = StoreOptions()
@@ -81,7 +82,7 @@ extension KillChild {
     return first
   }
 
-  /// What is held back takes so many removals, and then a compaction, before it takes more.
+  /// The reserve takes this many removals, and then a compaction, before it takes more.
   private static func remove(_ id: UInt64, _ store: Store, _ rows: Keyspace) throws {
     do { try store.write { try $0.remove(id: id, in: rows) } } catch let error as StoreError {
       guard error.code == .diskFull else { throw error }

@@ -1,7 +1,8 @@
 import PerdureFileIO
 
-/// A library that is loaded before the system's own: it stops a write in the middle and kills the process, or has
-/// signals interrupt every other call and ends transfers early. Made with the C compiler of the machine.
+/// A library that is loaded before the system's own: it stops a write in the middle and kills the
+/// process, or has signals interrupt every other call and ends transfers early. Made with the C
+/// compiler of the machine.
 struct SystemShim {
   let path: String
 

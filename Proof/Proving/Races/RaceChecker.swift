@@ -1,17 +1,22 @@
-// What transactions that ran at the same time say they saw and did, held against what a store promises:
+// What transactions that ran at the same time say they saw and did, held against what a store
+// promises:
 //
-//  Snapshots. A transaction reads one state: that after commit number `snapshot`, whole, from first to last.
-//  Order. A commit that was acknowledged before a transaction began is in its snapshot, and one that began later is
+//  Snapshots. A transaction reads one state: that after commit number `snapshot`, whole, from first
+//  to last. Order. A commit that was acknowledged before a transaction began is in its snapshot,
+//  and one that began later is
 //      not. A commit has a number of its own, above its snapshot's.
-//  Conditions. What a guarded transaction has read was the same when it was committed, and no other transaction
+//  Conditions. What a guarded transaction has read was the same when it was committed, and no other
+//  transaction
 //      had written it in between; neither had entries of an index that it has read come or gone. Guarded transactions
 //      therefore are serializable, in the order of their numbers. What a commit needed was there, and no two keys of those
 //      that a unique index is over have the same label.
-//  Refusals. One that was refused had read or needed something that was written since, by one that began before the
+//  Refusals. One that was refused had read or needed something that was written since, by one that
+//  began before the
 //      refusal was known, or an entry that came or went; or somebody had the label that it wanted.
 //
-// Every value that is written is a tag that no other write has, so a value that was read says whose write it is.
-// The check is a function of the record alone. It takes O(n log n) for n reads and writes.
+// Every value that is written is a tag that no other write has, so a value that was read says whose
+// write it is. The check is a function of the record alone. It takes O(n log n) for n reads and
+// writes.
 
 /// Something that a store has promised not to happen.
 package struct RaceFinding: Sendable, CustomStringConvertible {
@@ -38,15 +43,15 @@ package struct RaceChecker {
   }
 
   private let transactions: [RaceTransaction]
-  /// What was committed to each key, by commit.
+  /// The committed values of each key, by commit.
   private var versions: [Int: [Version]] = [:]
-  /// Who wrote a tag.
+  /// The writer of a tag.
   private var writers: [UInt64: Int] = [:]
   private var findings: [RaceFinding] = []
 
   private init(_ transactions: [RaceTransaction]) { self.transactions = transactions }
 
-  /// - Parameter end: What each key had when all were done; nil: nobody looked.
+  /// - Parameter end: The value of each key at the end; nil: not read.
   package static func check(_ transactions: [RaceTransaction], end: [RaceTransaction.Access]? = nil)
     -> [RaceFinding]
   {
@@ -93,7 +98,7 @@ package struct RaceChecker {
     }
   }
 
-  /// What a key had after a commit; nil: nobody had written it.
+  /// The value of a key after a commit; nil: it was never written.
   private func version(_ key: Int, upTo commit: UInt64) -> Version? {
     let count = count(key, upTo: commit)
     return count == 0 ? nil : versions[key]?[count - 1]
@@ -199,7 +204,7 @@ package struct RaceChecker {
     let transaction = transactions[number]
     let written = Set(transaction.writes.map(\.key))
     for read in transaction.reads {
-      // What was not there, came and went again in between is as it was.
+      // An absent entry that was added and removed in between is unchanged.
       guard let last = version(read.key, upTo: commit - 1), last.commit > transaction.snapshot,
         last.tag != read.tag
       else { continue }
@@ -251,7 +256,8 @@ package struct RaceChecker {
     }
   }
 
-  /// Whether another key that is not written with it has had the label of a write, or one that is gets it as well.
+  /// Whether another key that is not written with it has had the label of a write, or one that is
+  /// gets it as well.
   private func isTaken(_ write: RaceTransaction.Access, _ transaction: RaceTransaction) -> Bool {
     guard RaceKeys.badges.contains(write.key), let label = RaceKeys.label(of: write.tag) else { return false }
     return RaceKeys.badges.contains { key in
@@ -277,7 +283,7 @@ package struct RaceChecker {
     checkFuture(commits)
   }
 
-  /// What was acknowledged before a transaction began is in its snapshot.
+  /// A commit that was acknowledged before a transaction began is in its snapshot.
   private mutating func checkAcknowledged(_ commits: [Int]) {
     let byEnd = commits.sorted { transactions[$0].ended < transactions[$1].ended }
     var next = 0

@@ -3,8 +3,8 @@ import PerdureLog
 import PerdureTestSupport
 import Synchronization
 
-/// Several threads at one store: what they do is random, when is the machine's affair, and what each of them saw is
-/// recorded.
+/// Several threads on one store. Their operations are random, the schedule is the machine's, and
+/// the observations of each are recorded.
 package final class RaceRun: Sendable {
   static let writers = 3
 
@@ -36,7 +36,7 @@ package final class RaceRun: Sendable {
 
   /// Runs so many transactions on each of three threads, while a fourth looks after the store.
   ///
-  /// - Returns: What was recorded, and what the keys had at the end.
+  /// - Returns: The record, and the values of the keys at the end.
   package static func run(
     on subject: any HistorySubject = WholeStore(), seed: UInt64, transactions: Int
   ) async throws -> (transactions: [RaceTransaction], end: [RaceTransaction.Access]) {
@@ -85,7 +85,7 @@ package final class RaceRun: Sendable {
     try RaceKeys.all.map { RaceTransaction.Access($0, try tag(of: $0, snapshot)) }
   }
 
-  /// Where a key lies in the store.
+  /// The place of a key in the store.
   func place(of key: Int) -> (keyspace: Keyspace, key: Key) {
     if RaceKeys.rows.contains(key) { return (rows, .id(UInt64(key))) }
     return RaceKeys.badges.contains(key) ? (badges, .id(UInt64(key))) : (names, .bytes([UInt8(key)]))

@@ -1,4 +1,4 @@
-/// The keys of a race, and what is written to them.
+/// The keys of a race, and their values.
 enum RaceKeys {
   /// Those that an index is over: it leads from labels to them.
   static let rows = 0..<5
@@ -19,7 +19,7 @@ enum RaceKeys {
   }
 }
 
-/// One transaction, as it was recorded by who ran it.
+/// One transaction, as recorded by its thread.
 package struct RaceTransaction: Sendable {
   package enum Outcome: Hashable, Sendable {
     /// With this number.
@@ -29,7 +29,7 @@ package struct RaceTransaction: Sendable {
     case readOnly
   }
 
-  /// What was found or put: 0 for nothing.
+  /// The tag found or put: 0 for none.
   package struct Access: Hashable, Sendable {
     package var key: Int
     package var tag: UInt64
@@ -45,21 +45,22 @@ package struct RaceTransaction: Sendable {
     package init(_ label: UInt8, _ keys: [Int]) { (self.label, self.keys) = (label, keys) }
   }
 
-  /// Ticks of one clock for all: before its snapshot was asked for, when it was there, and when the end was known.
+  /// Ticks of one clock for all: before its snapshot was asked for, when it was there, and when the
+  /// end was known.
   package var began: UInt64 = 0
   package var started: UInt64 = 0
   package var ended: UInt64 = 0
   /// The last commit that it sees.
   package var snapshot: UInt64 = 0
-  /// What it read before it wrote.
+  /// Its reads before its writes.
   package var reads: [Access] = []
-  /// What it read of the index before it wrote.
+  /// Its reads of the index before its writes.
   package var entries: [Entries] = []
   package var writes: [Access] = []
   package var outcome = Outcome.readOnly
   /// Whether all that it read was a condition of its commit.
   package var isGuarded = false
-  /// What its commit needed to be there, whatever it is.
+  /// Keys that its commit requires to exist, with any value.
   package var needed: [Int] = []
 
   package init() {}

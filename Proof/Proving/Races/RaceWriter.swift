@@ -15,7 +15,8 @@ struct RaceWriter {
     (self.run, self.number, self.random) = (run, number, random)
   }
 
-  /// - Parameter depth: How many others may run between the reads of one and its commit, one in the other.
+  /// - Parameter depth: How many others may run between the reads of one and its commit, one in the
+  ///   other.
   mutating func step(depth: Int) throws {
     switch random.pick(0..<20) {
     case 0..<6: try transaction(depth)
@@ -26,7 +27,7 @@ struct RaceWriter {
     }
   }
 
-  /// Reads what is held for the last time.
+  /// Reads the held snapshot for the last time.
   mutating func letGo() throws {
     while !held.isEmpty { try readAgain() }
   }
@@ -36,7 +37,8 @@ struct RaceWriter {
   }
 
   private mutating func pickWrites() -> [(key: Int, tag: UInt64, value: [UInt8])] {
-    // The first one is put: a commit of nothing but tombstones may be nothing to do, and has another's number then.
+    // The first one is put: a commit of nothing but tombstones may be nothing to do, and has
+    // another's number then.
     pickKeys().prefix(random.pick(1...3)).enumerated().map { place, key in
       if place > 0, random.chance(30) { return (key, 0, []) }
       written += 1

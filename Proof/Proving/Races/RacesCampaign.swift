@@ -2,8 +2,9 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Several threads read and write one store, while it is compacted and gets checkpoints; what they saw is checked
-/// for snapshot isolation, for the order of acknowledged commits, and for conditions that hold.
+/// Several threads read and write one store, while it is compacted and gets checkpoints. Their
+/// observations are checked for snapshot isolation, for the order of acknowledged commits, and for
+/// conditions that hold.
 package struct RacesCampaign: Campaign {
   package let name = "races"
   package let summary = "threads that read and write at once: snapshots, order, lost updates, write skew"

@@ -8,7 +8,7 @@ package enum RotMethod: String, CaseIterable, Sendable {
   case record = "read"
   /// The frame was read, as recovery, verification and compaction read it.
   case frame = "frame read"
-  /// What is checked as a whole was checked: a node of the index, a map, the slots of the superblock.
+  /// Structures with one checksum: a node of the index, a map, the slots of the superblock.
   case page = "page checked"
   /// The store was opened anew, and read in.
   case opening = "opened"
@@ -22,7 +22,7 @@ package enum RotCanary: Sendable, CaseIterable {
   case repairedRecords
   /// Nodes of the index are read without their checksums.
   case uncheckedNodes
-  /// Openings do not read what is behind the checkpoint, and see it as it was.
+  /// Openings do not read the file behind the checkpoint, and see it unchanged.
   case unreadTails
   /// Of damage of more than a bit: records are read without their checksums.
   case uncheckedDamage
@@ -124,7 +124,7 @@ final class RotBench {
     return (outcomes, violation)
   }
 
-  // MARK: - What is seen of it
+  // MARK: - Observations
 
   private func look(_ method: RotMethod, _ part: RotPart, _ isThorough: Bool) throws -> Outcome {
     switch method {
@@ -152,8 +152,8 @@ final class RotBench {
     return .right
   }
 
-  /// Every path that leads to the value gives an error that names the place; not even the right value, as all of
-  /// these bytes are under a checksum.
+  /// Every path that leads to the value gives an error that names the place; not even the right
+  /// value, as all of these bytes are under a checksum.
   private func lookAtRecord(_ part: RotPart) throws -> Outcome {
     guard let key = part.key, let keyspace = keyspaces[key.keyspace] else { throw Violation("no key") }
     let snapshot = opened.snapshot()
@@ -214,8 +214,8 @@ final class RotBench {
     return outcome
   }
 
-  /// Reads what leads to the part in a store that was opened with the damage. The tail and the catalog were read by
-  /// opening; else nobody was there before.
+  /// Reads the keys that lead to the part in a store that was opened with the damage. Opening reads
+  /// the tail and the catalog; other parts were not read before.
   ///
   /// - Returns: Whether the damage was met.
   private func readThrough(_ part: RotPart, _ store: Store) throws -> Bool {

@@ -45,7 +45,8 @@ struct RotBits: Sendable {
   private let share: Double
   private let canary: RotCanary?
   private let seed: UInt64
-  /// What stands before the number of a part of the store, in the part of the proof that a violation names.
+  /// The word before the number of a part of the store, in the part of the proof that a violation
+  /// names.
   private let words: String
   private let only: RotChoice?
 

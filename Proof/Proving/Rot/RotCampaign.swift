@@ -2,11 +2,11 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Damages a closed store in every way that a medium can, and reads what is left.
+/// Damages a closed store in every way that a medium can, and reads the rest.
 ///
-/// Allowed is the right value, or an error that names the file, and a byte of what is damaged. A wrong value is a
-/// violation, and so is a key that is not found in silence. (A trap ends the process of the campaign,
-/// and is a violation with its part.)
+/// Allowed is the right value, or an error that names the file, and one of the damaged bytes. A
+/// wrong value is a violation, and so is a key that is silently missing. (A trap ends the process
+/// of the campaign, and is a violation with its part.)
 package struct RotCampaign: Campaign {
   package let name = "rot"
   package let summary =
@@ -16,13 +16,13 @@ package struct RotCampaign: Campaign {
 
   package init(canary: RotCanary? = nil) { self.canary = canary }
 
-  /// What is tried of damage of more than a bit to the smallest store, by number.
+  /// The cases of damage of more than a bit to the smallest store, by number.
   package static func mutations(seed: UInt64) throws -> [String] {
     try RotMutations(RotStore(rounds: 0, seed: seed), truncates: true, share: 1, seed: seed).names
   }
 
-  /// By kind of damage: the files of the smallest store that have it, one for each damage, in the order in which they are
-  /// gone through before the damages are shuffled.
+  /// By kind of damage: the affected files of the smallest store, one for each damage, in the order
+  /// before shuffling.
   package static func damagedFiles(seed: UInt64) throws -> [String: [String]] {
     var random = SeededGenerator(seed: seed)
     let all = RotMutations.all(try RotStore(rounds: 0, seed: seed), truncates: true, &random)
@@ -82,7 +82,8 @@ package struct RotCampaign: Campaign {
       ProofViolation("reading took \(worst) bytes of memory", command: plan.command(for: self)))
   }
 
-  /// All but single bits: each length of the smallest store, and sectors of that and of the large one.
+  /// All but single bits: each length of the smallest store, and sectors of that and of the large
+  /// one.
   private func tryOthers(
     _ plan: ProofPlan, _ large: RotStore, seed: UInt64, _ prefix: String, only choice: RotChoice?,
     _ progress: ProofProgress, _ result: inout CampaignResult

@@ -26,7 +26,8 @@ struct RotChoice: Sendable {
   }
 }
 
-/// Something wrong, and the words that choose it again; none where it is not known which of many it was.
+/// Something wrong, and the words that choose it again; none where it is not known which of many it
+/// was.
 struct RotFinding: Sendable {
   var what: String
   var part: String?

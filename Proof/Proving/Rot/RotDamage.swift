@@ -6,14 +6,14 @@ import PerdureTestSupport
 /// A mutation, done to a store's file.
 struct RotDamage {
   let places: RotPlaces
-  /// The parts of the file in which a byte is not what it was.
+  /// The parts of the file in which bytes differ.
   let parts: [RotPart]
   /// Whether it is the superblock as it was at an earlier time.
   let isOlderSuperblock: Bool
   /// Whether it is a whole segment as it was at an earlier time: that may be right in itself.
   let isOlderSegment: Bool
   private let file: String
-  /// The file's bytes; nil when it is gone.
+  /// The file's bytes; nil when it was removed.
   private let bytes: [UInt8]?
 
   /// Nil for what changes nothing.
@@ -30,13 +30,14 @@ struct RotDamage {
       return
     }
     var ranges = parts.flatMap(\.places)
-    // Whole records that stand in each other's place are found out by their frame.
+    // Whole records in each other's place are detected by their frame.
     for part in parts where part.frame > 0 { ranges.append(part.frame..<(part.frame + 64)) }
-    // A whole header of an earlier generation does not fit the footer: which of the two is older nobody can tell.
+    // A complete header of an earlier generation does not match the footer: it is unknown which of
+    // the two is older.
     if parts.contains(where: { $0.kind == .segmentHeader }), Self.hasSegmentHeader(now) {
       ranges += layout.parts.filter { $0.file == mutation.file && $0.kind == .footer }.flatMap(\.places)
     }
-    // Where something ends that went on; the last bytes of what is left are taken for a footer.
+    // A file is truncated; the last remaining bytes are taken for a footer.
     if now.count < before.count {
       ranges.append(max(0, now.count - RewrittenFooter.length)..<(before.count + 1))
     }

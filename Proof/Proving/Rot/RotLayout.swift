@@ -5,7 +5,7 @@ import PerdureTestSupport
 
 /// A stretch of a store's file, and what reads it.
 package struct RotPart: Sendable {
-  /// What stands there.
+  /// The content of the range.
   package enum Kind: CaseIterable, Hashable, Sendable {
     case superblock, segmentHeader, frameHeader, mark, groups, groupTable, offsetMap, footer
     /// A record that a key leads to.
@@ -18,11 +18,11 @@ package struct RotPart: Sendable {
     case recordPadding
     /// Zeros between the structures of a rewritten segment.
     case segmentPadding
-    /// What is behind the log in a segment.
+    /// The bytes after the log in a segment.
     case room
     case blob, indexHeader, rootBlock, indexNode, keyBlock, freeUnits, reserve, readers, lock
 
-    /// Whether no bit of it matters to anybody, damaged or not.
+    /// Whether its bits have no effect, damaged or not.
     package var isOfNoAccount: Bool {
       switch self {
       case .room, .freeUnits, .reserve, .readers, .lock: true
@@ -81,8 +81,8 @@ package struct RotLayout: Sendable {
   private let tailStart: LogPosition?
   /// Where the newest record of each key is among the parts.
   package private(set) var newest: [CrashKey: Int] = [:]
-  /// All records of each key, removals too, in the order of the log: that of the segments' names, as compaction
-  /// leaves each record in its segment.
+  /// All records of each key, removals too, in the order of the log: that of the segments' names,
+  /// as compaction leaves each record in its segment.
   private(set) var versions: [CrashKey: [RotVersion]] = [:]
   /// The parts that define a keyspace.
   package private(set) var definitions: [String: Set<Int>] = [:]
@@ -116,7 +116,7 @@ package struct RotLayout: Sendable {
     return (range, try bytes.withUnsafeBytes { try CheckpointRoot(reading: .init(rebasing: $0[range])) })
   }
 
-  /// Says of what has no key of its own which key leads there.
+  /// For parts without a key of their own: a key that leads there.
   private mutating func addKeys() {
     for (key, part) in newest { parts[part].key = key }
     var ofFile: [String: CrashKey] = [:]
@@ -195,7 +195,7 @@ extension RotLayout {
     }
   }
 
-  /// Frames that stand in the file as they are; gives where they end.
+  /// Frames that are in the file unpacked; returns their end.
   private mutating func addFrames(
     of bytes: UnsafeRawBufferPointer, upTo end: Int, _ name: String, _ number: UInt64
   ) throws -> Int {
@@ -352,7 +352,7 @@ extension RotLayout {
     RotPart(kind: kind, file: file, range: range, places: [range])
   }
 
-  /// Says which key it is that who looks for it comes through a node.
+  /// Returns the key whose lookup reads a node.
   private func lead(to part: inout RotPart, of page: IndexPage, _ indexes: [UInt32: String]) {
     switch (page.tree, page.key) {
     case (.keyspace(let id), let key):

@@ -2,12 +2,12 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-// The worst that a store can do with damage is to make it look right: a record that is damaged gets a new checksum when it
-// is moved, or is left out in silence.
+// The worst that a store can do with damage is to make it look right: a damaged record gets a new
+// checksum when it is moved, or is left out silently.
 
 extension RotMutations {
-  /// A store that is compacted and writes a checkpoint where there is damage in it gives back what could be read
-  /// before, and of all else the right value or an error.
+  /// A store that is compacted and writes a checkpoint where there is damage in it gives back what
+  /// could be read before, and of all else the right value or an error.
   func tidyUp(_ opened: Store, _ damage: RotDamage, on fileSystem: InMemoryFileSystem) throws {
     let readable = try readableKeys(of: opened)
     let steps: [() throws -> Void] = [

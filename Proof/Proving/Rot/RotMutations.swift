@@ -4,7 +4,7 @@ import PerdureTestSupport
 
 /// Damages the files of a store by more than a bit, and opens it for each.
 struct RotMutations: Sendable {
-  /// Damage to one file; without any the file is gone.
+  /// Damage to one file; without damages the file is removed.
   struct Mutation: Sendable, CustomStringConvertible {
     var file: String
     var damage: Damage?
@@ -17,7 +17,7 @@ struct RotMutations: Sendable {
     var description: String { "\(file) \(damage?.description ?? "removed")" }
   }
 
-  /// What came of a mutation, by what was seen first.
+  /// The result of a mutation, by the first observation.
   private enum Outcome: String, CaseIterable {
     case refused = "did not open"
     case rebuilt = "built their index anew"
@@ -40,12 +40,13 @@ struct RotMutations: Sendable {
   private let counts: [String: Int]
   private let seed: UInt64
   let canary: RotCanary?
-  /// What stands before the number of a mutation, in the part of the proof that a violation names.
+  /// The word before the number of a mutation, in the part of the proof that a violation names.
   var prefix = ""
   /// The only one that is tried.
   var only: Int?
 
-  /// - Parameter truncates: Whether each length is tried, for stores where this is a matter of seconds.
+  /// - Parameter truncates: Whether each length is tried, for stores where this is a matter of
+  ///   seconds.
   /// - Parameter share: The part of all that is tried.
   init(
     _ store: RotStore, truncates: Bool, share: Double, _ canary: RotCanary? = nil, seed: UInt64
@@ -65,10 +66,11 @@ struct RotMutations: Sendable {
 
   var count: Int { mutations.count }
 
-  /// What is tried, by number.
+  /// The cases, by number.
   var names: [String] { mutations.map(\.description) }
 
-  /// Of each kind by name: a dictionary has another order in each process, and numbers name mutations.
+  /// Of each kind by name: a dictionary has another order in each process, and numbers name
+  /// mutations.
   static func all(
     _ store: RotStore, truncates: Bool, _ random: inout SeededGenerator
   ) -> [Mutation] {
@@ -172,12 +174,12 @@ struct RotMutations: Sendable {
     return result
   }
 
-  /// - Returns: What came of it; nil if it changed nothing: a sector may be what it was before.
+  /// - Returns: Its result; nil if it changed nothing: a sector may be equal to the earlier one.
   private func look(at mutation: Mutation, _ index: Int) throws -> Outcome? {
     guard let damage = RotDamage(mutation, of: store, layout) else { return nil }
     let isUnread = canary == .unreadTails && damage.parts.allSatisfy(\.isTail)
     let fileSystem = try isUnread ? store.fileSystem() : damage.fileSystem(store)
-    // Some are opened by who writes: that changes the store.
+    // Some are opened for writing: that changes the store.
     let isReadOnly = index % 8 != 0
     let opened: Store
     do {
@@ -193,7 +195,8 @@ struct RotMutations: Sendable {
     }
     var outcome = damage.parts.allSatisfy(\.kind.isOfNoAccount) ? Outcome.unread : .right
     if let rebuild = opened.recoveryReport.indexRebuild {
-      // An older superblock is whole, and names a checkpoint whose place in the index file has been used again.
+      // An older superblock is whole, and names a checkpoint whose place in the index file has been
+      // used again.
       if !(damage.isOlderSuperblock && rebuild.place.contains(".index")) {
         try damage.places.check(rebuild.place, "\(rebuild)")
       }
@@ -221,7 +224,7 @@ struct RotMutations: Sendable {
   /// Of so many damaged parts at most each is read.
   private static let partsMax = 24
 
-  /// Reads what leads to what is damaged: no such read may succeed.
+  /// Reads the keys that lead to the damage: no such read may succeed.
   private func readDamaged(
     _ opened: Store, _ damage: RotDamage, _ random: inout SeededGenerator
   ) throws -> Bool {
@@ -279,7 +282,7 @@ struct RotMutations: Sendable {
     return hasErrors
   }
 
-  /// The store takes a commit, and has that one and some of what it had when it is opened again.
+  /// The store takes a commit, and has that one and a part of its content when it is opened again.
   private func goOn(
     _ opened: Store, _ damage: RotDamage, on fileSystem: InMemoryFileSystem, _ random: inout SeededGenerator
   ) throws {
@@ -298,7 +301,7 @@ struct RotMutations: Sendable {
 }
 
 extension Damage {
-  /// What has become of a sector, in a word of the report.
+  /// The result for a sector, in a word of the report.
   fileprivate var kindOfSector: String {
     switch self {
     case .zeros: "zeroed"

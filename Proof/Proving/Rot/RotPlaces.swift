@@ -4,11 +4,11 @@ import PerdureTestSupport
 /// What errors about damage to one file may name.
 struct RotPlaces {
   let file: String
-  /// The bytes that are damaged, with what is under one checksum with them; nil: the file is gone.
+  /// The damaged bytes, with those under the same checksum; nil: the file was removed.
   let ranges: [Range<Int>]?
 
-  /// An error says that it is corruption, or what is not there because of it, and where: the file, and a byte of what
-  /// is damaged.
+  /// An error reports corruption, or the part that is missing because of it, and the place: the
+  /// file, and a damaged byte.
   func check(_ error: StoreError) throws {
     guard [.corruption, .unsupportedFormat, .indexUnavailable].contains(error.code) else {
       throw Violation("the error does not say that something is damaged: \(error)")
@@ -58,8 +58,8 @@ struct RotReader {
     try snapshot.value(of: key.key, in: keyspace(key.keyspace))
   }
 
-  /// Reads a part in the way that comes to it whatever else is read; all of its bytes are under checksums, so that
-  /// this fails when one is damaged.
+  /// Reads a part in the way that comes to it whatever else is read; all of its bytes are under
+  /// checksums, so that this fails when one is damaged.
   ///
   /// - Returns: Whether there is such a way.
   func read(_ part: RotPart) throws -> Bool {

@@ -1,7 +1,7 @@
 import PerdureFormat
 import PerdureLog
 
-/// Reads all that is in a damaged store, and holds it against what has to be there.
+/// Reads everything in a damaged store, and compares it with the required content.
 struct RotReading {
   private let store: Store
   private let original: RotStore
@@ -9,8 +9,8 @@ struct RotReading {
   private let hear: (StoreError) throws -> Void
   private var hasErrors = false
 
-  /// Whatever is read is right, up to an error too, and whatever is not read is an error of ours: nothing is passed
-  /// over.
+  /// Whatever is read is right, up to an error too, and whatever is not read is an error of ours:
+  /// nothing is passed over.
   ///
   /// - Parameter hear: Is given the errors.
   /// - Returns: Whether there were errors.
@@ -65,7 +65,8 @@ struct RotReading {
     }
   }
 
-  /// What a walk gave is what it has to give, from the beginning on; and all of it, if it met no error.
+  /// The entries of a walk are the required ones from the beginning; and all of them, if it met no
+  /// error.
   private func check<Element: Equatable>(
     _ seen: [Element], _ isWhole: Bool, against right: [Element], _ what: String
   ) throws {
@@ -82,7 +83,7 @@ struct RotReading {
     }
   }
 
-  /// One by one what is not damaged can be read.
+  /// Undamaged entries can be read one by one.
   private mutating func readEach() throws {
     let snapshot = store.snapshot()
     let keyspaces = Dictionary(uniqueKeysWithValues: try store.keyspaces.map { ($0.name, $0) })
@@ -102,7 +103,8 @@ extension RotPart {
     if case .segment(let number)? = StoreFileName(file) { number } else { 0 }
   }
 
-  /// Whether every opening of the store reads it and has to find it damaged. (Behind a mark the log has ended.)
+  /// Whether every opening of the store reads it and has to find it damaged. (Behind a mark the log
+  /// has ended.)
   var isReadByOpening: Bool { isTail && kind != .mark }
 
   /// Whether a verification has to find it damaged.
@@ -116,7 +118,7 @@ extension RotPart {
 
   /// How a bit of it is looked at.
   ///
-  /// - Parameter choice: A random number, for what is not done to every bit.
+  /// - Parameter choice: A random number, for checks that do not run for every bit.
   func methods(ofBit bit: Int, choice: UInt64) -> [RotMethod] {
     var methods: [RotMethod]
     switch kind {
@@ -144,7 +146,7 @@ extension RotPart {
   }
 }
 
-/// What is checked as a whole, with the checks of the format.
+/// Structures with one checksum, with the checks of the format.
 enum RotPages {
   /// Whether the first use of a rewritten segment's map and groups finds the damage.
   static func isNoticed(inMapOf bytes: [UInt8], _ part: RotPart) throws -> Bool {

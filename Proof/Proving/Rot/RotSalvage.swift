@@ -3,13 +3,14 @@ import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
-/// Damages a store, salvages it, and holds what comes back against what the damage has left.
+/// Damages a store, salvages it, and compares the result with the undamaged records.
 ///
-/// Every key whose newest record is as it was comes back as it was, under its keyspace's name or, where the definition
-/// is damaged, under one that was made up; but for keys with a record in bytes that were moved, or in a frame that they
-/// came to stand in (`Store.salvage` says what may become of these). Of every key, removed ones too, the newest record
-/// that is whole decides (`RotSalvage.checkVersions`). Nothing comes back that never was. The report names each file
-/// that is damaged, and what comes back is a store that verifies.
+/// Every key whose newest record is undamaged is restored unchanged, under its keyspace's name or,
+/// if the definition is damaged, under a generated name. The exceptions are keys with a record in
+/// bytes that were moved, or in a frame that these overwrote (`Store.salvage` describes both). For
+/// every key, removed ones too, the newest intact record decides (`RotSalvage.checkVersions`). No
+/// value that never existed is restored. The report names each damaged file, and the restored store
+/// passes verification.
 struct RotSalvage: Sendable {
   private static let target = "/salvaged"
 
@@ -17,7 +18,7 @@ struct RotSalvage: Sendable {
   private struct Case {
     var damages: [(file: String, damage: Damage)]
     var files: [String: [UInt8]]
-    /// Keys with a record in bytes that were moved, or where these came to stand.
+    /// Keys with a record in bytes that were moved, or that these overwrote.
     var moved: Set<CrashKey> = []
 
     func isDamaged(_ file: String, from store: RotStore) -> Bool { files[file] != store.files[file] }
@@ -44,7 +45,7 @@ struct RotSalvage: Sendable {
   private let layout: RotLayout
   private let canary: RotCanary?
   private let seed: UInt64
-  /// What stands before the number of a salvage, in the part of the proof that a violation names.
+  /// The word before the number of a salvage, in the part of the proof that a violation names.
   var prefix = ""
   /// The only one that is tried.
   var only: Int?
@@ -101,7 +102,7 @@ struct RotSalvage: Sendable {
     return result
   }
 
-  /// One to three damages, that change something: what is exchanged may be the same.
+  /// One to three damages that change something: exchanged sectors may be equal.
   private func damagedStore(_ random: inout SeededGenerator) -> Case {
     let names = store.files.keys.sorted().filter { (store.files[$0]?.count ?? 0) > 0 }
     var damaged = Case(damages: [], files: store.files)
@@ -145,7 +146,7 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// Spoils a row that has to come back as it was: of one that the damage is on, anything is right.
+  /// Changes a row that must be restored unchanged: for a damaged row any result is right.
   private func spoil(_ target: Store, _ canary: RotCanary, _ damaged: Case) throws {
     if canary == .forgetfulSalvage { return try bringBack(in: target, damaged) }
     guard let rows = try target.keyspaces.first(where: { $0.name == "rows" }) else { return }
@@ -167,7 +168,7 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// Puts back what was removed, by a record that is whole.
+  /// Restores a removed key, whose intact tombstone exists.
   private func bringBack(in target: Store, _ damaged: Case) throws {
     let removed = layout.versions.filter { key, versions in
       guard let last = versions.last, last.isRemoval, !damaged.moved.contains(key) else { return false }
@@ -194,8 +195,8 @@ struct RotSalvage: Sendable {
     return tally
   }
 
-  /// Of each key the newest record that is whole decides, a removal too. Newer ones in groups that are damaged may
-  /// have come back all the same, and packed ones of which a dictionary is.
+  /// For each key the newest intact record decides, a removal too. Newer records in damaged groups
+  /// may be restored nevertheless, and so may packed ones whose dictionary is damaged.
   private func checkVersions(_ found: CrashHistory.Content, _ damaged: Case) throws {
     var values: [String: [[UInt8]: [[UInt8]]]] = [:]
     for (key, value) in found {
@@ -244,14 +245,15 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// The name of a keyspace that came back as `lost-` and its number.
+  /// The name of a restored keyspace as `lost-` and its number.
   private func originalName(of name: String) -> String {
     let words = name.split(separator: "-")
     guard words.first == "lost", words.count > 1, let id = UInt32(words[1]) else { return name }
     return layout.names[id]?.name ?? name
   }
 
-  /// Whether a key that has not its value under its keyspace's name has it under a name that was made up.
+  /// Whether a key that has not its value under its keyspace's name has it under a name that was
+  /// made up.
   ///
   /// - Throws: `Violation` when it has not, and should.
   private func isAsItWas(
@@ -312,7 +314,7 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// The same of a part, with what it takes to find it.
+  /// The same for a part, with the data that finds it.
   private func isWhole(_ part: RotPart, _ files: [String: [UInt8]]) -> Bool {
     guard isIntact(part, files) else { return false }
     guard part.kind == .groups else { return true }
@@ -330,7 +332,7 @@ struct RotSalvage: Sendable {
 }
 
 extension Damage {
-  /// The bytes that stand somewhere else after it, and those that stood there.
+  /// The bytes at their new place, and those that they overwrote.
   fileprivate var moved: [Range<Int>] {
     switch self {
     case .copy(let from, let to, let length): [from..<(from + length), to..<(to + length)]
@@ -341,7 +343,7 @@ extension Damage {
 }
 
 extension Key {
-  /// As it stands in a record.
+  /// As encoded in a record.
   var stored: [UInt8] {
     switch self {
     case .id(let id): withUnsafeBytes(of: id.littleEndian) { Array($0) }

@@ -3,12 +3,13 @@ import PerdureFormat
 package import PerdureLog
 import PerdureTestSupport
 
-/// A closed store with everything in it that a store can have, as files, and what has to be read in it.
+/// A closed store with every structure that a store can have, as files, and its required content.
 ///
-/// Segments that compaction has rewritten, some into groups, and such as it never touched; commits that go over
-/// several segments; removals; values by themselves, packed with either of two dictionaries, and in files of their
-/// own; an index file with tables and trees, long keys, units that are free again, and a log behind it; plain, unique
-/// and counting indexes. Its log is the same to the byte for a seed, and its other files are as long.
+/// It has segments that compaction has rewritten, some into groups, and untouched ones; commits
+/// over several segments; and removals. Values are unpacked, packed with either of two
+/// dictionaries, and in blob files. The index file has tables and trees, long keys and free units,
+/// and the log continues after it. There are plain, unique and counting indexes. For a seed its log
+/// is the same to the byte, and its other files have the same lengths.
 package struct RotStore: Sendable {
   /// An entry of a derived index.
   package struct Entry: Hashable, Sendable {
@@ -41,8 +42,8 @@ package struct RotStore: Sendable {
   /// As many rounds as make a mebibyte.
   package static let roundsOfMebibyte = 18
 
-  /// - Parameter rounds: How much of everything; 0 makes the smallest store that has all of it, 1 one of
-  ///   200 KiB, and each more adds about 50.
+  /// - Parameter rounds: How much of everything; 0 makes the smallest store that has all of it, 1
+  ///   one of 200 KiB, and each more adds about 50.
   package init(rounds: Int, seed: UInt64) throws {
     var builder = try RotStoreBuilder(rounds: rounds, seed: seed)
     try builder.build()
@@ -194,7 +195,7 @@ private struct RotStoreBuilder {
         try builder.commit([(.id(id), builder.row(id, length: 800))], "rows", in: store)
       }
     }
-    // For the file of those who read.
+    // For the file of the readers.
     _ = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem))
   }
 
@@ -221,7 +222,7 @@ private struct RotStoreBuilder {
     return files
   }
 
-  // MARK: - What is in it
+  // MARK: - Content
 
   private func define(in store: Store) throws {
     let rows = try store.keyspace("rows", .dense)
@@ -231,7 +232,7 @@ private struct RotStoreBuilder {
     try RotStore.defineIndexes(over: rows, in: store)
   }
 
-  /// What is done to one key of a commit; nil removes it.
+  /// The operation on one key of a commit; nil removes it.
   private typealias Change = (key: Key, value: [UInt8]?)
 
   private mutating func commit(_ changes: [Change], _ name: String, in store: Store) throws {
@@ -258,7 +259,7 @@ private struct RotStoreBuilder {
     (0..<count).map { _ in .random(in: 0...255, using: &random) }
   }
 
-  /// A value of `rows`: a group, what is the only one of its kind, and noise.
+  /// A value of `rows`: a group, a unique part, and noise.
   private mutating func row(_ id: UInt64, length: Int) -> [UInt8] {
     func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
     return bigEndian(id % 7) + bigEndian(id) + noise(length)
@@ -274,7 +275,8 @@ private struct RotStoreBuilder {
   /// How many ids a round has.
   private var idCount: UInt64 { isSmallest ? 16 : 64 }
 
-  /// Noise, so that compaction does not put it into groups; every third of it was overwritten, and some is gone.
+  /// Noise, so that compaction does not put it into groups; every third value was overwritten, and
+  /// some were removed.
   private mutating func putRewritten(in store: Store) throws {
     for round in 0..<UInt64(rounds) {
       let ids = (idCount * round)..<(idCount * (round + 1))

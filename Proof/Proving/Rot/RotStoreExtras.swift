@@ -2,11 +2,11 @@ import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
-/// What a store may have and this writer did not write, made by hand: a mark (this writer writes a superblock where
-/// another might write one), room that was prepared behind the log, a file that holds room back, and a lock that says
-/// who held it.
+/// Structures that a store may have and this writer did not write, made by hand. They are a mark
+/// (this writer writes a superblock where another might write one), prepared zeros after the log, a
+/// reserve file, and a lock with its holder's note.
 enum RotStoreExtras {
-  /// What has to be free behind the log.
+  /// The space that must be free after the log.
   static let length = FrameHeader.length + roomLength
   private static let roomLength = 256
 

@@ -4,28 +4,30 @@ import PerdureTestSupport
 
 /// Uses one store for a while as a program would, and looks whether anything grows that should not.
 ///
-/// The longest waits are reported and judged by nothing: they are the machine's as much as the store's.
+/// The longest waits are reported and judged by nothing: they are the machine's as much as the
+/// store's.
 package struct SoakCampaign: Campaign {
   package let name = "soak"
   package let summary =
     "a store is used for a while: memory, open files, room and the longest waits, as slopes"
 
-  /// What the store stands on; the proof of the proof puts one that forgets to close files.
+  /// The file system of the store; the proof's own test uses one that does not close files.
   package var fileSystem: any FileSystem = POSIXFileSystem()
 
-  /// What the process takes of memory, in MiB; the proof of the proof says that it grows. Without the files that are mapped:
-  /// segments in which a row stays add up.
+  /// What the process takes of memory, in MiB; the proof of the proof says that it grows. Without
+  /// the files that are mapped: segments in which a row stays add up.
   package var ownMebibytes: @Sendable () -> Double? = { ProcessMeter.ownMebibytes }
 
-  /// So many steps are made, and each counts as a millisecond, so that no clock is asked; nil: as many as there is time
-  /// for.
+  /// So many steps are made, and each counts as a millisecond, so that no clock is asked; nil: as
+  /// many as there is time for.
   package var steps: Int?
 
   /// For how many seconds each of these steps counts.
   package var secondsOfStep = 0.001
 
-  /// How often a closed store's files are looked at until all are closed. So often, that a machine which has no time for the
-  /// store's threads is no leak; where nothing is leaked it costs nothing.
+  /// How often a closed store's files are looked at until all are closed. So often, that a machine
+  /// which has no time for the store's threads is no leak; where nothing is leaked it costs
+  /// nothing.
   package var looksMax = 20_000
 
   package init() {}
@@ -128,7 +130,7 @@ private struct SoakRun {
     store = try Store(at: path, options: options)
   }
 
-  /// Nothing of a store that is closed, and that nobody looks at any more, stays open.
+  /// No file of a closed and released store stays open.
   private mutating func close() throws {
     note("closed")
     if let store {
@@ -275,10 +277,12 @@ private struct SoakRun {
     latencies = []
   }
 
-  /// What may grow in a minute, and in all however short the run: no machine is slow or quick enough to explain more.
+  /// What may grow in a minute, and in all however short the run: no machine is slow or quick
+  /// enough to explain more.
   private static let growthMax: (mebibytes: (Double, Double), files: (Double, Double)) = ((8, 8), (30, 32))
 
-  /// Where there is time enough for caches to be full, this is what may grow in a minute of the second half.
+  /// Where there is time enough for caches to be full, this is what may grow in a minute of the
+  /// second half.
   private static let lateGrowthMax: (mebibytes: Double, files: Double, afterMinutes: Double) = (2, 4, 5)
 
   /// What grows.
@@ -298,8 +302,8 @@ private struct SoakRun {
     judgeRoom()
   }
 
-  /// The room that a store takes goes up and down with what is garbage in it. What grows steadily, from nothing, is in
-  /// the last third five thirds of what it is in the second: a quarter more is not so much.
+  /// The space of a store varies with its garbage. A steady growth from zero is, in the last third,
+  /// five thirds of its value in the second: a quarter more is less than that.
   private mutating func judgeRoom() {
     guard let (second, last) = excess.laterMeans else { return }
     guard last > max(0, second) * 1.25 + Self.roomSwing else { return }

@@ -1,9 +1,9 @@
 import PerdureFileIO
 
-/// What is looked at again and again while a store is used, and the line through what was seen.
+/// A quantity that is measured repeatedly while a store is used, and the line through its values.
 struct SoakSeries {
   let name: String
-  /// Minutes since the beginning, and what was measured then.
+  /// Minutes since the beginning, and the value measured then.
   private(set) var points: [(minutes: Double, value: Double)] = []
 
   init(_ name: String) { self.name = name }
@@ -34,7 +34,8 @@ struct SoakSeries {
     (points.last?.minutes ?? 0, Self.slope(points[(points.count / 2)...]))
   }
 
-  /// The mean of the second third and of the last: what grows at the beginning may be a cache that fills.
+  /// The mean of the second third and of the last: what grows at the beginning may be a cache that
+  /// fills.
   var laterMeans: (second: Double, last: Double)? {
     let third = points.count / 3
     guard third > 0 else { return nil }
@@ -54,23 +55,23 @@ struct SoakSeries {
 
 /// What the system says of this process.
 package enum ProcessMeter {
-  /// MiB of memory that are the process's own, and not files that it has mapped; nil where nobody says so.
+  /// MiB of the process's own memory, without mapped files; nil if it is unknown.
   static var ownMebibytes: Double? { ProofLimits.ownBytes().map { Double($0) / 1_048_576 } }
 
-  /// The files below a directory that are open, one name for each time that one is; nil where nobody says so.
+  /// The open files below a directory, one name for each opening; nil if they are unknown.
   static func openFiles(below directory: String) -> [String]? {
     guard let names = try? POSIXFileSystem().contents(of: "/proc/self/fd") else { return nil }
     let files = names.compactMap { SystemLink.target(of: "/proc/self/fd/\($0)") }
     return files.filter { $0.hasPrefix(directory) }
   }
 
-  /// Of files that are open, how many are so beyond the segments, each of which has to be, once. One that was removed
-  /// is none of them: the system says so behind its name.
+  /// The number of open files beyond the segments, each of which must be open once. A removed file
+  /// does not count as one of them: the system marks its name.
   package static func countWithoutSegments(_ openFiles: [String]) -> Int {
     openFiles.count - Set(openFiles.filter { $0.hasSuffix(".segment") }).count
   }
 
-  /// As above, when threads that were told to end have done so.
+  /// As above, after cancelled threads have ended.
   ///
   /// - Parameter looks: For so many milliseconds at least they are waited for.
   static func openFilesInTheEnd(below directory: String, looks: Int) -> [String]? {

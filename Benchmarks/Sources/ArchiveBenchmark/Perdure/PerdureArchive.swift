@@ -10,8 +10,8 @@ final class PerdureArchive: ArchiveEngine {
   static func settings(_ durability: Durability) -> String {
     "objects of the example's model, durability \(level(durability)), otherwise as it comes"
   }
-  /// With a context made for the traversal, every object is a fault; with one that is kept, objects that were
-  /// reached before are there.
+  /// With a context made for the traversal, every object is a fault; with one that is kept, objects
+  /// that were reached before are there.
   static let closureMethods = ["objects, new context", "objects, kept context"]
 
   private let folder: URL

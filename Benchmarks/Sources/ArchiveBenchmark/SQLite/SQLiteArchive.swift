@@ -5,8 +5,8 @@ import SQLiteAccess
 
 /// The archive in SQLite through its C API: prepared statements, WAL, one transaction a batch.
 ///
-/// The ids of names, maintainers, sections and tags seen by this process are kept in dictionaries: the fastest way
-/// we know to import, and one that any program could take.
+/// The ids of names, maintainers, sections and tags seen by this process are kept in dictionaries:
+/// the fastest way we know to import, and one that any program could take.
 final class SQLiteArchive: ArchiveEngine {
   static let name = "SQLite"
   static func settings(_ durability: Durability) -> String {

@@ -1,12 +1,13 @@
 import GRDB
 
-/// SQLite through GRDB at its fastest: the statements of who uses the C API, made once, columns by number, no records.
+/// SQLite through GRDB at its fastest: the statements of the C engine, prepared once, columns by
+/// number, no records.
 final class SQLiteAccessByGRDB: SQLAccess {
   static let engineName = "GRDB SQL"
   static let settings = "7, prepared statements and columns by number, \(SQLGraphSettings.text)"
 
   private let queue: DatabaseQueue
-  /// The database while somebody has access.
+  /// The database during an access.
   private var database: Database?
 
   init(path: String) throws { queue = try DatabaseQueue(path: path) }
@@ -48,7 +49,7 @@ final class SQLiteAccessByGRDB: SQLAccess {
   }
 }
 
-/// A statement of GRDB's with what was bound last.
+/// A statement of GRDB's with its current arguments.
 final class GRDBStatement: SQLStatement {
   private let statement: Statement
   private var arguments: [DatabaseValue] = []

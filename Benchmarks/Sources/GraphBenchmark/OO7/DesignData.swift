@@ -1,6 +1,7 @@
-// OO7 (Carey, DeWitt, Naughton: The OO7 Benchmark, SIGMOD 1993): the design of a machine, as a tree of assemblies over
-// composite parts, each a graph of atomic parts and connections, with a document. What is drawn, and in which order, decides
-// what the questions find, so the numbers in OO7Tests hold for this order alone.
+// OO7 (Carey, DeWitt, Naughton: The OO7 Benchmark, SIGMOD 1993). It is the design of a machine, as
+// a tree of assemblies over composite parts, each a graph of atomic parts and connections, with a
+// document. The random choices, and their order, decide the results of the queries, so the numbers
+// in OO7Tests are valid for this order alone.
 
 /// OO7's random numbers: the upper 31 bits of SplitMix64.
 struct DesignRandom {
@@ -15,7 +16,8 @@ struct DesignRandom {
   }
 }
 
-/// How large a design is: OO7's small one with three connections for each atomic part, unless said otherwise.
+/// How large a design is: OO7's small one with three connections for each atomic part, unless said
+/// otherwise.
 struct DesignSize {
   var compositeCount = 500
   var atomicPerComposite = 20
@@ -126,7 +128,7 @@ struct DesignData {
     return places
   }
 
-  /// The composite part with the id `place + 1`. What is inserted later follows the same rules.
+  /// The composite part with the id `place + 1`. Parts inserted later follow the same rules.
   func composite(_ place: Int, _ random: inout DesignRandom) -> Composite {
     let type = Self.type(&random)
     let isYoung = (place + 1) % 10 == 0

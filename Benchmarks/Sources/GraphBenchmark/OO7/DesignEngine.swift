@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is done with a design, in this order.
+/// The operations on a design, in this order.
 enum DesignWorkload: String, CaseIterable {
   case traverseCold = "OO7 small, T1 cold"
   case traverseHot = "OO7 small, T1 hot"
@@ -20,13 +20,14 @@ protocol DesignEngine: AnyObject {
   /// Fills an empty folder, and leaves nothing open.
   init(folder: URL, design: DesignData) throws
 
-  /// Opens what is in the folder; nothing is in memory but what a hot walk is to find there.
+  /// Opens the store in the folder. Nothing is in memory except for the hot traversal.
   func prepare(_ workload: DesignWorkload) throws
   func perform(_ workload: DesignWorkload) throws -> Answer
   func close() throws
 }
 
-/// The composite parts that are inserted and deleted again, and the base assembly that each is private to.
+/// The composite parts that are inserted and deleted again, and the base assembly that each is
+/// private to.
 struct DesignAddition {
   static let count = 10
   let composites: [DesignData.Composite]

@@ -1,7 +1,7 @@
 import Foundation
 import Perdure
 
-// OO7's model; the documents' and the manual's texts are read by none of the questions here, and are kept all the same.
+// OO7's model; no query here reads the texts of the documents and the manual, but they are stored.
 
 @Entity(isAbstract: true) class DesignObject: ManagedObject {
   var number: Int64

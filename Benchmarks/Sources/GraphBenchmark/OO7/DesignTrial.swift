@@ -1,12 +1,12 @@
 import Foundation
 import Measuring
 
-/// Takes an engine through OO7's questions and changes. Each question is asked of a store that was just opened, but for the hot
-/// walk, which finds in memory what the one before has read.
+/// Takes an engine through OO7's questions and changes. Each query runs on a store that was just
+/// opened, except the hot traversal, which finds the objects of the previous traversal in memory.
 struct DesignTrial {
   let design: DesignData
   let repetitions: Int
-  /// What is done; whoever deletes has inserted before.
+  /// The operation; insertions precede deletions.
   let workloads: Set<DesignWorkload>
   let folder: URL
 

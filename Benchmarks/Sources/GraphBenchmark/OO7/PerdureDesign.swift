@@ -99,7 +99,8 @@ final class PerdureDesign: DesignEngine {
     return answer
   }
 
-  /// Every atomic part with the document whose id it has: the documents are looked up in a dictionary.
+  /// Every atomic part with the document whose id it has: the documents are looked up in a
+  /// dictionary.
   private func join(_ context: ManagedObjectContext) throws -> Answer {
     var answer = Answer()
     var documents: [Int64: Document] = [:]

@@ -46,7 +46,7 @@ final class PlainConnection {
   }
 }
 
-/// OO7's T1 over plain classes; what is not in memory is read on the way.
+/// OO7's T1 over plain classes; objects that are not in memory are read on the way.
 struct PlainWalk {
   let size: DesignSize
   let read: (PlainComposite) throws -> Void

@@ -1,8 +1,8 @@
 import Foundation
 import SQLiteAccess
 
-/// A design in SQLite, and a cache of objects above it, made by hand for this walk: a composite part is read with all of its
-/// atomic parts and connections when the walk first comes to it.
+/// A design in SQLite, and a cache of objects above it, made by hand for this walk: a composite
+/// part is read with all of its atomic parts and connections when the walk first comes to it.
 final class SQLiteDesign: DesignEngine {
   static let name = SQLiteAccessByC.engineName
 

@@ -5,7 +5,7 @@ import Perdure
   var name: String
   @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
   @Relationship(inverse: "company", deleteRule: .cascade) var projects: ToMany<Project>
-  // Counted and added up by the store when somebody asks.
+  // Counted and summed by the store on request.
   @Attribute(derived: "workers.@count") private(set) var workerCount: Int
   @Attribute(derived: "workers.rating.@sum") private(set) var ratingSum: Double
   // Kept by the store, as there is an index.

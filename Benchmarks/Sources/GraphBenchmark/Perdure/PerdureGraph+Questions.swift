@@ -39,7 +39,7 @@ extension PerdureGraph {
     return answer
   }
 
-  /// Whoever holds an object finds it in memory again.
+  /// Retained objects are found in memory again.
   func objectsAlong(_ numbers: [Int], _ context: ManagedObjectContext) -> [ManagedObject] {
     var objects: [ManagedObject] = []
     for number in numbers {

@@ -84,7 +84,7 @@ extension PlainGraph {
     workersByLastName[worker.lastName]?.removeAll { $0 === worker }
   }
 
-  /// Takes a worker out of what leads to it.
+  /// Removes a worker from the objects that lead to it.
   func take(_ worker: PlainWorker) {
     worker.manager?.reports.removeAll { $0 === worker }
     worker.manager = nil

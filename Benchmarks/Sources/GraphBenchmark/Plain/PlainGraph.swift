@@ -41,8 +41,8 @@ final class PlainProject {
   init(title: String) { self.title = title }
 }
 
-/// The floor: the graph as plain Swift objects in memory, with a dictionary by number, by email and by last name. Nothing is
-/// kept anywhere, nothing is ordered, and nothing can be taken back.
+/// The floor: the graph as plain Swift objects in memory, with a dictionary by number, by email and
+/// by last name. Nothing is kept anywhere, nothing is ordered, and nothing can be taken back.
 final class PlainGraph: GraphEngine {
   static let name = "plain classes"
   static let settings = "Swift objects and dictionaries in memory: the floor, no database"
@@ -66,7 +66,7 @@ final class PlainGraph: GraphEngine {
   func close() {}
 
   deinit {
-    // Who reports to somebody is held by them, and holds them.
+    // A manager retains its reports, and they retain it.
     for worker in workers.values { take(worker) }
   }
 

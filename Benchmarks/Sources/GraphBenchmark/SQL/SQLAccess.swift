@@ -1,8 +1,10 @@
 import SQLiteAccess
 
-/// A prepared statement, whoever prepares it: bind, step, read. It can be bound again when its rows are at an end.
+/// A prepared statement of any library: bind, step, read. It can be bound again when its rows are
+/// at an end.
 protocol SQLStatement: AnyObject {
-  /// Binds a value to the parameter with a number, from 1 on. Every one is bound before the first step.
+  /// Binds a value to the parameter with a number, from 1 on. Every one is bound before the first
+  /// step.
   func bind(_ index: Int32, _ value: Int64?) throws
   func bind(_ index: Int32, _ value: Double) throws
   func bind(_ index: Int32, _ value: String?) throws

@@ -81,8 +81,8 @@ extension SQLGraph {
     try statement.run()
   }
 
-  /// Each worker by itself, as who has read and changed it would; the sums of companies once. One statement over all rows would
-  /// be quicker, and is no save of objects.
+  /// Each worker alone, like a program that has read and changed it; the sums of companies once.
+  /// One statement over all rows would be quicker, but is not a save of objects.
   private func raiseAll() throws -> Int {
     let rows = try statement("SELECT id, salary FROM worker")
     var salaries: [(id: Int64, salary: Int64)] = []

@@ -1,7 +1,7 @@
 extension SQLGraph {
   private var columns: String { "first_name, last_name, email, salary, rating, hired, active" }
 
-  /// The worker whose columns stand first in a row.
+  /// The worker in the first columns of a row.
   private func worker(_ row: Access.Statement) -> WorkerValues {
     WorkerValues(
       firstName: row.text(0) ?? "", lastName: row.text(1) ?? "", email: row.text(2) ?? "", salary: row.int(3),

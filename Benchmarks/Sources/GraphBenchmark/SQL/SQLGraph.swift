@@ -10,7 +10,8 @@ final class SQLGraph<Access: SQLAccess>: GraphEngine {
   private let path: String
   private var connection: Access?
   private var statements: [String: Access.Statement] = [:]
-  /// Those that are run for each row, by where their text lies: to hash it would show.
+  /// The statements that run for each row, by the address of their text: hashing the text would be
+  /// measurable.
   private var oftenRun: [UnsafePointer<UInt8>: Access.Statement] = [:]
 
   init(folder: URL, data: GraphData) throws {

@@ -4,15 +4,15 @@ enum SQLGraphSettings {
 
   static func pragmas(_ durability: SaveDurability) -> [String] {
     [
-      // What is committed survives the process in both cases, and the power's cut with FULL.
+      // Commits survive the process in both cases, and a power cut with FULL.
       "PRAGMA journal_mode = WAL", "PRAGMA synchronous = \(durability == .power ? "FULL" : "NORMAL")",
       "PRAGMA cache_size = -65536", "PRAGMA mmap_size = 4294967296", "PRAGMA temp_store = MEMORY",
       "PRAGMA foreign_keys = OFF",
     ]
   }
 
-  /// The number and the sum of a company's workers are kept by whoever writes, as no trigger could do faster. Rows are
-  /// numbered as workers, companies and projects are, from 1.
+  /// The writer maintains the number and the sum of a company's workers, because triggers are not
+  /// faster. Rows are numbered as workers, companies and projects are, from 1.
   static let schema = """
     CREATE TABLE IF NOT EXISTS company(
       id INTEGER PRIMARY KEY, name TEXT NOT NULL, worker_count INTEGER NOT NULL, salary_sum INTEGER NOT NULL);

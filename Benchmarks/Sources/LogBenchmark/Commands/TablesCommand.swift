@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Writes what was measured into the documents, so that nobody copies figures by hand.
+/// Writes the results into the documents, so that figures are never copied by hand.
 struct TablesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tables", abstract: "Write the results into the tables of the documents.",

@@ -2,7 +2,8 @@ import ArgumentParser
 import Foundation
 import PerdureLog
 
-/// What compression does to small records: how long they are, and what writing and reading them takes.
+/// What compression does to small records: how long they are, and what writing and reading them
+/// takes.
 struct CompressionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compression",
@@ -47,7 +48,7 @@ struct CompressionCommand: ParsableCommand {
   }
 }
 
-/// What was measured of records of one kind, stored in one way.
+/// The results for records of one kind, stored in one way.
 struct CompressionFigure: Codable {
   var kind: SmallRecords.Kind
   var mode: CompressionTrial.Mode

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Records as programs keep them: small, each different, all of one kind. Their words are drawn from 4,000, some
-/// of them often (Zipf).
+/// Records as programs keep them: small, each different, all of one kind. Their words are drawn
+/// from 4,000, some of them often (Zipf).
 struct SmallRecords {
   enum Kind: String, CaseIterable, Codable {
     case json = "JSON"

@@ -1,8 +1,9 @@
 import CLogFloor
 
-/// Values that compress to about half: each is a window into one buffer, so that making one costs an
-/// addition. Pieces of 100 bytes are half noise, half its repetition.
-// Unchecked: the bytes are written once, before anybody has the pool, and live as long as the process.
+/// Values that compress to about half: each is a window into one buffer, so that making one costs
+/// an addition. Pieces of 100 bytes are half noise, half its repetition.
+// Unchecked: the bytes are written once, before the pool is shared, and live as long as the
+// process.
 struct ValuePool: @unchecked Sendable {
   private let bytes: UnsafeMutableRawPointer
   let valueLength: Int

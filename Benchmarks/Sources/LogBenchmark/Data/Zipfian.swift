@@ -1,7 +1,7 @@
 import Foundation
 
-/// Numbers below `count` of which few are drawn often, as YCSB draws them: by the method of Gray and
-/// others (SIGMOD 1994), then scattered over all numbers.
+/// Numbers below `count` of which few are drawn often, as in YCSB: by the method of Gray and others
+/// (SIGMOD 1994), then scattered over all numbers.
 struct Zipfian {
   private let count: Int
   private let theta: Double

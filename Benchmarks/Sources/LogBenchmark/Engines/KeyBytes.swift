@@ -21,7 +21,8 @@ extension Shape {
 }
 
 extension log_key {
-  /// The first bytes of a hashed key as a number; with zeros behind them they are the smallest such key.
+  /// The first bytes of a hashed key as a number; with zeros behind them they are the smallest such
+  /// key.
   @inline(__always)
   func prefixWord(_ length: Int) -> UInt64 { first & (1 << UInt64(8 * length) - 1) }
 }

@@ -1,8 +1,8 @@
 import CLogFloor
 
-// What is measured of an engine. Workloads are generic over it and specialised for each engine, so
-// that nobody pays for the abstraction. Reads fold what they found (`log_fold`), which touches every
-// byte; the sums must agree between engines.
+// The interface that a measured engine implements. Workloads are generic over it and specialised
+// for each engine, so that the abstraction costs nothing. Reads fold the values they found
+// (`log_fold`), which touches every byte; the sums must agree between engines.
 
 /// An open store of one engine.
 protocol LogEngine: AnyObject, Sendable {
@@ -14,13 +14,14 @@ protocol LogEngine: AnyObject, Sendable {
   static var isOrdered: Bool { get }
   /// Whether threads may read while another writes.
   static var readsWhileWriting: Bool { get }
-  /// How it is set up, and what it checks.
+  /// Its settings, and its checks.
   static var settings: String { get }
 
   /// Opens the store in an existing folder, or makes one there.
   init(in folder: String, _ shape: Shape) throws
 
-  /// What commits survive from now on: the machine's crash, or only the process's. Nobody writes meanwhile.
+  /// Whether later commits survive a crash of the machine, or only of the process. No thread writes
+  /// meanwhile.
   func setDurable(_ isDurable: Bool) throws
 
   /// For one thread.
@@ -29,7 +30,7 @@ protocol LogEngine: AnyObject, Sendable {
   /// For one thread.
   func makeWriter() throws -> Writer
 
-  /// Whether it moves what it has written to other places in the background.
+  /// Whether it moves written data in the background.
   static var compacts: Bool { get }
 
   /// What the engine counts itself, by name; in bytes, but for ratios.
@@ -67,7 +68,8 @@ protocol EngineView {
   /// The sum of the folds.
   mutating func readMany(_ keys: [log_key]) throws -> UInt64
 
-  /// At most `limit` entries in order, from the first key not below `key`; nil: from the very first.
+  /// At most `limit` entries in order, from the first key not below `key`; nil: from the very
+  /// first.
   mutating func scan(from key: log_key?, limit: Int) throws -> ScanResult
 
   /// All entries whose hashed keys begin with the same `length` bytes.
@@ -75,8 +77,8 @@ protocol EngineView {
 
   static var takesSnapshots: Bool { get }
 
-  /// Takes a snapshot of the newest state and releases it, in the engine's cheapest way. Afterwards the view is
-  /// good for nothing else.
+  /// Takes a snapshot of the newest state and releases it, in the engine's cheapest way. Afterwards
+  /// the view is good for nothing else.
   mutating func takeSnapshot() throws
 
   /// Goes to the newest state.
@@ -97,8 +99,8 @@ extension EngineView {
 
 /// A view that goes through its entries in order; both kinds of scan follow from that.
 protocol WalkingView: EngineView {
-  /// Calls `body` with key, value and the value's length of each entry, from the first key not below `key`
-  /// (nil: from the very first), until it says false.
+  /// Calls `body` with key, value and the value's length of each entry, from the first key not
+  /// below `key` (nil: from the very first), until it says false.
   func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws
 }
 
@@ -131,7 +133,7 @@ protocol EngineWriter {
   mutating func end()
 }
 
-/// What an engine said when it could not do what was asked.
+/// The message of an engine whose operation failed.
 struct EngineError: Error, CustomStringConvertible {
   var description: String
 

@@ -2,7 +2,7 @@ import CLogFloor
 import PerdureLog
 
 /// PerdureLog through its public interface.
-// Unchecked: `durability` changes only while nobody writes.
+// Unchecked: `durability` changes only while no thread writes.
 final class PerdureEngine: LogEngine, @unchecked Sendable {
   static let name = "Perdure"
   static let isOrdered = true
@@ -47,7 +47,7 @@ struct PerdureView: EngineView {
   private let keyspace: Keyspace
   private let isDense: Bool
   private var snapshot: Snapshot
-  /// Filled in again and again, as a caller who reads many keys would.
+  /// Reused, like the buffer of a caller that reads many keys.
   private var keyBytes = [UInt8](repeating: 0, count: 16)
   private var manyKeyBytes: [[UInt8]] = []
 

@@ -2,7 +2,8 @@ import CLogFloor
 import CRocksDB
 
 /// RocksDB through its C interface, set up as its guide to basic tuning says.
-// Unchecked: a database may be used by all threads; `isDurable` changes only while nobody writes.
+// Unchecked: a database may be used by all threads; `isDurable` changes only while no thread
+// writes.
 final class RocksDBEngine: LogEngine, @unchecked Sendable {
   static let name = "RocksDB"
   static let isOrdered = true

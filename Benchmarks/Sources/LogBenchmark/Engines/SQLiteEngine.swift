@@ -2,7 +2,8 @@ import CLogFloor
 import CSQLite
 
 /// SQLite: one table, write-ahead log, statements prepared once, a connection for each thread.
-// Unchecked: threads have connections of their own; `isDurable` changes only while nobody writes.
+// Unchecked: threads have connections of their own; `isDurable` changes only while no thread
+// writes.
 final class SQLiteEngine: LogEngine, @unchecked Sendable {
   static let name = "SQLite"
   static let isOrdered = true

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What opening costs, and what it takes to open that fast.
+/// The cost of opening, and the cost of the data that makes opening fast.
 struct OpeningCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "opening", abstract: "What opening a store takes, part by part, and what checkpoints cost.",

@@ -106,7 +106,7 @@ struct OpeningTrial {
     return median(all.dropFirst()) ?? 0
   }
 
-  /// It does not come back by itself.
+  /// It does not end by itself.
   private func removeIndex(_ path: String) throws {
     for name in try FileManager.default.contentsOfDirectory(atPath: path) where name.hasSuffix(".index") {
       try FileManager.default.removeItem(atPath: path + "/" + name)

@@ -4,7 +4,8 @@ import ArgumentParser
 enum Part: String, CaseIterable, ExpressibleByArgument {
   /// All workloads on a million records (of 1 KiB: a quarter of it), in rounds.
   case main
-  /// A store that is overwritten again and again, once; Perdure also with as many records as `large`.
+  /// A store that is overwritten again and again, once; Perdure also with as many records as
+  /// `large`.
   case steady
   /// Opening and memory with many records, once.
   case large
@@ -17,8 +18,8 @@ struct Turn {
   var engines: [EngineName]
 }
 
-/// Decides what is run, and in which order: the first round of everything comes before the second of anything, so that
-/// a run that is out of time has all rows, of fewer rounds.
+/// Decides the turns and their order. The first round of everything comes before the second of
+/// anything, so that a run that is out of time has all rows, with fewer rounds.
 struct Schedule {
   var parts: [Part]
   var shapes: [Shape]
@@ -83,6 +84,7 @@ struct Schedule {
 }
 
 extension Turn {
-  /// What the store takes at most, in bytes, roughly: what is dead and what is being rewritten is in it.
+  /// The approximate maximum size of the store in bytes, including garbage and segments being
+  /// rewritten.
   var diskBytesMax: Int { plan.records * (plan.shape.valueLength + 60) * 4 }
 }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Runs turns until the time is over, and keeps what is measured after each.
+/// Runs turns until the time is over, and keeps the results of each.
 struct TurnRunner {
   let turns: [Turn]
   /// In minutes from now.
   let deadline: Double
   let comparison: Comparison
   let files: ResultFiles?
-  /// All rounds, by what was measured of whom.
+  /// All rounds, by workload and engine.
   private var rounds: [Measurement.Identity: [Measurement]] = [:]
   private var seconds: [(title: String, seconds: Double)] = []
   private var skipped = 0

@@ -1,4 +1,5 @@
-/// Where the engine is going, and where it is: a bound for a figure of Perdure, and what others have beside it.
+/// Where the engine is going, and where it is: a bound for a figure of Perdure, and what others
+/// have beside it.
 struct Goal {
   var title: String
   var bound: Double

@@ -1,13 +1,15 @@
 import Foundation
 
-/// What is kept of runs, in one folder: `log.json` and a plot a shape, and results of other commands.
+/// The files of results, in one folder: `log.json` and a plot a shape, and results of other
+/// commands.
 struct ResultFiles {
   let folder: URL
 
   /// All of `log.json`; nothing if there is none.
   func measurements() throws -> [Measurement] { try read("log.json") }
 
-  /// Puts results in the place of those of the same engine, workload and records, and leaves the others.
+  /// Puts results in the place of those of the same engine, workload and records, and leaves the
+  /// others.
   func merge(_ measurements: [Measurement]) throws {
     var all: [Measurement.Identity: Measurement] = [:]
     for measurement in try self.measurements() + measurements { all[measurement.identity] = measurement }

@@ -96,7 +96,7 @@ extension Measurement {
 
   /// Bytes that calls have written for each byte that the caller gave, as `unit` counts them.
   func writeAmplification(_ unit: String) -> Double? {
-    // What is stored into a map, the system does not count.
+    // The system does not count bytes stored into a map.
     guard engine != LMDBWriteMapEngine.name, let written = details["written_bytes"],
       let given = details[unit], given > 0, written > 0
     else { return nil }

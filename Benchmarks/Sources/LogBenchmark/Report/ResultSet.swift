@@ -1,6 +1,6 @@
 import Foundation
 
-/// Results by what was measured of whom.
+/// Results by workload and engine.
 struct ResultSet {
   /// What counts as the time of an operation.
   let time: ResultTable.Time
@@ -27,7 +27,7 @@ struct ResultSet {
 }
 
 extension Measurement {
-  /// Of an operation; of what waits for the disk always elapsed time.
+  /// For an operation; for workloads that wait for the disk always elapsed time.
   func nanoseconds(_ time: ResultTable.Time) -> Double {
     time == .elapsed || Workload(rawValue: workload)?.waitsForDisk == true ? nsPerOp : cpuNsPerOp
   }

@@ -6,7 +6,8 @@ extension ResultTable {
     .openClean,
   ]
 
-  /// The telling rows of the shortest records with hashed keys, and on how many of all rows Perdure is ahead.
+  /// The telling rows of the shortest records with hashed keys, and on how many of all rows Perdure
+  /// is ahead.
   static func summary(_ measurements: [Measurement], _ time: Time) -> String {
     let tables = all(measurements, time)
     let shown = tables.first { $0.shape == .hashed100 && $0.records < largeCount }?.tellingRows ?? []

@@ -1,4 +1,5 @@
-/// The results of one shape and one number of records as a table in Markdown: a row a workload, a column an engine.
+/// The results of one shape and one number of records as a table in Markdown: a row a workload, a
+/// column an engine.
 struct ResultTable {
   enum Time: String {
     case elapsed = "elapsed time"

@@ -1,4 +1,5 @@
-/// How often a duration occurred, in buckets that are at most 1/64 wider than what they hold.
+/// How often a duration occurred, in buckets that are at most 1/64 wider than their smallest
+/// duration.
 struct Histogram: Equatable {
   private static let subdivisionBits = 6
   private var counts = [UInt32](repeating: 0, count: 64 << Self.subdivisionBits)
@@ -19,7 +20,8 @@ struct Histogram: Equatable {
     maximum = max(maximum, other.maximum)
   }
 
-  /// The smallest bucket bound that at least `fraction` of the durations do not exceed; 0 if there is none.
+  /// The smallest bucket bound that at least `fraction` of the durations do not exceed; 0 if there
+  /// is none.
   func percentile(_ fraction: Double) -> UInt64 {
     guard count > 0 else { return 0 }
     let wanted = max(1, Int((fraction * Double(count)).rounded(.up)))

@@ -19,7 +19,8 @@ struct Measurement: Codable, Equatable {
   /// 0 where it was not taken.
   var p9999: UInt64 = 0
   var maxNs: UInt64
-  /// Blocks that the files take, after the workload, without room that is only held back for a full disk.
+  /// Blocks that the files take, after the workload, without room that is only held back for a full
+  /// disk.
   var diskBytes: Int
   /// Private memory of the process (no mapped files), after the workload.
   var memoryBytes: Int
@@ -37,7 +38,8 @@ struct Measurement: Codable, Equatable {
     case memoryBytes = "memory_bytes"
   }
 
-  /// What is measured of whom: results of another run replace those with the same.
+  /// The workload and engine of a measurement: results of another run replace those with the same
+  /// key.
   struct Identity: Hashable {
     var engine: String
     var workload: String

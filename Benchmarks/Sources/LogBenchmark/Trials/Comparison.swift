@@ -1,17 +1,18 @@
 import Foundation
 
-/// Runs trials of several engines in turn, each in a process of its own, and compares what they say.
+/// Runs trials of several engines in turn, each in a separate process, and compares their results.
 struct Comparison {
   /// Where stores are made, and removed.
   var folder: URL
-  /// Hears what is done now.
+  /// Called with the current step.
   var progress: (String) -> Void
 
   /// What a turn has come to.
   struct Outcome {
     /// One for each engine and workload.
     var measurements: [Measurement] = []
-    /// What engines could not do, or did otherwise than those before them; nothing of theirs is measured then.
+    /// What engines could not do, or did otherwise than those before them; nothing of theirs is
+    /// measured then.
     var failures: [String] = []
   }
 
@@ -19,7 +20,7 @@ struct Comparison {
     try checkRoom(for: turn)
     var outcome = Outcome()
     var checks: [String: (sum: UInt64, engine: String)] = [:]
-    // Whoever comes first finds another machine than whoever comes last.
+    // The first engine finds the machine in another state than the last.
     for place in turn.engines.indices {
       let engine = turn.engines[(place + turn.plan.round) % turn.engines.count]
       let begin = Date()

@@ -5,11 +5,11 @@ enum Resources {
   /// Blocks that all files of a folder take, in bytes, but for room that is only held back.
   static func diskBytes(of folder: String) -> Int { bytes(of: folder) { !isReserve($0) } }
 
-  /// Blocks that are held back so that a store can go on when the disk is full, in bytes.
+  /// The reserve that keeps a store usable when the disk is full, in bytes.
   static func reservedBytes(of folder: String) -> Int { bytes(of: folder, isReserve) }
 
-  /// Bytes that the process has handed to the system by calls that write; 0 where the system does not say. What is
-  /// stored into maps is not in it.
+  /// Bytes that the process has handed to the system by calls that write; 0 if the system does not
+  /// report it. Bytes stored into maps are not included.
   static var writtenBytes: Int {
     guard let text = try? String(contentsOfFile: "/proc/self/io", encoding: .utf8) else { return 0 }
     for line in text.split(separator: "\n") where line.hasPrefix("wchar:") {

@@ -17,10 +17,10 @@ struct TrialPlan: Codable {
   var round: Int
 }
 
-/// One engine, one shape, one round, in a process of its own: fills a store, works on it, and dies.
+/// One engine, one shape, one round, in a separate process: fills a store, works on it, and ends.
 ///
-/// What each workload does follows from the plan alone, so that all engines end in the same state; sums
-/// over what was read, and over the final state, are kept to be compared.
+/// Each workload follows from the plan alone, so that all engines end in the same state. Sums over
+/// the values read, and over the final state, are kept to be compared.
 final class Trial<Engine: LogEngine> {
   let plan: TrialPlan
   let folder: String
@@ -98,7 +98,7 @@ final class Trial<Engine: LogEngine> {
     if isWanted(workload) { output.checks[workload.rawValue] = sum }
   }
 
-  /// Takes disk and memory of a workload's result again: what runs in the background has settled.
+  /// Measures disk and memory of a workload's result again, after the background work has ended.
   func note(_ workload: Workload) {
     guard let index = output.measurements.lastIndex(where: { $0.workload == workload.rawValue }) else {
       return
@@ -128,6 +128,6 @@ final class Trial<Engine: LogEngine> {
 /// What a trial says to the process that started it.
 struct TrialOutput: Codable {
   var measurements: [Measurement] = []
-  /// Sums that must be the same for all engines, by what they are of.
+  /// Sums that must be equal for all engines, by subject.
   var checks: [String: UInt64] = [:]
 }

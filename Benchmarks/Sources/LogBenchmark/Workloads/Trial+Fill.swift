@@ -1,8 +1,9 @@
 import CLogFloor
 import Foundation
 
-// Filling. In order of the keys or in none; batches of 1, 100 and 1000. One of them loads the store that the rest
-// works on; the others fill a fifth of the records into a store of their own that is thrown away.
+// Filling. In order of the keys or in none; batches of 1, 100 and 1000. One of them loads the store
+// that the rest works on; the others fill a fifth of the records into a store of their own that is
+// thrown away.
 
 extension Trial {
   func fillOthers() throws {

@@ -1,7 +1,7 @@
 import CLogFloor
 
-// The core workloads of YCSB, one thread, Zipfian with 0.99. An update replaces the value in a commit of
-// its own; a read sees everything committed before.
+// The core workloads of YCSB, one thread, Zipfian with 0.99. An update replaces the value in a
+// commit of its own; a read sees everything committed before.
 
 extension Trial {
   private enum Step { case read, update, scan, insert, readModifyWrite }
@@ -52,7 +52,7 @@ extension Trial {
         inserted += 1
       }
       if step != .read && step != .scan {
-        // What is written depends on what was read, as it does in life.
+        // Written values depend on values read, as in real programs.
         if step == .readModifyWrite { value = pool.value(salt &+ UInt64(position) &+ (sum & 1)) }
         try writer.put(key, value, shape.valueLength)
       }

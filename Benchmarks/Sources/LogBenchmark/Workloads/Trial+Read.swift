@@ -1,7 +1,7 @@
 import CLogFloor
 
-// Reading, on one view. Each workload runs twice: once without a clock in the loop, for the mean; then a
-// quarter of it with one, for the percentiles.
+// Reading, on one view. Each workload runs twice: once without a clock in the loop, for the mean;
+// then a quarter of it with one, for the percentiles.
 
 extension Trial {
   func read(_ engine: Engine) throws {

@@ -1,12 +1,12 @@
 import CLogFloor
 import Foundation
 
-// A store that is overwritten again and again, uniformly at random: what space it settles at, what is
-// written for it, and what commits wait for those who clean up behind them.
+// A store that is overwritten repeatedly, uniformly at random. It measures the final space, the
+// bytes written for it, and how long commits wait for the background cleanup.
 //
-// Only engines that clean up in the background are asked what commits of one record take then, and how long durable ones
-// take beside a thread that overwrites. The others write the same in large batches, unmeasured, so that all end
-// in the same state.
+// Only for engines that clean up in the background, it measures commits of one record then, and
+// durable commits beside a thread that overwrites. The others write the same in large batches,
+// unmeasured, so that all end in the same state.
 
 extension Trial {
   func overwriteSteadily(_ engine: Engine) throws {
@@ -20,7 +20,7 @@ extension Trial {
     return (0..<count).map { _ in UInt32(Int.random(in: 0..<records, using: &generator)) }
   }
 
-  /// As many records as the store has, twice; the second time, when the space has settled, is looked at.
+  /// As many records as the store has, twice; the second time, with stable space, is measured.
   private func overwriteTwice(_ engine: Engine) throws {
     let workload = Workload.steadyOverwrite
     let all = ordinals(workload, 2 * records)
@@ -58,10 +58,11 @@ extension Trial {
     try put(engine, workload, ordinals(workload, records), inBatchesOf: Engine.compacts ? 1 : 1000)
   }
 
-  /// Durable commits of one record each into one half of the keys, while a thread overwrites the other half, in
-  /// batches, not durably: all of it before, then a batch for every twenty commits, so that there is always something
-  /// to clean up, and engines are not compared by how much they write. That thread gives each key one value for
-  /// ever, so that it does not matter how often.
+  /// Durable commits of one record each into one half of the keys, while a thread overwrites the
+  /// other half in batches that are not durable. It overwrites all of it before, then one batch for
+  /// every twenty commits. So there is always garbage to clean up, and the amount written is equal
+  /// for all engines. That thread writes the same value for a key each time, so the number of times
+  /// does not matter.
   private func commitBesideOverwriting(_ engine: Engine) throws {
     let workload = Workload.steadyDurable
     let half = max(records / 2, 1)

@@ -2,7 +2,7 @@ import CLogFloor
 import Foundation
 import Synchronization
 
-// Several threads. What is written does not depend on how they take turns: threads write keys of their own.
+// Several threads. The written values do not depend on the schedule: each thread has its own keys.
 
 extension Trial {
   func workTogether(_ engine: Engine) throws {
@@ -11,7 +11,8 @@ extension Trial {
     try commitDurably(engine, .durable8, writers: 8)
   }
 
-  /// One thread overwrites in commits of one record; the other reads the newest state until it is done.
+  /// One thread overwrites in commits of one record; the other reads the newest state until it is
+  /// done.
   private func readWhileWriting(_ engine: Engine) throws {
     let workload = Workload.readWhileWriting
     let (shape, pool, records, seed) = (shape, pool, records, seed(of: workload))
@@ -54,7 +55,7 @@ extension Trial {
     let (shape, pool, records, seed) = (shape, pool, records, seed(of: workload))
     let count = max(plan.durableCommits / writers, 1) * (writers == 1 ? 1 : 2)
     let calls = Shared(Histogram())
-    // The first sync takes what was written before with it, and is not counted.
+    // The first sync includes earlier writes, and is not counted.
     var warm = try engine.makeWriter()
     for ordinal in 0..<3 { try warm.put(shape.key(ordinal % records), pool.value(seed), shape.valueLength) }
     warm.end()

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What is measured, in the order in which it is run: everything works on the store that the one before left.
+/// The measured workloads, in their order: each works on the store that the previous one left.
 enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   case fillSequential1 = "fill-sequential-1"
   case fillSequential100 = "fill-sequential-100"
@@ -33,8 +33,8 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   case openAfterKill = "open-after-kill"
   case openClean = "open-clean"
 
-  /// Where it would say nothing: ids beyond the last one are found missing at the edge of the index, and
-  /// ids have no prefixes.
+  /// Where it would say nothing: ids beyond the last one are found missing at the edge of the
+  /// index, and ids have no prefixes.
   func makesSense(for shape: Shape) -> Bool {
     shape.keyKind == .hashed || (self != .readMissing && self != .prefix)
   }

@@ -2,14 +2,15 @@ import SwiftSyntax
 
 @testable import DeclarationScanning
 
-/// Walks a file and compares each type that it declares, and each member of these, as the compiler would give them to
-/// the plugin: with the space and the comments around them.
+/// Walks a file and compares each type that it declares, and each member of these, as the compiler
+/// would give them to the plugin: with the space and the comments around them.
 final class Comparison: SyntaxVisitor {
   private(set) var files = 0
   private(set) var types = 0
   private(set) var variables = 0
   private(set) var others = 0
-  /// Types that are no well-formed Swift to SwiftParser: the compiler never gives these to a plugin.
+  /// Types that are no well-formed Swift to SwiftParser: the compiler never gives these to a
+  /// plugin.
   private(set) var unreadable = 0
   private(set) var differences = 0
   private var file = ""

@@ -2,8 +2,8 @@ import SwiftSyntax
 
 @testable import DeclarationScanning
 
-/// What SwiftParser has read, in the words of the scanner. Places count from the start of the declaration that the
-/// compiler would give to the plugin.
+/// What SwiftParser has read, in the words of the scanner. Places count from the start of the
+/// declaration that the compiler would give to the plugin.
 struct ParserReading {
   private let start: Int
   private let source: [UInt8]

@@ -1,8 +1,9 @@
 import Foundation
 import SwiftParser
 
-/// Holds the scanner of the macros' plugin against SwiftParser: every class, struct, actor and enum in the Swift files
-/// of the folders that are named, with each of its members. Prints each difference; one ends the program with 1.
+/// Holds the scanner of the macros' plugin against SwiftParser: every class, struct, actor and enum
+/// in the Swift files of the folders that are named, with each of its members. Prints each
+/// difference; one ends the program with 1.
 @main struct ScannerComparison {
   static func main() {
     let folders = CommandLine.arguments.dropFirst()
