@@ -31,7 +31,7 @@ struct BenchmarkFiguresTests {
     var results: [Figure]
   }
 
-  /// What a row of the table is made of: the workloads that it adds up, or whose best it is.
+  /// The sources of a row of the table: the workloads that it adds up, or whose best it is.
   private static let archiveRows: [(title: String, workloads: [String], isBest: Bool)] = [
     ("import, all commits", ["import"], false),
     ("import, with finishing and closing", ["import", "finish"], false),

@@ -53,7 +53,7 @@ struct ImportRulesTests {
     "PerdureProving": "Proof/Proving", "PerdureGraphProving": "Proof/Graph", "perdure-prove": "Proof/Command",
   ]
 
-  @Test("Every target imports only what lies below it", arguments: allowed.keys.sorted())
+  @Test("Every target imports only modules below it", arguments: allowed.keys.sorted())
   func importsPointDown(_ target: String) throws {
     let allowed = Set(try #require(Self.allowed[target]))
     let files = try Repository.swiftFiles(in: Self.folders[target] ?? "Sources/\(target)")

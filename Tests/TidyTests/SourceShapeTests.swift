@@ -128,7 +128,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Tests that CHANGELOG.md names for what is mended exist")
+  @Test("Tests that CHANGELOG.md names for its fixes exist")
   func mendsAreTested() throws {
     let tests = try (Repository.swiftFiles(in: "Tests") + Repository.swiftFiles(in: "Proof")).map(\.text)
     let section = try #require(
@@ -216,7 +216,7 @@ struct SourceShapeTests {
     for invariant in checked { #expect(tests.contains("\"\(invariant): "), "\(invariant) has no test") }
   }
 
-  @Test("Everything public says what it is")
+  @Test("Every public symbol is documented")
   func publicIsDocumented() throws {
     let declaration = /^ *(@[A-Za-z]+(\([^)]*\))? )*(public|open) (?!import|extension)/
     for file in try shipped() {
