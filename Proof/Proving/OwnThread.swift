@@ -1,13 +1,13 @@
 import PerdureFileIO
 
-/// Runs `body` on a thread of its own, because it waits: the threads of the pool are few.
+/// Runs `body` on a separate thread, because it blocks: the pool has few threads.
 func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
   try await onThread { _ in try body() }
 }
 
-/// The same for what waits long.
+/// The same for bodies that block for long.
 ///
-/// - Parameter body: Is given what says whether the task was cancelled meanwhile.
+/// - Parameter body: Its argument returns whether the task was cancelled.
 func onThread<R: Sendable>(_ body: @escaping @Sendable (_ isCancelled: () -> Bool) throws -> R) async throws
   -> R
 {

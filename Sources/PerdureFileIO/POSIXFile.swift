@@ -14,7 +14,7 @@ final class POSIXFile: File {
   let isWritable: Bool
   private let gate = Atomic<UInt64>(0)
   private let mark = ProcessMark.currentIfAny()
-  /// Writes that end at or before this offset do not ask for the limit of file lengths.
+  /// Writes that end at or before this offset do not check the limit of file lengths.
   private let allowedEnd = Atomic<UInt64>(0)
 
   /// The bits of `gate` above the count of running calls.
@@ -65,14 +65,14 @@ final class POSIXFile: File {
   }
 }
 
-// What only the lock needs.
+// State of the lock.
 extension POSIXFile {
   /// Takes the file's advisory lock without waiting; returns 0 or the error number.
   func lock(_ kind: LockKind) throws(FileIOError) -> Int32 {
     try withDescriptor("lock") { descriptor in SystemCall.lock(descriptor, kind) }
   }
 
-  /// Gives the lock up; returns 0 or the error number.
+  /// Releases the lock; returns 0 or the error number.
   func unlock() throws(FileIOError) -> Int32 {
     try withDescriptor("lock") { descriptor in SystemCall.unlock(descriptor) }
   }
@@ -119,16 +119,16 @@ extension POSIXFile {
   }
 }
 
-// Room.
+// Length and space.
 extension POSIXFile {
-  /// How many bytes may be written behind an allowed write before the limit is asked for again.
+  /// How many bytes may be written after a permitted write before the limit is checked again.
   private static let limitStep: UInt64 = 1 << 20
 
   /// Refuses to extend the file beyond the limit of the process (RLIMIT_FSIZE): the system would
   /// send SIGXFSZ, which ends a process without a handler.
   ///
-  /// The limit is asked for once per mebibyte, because asking costs as much as a small write. Until
-  /// it is asked for again, a lowered limit is not noticed.
+  /// The limit is checked once per mebibyte, because the check costs as much as a small write.
+  /// Until the next check, a lowered limit is not noticed.
   private func checkLimit(_ end: UInt64, _ operation: String) throws(FileIOError) {
     let limit = SystemCall.fileLengthLimit()
     guard end <= limit else { throw failure(KnownErrno.fileTooLarge, operation, at: end) }
@@ -157,7 +157,7 @@ extension POSIXFile {
     guard number == 0 else { throw failure(number, "close") }
   }
 
-  /// Runs one system call on the descriptor, which stays ours during the call.
+  /// Runs one system call on the descriptor, which is not reused during the call.
   func withDescriptor<Value>(_ operation: String, _ call: (Int32) -> Value) throws(FileIOError)
     -> Value
   {

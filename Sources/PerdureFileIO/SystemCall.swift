@@ -13,7 +13,7 @@ import CPerdureShims
   import Android
 #endif
 
-/// What a system call gave back: a value of 0 or more, or the error number.
+/// The result of a system call: a value of 0 or more, or the error number.
 struct SystemResult<Value: Sendable>: Sendable {
   let value: Value
   /// 0 if the call succeeded.
@@ -21,8 +21,8 @@ struct SystemResult<Value: Sendable>: Sendable {
 }
 
 enum SystemCall {
-  /// The longest read or write asked of the system at once. Darwin refuses more than `Int32.max`
-  /// bytes, Linux does a little less than that.
+  /// The longest read or write that is passed to the system at once. Darwin refuses more than
+  /// `Int32.max` bytes; Linux transfers slightly less than that.
   static let transferLengthMax = 1 << 30
 
   /// Calls until the call isn't interrupted by a signal.
@@ -52,7 +52,8 @@ extension SystemCall {
     return openFile(path, in: directory, flags: flags)
   }
 
-  /// Opens without blocking first. A file under a lease refuses that, and is opened with waiting.
+  /// Opens without blocking first. A file under a lease refuses that, and is then opened with
+  /// blocking.
   private static func openFile(_ path: String, in directory: Int32, flags: Int32) -> SystemResult<Int32> {
     let result = open(path, in: directory, flags: flags | O_NONBLOCK | O_NOCTTY)
     guard KnownErrno.isLockHeld(result.errno), kind(of: path, in: directory).value == .file else {
@@ -110,8 +111,8 @@ extension SystemCall {
     repeating { ftruncate(descriptor, off_t(length)) }
   }
 
-  /// Gives a file room for `length` bytes, and makes it so long if it is shorter. Returns 0 or the
-  /// error number.
+  /// Allocates space for the first `length` bytes of a file, and extends a shorter file to that
+  /// length. Returns 0 or the error number.
   static func allocate(_ descriptor: Int32, length: Int64) -> Int32 {
     #if canImport(Darwin)
       let status = size(descriptor)
@@ -123,7 +124,7 @@ extension SystemCall {
       let number = repeating { fcntl(descriptor, F_PREALLOCATE, &request) }.errno
       return number == 0 ? truncate(descriptor, to: length).errno : number
     #else
-      // This one returns the number itself.
+      // This function returns the number itself.
       while true {
         let number = posix_fallocate(descriptor, 0, off_t(length))
         guard KnownErrno.isInterruption(number) else { return number }
@@ -159,12 +160,12 @@ extension SystemCall {
   }
 
   /// Takes the advisory lock of an open file without waiting. It belongs to the open file, so that
-  /// two openers in one process exclude each other, and goes when the descriptor is closed.
+  /// two openers in one process exclude each other, and ends when the descriptor is closed.
   static func lock(_ descriptor: Int32, _ kind: LockKind) -> Int32 {
     repeating { flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }.errno
   }
 
-  /// Gives the advisory lock of an open file up, also where another descriptor leads to the same
+  /// Releases the advisory lock of an open file, also where another descriptor leads to the same
   /// opening.
   static func unlock(_ descriptor: Int32) -> Int32 {
     repeating { flock(descriptor, LOCK_UN) }.errno
@@ -173,7 +174,7 @@ extension SystemCall {
 
 // Syncs.
 extension SystemCall {
-  /// Syncs a file or a directory: as far as `mode` asks, or else as far as the system can.
+  /// Syncs a file or a directory according to `mode`, or else as strictly as the system can.
   static func sync(_ descriptor: Int32, _ mode: SyncMode) -> Int32 {
     #if canImport(Darwin)
       let command = mode == .ordered ? F_BARRIERFSYNC : F_FULLFSYNC
@@ -185,7 +186,8 @@ extension SystemCall {
     #endif
   }
 
-  /// Syncs the names in a directory. Systems that cannot say so, and are taken at their word.
+  /// Syncs the names in a directory. Systems that cannot sync a directory; their names count as
+  /// durable.
   static func syncDirectory(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
       let number = sync(descriptor, .full)
@@ -204,7 +206,7 @@ extension SystemCall {
     static func nameThisThread(_ name: String) {
       let file = open("/proc/thread-self/comm", flags: O_WRONLY)
       guard file.errno == 0 else { return }
-      // A file without places: it takes no write at one.
+      // A file without offsets, which cannot be written at one.
       _ = Array(name.utf8).withUnsafeBytes { bytes in
         repeating {
           #if canImport(Glibc)
@@ -243,8 +245,8 @@ extension SystemCall {
     return SystemResult(value: UInt(bitPattern: address), errno: 0)
   }
 
-  /// Gives back what `map` or `reserveMemory` gave. The arguments are ours, so the system has no
-  /// reason to refuse.
+  /// Frees memory that `map` or `reserveMemory` returned. The arguments are ours, so the system has
+  /// no reason to refuse.
   static func unmap(_ address: UInt, length: Int) {
     let value = munmap(UnsafeMutableRawPointer(bitPattern: address), length)
     precondition(value == 0, "The system refused to unmap memory that was mapped")

@@ -21,15 +21,15 @@
 @usableFromInline package struct OffsetMap: Sendable {
   /// Bytes of a line.
   @inlinable package static var lineLength: Int { 64 }
-  /// Units that a line is about.
+  /// The number of units in a line.
   @inlinable package static var unitsALine: Int { 448 }
 
   // Unsafe: the creator of the map keeps the bytes alive and unchanged.
   @usableFromInline nonisolated(unsafe) let lines: UnsafeRawPointer
   @usableFromInline package let lineCount: Int
 
-  /// - Parameter bytes: Whole lines, as a builder made them; if they are not, offsets come out
-  ///   wrong, but nothing else happens.
+  /// - Parameter bytes: Whole lines, as a builder made them. For other bytes the offsets are wrong,
+  ///   but nothing else happens.
   package init(lines bytes: UnsafeRawBufferPointer) {
     lineCount = bytes.count / Self.lineLength
     lines = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 64).unsafelyUnwrapped
@@ -107,7 +107,7 @@
 }
 
 extension UInt64 {
-  /// The place of the bit that is set and has `rank` set ones below it.
+  /// The position of the set bit with `rank` set bits below it.
   fileprivate func indexOfSetBit(_ rank: Int) -> Int {
     var bits = self
     for _ in 0..<rank { bits &= bits &- 1 }

@@ -1,8 +1,7 @@
-/// What a store says about itself outside the log. FORMAT.md, "Superblock".
+/// The store's data about itself outside the log. FORMAT.md, "Superblock".
 ///
-/// The file holds four slots, written in turn; the whole slot with the highest generation wins.
-/// Only then is it asked whether this code understands it: an older slot must not hide what a
-/// newer one says about features.
+/// The file has four slots, written in turn; the valid slot with the highest generation wins. Only
+/// then is its version checked: an older slot must not hide the features that a newer one requires.
 package struct Superblock: Hashable, Sendable {
   package static let slotLength = 4096
   package static let slotCount = 4
@@ -23,14 +22,14 @@ package struct Superblock: Hashable, Sendable {
   package var durableSequence: UInt64
   /// No blob file with this number or a higher one has ever been named by the durable log.
   package var nextBlob: UInt64
-  /// Whether the store was closed, and nothing written since. For people and tools: recovery is
-  /// the same either way.
+  /// Whether the store was closed, and not written since. For information: recovery is the same
+  /// either way.
   package var isClosed: Bool
   /// The segment capacity that the store was created with, in bytes.
   package var segmentCapacity: UInt32
   /// The newest checkpoint; nil: there is none, and the index follows from the whole log.
   package var checkpoint: CheckpointReference?
-  /// The copy of the store that this is. A program without the feature must not write to a copy.
+  /// Identifies this copy of the store. A program without the feature must not write to a copy.
   package var branch = StoreBranch() {
     didSet {
       if branch != StoreBranch() { readOnlyCompatibleFeatures |= FormatVersion.branches }
@@ -132,7 +131,7 @@ package struct Superblock: Hashable, Sendable {
     FormatFeatures.readOnlyCompatible.missing(readOnlyCompatibleFeatures)
   }
 
-  /// All slots of a superblock file that are whole and understood, oldest first.
+  /// All slots of a superblock file that are valid and readable, oldest first.
   package static func all(in file: UnsafeRawBufferPointer) -> [Superblock] {
     (0..<slotCount).filter { ($0 + 1) * slotLength <= file.count }
       .compactMap { slot in

@@ -1,13 +1,13 @@
 import PerdureFileIO
 
-// The durable content of a disk, and the content that may be there besides.
+// The durable content of a disk, and the pending changes that it may also have.
 //
 // The model follows the operations of a file system one by one. It keeps the durable bytes of each
 // file and the durable entries of each directory, and a list of pending changes, oldest first. A
 // loss of power keeps some of the pending changes and loses the rest; the model builds the disk
 // that results.
 //
-// The rules, which are those of FileSystem and File and no kinder:
+// The rules, which are exactly those of FileSystem and File:
 //   DM1  `sync(.full)` of a file makes its pending writes durable, and no names.
 //   DM2  `syncDirectory` makes the pending changes of that directory's entries durable, and no
 //        bytes.
@@ -15,9 +15,9 @@ import PerdureFileIO
 //        file's writes from before it.
 //   DM4  A rename within a directory is one change. One between directories is two: the new name
 //        may be durable without the removal of the old one, but never the other way round.
-//   DM5  Writes, and changes of a directory's entries, that a failed sync forgot are never made
-//        durable by a later one, but may be on the disk; names until they are written again
-//        (`rewriteForgottenNames`).
+//   DM5  Writes and changes of a directory's entries that a failed sync forgot may be on the disk,
+//        but a later sync never makes them durable. Names can become durable after they are written
+//        again (`rewriteForgottenNames`).
 //   DM6  The blocks of a file whose last durable name was removed may be reused: a torn write in a
 //        new file may leave the old file's bytes at the same offsets.
 //   DM7  Everything else pending is kept or lost independently of the rest, in any order.
@@ -39,7 +39,7 @@ struct DurabilityModel: Sendable {
   /// The numbers of all directories, durable or not.
   private(set) var directoryNodes: Set<NodeID> = [rootNode]
 
-  /// What may be on the disk besides, oldest first.
+  /// The changes that may also be on the disk, oldest first.
   private(set) var pending: [PendingChange] = []
 
   private(set) var barriers: [Barrier] = []
@@ -100,7 +100,7 @@ struct Barrier: Sendable {
   let covered: Set<Int>
 }
 
-/// What an operation does to the disk, as far as durability goes.
+/// The effect of an operation on the disk, as far as durability is concerned.
 enum DiskEvent: Sendable {
   case write(PendingChange.Write)
   case sync(file: UInt64, SyncMode)
@@ -151,7 +151,7 @@ extension DurabilityModel {
     }
   }
 
-  /// Puts a node where the disk has it from the beginning.
+  /// Puts a node where the disk has it at the start.
   mutating func place(_ node: NodeID, _ name: String, in directory: NodeID, bytes: FileBytes?) {
     directories[directory, default: [:]][name] = node
     if let bytes { files[node] = bytes } else { directoryNodes.insert(node) }
@@ -175,7 +175,7 @@ extension DurabilityModel {
     return nextChange - 1
   }
 
-  /// Makes changes durable, with those that they cannot be durable without.
+  /// Makes changes durable, with the changes that they require.
   private mutating func settle(_ isCovered: (PendingChange) -> Bool) {
     var settled = Set(pending.filter(isCovered).map(\.number))
     guard !settled.isEmpty else { return }

@@ -51,7 +51,7 @@ struct ContextEventTests {
       return Playlist(context: context)
     }
     var ending: ManagedObjectContext? = container.newContext()
-    // The object keeps what the observers belong to.
+    // The object retains its observers' owner.
     let list = ending.map(observe)
     ending = nil
     #expect(list?.managedObjectContext == nil)

@@ -16,7 +16,7 @@ import Testing
   }
 }
 
-/// With a value of its own class that validation replaces, and objects that it gives as an array.
+/// With a value of its own class that validation replaces, and an array property with objects.
 @Entity private final class Drawer: ManagedObject {
   final class Mark {}
   @Attribute(.transient) var mark: Mark?
@@ -47,7 +47,7 @@ import Testing
 
 @Suite("The order of hooks, and their effects")
 struct HookOrderTests {
-  @Test("X9 An object that leads to nothing where it must is not asked by its own validation")
+  @Test("X9 An object whose required reference is nil is not asked by its own validation")
   func missing() throws {
     let context = try Sandbox(Invoice.self, Parcel.self).container.newContext()
     let parcel = Parcel(context: context)
@@ -99,7 +99,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("V1 An instance that validation puts in place of another is set; an array of objects is their set")
+  @Test("V1 An instance that validation replaces is set; an array of objects is set as their set")
   func replacements() throws {
     let context = try Sandbox(Drawer.self, Paper.self).container.newContext()
     let (drawer, paper) = (Drawer(context: context), Paper(context: context))
@@ -109,13 +109,13 @@ struct HookOrderTests {
     #expect(drawer.mark === Drawer.stamp.mark && Array(drawer.papers) == [paper])
   }
 
-  @Test("V1 A container refuses a class that names a property for validation that its entity does not have")
+  @Test("V1 A container refuses a class that names a property for validation that its entity lacks")
   func misspelt() throws {
     let error = #expect(throws: PerdureError.self) { try Sandbox(Careless.self) }
     #expect(error?.code == .openFailed && error?.message.contains("nmae") == true)
   }
 
-  @Test("X8 A preparation that disconnects its object and deletes it has deleted it")
+  @Test("X8 A preparation that disconnects and deletes its object has deleted it")
   func deletingItself() throws {
     try Clubhouse.visit { _, context, diary in
       let club = Club(context: context)
@@ -131,7 +131,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 After a reset by a didSave the next objects say that they are of no context")
+  @Test("X9 After a reset by a didSave the next objects report no context")
   func resetInDidSave() throws {
     try Clubhouse.visit { _, context, diary in
       _ = (context.member("a"), context.member("b"))
@@ -146,7 +146,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 An object that a didSave deletes says so at once")
+  @Test("X9 An object that a didSave deletes reports it at once")
   func deletedInDidSave() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("a")
@@ -160,7 +160,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X6 What a user sets stays, also where awakeFromFetch has put something else")
+  @Test("X6 A user's value stays, also where awakeFromFetch has set another")
   func setBack() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, other) = (context.member("m"), context.member("o"))
@@ -192,7 +192,7 @@ struct HookOrderTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A validation inside a validation stops the program with a sentence")
+    @Test("A validation inside a validation stops the program with a message")
     func validatingInside() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         try Clubhouse.visit { _, context, diary in

@@ -61,7 +61,7 @@ struct ObjectIDAttributeTests {
     #expect(try titles(sandbox.container.newContext()) { $0.lastSeen == nil } == ["a"])
   }
 
-  @Test("A new object's id is final: what holds it is saved before, with or after the object, or without it")
+  @Test("A new object's id is final: its owner is saved before, with or after the object, or without it")
   func newObjects() throws {
     let sandbox = try Sandbox(Page.self, Reader.self)
     let context = sandbox.container.newContext()
@@ -78,7 +78,7 @@ struct ObjectIDAttributeTests {
     #expect(throws: PerdureError.self) { try other.existingObject(with: #require(pages[1].lastSeen)) }
   }
 
-  @Test("What an id points at may be deleted: no rule runs, and the id stays")
+  @Test("The object of an id may be deleted: no rule runs, and the id stays")
   func deleted() throws {
     let context = try context()
     let reader = Reader(context: context)
@@ -143,7 +143,7 @@ struct ObjectIDAttributeTests {
     }
   }
 
-  @Test("An order by ids is that of entities and insertion, nothing first, saved and not")
+  @Test("An order by ids is that of entities and insertion, absent ids first, saved and not")
   func orders() throws {
     let context = try context()
     let readers = (0..<3).map { _ in Reader(context: context) }
@@ -158,7 +158,7 @@ struct ObjectIDAttributeTests {
     }
   }
 
-  @Test("Snapshots have the id as a value, and their JSON brings it back")
+  @Test("Snapshots have the id as a value, and their JSON restores it")
   func snapshots() throws {
     let context = try context()
     let reader = Reader(context: context)
@@ -174,7 +174,7 @@ struct ObjectIDAttributeTests {
     }
   }
 
-  @Test("By description it is an attribute as others are: required, indexed, constrained")
+  @Test("In descriptions it is an attribute like others: required, indexed, constrained")
   func byDescription() throws {
     let model = try ManagedObjectModel([
       EntityDescription(

@@ -2,8 +2,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// The same objects in one store and spread over two: whatever is pending, each fetch must find the
-/// same in both.
+/// The same objects in one store and spread over two: with any pending changes, each fetch must
+/// find the same in both.
 @Suite("One store and two, at random")
 struct SpreadRandomTests {
   @Test("A fetch over two stores finds the same as over one, with unsaved changes, orders and windows")
@@ -19,12 +19,12 @@ struct SpreadRandomTests {
   }
 }
 
-/// Two containers in which the same is done.
+/// Two containers with the same operations.
 private struct Worlds {
   private let containers: [PersistentContainer]
   private var contexts: [ManagedObjectContext]
   private var random: SeededGenerator
-  /// By the store that they are in where there are two; the same ones in both worlds.
+  /// By the objects' store in the second world; the same numbers in both worlds.
   private var authors: [[[LibraryAuthor]]] = [[[], []], [[], []]]
   private var books: [[[LibraryBook]]] = [[[], []], [[], []]]
   private var made = 0
@@ -83,7 +83,7 @@ private struct Worlds {
       "title > 't2' AND author.name != 'c'",
     ])
     if !format.isEmpty { request.predicate = try FetchPredicate(format: format) }
-    // Titles are unique, so that every order is the only one.
+    // Titles are unique, so that every order is determined.
     let paths = random.pick([
       [], ["pages"], ["author.name"], ["author.name", "pages"], ["author.books.@count"],
     ])

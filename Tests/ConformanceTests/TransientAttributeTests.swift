@@ -82,7 +82,7 @@ struct TransientAttributeTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("T1 One that is required has to have a value")
+  @Test("T1 A required one must have a value")
   func required() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -99,7 +99,7 @@ struct TransientAttributeTests {
     #expect(refusals(context) == ["1570 t"])
   }
 
-  @Test("T2 A refresh without merging, and one of all, take values away; one that merges keeps them")
+  @Test("T2 A refresh without merging, and one of all, discard values; one that merges keeps them")
   func refreshes() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -155,7 +155,7 @@ struct TransientAttributeTests {
     #expect(context.object(with: id)["t"] == nil)
   }
 
-  @Test("T2 An object that is held by another's transient attribute goes with it")
+  @Test("T2 An object that another's transient attribute retains is released with it")
   func chains() throws {
     let context = try context()
     var first: Sketch? = try stored(context)
@@ -193,7 +193,7 @@ struct TransientAttributeTests {
     #expect(all.filter { $0.zoom > 4 } == [sketch])
   }
 
-  @Test("T4 A transient attribute shadows a stored one: set in memory, brought along by the accessor")
+  @Test("T4 A transient attribute shadows a stored one: set in memory, written by the accessor")
   func shadow() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -204,7 +204,7 @@ struct TransientAttributeTests {
     #expect(sketch.colour == nil && sketch.title == "9")
   }
 
-  @Test("A new object's values are its own, and go when its insertion is rolled back")
+  @Test("A new object's values are its own, and end when its insertion is rolled back")
   func inserted() throws {
     let context = try context()
     let sketch = Sketch(context: context)
@@ -247,7 +247,7 @@ struct TransientAttributeTests {
   }
 
   @Test(
-    "What a delete rule changes is validated without an instance of it, and as with one",
+    "An object that a delete rule changes is validated the same with an instance and without",
     arguments: [false, true])
   func nullified(isRegistered: Bool) throws {
     let directory = try TemporaryDirectory()
@@ -277,7 +277,7 @@ struct TransientAttributeTests {
     try container.close()
   }
 
-  @Test("One that has to have a value is asked for in new objects, and where any of them was set")
+  @Test("A required one is checked in new objects, and where any of them was set")
   func requiredLater() throws {
     let model = try ManagedObjectModel([
       EntityDescription("E", properties: [.string("a"), .transient("t", optional: false), .transient("u")])
@@ -324,7 +324,7 @@ struct TransientAttributeTests {
     try writer.close()
   }
 
-  @Test("A row has no room for it: models with and without open one store, and read its rows")
+  @Test("A row has no field for it: models with and without open one store, and read its rows")
   func storage() throws {
     let directory = try TemporaryDirectory()
     let versions: [[PropertyDescription]] = [

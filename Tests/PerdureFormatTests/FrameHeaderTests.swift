@@ -23,7 +23,7 @@ struct FrameHeaderTests {
     #expect(try decode(Sample.bytes(of: header, at: Sample.position)) == header)
   }
 
-  @Test("The same bytes are no frame in another store, segment or place")
+  @Test("The same bytes are not a frame in another store, segment or place")
   func boundToItsPlace() {
     let bytes = Structure.frameHeader.sample
     let strange = [
@@ -39,7 +39,7 @@ struct FrameHeaderTests {
     }
   }
 
-  @Test("The checksum says which store would be right, and says the same at every place")
+  @Test("The checksum implies the store for which it is right, the same at every place")
   func impliedStore() throws {
     var implied: Set<StoreID> = []
     for segment in [1, 5, 1 << 20] as [UInt64] {

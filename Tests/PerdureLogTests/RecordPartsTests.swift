@@ -14,7 +14,7 @@ private final class BytesExtractor: IndexExtractorFactory {
     Extractor(factory: self, place: parameters[0])
   }
 
-  /// How often the index of each place was asked since the last time.
+  /// The number of calls for the index of each position since the last check.
   func takeCalls() -> [UInt8: Int] {
     calls.withLock { calls in
       defer { calls = [:] }
@@ -51,7 +51,7 @@ private final class BytesExtractor: IndexExtractorFactory {
 
 @Suite("Indexes of parts of records")
 struct RecordPartsTests {
-  @Test("An index is asked about a changed record only if its part has changed, and is right all the same")
+  @Test("An index is called for a changed record only if its part has changed, and stays right")
   func askedOnce() throws {
     let extractor = BytesExtractor()
     var options = StoreOptions()
@@ -79,7 +79,7 @@ struct RecordPartsTests {
     #expect(counts == [1, 1, 0])
     #expect(try store.snapshot().count(in: indexes[0], range: .prefix([4])) == 1)
     #expect(try store.verify().isClean)
-    // What goes concerns all of them.
+    // A removal concerns all of them.
     _ = extractor.takeCalls()
     try store.write { try $0.remove(id: 7, in: rows) }
     #expect(extractor.takeCalls() == [0: 1, 1: 1, 2: 1])

@@ -24,7 +24,7 @@ private func outcome(
     let outcomes = try Engines.all.map { try outcome(of: $0) }
     let report = try Report(settings: [], engines: outcomes.map(\.engine), rows: rows, outcomes)
     #expect(report.rows.count == Workload.allCases.count)
-    // Everything has a figure of each, but for what plain classes have no way to do.
+    // Everything has a figure of each engine, except operations that plain classes cannot do.
     for row in report.rows {
       #expect(row.figures.dropLast().allSatisfy { $0 != nil }, "\(row.name)")
       let isPlain = PlainGraph.workloads.contains { $0.rawValue == row.name }
@@ -34,7 +34,7 @@ private func outcome(
   }
 
   @Test(
-    "A curve has a line for each row and engine, a column for each size, and how much the last is of the first"
+    "A curve has a line for each row and engine, a column for each size, and the ratio of last to first"
   )
   func curve() throws {
     func report(_ nanoseconds: [Double?]) throws -> Report {
@@ -72,7 +72,7 @@ private func outcome(
     }
   }
 
-  @Test("A graph that ends otherwise makes the report fail")
+  @Test("A graph with another final content makes the report fail")
   func wrongEnd() throws {
     let right = try outcome(of: PlainGraph.self, [.getByID])
     let more = try outcome(of: PlainGraph.self, [.getByID, .deleteWorker])

@@ -88,7 +88,8 @@ public enum DependencyParser {
     }
   }
 
-  /// Letters, digits, and what package names, architectures and their wildcards are joined with.
+  /// Letters, digits, and the characters that join parts of package names, architectures and their
+  /// wildcards.
   private static func isNameByte(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),

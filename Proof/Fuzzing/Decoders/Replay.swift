@@ -1,16 +1,16 @@
 import PerdureFileIO
 import PerdureProving
 
-/// Files with inputs, given to decoders one by one.
+/// Files with inputs, passed to decoders one by one.
 package enum Replay {
-  /// Gives all files of a folder to the decoder of that name.
+  /// Passes all files of a folder to the decoder of that name.
   package static func run(_ folder: String) throws {
     let name = folder.split(separator: "/").last.map(String.init) ?? ""
     guard let decoder = Decoders.all.first(where: { $0.name == name }) else {
       throw Violation("there is no decoder \(name)")
     }
     for (name, bytes) in try HostileCorpus.inputs(in: folder) {
-      // Before: what traps says nothing after.
+      // Printed before the call, because a trap prints nothing after.
       print("\(decoder.name): \(name), \(bytes.count) bytes")
       try decoder.run(bytes)
     }

@@ -4,7 +4,7 @@ import PerdureLog
 import PerdureNumbers
 import PerdureTestSupport
 
-/// Bytes as writers make them, for decoders to begin with. All of one store, of which the segments
+/// Bytes as writers make them, as a start for mutations. All of one store, of which the segments
 /// are number 1.
 enum Samples {
   static func record(_ keyspace: UInt32, _ key: [UInt8], _ value: [UInt8], _ kind: RecordHeader.Kind = .put)
@@ -35,7 +35,7 @@ enum Samples {
     return bytes
   }
 
-  /// Sums of both kinds, of both signs, near and far, with numbers that are none.
+  /// Sums of both kinds, of both signs, near and far, including NaN.
   static let sums: [ExactSum] = {
     let binary: [[ExactSum.Term]] = [
       [.integer(0)], [.integer(300), .integer(-5)], [.double(-0.1), .integer(.min)],
@@ -86,13 +86,13 @@ enum Samples {
 
   static func isRewritten(_ segment: [UInt8]) -> Bool { Seals.integer(segment, 40, as: UInt64.self) > 0 }
 
-  /// Of a small store: its segments, under one identity and number.
+  /// For a small store: its segments, under one identity and number.
   static func segments() throws -> [[UInt8]] {
     try RotStore(rounds: 0, seed: 1).files.filter { $0.key.hasSuffix(".segment") }
       .sorted { $0.key < $1.key }.map { rebound($0.value) }
   }
 
-  /// The segment as number 1 of the store that samples are of, with nothing before it.
+  /// The segment as number 1 of the store of the samples, with no earlier segment.
   private static func rebound(_ segment: [UInt8]) -> [UInt8] {
     var bytes = segment
     Seals.set(EngineDecoders.store.high, &bytes, at: 16)
@@ -113,8 +113,8 @@ enum Samples {
     return Array(file[start..<(start + Int(reference.rootLength))])
   }
 
-  /// Trees of an index file, each as `EngineDecoders.index` takes it: what a root block says of it,
-  /// then nodes.
+  /// Trees of an index file, each as `EngineDecoders.index` takes it: the root block's entry, then
+  /// nodes.
   static func trees() throws -> [[UInt8]] {
     let files = try RotStore(rounds: 0, seed: 1).files
     let root = try root().withUnsafeBytes { try CheckpointRoot(reading: $0) }

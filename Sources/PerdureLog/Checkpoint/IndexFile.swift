@@ -5,7 +5,7 @@ import PerdureFormat
 ///
 /// Used by the checkpoint writer only, one at a time. Adjacent nodes are written with one call.
 final class IndexFile: NodeSink {
-  /// How much is gathered before it is written, in bytes.
+  /// The number of gathered bytes from which they are written.
   private static let bufferLength = 256 << 10
 
   let number: UInt64
@@ -27,7 +27,7 @@ final class IndexFile: NodeSink {
   /// The store is being closed.
   struct Cancelled: Error {}
 
-  /// A file that is there.
+  /// An existing file.
   init(_ file: any File, number: UInt64, slots: SlotAllocator) {
     self.file = file
     self.number = number
@@ -46,7 +46,7 @@ final class IndexFile: NodeSink {
     return index
   }
 
-  /// Bytes of the file that hold something that is needed.
+  /// Bytes of the file in use.
   var byteCountInUse: Int { slots.unitsInUse * IndexFileHeader.unitLength }
 
   func allocate(unitCount: Int) throws -> NodeSlot {
@@ -54,7 +54,7 @@ final class IndexFile: NodeSink {
     return NodeSlot(number: try slots.allocate(unitCount))
   }
 
-  /// No checkpoint reaches the run: it is free with what the next one finds free.
+  /// No checkpoint reaches the run: it becomes free together with the next checkpoint's.
   func free(_ slot: NodeSlot, unitCount: Int) {
     slots.free(SlotAllocator.Run(slot: slot.number, unitCount: unitCount), notReachedFrom: 0)
   }
@@ -78,7 +78,7 @@ final class IndexFile: NodeSink {
   }
 
   /// Overwrites an obsolete root block before its units are reused. Even if newer superblocks are
-  /// lost, no opening then uses a tree of which parts were replaced.
+  /// lost, no opening then uses a tree with replaced parts.
   func invalidate(rootAt slot: UInt32) throws(FileIOError) {
     let zeros = [UInt8](repeating: 0, count: IndexFileHeader.unitLength)
     try file.write(zeros, at: UInt64(slot) * UInt64(IndexFileHeader.unitLength))
@@ -90,7 +90,7 @@ final class IndexFile: NodeSink {
     try directory.remove(StoreFileName.index(number).string)
   }
 
-  /// Makes everything durable, the name too.
+  /// Makes everything durable, including the name.
   func sync(in directory: any Directory) throws(FileIOError) {
     try flush()
     try file.sync(.full)

@@ -5,16 +5,16 @@
 /// heavy writes is compacted as fast. If the store is idle, or its commits wait for the disk,
 /// compaction uses a fraction of the disk's speed, whatever the garbage.
 struct CompactionPace {
-  /// How much may be written in a rush, in bytes: also for garbage that came while a segment was
-  /// read.
+  /// How many bytes may be written without a limit, including those for garbage that was added
+  /// while a segment was read.
   static let creditMax = 4.0 * 1024 * 1024
 
   private let policy: CompactionPolicy
-  /// Garbage when that was last asked.
+  /// The garbage at the last call.
   private var garbageBytes: UInt64
-  /// Bytes that may be written at once.
+  /// Bytes that may be written now.
   private var credit = 0.0
-  /// From when on the next bytes may be written, in nanoseconds.
+  /// The time of the next write, in nanoseconds.
   private var next: UInt64
 
   init(_ policy: CompactionPolicy, _ totals: CompactionPolicy.Totals, now: UInt64) {
@@ -23,11 +23,11 @@ struct CompactionPace {
     next = now
   }
 
-  /// Some bytes are about to be written.
+  /// Plans the write of some bytes.
   ///
-  /// - Returns: When they may be, in nanoseconds.
+  /// - Returns: The time of the write, in nanoseconds.
   mutating func pass(_ bytes: Int, _ totals: CompactionPolicy.Totals, now: UInt64) -> UInt64 {
-    // Less than before: a segment was rewritten.
+    // Less garbage than before: a segment was rewritten.
     let grown = totals.garbageBytes - min(garbageBytes, totals.garbageBytes)
     garbageBytes = totals.garbageBytes
     credit = min(credit + policy.bytesToWrite(forGarbage: grown, totals), Self.creditMax)

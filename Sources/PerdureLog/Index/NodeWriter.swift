@@ -19,7 +19,7 @@ import PerdureFormat
 //  NW3  If another file is begun, the nodes of the mapped file are copied too. They are read-only,
 //       so a table has their new slots (`NodeRelocation`).
 
-/// Where the bytes of nodes go.
+/// The destination of the nodes' bytes.
 protocol NodeSink {
   /// A run of free units.
   mutating func allocate(unitCount: Int) throws -> NodeSlot
@@ -36,7 +36,7 @@ protocol NodeSink {
 
 /// A tree in the index file.
 struct TreeImage: Equatable {
-  /// The root's place; none for an empty tree.
+  /// The root's slot; none for an empty tree.
   var slot = NodeSlot.none
   var height = 0
   var count = 0
@@ -54,7 +54,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
   private let relocation: NodeRelocation?
   private let buffer: UnsafeMutableRawBufferPointer
 
-  /// Room for the longest block.
+  /// A buffer for the longest block.
   private static var bufferByteCount: Int {
     let longest = BlockView.bytesOffset + OrderedTree.keyByteCountLimit
     return NodeSlot.unitCount(longest) * NodeSlot.unitByteCount
@@ -87,7 +87,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     return TreeImage(slot: slot(of: root, file), height: height, count: count, tag: tag)
   }
 
-  /// Where a node that was written, now or earlier, is in the file.
+  /// The slot of a node that was written, now or earlier.
   private func slot(of node: UnsafeMutableRawPointer, _ file: FileNodes) -> NodeSlot {
     let slot = slotIfAny(of: node, file)
     precondition(slot != .none, "NW1: children are written before their parents")
@@ -211,7 +211,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     return copy
   }
 
-  /// Seals the copy in the buffer and hands it over; then the node has its slot. NW1
+  /// Seals the copy in the buffer and passes it to the sink; then the node has its slot. NW1
   ///
   /// - Parameter continuing: Continues the checksum over the node's blocks.
   @inline(__always)
@@ -268,7 +268,7 @@ enum NodeChecksum {
 }
 
 extension OrderedNode {
-  /// Zeroes what no entry uses: the gap, and the room heads are rounded up to. In a copy only.
+  /// Zeroes the unused bytes: the gap, and the padding of the heads. In a copy only.
   fileprivate func clearUnusedBytes() {
     let headsEnd = Self.headsOffset + count * Self.headByteCount
     let bodiesStart = Self.bodiesOffset(count)

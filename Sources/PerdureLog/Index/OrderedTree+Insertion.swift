@@ -1,5 +1,5 @@
 extension OrderedTree {
-  /// Gives `key` a payload.
+  /// Sets the payload of `key`.
   ///
   /// - Parameter key: At most `keyByteCountLimit` bytes; may be empty. Copied.
   /// - Returns: The payload it had before, nil if there was no entry.
@@ -46,7 +46,7 @@ extension OrderedNode {
     return leaf
   }
 
-  /// Adds an entry behind the others; the caller knows that it fits and shares the prefix.
+  /// Adds an entry after the others; the caller has checked that it fits and shares the prefix.
   func append(_ entry: OrderedEntry) {
     let index = count
     openPlace(at: index)
@@ -54,7 +54,7 @@ extension OrderedNode {
   }
 }
 
-/// One insertion on its way down and back.
+/// One insertion on its way down and back up.
 struct Insertion {
   let key: UnsafeRawBufferPointer
   let payload: UInt64
@@ -62,9 +62,10 @@ struct Insertion {
   /// The payload that was replaced.
   var old: UInt64?
 
-  /// After so many insertions in a row at its end, a full node is split there, not in the middle.
+  /// After this many successive insertions at its end, a full node is split there, not in the
+  /// middle.
   static let endRunForSplit = 8
-  /// A node is laid out anew only if that leaves this much room; otherwise it is split.
+  /// A node is rebuilt only if that leaves this much space; otherwise it is split.
   static let rebuildSlackByteCount = OrderedNode.byteCount / 16
 
   init(key: UnsafeRawBufferPointer, payload: UInt64, file: FileNodes) {
@@ -88,13 +89,13 @@ struct Insertion {
     }
   }
 
-  /// What a node has become.
+  /// The result of an insertion for a node.
   struct Result {
     var node: UnsafeMutableRawPointer
     var right: Right?
   }
 
-  /// Inserts below `node`; `isLast` says that it is on the right edge of the tree.
+  /// Inserts below `node`; `isLast` means that it is on the right edge of the tree.
   mutating func insert(into node: OrderedNode, isLast: Bool, in arena: NodeArena) -> Result {
     node.isLeaf
       ? insert(intoLeaf: node, isLast: isLast, in: arena) : insert(intoInner: node, isLast: isLast, in: arena)
@@ -140,8 +141,8 @@ struct Insertion {
     return Self.place(entry, at: index + 1, in: inner, isLast: isLast, arena: arena)
   }
 
-  /// Puts a new entry at `index` of a writable node: in the gap, by laying the node out anew, or by
-  /// a split.
+  /// Puts a new entry at `index` of a writable node: into the gap, by rebuilding the node, or by a
+  /// split.
   static func place(
     _ entry: OrderedEntry, at index: Int, in node: OrderedNode, isLast: Bool, arena: NodeArena
   ) -> Result {

@@ -3,8 +3,8 @@ import PerdureFormat
 
 /// A blob file that is written in pieces, front to back: FORMAT.md, "Blob file".
 ///
-/// The header goes last, as it says how long the value is; before, the file is none. In memory are
-/// one buffer and four bytes for each chunk: 256 KiB for the longest value.
+/// The header is written last, because it has the value's length; before that, the file is invalid.
+/// In memory are one buffer and four bytes for each chunk: 256 KiB for the longest value.
 struct BlobFileWriter: ~Copyable {
   /// Pieces shorter than this are gathered, in bytes.
   private static let bufferLength = 256 << 10
@@ -48,7 +48,7 @@ struct BlobFileWriter: ~Copyable {
     syncedLength = length
   }
 
-  /// Makes the file whole, and durable with its name, so that a frame may name it.
+  /// Completes the file, and makes it and its name durable, so that a frame may name it.
   consuming func finish() throws(FileIOError) -> BlobReference {
     if length % UInt64(BlobHeader.chunkLength) > 0 { endChunk() }
     let header = BlobHeader(store: store, number: number, valueLength: length)

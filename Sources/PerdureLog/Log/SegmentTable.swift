@@ -30,7 +30,7 @@ final class SegmentTable {
 
     private static let allocatedMax = 4096
 
-    /// - Throws: `.outOfMemory`, of a large one.
+    /// - Throws: `.outOfMemory`, for a large table.
     init(capacity: Int) throws(FileIOError) {
       self.capacity = capacity
       if capacity > Self.allocatedMax {
@@ -49,13 +49,12 @@ final class SegmentTable {
     deinit { if reserved == nil { entries.deallocate() } }
   }
 
-  /// Something that no root from some version on uses any more, and that has to live for those
-  /// before.
+  /// An object that roots from some version on no longer use, and that must live for older roots.
   enum Outdated {
     case table(AnyObject)
     case segment(Segment)
 
-    /// Bytes of a file that has lost its name; of one as first written no more than this.
+    /// The mapped bytes of a file that has lost its name; for an original file only these.
     var fileBytes: Int {
       switch self {
       case .table: 0
@@ -67,13 +66,13 @@ final class SegmentTable {
   private var memory: Memory
   private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
-  /// The one that was added last: commits write to it, and ask no dictionary.
+  /// The newest entry: commits write to it, and its records use no dictionary.
   // Not checked for exclusivity: no function that runs while it changes calls the table again.
   // Unmanaged, because to count references costs each commit more than to find it: `segments` holds
   // it.
   @exclusivity(unchecked) private var newest: (number: UInt64, segment: Unmanaged<Segment>)?
 
-  /// - Parameter number: The last segment that it will have, as far as is known.
+  /// - Parameter number: The last known segment that it must hold.
   /// - Throws: `.outOfMemory`.
   init(reaching number: UInt64) throws(FileIOError) {
     memory = try Memory(capacity: Self.capacity(64, toHold: number))
@@ -82,7 +81,7 @@ final class SegmentTable {
   var entries: UnsafeMutablePointer<Entry> { memory.entries }
   var capacity: Int { memory.capacity }
 
-  /// Writes to the segment that was added last.
+  /// Writes to the newest segment.
   @inline(__always)
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, toLast number: UInt64) throws(FileIOError) {
     guard let newest, newest.number == number else {
@@ -97,20 +96,20 @@ final class SegmentTable {
     if let end { setEnd(Int(end), of: segment.number) }
   }
 
-  /// Whether an address that was read somewhere leads to a segment of the log.
+  /// Whether an address from outside leads to a segment of the log.
   func check(_ address: RecordAddress) throws(FormatError) {
     guard segments[address.segment] != nil else {
       throw FormatError(.misplaced, in: "record address", at: 0)
     }
   }
 
-  /// There is room for it already (`reserve`).
+  /// Its memory is reserved already (`reserve`).
   func add(_ segment: Segment) {
     precondition(segment.number < capacity, "room in the table comes before the segment")
     set(segment, end: 0)
   }
 
-  /// Makes room for a segment that is to be born. Should that fail, nothing has changed.
+  /// Reserves memory for a segment to be created. A failure changes nothing.
   ///
   /// - Throws: `.outOfMemory`.
   func reserve(_ number: UInt64) throws(FileIOError) {
@@ -122,23 +121,23 @@ final class SegmentTable {
 
   func setEnd(_ end: Int, of number: UInt64) { entries[Int(number)].end = end }
 
-  /// Takes out a segment that no reader knows.
+  /// Removes a segment that no reader knows.
   func remove(_ number: UInt64) {
     entries[Int(number)] = .none
     segments[number] = nil
     if newest?.number == number { newest = nil }
   }
 
-  /// Puts a rewritten segment in the place of the one before, and forgets those that became void
-  /// with it, in a table of its own.
+  /// Replaces a segment by its rewritten form, and drops segments that became void with it, in a
+  /// new table.
   ///
   /// - Returns: The table that published roots still use; the caller keeps it,
   ///   and the segments in it.
   func replace(with segment: Segment, dropping void: [UInt64]) -> AnyObject {
     let outdated = memory
     let end = entries[Int(segment.number)].end
-    // The file has its name already: there is no way back, and memory that lacks stops the program
-    // as it does everywhere.
+    // The file has its final name, so the operation cannot be undone: without memory the program
+    // stops, as everywhere.
     do { memory = try copy(capacity: capacity) } catch { fatalError("\(error)") }
     for number in void { remove(number) }
     set(segment, end: end)

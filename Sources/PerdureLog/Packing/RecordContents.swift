@@ -1,7 +1,7 @@
 import PerdureCompression
 import PerdureFormat
 
-/// From a record to its value: the one place that knows where values can be.
+/// From a record to its value: the only code that knows where values can be.
 ///
 /// Most contents are in the record. For them the other cases cost one test. Other contents are in a
 /// blob file, or are unpacked by LZ4 into memory that is lent for the call.
@@ -9,16 +9,16 @@ struct RecordContents: Sendable {
   let blobs: BlobFiles
   let dictionaries: DictionaryTable
 
-  /// Calls `body` with the record's value, which is good until it returns.
+  /// Calls `body` with the record's value, which is valid until `body` returns.
   @inline(__always)
   func withValue<R>(of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     if record.header.kind.holdsPlainValue { return try body(record.value) }
     return try withValueElsewhere(of: record, body)
   }
 
-  /// The same for a record that holds no plain value.
+  /// The same for a record without a plain value.
   ///
-  /// - Parameter opened: Where blob files that are read stay open; nil: they do not.
+  /// - Parameter opened: Keeps blob files open that are read; nil: they are closed.
   @inline(never)
   func withValueElsewhere<R>(
     of record: Record, openedIn opened: OpenedBlobs? = nil, _ body: (UnsafeRawBufferPointer) throws -> R
@@ -29,7 +29,7 @@ struct RecordContents: Sendable {
     return try opened.withValue(of: reference, blobs, body)
   }
 
-  /// The value of a record that holds no plain one; its bytes are good while `opened` lives.
+  /// The value of a record without a plain value; its bytes are valid while `opened` lives.
   ///
   /// - Parameter word: The record's address.
   @inline(never)
@@ -43,7 +43,7 @@ struct RecordContents: Sendable {
 
 extension DictionaryTable {
   /// Calls `body` with a packed value unpacked, in memory that is lent for the call.
-  /// - Throws: `StoreError` with code `.corruption`; what `body` throws.
+  /// - Throws: `StoreError` with code `.corruption`; the errors of `body`.
   func withUnpacked<R>(_ record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     let header = try Self.header(of: record)
     return try withUnsafeTemporaryAllocation(byteCount: header.valueLength, alignment: 16) { target in

@@ -28,15 +28,14 @@ struct PlaceNeed {
   /// The index file, and the checkpoint, that the store was opened with; 0: none.
   let indexFile: UInt64
   let checkpoint: UInt64
-  /// What the writer said last.
+  /// The last content of the slot.
   let superblock: Superblock?
-  /// The states that are read; nil where it is not known which commits the next opening will find.
+  /// The states that are read; nil if it is unknown which commits the next opening will find.
   let states: ClosedRange<UInt64>?
 }
 
-/// The place of an opening: the writer's lock, and later what keeps files as they are for
-/// snapshots.
-// Unchecked: what varies is guarded by `lock`, but for `left`.
+/// The place of an opening: the writer's lock, and later the slot that retains files for snapshots.
+// Unchecked: its state is guarded by `lock`, except `left`.
 final class WriterPlace: @unchecked Sendable {
   private let table: ReaderTable
   private let lock = Lock()
@@ -58,13 +57,13 @@ final class WriterPlace: @unchecked Sendable {
   @inline(__always)
   var isLeft: Bool { left.load(ordering: .sequentiallyConsistent) }
 
-  /// Does something that only the writer may do; nil if this is the writer no more.
+  /// Runs an operation of the writer; nil if this opening is no longer the writer.
   func whileWriter<R>(_ body: () -> R) -> R? { lock.withLock { isLeft ? nil : body() } }
 
   /// Releases the writer's place.
   ///
-  /// - Parameter need: What may change under readers; nil: nothing.
-  /// - Parameter isRead: Whether something is pinned.
+  /// - Parameter need: The files that may change under readers; nil: none.
+  /// - Parameter isRead: Whether a version is pinned.
   func leave(_ isRead: () -> Bool, _ need: () -> PlaceNeed?) {
     lock.withLock {
       if isLeft { return }
@@ -79,7 +78,7 @@ final class WriterPlace: @unchecked Sendable {
     }
   }
 
-  /// A snapshot has been taken of the last state, although the writer has left.
+  /// A snapshot of the last state was taken after the writer has left.
   ///
   /// - Returns: False if another writer may have continued: the snapshot's state is not kept.
   func join(_ sequence: UInt64) -> Bool {
@@ -122,7 +121,7 @@ final class WriterPlace: @unchecked Sendable {
     _ reading: ReaderRegistration, _ need: PlaceNeed, _ states: ClosedRange<UInt64>?
   ) {
     guard let states else { return }
-    // What cannot be written stays as it was, which asks for more. RT3
+    // A slot that cannot be written keeps its content, which is more demanding. RT3
     try? reading.narrow(
       to: ReaderSlot.Hold(
         sequence: states.lowerBound, indexFile: need.indexFile, checkpoint: need.checkpoint,
@@ -149,7 +148,7 @@ extension Engine {
     }
   }
 
-  /// What a snapshot sees that was taken when the writer had left is kept from now on. WP1
+  /// The state of a snapshot taken after the writer has left is kept from now on. WP1
   ///
   /// - Returns: False if it is not: nodes in the file must not be read any more, because another
   ///   writer may own them and change them.

@@ -2,12 +2,12 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// The last sync, a checkpoint if it is worth its while, the superblock that says so, and the end
+  /// The last sync, a checkpoint if it is worth its cost, the superblock that names it, and the end
   /// of the writer's place.
   func close() throws {
     try finish { state in
       guard !options.isReadOnly else { return }
-      // S5: also where all that was acknowledged is durable, nothing more is written.
+      // S5: even if all acknowledged commits are durable, nothing more is written.
       if let poison = gate.poison { throw poison }
       do {
         try directory.checkIsWriters()
@@ -22,7 +22,7 @@ extension Engine {
           if let checkpoint { superblock.checkpoint = checkpoint }
         }
         removeUnreachableBlobs(&state)
-        // One that cannot be removed means nothing.
+        // A file that cannot be removed has no effect.
         if let unborn = try? preparation.take(state.nextSegment) {
           try? directory.remove(StoreFileName.segment(unborn.number).string)
         }
@@ -32,7 +32,7 @@ extension Engine {
     }
   }
 
-  /// Nothing is lost when this fails: the next opening has more to read, and says so.
+  /// A failure loses nothing: the next opening reads more, and reports that.
   private func writeLastCheckpoint(_ state: inout CommitterState) -> CheckpointReference? {
     guard options.checkpoints.isDueAtClose(tail: state.tailBytes), state.end > .start else { return nil }
     if reserve.isShort && !reserve.restore() { return nil }

@@ -89,8 +89,8 @@ extension Recovery {
       StoreFileName.index($0).string
     }
     let used = state.segments.segments
-    // A void segment may hold the torn tail that ends the log; it goes once a later header says
-    // where the log ends.
+    // A void segment may contain the torn tail that ends the log; it is removed once a later header
+    // says where the log ends.
     let void = files.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
       StoreFileName.segment($0).string
     }

@@ -2,8 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 
 extension File {
-  /// The place behind the last byte below `length` that is not zero; 0 if there is none. Read, not
-  /// mapped.
+  /// The offset after the last nonzero byte before `length`; 0 if there is none. Read, not mapped.
   fileprivate func lastData(below length: UInt64) throws(FileIOError) -> UInt64 {
     let piece: UInt64 = 64 << 10
     var end = length
@@ -33,12 +32,12 @@ struct SegmentChain {
     /// systems need space for that.
     var dataEnd: UInt64?
 
-    /// How much of the file may be the log's.
+    /// The part of the file that may belong to the log.
     var logEnd: UInt64 { end ?? dataEnd ?? size }
   }
 
   var links: [Link] = []
-  /// Above every number that was seen.
+  /// Greater than every number seen.
   var nextNumber: UInt64 = 1
 
   /// A file without a valid header of its own, and the reason.
@@ -100,8 +99,8 @@ struct SegmentChain {
     }
   }
 
-  /// A file behind the last segment is a birth that was cut short, if nothing was promised about
-  /// it and it holds no frame. Before the last segment such a file is void, or the chain misses it.
+  /// A file after the last segment was not created completely, if no promise covers it and it has
+  /// no frame. Before the last segment such a file is void, or its segment is missing.
   private static func judge(_ unborn: Unborn, _ superblock: Superblock) throws {
     let holdsCommits = try SegmentBirth.holdsCommits(
       unborn.file, number: unborn.number, showsOlder: unborn.older != nil, store: superblock.store)
@@ -110,8 +109,7 @@ struct SegmentChain {
     }
   }
 
-  /// The next segment says where a rewritten one ended when it was first written. T6: there is a
-  /// next one.
+  /// For a rewritten segment, the next one has its original end. T6: a next one exists.
   private static func check(_ footer: RewrittenFooter, of segment: Segment, end: UInt64?) throws(StoreError) {
     guard footer.originalEnd != end else { return }
     throw .corruption(

@@ -67,7 +67,7 @@ extension Store {
           throw error
         } catch {
           try remove(target, options.fileSystem, directoryToo: isMade)
-          // There is no store any more that could be closed and opened again.
+          // The store can no longer be closed and opened again.
           guard let failure = error as? StoreError, failure.code == .poisoned, let cause = failure.cause
           else {
             throw error
@@ -80,7 +80,7 @@ extension Store {
     }
   }
 
-  /// Says whether the directory has to be made.
+  /// Returns whether the directory must be created.
   private static func checkTarget(_ path: String, _ fileSystem: any FileSystem) throws -> Bool {
     guard let kind = try fileSystem.kind(of: path) else { return true }
     guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {

@@ -14,12 +14,13 @@ public enum StoreLimits {
   /// The longest name of a keyspace or a derived index, in bytes of UTF-8; beyond, or when empty:
   /// `.invalidArgument`.
   public static let nameLengthMax = 255
-  /// Keyspaces of a store; beyond: `.invalidArgument`. Each costs every commit 32 bytes to copy.
+  /// Keyspaces of a store; beyond: `.invalidArgument`. Each adds 32 bytes to copy to every commit.
   public static let keyspacesMax = 65_536
-  /// Derived indexes of a store; beyond: `.invalidArgument`. Each costs every commit 16 bytes to
-  /// copy.
+  /// Derived indexes of a store; beyond: `.invalidArgument`. Each adds 16 bytes to copy to every
+  /// commit.
   public static let indexesMax = 65_536
-  /// Snapshots that are open at the same time, the store's own included; beyond: the program stops.
+  /// Snapshots that are open at the same time, including the store's own; beyond: the program
+  /// stops.
   public static let snapshotsMax = PinTable.pinsMax
 }
 

@@ -16,7 +16,7 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
     public static let unboundVariable = Code(kind: .unboundVariable)
     /// An operator or function cannot work on such a value.
     public static let invalidOperand = Code(kind: .invalidOperand)
-    /// A regular expression cannot be read.
+    /// A regular expression is invalid.
     public static let invalidPattern = Code(kind: .invalidPattern)
     /// A regular expression takes too many steps on a text.
     public static let matchTooLong = Code(kind: .matchTooLong)
@@ -38,7 +38,7 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
   /// The failure below this one, if any.
   public let cause: (any Error)?
 
-  /// An error with a sentence for people.
+  /// An error with a message.
   public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
     self.code = code
     self.message = message

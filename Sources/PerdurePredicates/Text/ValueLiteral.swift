@@ -49,7 +49,7 @@ extension Value: CustomStringConvertible {
     return result + "\""
   }
 
-  /// The value of a typed literal, or nil when the text means nothing for the type.
+  /// The value of a typed literal, or nil when the type cannot represent the text.
   init?(literalType: String, text: String) {
     switch literalType {
     case "DATE":

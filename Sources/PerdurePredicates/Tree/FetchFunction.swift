@@ -1,5 +1,5 @@
-// The functions of the language: names, numbers of arguments, whether the result depends on
-// arguments alone.
+// The functions of the language: their names, their numbers of arguments, and whether the result
+// depends on the arguments alone.
 
 /// A function that an expression can call. The raw value is its selector spelling, `add:to:`.
 public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
@@ -25,7 +25,8 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case subtract = "from:subtract:"
   /// `a * b`
   case multiply = "multiply:by:"
-  /// `a / b`: a whole number when both are whole and the division leaves no rest, else a real one.
+  /// `a / b`: a whole number when both are whole and the division leaves no remainder, else a real
+  /// one.
   case divide = "divide:by:"
   /// Remainder of the division of whole numbers, with the sign of the dividend.
   case modulus = "modulus:by:"
@@ -71,15 +72,15 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case bitwiseXor = "bitwiseXor:with:"
   /// Bits moved up.
   case leftShift = "leftshift:by:"
-  /// Bits moved down, the sign kept.
+  /// Bits moved down, with the sign kept.
   case rightShift = "rightshift:by:"
-  /// All bits changed.
+  /// All bits inverted.
   case onesComplement = "onesComplement:"
   /// The argument itself; a hint not to use an index for it.
   case noIndex = "noindex:"
   /// Distance between locations; parsed, not evaluated.
   case distance = "distanceToLocation:fromLocation:"
-  /// A value turned into another type, named by text.
+  /// A value converted to another type, named by text.
   case cast = "castObject:toType:"
   /// Element of a collection by position.
   case objectFrom = "objectFrom:withIndex:"
@@ -101,8 +102,8 @@ extension FetchFunction {
     }
   }
 
-  /// Whether equal arguments always give equal results, so that a call on constants may be done
-  /// once.
+  /// Whether equal arguments always give equal results, so that a call on constants can be
+  /// evaluated once.
   package var isPure: Bool {
     switch self {
     case .now, .random, .randomBelow, .distance, .call: false
@@ -122,8 +123,8 @@ extension FetchFunction {
     }
   }
 
-  /// The function spelt so in a call: by selector (`add:to:`), without colons, or as an upper-case
-  /// word.
+  /// The function with this spelling in a call: by selector (`add:to:`), without colons, or as an
+  /// upper-case word.
   package init?(spelling: String) {
     guard let function = Self.bySpelling[spelling] ?? Self.bySpelling[spelling.lowercased()] else {
       return nil

@@ -1,4 +1,4 @@
-// Walking and rebuilding trees. Everything that looks into a tree or changes one is made of these.
+// Walking and rebuilding trees. Everything that reads or changes a tree uses these.
 
 extension FetchPredicate {
   /// Calls a function for each expression directly in this predicate and each predicate directly
@@ -114,8 +114,8 @@ extension FetchExpression {
 // MARK: Questions about a tree
 
 extension FetchPredicate {
-  /// All paths from the evaluated object that the predicate mentions, also within subqueries, where
-  /// plain paths mean the outer object too. Paths from variables are not among them.
+  /// All paths from the evaluated object in the predicate, also within subqueries, where plain
+  /// paths mean the outer object too. Paths from variables are not among them.
   public var paths: Set<PropertyPath> {
     var paths: Set<PropertyPath> = []
     forEachExpression { expression in

@@ -12,7 +12,7 @@ struct CheckpointBesideWritersTests {
     }
   }
 
-  /// Commits on another thread, and waits for it, but not for ever.
+  /// Commits on another thread, and waits for it with a timeout.
   private static func commitMeanwhile(_ rows: Keyspace, _ store: Store) throws {
     let outcome = Guarded<Result<Void, any Error>?>(nil)
     #expect(
@@ -115,7 +115,7 @@ struct CheckpointBesideWritersTests {
       try store.checkpoint()
       isThrough = stepping.isWaiting
       if let failure = stepping.failure { throw failure }
-      // Neither was lost for the other.
+      // Neither was lost because of the other.
       store.engine.abandon()
       memory.options.fileSystem = memory.fileSystem
       let again = try memory.open()

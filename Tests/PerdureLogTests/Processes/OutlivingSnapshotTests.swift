@@ -39,7 +39,7 @@ struct OutlivingSnapshotTests {
     try witnessed.fileSystem.contents(of: WitnessedStore.path).count { $0.hasSuffix(".blob") }
   }
 
-  @Test("It gives its state, value for value, whatever later writers do", arguments: [true, false])
+  @Test("It has the same state, value for value, whatever later writers do", arguments: [true, false])
   func stays(closes: Bool) throws {
     let witnessed = try Self.make("outliving \(closes)")
     let old = try witnessed.writer.snapshot()
@@ -176,7 +176,7 @@ struct OutlivingSnapshotTests {
     store = try memory.open()
     let late = try store.keyspace("late", .dense)
     try store.write { try $0.put([7], id: 7, in: late) }
-    // Each node of the file is checked now, and would not be again.
+    // Each node of the file is checked now, and will not be checked again.
     try store.snapshot().visitIDs(rows, from: 0) { _ in true }
     try store.snapshot().forEachKey(in: names) { _ in true }
     try store.close()
@@ -200,7 +200,7 @@ struct OutlivingSnapshotTests {
     #expect(try snapshot.value(id: 7, in: late) == [7])
   }
 
-  @Test("A store that reads no file again leaves nothing behind")
+  @Test("A store that reads no file again leaves no slot")
   func nothingToKeep() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -215,7 +215,7 @@ struct OutlivingSnapshotTests {
   }
 }
 
-/// One on which every slot of the table of readers is taken.
+/// A store with all slots of the reader table taken.
 private final class SlotlessFileSystem: ForwardingFileSystem {
   let behind: any FileSystem = InMemoryFileSystem()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Indexes that come and go with the model")
+@Suite("Indexes that are added and removed with the model")
 struct IndexChangesTests {
   private static let path = "/items.perdure"
 
@@ -64,7 +64,7 @@ struct IndexChangesTests {
     _ = try store.commit(change)
   }
 
-  /// What the engine keeps.
+  /// The data that the engine stores.
   private static func names(_ store: LogPersistentStore) throws -> [String] {
     try store.store.indexes.map(\.index.name).sorted()
   }
@@ -103,7 +103,7 @@ struct IndexChangesTests {
     #expect(try store.store.verify().findings.isEmpty)
     try store.close()
 
-    // The indexes of before are made of the rows that came in the meantime too.
+    // Indexes of the earlier model are also built from the rows added in the meantime.
     store = try Self.open(Self.model(Self.old), fileSystem)
     #expect(try Self.names(store) == Self.oldNames)
     let size = try Self.fetch(store, "size > 35")
@@ -153,7 +153,7 @@ struct IndexChangesTests {
     try store.close()
   }
 
-  @Test("A power cut meanwhile leaves every object, and the next opening has the new indexes, all right")
+  @Test("A power cut during that leaves every object, and the next opening has the new indexes, all right")
   func powerCut() throws {
     let before = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), before)
@@ -214,7 +214,7 @@ struct IndexChangesTests {
   }
 
   @Test(
-    "An index has older rows under the default that their attribute was added with, not under a later one")
+    "An index has older rows under the default from their attribute's addition, not under a later one")
   func otherDefault() throws {
     let fileSystem = SimulatedFileSystem()
     var store = try Self.open(Self.model([]), fileSystem)

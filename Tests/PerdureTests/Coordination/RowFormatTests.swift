@@ -22,7 +22,7 @@ struct RowFormatTests {
     return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
   }
 
-  @Test("The row is the one that a writer makes")
+  @Test("The row is the one that the writer makes")
   func row() throws {
     let kinds: [FieldKind] = [.string, .int16, .string, .bool]
     let columns = kinds.enumerated().map { RowColumn(property: UInt32($0 + 1), kind: $1) }
@@ -32,7 +32,7 @@ struct RowFormatTests {
     #expect(try lines("row").flatMap { $0 } == bytes)
   }
 
-  @Test("The types of attributes are in the fields, and have the defaults, that the table says")
+  @Test("The types of attributes are in the fields, and have the defaults, as in the table")
   func types() throws {
     let fields: [String: FieldKind] = [
       "none": .absent, "16-bit integer": .int16, "32-bit integer": .int32, "64-bit integer": .int64,
@@ -59,7 +59,7 @@ struct RowFormatTests {
     }
   }
 
-  @Test("The keys are those of their values")
+  @Test("The keys have the documented values")
   func keys() throws {
     let values: [(Value, FieldKind, Bool)] = [
       (.null, .string, false), (.integer(-2), .int16, false), (.integer(1), .int64, true),

@@ -1,5 +1,5 @@
-// What an index finds beside what the evaluator finds: values at the ends of their kinds, before a
-// save and after it.
+// The results of an index compared with those of the evaluator: values at the limits of their
+// kinds, before a save and after it.
 
 import FoundationEssentials
 import PerdureModel

@@ -19,7 +19,7 @@ struct ObjectIDFetchTests {
     #expect(throws: FetchError.self) { try context.fetch(FetchRequest<Employee>(predicate: predicate)) }
   }
 
-  @Test("An id or an object of another store is refused by name; it matches no row by chance")
+  @Test("An id or an object of another store is refused with its name; it matches no row by chance")
   func otherStore() throws {
     let (here, worker) = try saved("here")
     let (_, stranger) = try saved("there")
@@ -38,7 +38,7 @@ struct ObjectIDFetchTests {
     #expect(error(here, .query(Employee.self) { $0.is(stranger) })?.code == .unknownObjectID)
   }
 
-  @Test("An id that was written down and read again finds its object, by every way to ask")
+  @Test("An id that was written down and parsed again finds its object, by every kind of request")
   func decoded() throws {
     let (context, worker) = try saved("W")
     let other = context.worker("O")
@@ -55,7 +55,7 @@ struct ObjectIDFetchTests {
     #expect(try context.fetch(FetchRequest<Employee>(predicate: variable)) == [other])
   }
 
-  @Test("A predicate with an id prints as text that reads back, and an unsaved object is found too")
+  @Test("A predicate with an id prints as text that parses back, and an unsaved object is found too")
   func printed() throws {
     let context = try Staff.context()
     let (worker, friend) = (context.worker("W"), context.worker("F"))
@@ -67,7 +67,7 @@ struct ObjectIDFetchTests {
     #expect(try context.fetch(FetchRequest<Employee>(predicate: read)) == [worker])
   }
 
-  @Test("An object of an entity to which the relationship cannot lead is a mistake")
+  @Test("An object of an entity that the relationship cannot lead to is an error")
   func otherEntity() throws {
     let (context, worker) = try saved("W")
     let company = context.company("C")
@@ -87,7 +87,7 @@ struct ObjectIDFetchTests {
     #expect(try context.fetch(party) == [company])
   }
 
-  @Test("A request for a class that the entity's objects are not of is refused")
+  @Test("A request for a class that the entity's objects do not have is refused")
   func otherClass() throws {
     let (context, worker) = try saved("W")
     let wrong = FetchRequest<Company>(entityName: "Employee")

@@ -21,7 +21,7 @@ struct TextIndexTests {
         ])))
   }
 
-  /// Texts that are the same to some comparisons and not to others, the iota below among them.
+  /// Texts that are equal in some comparisons and not in others, the iota below among them.
   private static let texts =
     RandomValue.texts + [
       "ᾳ", "α\u{345}", "αι", "ΑΙ", "α", "Ά", "\u{3B9}", "\u{345}", "ﬀ", "FF", "ff", "STRASSE", "Straße", "İ",
@@ -49,7 +49,7 @@ struct TextIndexTests {
       }, schema)
   }
 
-  @Test("Comparisons of texts and of functions of texts find through any index what asking each object finds")
+  @Test("Comparisons of texts and their functions find the same through any index as by a scan")
   func differential() throws {
     var random = SeededGenerator.forTest("text indexes")
     let parts = ["", "canonical:", "lowercase:", "uppercase:"].flatMap { function in
@@ -83,7 +83,7 @@ struct TextIndexTests {
     #expect(used.count == 4, "\(used)")
   }
 
-  /// A comparison of a text, a function of one, or one of the object that is related.
+  /// A comparison of a text, of a function of a text, or of a related object's text.
   private static func comparison(_ part: String, _ random: inout SeededGenerator) -> FetchPredicate {
     let (function, name) = TextFunction.parse(part)!
     var left = FetchExpression.keyPath(
@@ -140,7 +140,7 @@ struct TextIndexTests {
     #expect(try explain(["canonical:(name)"], "name CONTAINS[cd] 'a'").contains("scan"))
   }
 
-  @Test("An index of upper or lower case serves that function of the text, and nothing else")
+  @Test("An index of upper or lower case serves that function of the text, and no other")
   func cases() throws {
     #expect(try explain(["lowercase:(name)"], "lowercase:(name) == 'éa'").contains("by lowercase:(name)"))
     #expect(try explain(["uppercase:(name)"], "uppercase:(name) >= 'É'").contains("by uppercase:(name)"))
@@ -149,7 +149,7 @@ struct TextIndexTests {
     #expect(try explain(["lowercase:(name)"], "name == 'éa'").contains("scan"))
   }
 
-  @Test("Names say the function, and titles too")
+  @Test("Names contain the function, and titles too")
   func names() throws {
     let schema = try Self.schema([
       [.init("canonical:(name)", ascending: false), .init("size")], [.init("lowercase:(kind)")],

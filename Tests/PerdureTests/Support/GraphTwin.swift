@@ -1,4 +1,4 @@
-// A graph of a random model as plain sets: what a context has to show.
+// A graph of a random model as plain sets: the content that a context must show.
 
 import PerdureModel
 

@@ -14,7 +14,7 @@ final class PlainAssembly {
 
 final class PlainComposite {
   let id: Int64
-  /// The root first; empty until they are read.
+  /// For a base assembly.
   var atomics: [PlainAtomic] = []
 
   init(id: Int64) { self.id = id }
@@ -83,7 +83,7 @@ extension Answer {
   }
 }
 
-/// The floor: everything in memory, nothing kept.
+/// The lower bound: everything is in memory, nothing is stored.
 final class PlainDesign: DesignEngine {
   static let name = PlainGraph.name
 

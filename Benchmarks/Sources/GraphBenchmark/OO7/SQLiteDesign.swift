@@ -80,7 +80,7 @@ final class SQLiteDesign: DesignEngine {
   private func assemblies() throws -> PlainAssembly {
     var found: [Int64: PlainAssembly] = [:]
     var composites: [Int64: PlainComposite] = [:]
-    // Those above come first.
+    // The upper levels come first.
     let rows = try statement("SELECT id, parent, type, date FROM assembly ORDER BY id")
     var root: PlainAssembly?
     while try rows.step() {
@@ -148,7 +148,7 @@ final class SQLiteDesign: DesignEngine {
     try statement.run()
   }
 
-  /// Complex assemblies have the numbers from 1 on, base assemblies those behind them.
+  /// Complex assemblies have the numbers from 1 on, base assemblies the numbers after them.
   private func fill(_ design: DesignData) throws {
     try run(
       "INSERT INTO module VALUES (?, ?, ?, ?)", [1, design.module.buildDate], design.module.type,

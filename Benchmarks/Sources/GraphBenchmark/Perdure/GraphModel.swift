@@ -8,7 +8,7 @@ import Perdure
   // Counted and summed by the store on request.
   @Attribute(derived: "workers.@count") private(set) var workerCount: Int
   @Attribute(derived: "workers.rating.@sum") private(set) var ratingSum: Double
-  // Kept by the store, as there is an index.
+  // Maintained by the store, because there is an index.
   @Attribute(.indexed, derived: "workers.salary.@sum") private(set) var salarySum: Int64
 }
 

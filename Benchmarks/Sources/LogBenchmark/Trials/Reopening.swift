@@ -1,7 +1,7 @@
 import CLogFloor
 
-/// Opens the store of a trial that was killed; closes it; opens it again. In a process of its own,
-/// so that memory is the store's.
+/// Opens the store of a trial that was killed; closes it; opens it again. In a separate process, so
+/// that the measured memory is the store's.
 struct Reopening<Engine: LogEngine> {
   let plan: TrialPlan
   let folder: String
@@ -16,7 +16,7 @@ struct Reopening<Engine: LogEngine> {
     return output
   }
 
-  /// Opening ends when a first key has been read. Memory: what the store holds once everything was
+  /// Opening ends when a first key has been read. Memory: the store's memory once everything was
   /// read.
   private func open(_ workload: Workload) throws -> (Measurement, UInt64) {
     let memory = Resources.privateMemoryBytes
