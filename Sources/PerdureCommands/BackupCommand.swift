@@ -65,7 +65,7 @@ struct BackupCommand: ConsoleCommand {
     return .success
   }
 
-  /// Nothing is read through the indexes: they need not be what a graph's program makes them.
+  /// Nothing is read through the indexes: they may differ from those of a graph's program.
   private func open() throws -> Store {
     var options = StoreOptions()
     options.isReadOnly = true

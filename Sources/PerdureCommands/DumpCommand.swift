@@ -17,7 +17,7 @@ struct NotInStore: Error, CustomStringConvertible {
   }
 }
 
-/// Prints what a store holds: records by keyspace, or the objects of an entity.
+/// Prints the content of a store: records by keyspace, or the objects of an entity.
 struct DumpCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "dump", abstract: "Prints records: keyspace, key, commit, value; or objects.",
@@ -80,7 +80,7 @@ struct DumpCommand: ConsoleCommand {
 
   // MARK: - Records
 
-  /// Keys come from the index, so a record that cannot be read is not in the way of the next one.
+  /// Keys are read from the index, so an unreadable record does not hide the next one.
   private func dumpRecords(of store: Store, _ console: Console) throws -> ExitCode {
     let all = try store.keyspaces
     for name in keyspace where !all.contains(where: { $0.name == name }) {
@@ -177,7 +177,7 @@ struct DumpCommand: ConsoleCommand {
 
   // MARK: - Objects
 
-  /// Objects that cannot be read are findings: they are said, and the next one follows.
+  /// Unreadable objects are findings: they are reported, and the next one follows.
   private func dumpObjects(
     of entity: String, in store: OpenedStore, _ console: Console
   ) throws -> ExitCode {

@@ -1,8 +1,7 @@
 import PerdureLog
 import PerdureText
 
-/// Keys and values as people write and read them: text as it is, anything else as `0x` and
-/// hexadecimal digits.
+/// Keys and values in readable form: text unchanged, anything else as `0x` and hexadecimal digits.
 enum KeyText {
   /// The argument is not a key.
   struct Illegible: Error, CustomStringConvertible {
@@ -25,7 +24,7 @@ enum KeyText {
     return number
   }
 
-  /// Text for bytes, such that `bytes` gives them back.
+  /// Text for bytes, so that `bytes` restores them.
   static func key(_ bytes: [UInt8]) -> String {
     let text = String(decoding: bytes, as: UTF8.self)
     let isPlain = !bytes.isEmpty && bytes.allSatisfy { (0x21...0x7E).contains($0) } && !text.hasPrefix("0x")

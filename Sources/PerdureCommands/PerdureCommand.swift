@@ -84,7 +84,7 @@ extension ConsoleCommand {
     if code != .success { throw code }
   }
 
-  /// Does the work and says what went wrong.
+  /// Does the work and reports errors.
   func report(on console: Console) -> ExitCode {
     do {
       return try perform(on: console)

@@ -12,13 +12,13 @@ package struct CompressionError: Error, Sendable, CustomStringConvertible {
     package static let truncated = Code(raw: .truncated)
     /// The input breaks a rule of its format, or a checksum does not match.
     package static let damaged = Code(raw: .damaged)
-    /// The input is well formed but uses something this reader does not have.
+    /// The input is well formed but uses a feature that this reader lacks.
     package static let unsupported = Code(raw: .unsupported)
     /// The result does not fit in the buffer the caller gave.
     package static let outputTooSmall = Code(raw: .outputTooSmall)
     /// The input is longer than the format can hold.
     package static let tooLarge = Code(raw: .tooLarge)
-    /// The source of the bytes failed; `cause` says how.
+    /// The source of the bytes failed; `cause` has the reason.
     package static let unreadable = Code(raw: .unreadable)
 
     package var description: String { raw.rawValue }

@@ -49,7 +49,7 @@ package enum DictionaryTrainer {
   /// A dictionary, and how well it does.
   package struct Trained: Sendable {
     package var bytes: [UInt8]
-    /// What samples came to that it had not seen: packed bytes for each 1,000 of theirs; 1,000 at
+    /// The packed size of samples not used for training: bytes for each 1,000 of theirs; 1,000 at
     /// most.
     package var perMille: Int
   }
@@ -73,15 +73,15 @@ package enum DictionaryTrainer {
     return Trained(bytes: bytes, perMille: best.perMille)
   }
 
-  /// What the samples come to with a dictionary: packed bytes for each 1,000 of theirs; 1,000 at
+  /// The packed size of the samples with a dictionary: bytes for each 1,000 of theirs; 1,000 at
   /// most.
   package static func perMille(_ samples: DictionarySamples, with dictionary: [UInt8]) -> Int {
     guard !samples.bytes.isEmpty else { return 1000 }
     return dictionary.withUnsafeBytes { packedLength(samples, with: $0) } * 1000 / samples.bytes.count
   }
 
-  /// What the samples come to when each is packed with a dictionary, in bytes; those that do not
-  /// shrink as they are.
+  /// The packed size of the samples with a dictionary, in bytes; samples that do not shrink count
+  /// unpacked.
   ///
   /// - Parameter overhead: Bytes of each packed value besides its block.
   package static func packedLength(

@@ -21,7 +21,7 @@ package enum LZ4Block: LZ4BlockDecoding {
   ///
   /// - Parameters:
   ///   - input: At most `inputSizeLimit` bytes.
-  ///   - output: Where the block goes. `compressedSizeLimit(ofInput:)` bytes are always enough.
+  ///   - output: The buffer for the block. `compressedSizeLimit(ofInput:)` bytes are always enough.
   ///   - acceleration: 1 compresses best; each step trades about 3 % of size for speed.
   /// - Returns: The size of the block in bytes, at least 1.
   /// - Throws: `.outputTooSmall` (the contents of `output` are then unspecified), `.tooLarge`,

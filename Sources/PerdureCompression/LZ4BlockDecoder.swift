@@ -125,7 +125,7 @@ private struct Sequences {
   ///
   /// - Parameter distance: From the match's first byte to the end of the dictionary; at most 0 if
   ///   the match is in the output.
-  /// - Returns: How many bytes that was.
+  /// - Returns: The number of bytes.
   private mutating func copyFromDictionary(
     back distance: Int, _ length: Int, to base: UnsafeMutableRawPointer
   ) -> Int {

@@ -16,7 +16,7 @@
 //       blocks whose matches come closer to the end than the format allows.
 // A block has no checksum. Callers that must detect damage check one of their own first.
 
-/// Something that can open an LZ4 block.
+/// A decoder of LZ4 blocks.
 package protocol LZ4BlockDecoding: Sendable {
   /// Decompresses one block into `output`, after the first `historySize` bytes of it.
   ///
@@ -39,7 +39,7 @@ package protocol LZ4BlockDecoding: Sendable {
   ///
   /// - Parameters:
   ///   - block: Exactly one compressed block; at least 1 byte.
-  ///   - output: Room for the result, which begins with its first byte.
+  ///   - output: The buffer of the result, which begins with its first byte.
   ///   - dictionary: The bytes before it, as they were when the block was made; only the last 64
   ///     KiB can be referred to.
   /// - Returns: How many bytes were written.

@@ -7,7 +7,7 @@
 // compared with several of them, longest match first. (liblz4 indexes a third of the positions,
 // keeps one for each hash, and copies its 16 KiB of state for each value.)
 //
-// What comes out is an ordinary LZ4 block:
+// The output is an ordinary LZ4 block:
 //  LE1. A match is 4 bytes or more, reaches back 1 to 65,535 bytes, and is in the dictionary or in
 //       the value, not in both.
 //  LE2. The last match begins 12 or more bytes before the end of the value, and its last 5 bytes
@@ -66,7 +66,7 @@ package final class LZ4DictionaryEncoder: Sendable {
   /// Compresses a value into one block.
   ///
   /// - Parameter value: Any number of bytes up to `LZ4Block.inputSizeLimit`.
-  /// - Parameter output: Where the block goes. If there is no room for it, it is not made.
+  /// - Parameter output: The buffer for the block. If the block does not fit, nothing is returned.
   /// - Returns: The length of the block; nil when it does not fit.
   /// - Complexity: O(length of the value); allocates nothing for values up to 4 KiB.
   package func encode(
@@ -110,7 +110,7 @@ private struct Matcher {
   let dictionary: UnsafeRawBufferPointer
   let places: UnsafeBufferPointer<UInt16>
   let starts: UnsafeBufferPointer<UInt32>
-  /// By hash: the last place of the value with it.
+  /// By hash: the last position of the value with it.
   let table: UnsafeMutableBufferPointer<UInt32>
   let tableBits: UInt32
 
@@ -130,7 +130,7 @@ private struct Matcher {
     var anchor = 0
     while place <= lastStart {
       guard var match = find(at: place, note: true) else {
-        // Where nothing repeats for long, fewer places are tried.
+        // If no long match is found, fewer positions are tried.
         place += 1 + (place - anchor) >> 7
         continue
       }
@@ -155,7 +155,7 @@ private struct Matcher {
     table[Int(hash(value.word(at: place), tableBits))] = UInt32(truncatingIfNeeded: place)
   }
 
-  /// The longest match at a place, as far as it is looked for.
+  /// The longest match at a position, within the limits of the search.
   private func find(at place: Int, note: Bool) -> Match? {
     let word = value.word(at: place)
     var best = Match(length: Self.lengthMin - 1, source: 0)
@@ -186,7 +186,7 @@ private struct Matcher {
     }
   }
 
-  /// How many bytes at `source` and at `place` in the value are the same; the first four are.
+  /// The number of equal bytes at `source` and at `place` in the value; the first four are equal.
   @inline(__always)
   private func commonLength(
     _ bytes: UnsafeRawBufferPointer, _ source: Int, _ place: Int, max lengthMax: Int
@@ -222,7 +222,7 @@ private struct BlockWriter {
 
   init(_ output: UnsafeMutableRawBufferPointer) { self.output = output }
 
-  /// A sequence; false when there is no room.
+  /// Writes a sequence; false when it does not fit.
   mutating func append(_ literals: UnsafeRawBufferPointer, offset: Int, length: Int) -> Bool {
     let extra = length - 4
     guard begin(literals, lowBits: min(extra, 15), more: 2 + extra / 255 + 1) else { return false }

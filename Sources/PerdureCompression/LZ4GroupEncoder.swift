@@ -22,7 +22,7 @@ package struct LZ4GroupEncoder: Sendable {
   /// Compresses a group into one block.
   ///
   /// - Parameter group: 1 to `LZ4Block.inputSizeLimit` bytes.
-  /// - Parameter output: Where the block goes. If there is no room for it, it is not made.
+  /// - Parameter output: The buffer for the block. If the block does not fit, nothing is returned.
   /// - Returns: The length of the block; nil when it does not fit.
   package func encode(
     _ group: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer

@@ -40,7 +40,7 @@ public protocol Directory: AnyObject, Sendable {
   /// Renames the file `source` to `destination`, and replaces a file of that name in one step. As
   /// `FileSystem.rename(_:to:)`, within this directory.
   ///
-  /// - Throws: What `FileSystem.rename(_:to:)` throws; nothing was renamed.
+  /// - Throws: The errors of `FileSystem.rename(_:to:)`; nothing was renamed.
   func rename(_ source: String, to destination: String) throws(FileIOError)
 
   /// Removes a file's name, or an empty directory. As `FileSystem.remove(_:)`.
@@ -57,7 +57,7 @@ public protocol Directory: AnyObject, Sendable {
   /// Takes the lock of the file `name`, and creates that file if it is absent. As
   /// `FileSystem.lock(_:_:holder:)`. `FileLock.isNamed()` looks the name up in this directory.
   ///
-  /// - Throws: What `FileSystem.lock(_:_:holder:)` throws. Nothing is held.
+  /// - Throws: The errors of `FileSystem.lock(_:_:holder:)`. Then no lock is held.
   func lock(_ name: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 
   /// How many bytes this process may still write on the directory's volume now. It is a hint.

@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// What the process was started with, and where it runs.
+/// The arguments of the process, and its environment.
 package enum Environment {
   /// The value of an environment variable; nil if it isn't set.
   package static func value(of name: String) -> String? {
@@ -18,7 +18,7 @@ package enum Environment {
   /// The number of this process.
   package static var processID: Int32 { getpid() }
 
-  /// The name of the program that runs, without its directory; nil if it has none.
+  /// The name of the running program, without its directory; nil if it has none.
   package static var programName: String? {
     guard let path = CommandLine.arguments.first, let name = path.split(separator: "/").last else {
       return nil
@@ -34,13 +34,13 @@ package enum Environment {
     return name.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
-  /// Says something that must be seen though the process may trap next.
+  /// Prints a message that must be visible even if the process traps next.
   package static func sayOnStandardError(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     // After closing, the caller expects no error.
     _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 
-  /// Seconds since the beginning of 1970, UTC, as far as this machine knows.
+  /// Seconds since the beginning of 1970, UTC, by this machine's clock.
   package static var secondsSince1970: UInt64 { UInt64(max(0, time(nil))) }
 }

@@ -1,4 +1,4 @@
-// The one place where the system's error numbers are given a meaning.
+// The only code that interprets the system's error numbers.
 
 #if canImport(Darwin)
   import Darwin
@@ -11,7 +11,7 @@
 #endif
 
 extension FileIOError.Code {
-  /// What the error number `errno` means to us.
+  /// The meaning of the error number `errno`.
   package init(errno: Int32) {
     self =
       switch errno {
@@ -63,7 +63,7 @@ package enum ErrorNumber {
   package static let accessDenied = EACCES
 }
 
-/// The error numbers by which code outside this file decides what to do next.
+/// The error numbers that code outside this file decides by.
 enum KnownErrno {
   static func isInterruption(_ errno: Int32) -> Bool { errno == EINTR }
 
@@ -82,8 +82,7 @@ enum KnownErrno {
     [EACCES, EPERM, EROFS].contains(errno)
   }
 
-  /// Something has the name that cannot be opened as a file is: a socket, or a device that is not
-  /// there.
+  /// The name belongs to an entry that cannot be opened as a file: a socket, or an absent device.
   static func isOpeningRefused(_ errno: Int32) -> Bool {
     [ENXIO, ENODEV, ENOTSUP, EOPNOTSUPP].contains(errno)
   }

@@ -1,8 +1,8 @@
 /// An open file.
 ///
-/// Every method may be called from any thread, several at once. A read that runs beside a write to
-/// the same bytes sees any mixture of old and new; apart from that, a write that has returned is
-/// seen by every later read and through every mapping.
+/// Every method may be called from any thread, several at once. A read beside a write to the same
+/// bytes sees any mixture of old and new. Otherwise every later read and every mapping sees a write
+/// that has returned.
 public protocol File: AnyObject, Sendable {
   /// The path the file was opened with. It isn't followed through renames.
   var path: String { get }
@@ -21,8 +21,7 @@ public protocol File: AnyObject, Sendable {
   /// - Complexity: O(n) bytes, in as few system calls as the system allows.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int
 
-  /// The offset of the next byte, at or behind `offset`, that may be non-zero; nil if there is
-  /// none.
+  /// The offset of the next byte, at or after `offset`, that may be non-zero; nil if there is none.
   ///
   /// It lets callers skip the holes of a long file.
   ///
@@ -79,7 +78,7 @@ public protocol File: AnyObject, Sendable {
   /// - Throws: `.notSupported`, `.closed`, `.permissionDenied` (opened for reading).
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool
 
-  /// Releases this opening's locks on bytes of `range`; does nothing where it has none.
+  /// Releases this opening's locks on bytes of `range`; without locks it does nothing.
   ///
   /// - Throws: `.notSupported`, `.closed`.
   func unlock(_ range: Range<UInt64>) throws(FileIOError)
@@ -132,7 +131,7 @@ extension File {
 
   /// At most `count` bytes from `offset` on: fewer only at the end of the file.
   ///
-  /// - Throws: What `read(into:at:)` throws.
+  /// - Throws: The errors of `read(into:at:)`.
   public func read(_ count: Int, at offset: UInt64) throws(FileIOError) -> [UInt8] {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
     defer { buffer.deallocate() }

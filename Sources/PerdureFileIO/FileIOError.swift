@@ -18,7 +18,7 @@ public struct FileIOError: Error, Sendable, Hashable {
   /// Details beyond the code, as a clause, such as the holder of the lock. Part of the message.
   public let detail: String?
 
-  /// What happened, where, and what to do about it.
+  /// The error, its place, and the remedy.
   public let message: String
 
   /// Makes an error whose message is put together from the parts.
@@ -71,7 +71,7 @@ extension FileIOError {
     /// The name of the code.
     public var description: String { kind.rawValue }
 
-    /// Nothing has that name.
+    /// The name does not exist.
     public static let notFound = Code(.notFound)
     /// The name is taken.
     public static let alreadyExists = Code(.alreadyExists)
@@ -97,11 +97,11 @@ extension FileIOError {
     public static let invalidArgument = Code(.invalidArgument)
     /// A name or the whole path is too long for the system.
     public static let nameTooLong = Code(.nameTooLong)
-    /// Something that should be a directory is not.
+    /// An entry that must be a directory is not.
     public static let notADirectory = Code(.notADirectory)
-    /// Something that should be a file is a directory.
+    /// An entry that must be a file is a directory.
     public static let isADirectory = Code(.isADirectory)
-    /// Something that should be a file is a pipe, a socket or a device.
+    /// An entry that must be a file is a pipe, a socket or a device.
     public static let notAFile = Code(.notAFile)
     /// The directory still has names in it.
     public static let directoryNotEmpty = Code(.directoryNotEmpty)
@@ -128,7 +128,7 @@ extension FileIOError {
       [.notFound, .notAFile, .isADirectory, .notADirectory, .mediaError].contains(self)
     }
 
-    /// Half a sentence: what the code means.
+    /// Half a sentence: the meaning of the code.
     var meaning: String {
       switch kind {
       case .notFound: "nothing has that name"
@@ -156,7 +156,7 @@ extension FileIOError {
       }
     }
 
-    /// A sentence: what to do about it.
+    /// A sentence: the remedy.
     var remedy: String {
       switch kind {
       case .notFound: "Check the path and that the volume is mounted."

@@ -16,7 +16,7 @@
 //
 // Every method may be called from any thread, several at once.
 
-/// What a path names.
+/// The kind of a path's target.
 public enum FileKind: Sendable, Hashable {
   /// A regular file.
   case file
@@ -36,7 +36,7 @@ public enum FileMode: Sendable, Hashable {
   case create
 }
 
-/// How many may hold a lock at once.
+/// The number of possible holders of a lock.
 public enum LockKind: Sendable, Hashable {
   /// One holder, and no shared ones.
   case exclusive
@@ -44,7 +44,7 @@ public enum LockKind: Sendable, Hashable {
   case shared
 }
 
-/// How far `File.sync(_:)` goes.
+/// The strictness of `File.sync(_:)`.
 public enum SyncMode: Sendable, Hashable {
   /// Everything written before the call becomes durable before anything written after it.
   ///
@@ -88,7 +88,7 @@ public protocol FileSystem: Sendable {
   /// - Complexity: O(n log n) for n names.
   func contents(of directory: String) throws(FileIOError) -> [String]
 
-  /// What `path` names, following symbolic links; nil if nothing has that name.
+  /// The kind of the target of `path`, following symbolic links; nil if the name does not exist.
   ///
   /// - Throws: `.notADirectory` if something on the way is a file; `.permissionDenied`.
   func kind(of path: String) throws(FileIOError) -> FileKind?
@@ -114,7 +114,7 @@ public protocol FileSystem: Sendable {
   /// - Throws: `.notFound`, `.notADirectory`, `.permissionDenied`, `.tooManyOpenFiles`.
   func openDirectory(_ path: String) throws(FileIOError) -> any Directory
 
-  /// Gives the file or directory at `source` the name `destination`, replacing a file or an empty
+  /// Renames the file or directory at `source` to `destination`, and replaces a file or an empty
   /// directory of that name in one step.
   ///
   /// Visible at once; durable after `syncDirectory` of the directory of `destination` and, if
@@ -129,7 +129,7 @@ public protocol FileSystem: Sendable {
   /// Removes a file's name, or an empty directory.
   ///
   /// Visible at once; durable after `syncDirectory` of the directory. Open files and mappings stay
-  /// usable, and the bytes are given back when the last of them goes.
+  /// usable, and the bytes are freed when the last of them is closed.
   ///
   /// - Throws: `.notFound`, `.directoryNotEmpty`; nothing was removed.
   func remove(_ path: String) throws(FileIOError)
@@ -158,12 +158,12 @@ public protocol FileSystem: Sendable {
   ///
   /// The lock excludes other openers in this process and in others, on systems that respect the
   /// lock. It ends with `FileLock.release()`, when the object is freed, or when the process ends.
-  /// The file stays behind; its presence means nothing.
+  /// The file stays; its presence has no meaning.
   ///
   /// - Parameter holder: A line of text, kept with the lock (on a disk: written into the file) and
   ///   quoted in the error of refused callers.
   /// - Throws: `.locked`, whose message quotes the holder (the latest one, if shared);
-  ///   `.permissionDenied`, `.readOnly`, `.notSupported`. Nothing is held.
+  ///   `.permissionDenied`, `.readOnly`, `.notSupported`. Then no lock is held.
   func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 
   /// How many bytes this process may still write on the volume that holds `path`, at this moment.

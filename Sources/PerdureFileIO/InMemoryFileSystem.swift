@@ -62,7 +62,7 @@ public final class InMemoryFileSystem: FileSystem {
     try lock(.init(path), kind, holder: holder)
   }
 
-  /// No limit of its own: `Int64.max`, whatever the machine's memory.
+  /// No limit: `Int64.max`, whatever the machine's memory.
   public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
     try state.withLock { state throws(FileIOError) in
       _ = try state.tree.node(at: .init(path), for: "availableBytes")

@@ -43,7 +43,7 @@ package final class Lock: @unchecked Sendable {
   /// Takes the lock if no thread holds it. Never waits.
   package func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
 
-  /// Runs `body` while holding the lock.
+  /// Runs `body` under the lock.
   @inlinable
   package func withLock<Value: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Value

@@ -41,7 +41,7 @@ package final class MemoryContent: @unchecked Sendable {
     lock.withLock { Array(UnsafeRawBufferPointer(start: region.base, count: size)) }
   }
 
-  /// Copies what there is from `offset` on; returns how many bytes that were.
+  /// Copies the bytes from `offset` on; returns their number.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
     lock.withLock {
       guard let start = Int(exactly: offset), start < size else { return 0 }
@@ -99,7 +99,7 @@ extension Int {
 
 /// Zeroed memory at one address.
 private final class MemoryRegion: Sendable {
-  /// From this length on, memory that isn't touched costs nothing.
+  /// From this length on, untouched memory costs nothing.
   private static let reservationLengthMin = 1 << 16
 
   // Unsafe: the address is constant; MemoryContent's lock orders the writes to its bytes.
@@ -127,7 +127,7 @@ private final class MemoryRegion: Sendable {
     }
   }
 
-  /// Copies as many of the bytes as there is room for.
+  /// Copies as many of the bytes as fit.
   func copy(_ bytes: UnsafeRawBufferPointer, to offset: Int) {
     let count = min(bytes.count, capacity - offset)
     guard count > 0, let source = bytes.baseAddress else { return }

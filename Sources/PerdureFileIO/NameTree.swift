@@ -8,7 +8,7 @@
 package struct NameTree: Sendable {
   package typealias NodeID = UInt64
 
-  /// Where a path leads: an entry of a directory, which may be empty. The root is its own
+  /// The target of a path: an entry of a directory, which may be empty. The root is its own
   /// directory.
   package struct Place: Sendable, Hashable {
     package var directory: NodeID

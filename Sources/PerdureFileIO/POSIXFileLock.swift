@@ -26,7 +26,7 @@ final class POSIXFileLock: FileLock {
     file = try Self.lockedFile(place, kind, opened)
     guard file.isWritable else { return }
     do throws(FileIOError) { try LockHolder.write(holder, to: file) } catch {
-      // The text is for people: on a volume without room the lock is held without a name.
+      // The text is for readers only: on a full volume the lock is held without a name.
       guard error.code.isLackOfRoom else { throw error }
     }
   }

@@ -1,6 +1,6 @@
 /// The file system of the operating system, on systems that follow POSIX.
 ///
-/// Holds no state: any two are the same.
+/// Has no state: any two are equal.
 public final class POSIXFileSystem: FileSystem {
   /// Makes a file system.
   public init() {}
@@ -81,7 +81,7 @@ public final class POSIXFileSystem: FileSystem {
     try check("syncDirectory", path)
     let directory = SystemCall.openDirectory(path)
     guard directory.errno == 0 else {
-      // Nothing was asked to be synced: this is no sync that failed.
+      // No sync was requested, so this is not a failed sync.
       throw FileIOError(errno: directory.errno, operation: "open", path: path)
     }
     defer { _ = SystemCall.close(directory.value) }

@@ -90,7 +90,7 @@ package enum Clock {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
-  /// The same to a few milliseconds, for less: what the system last noted.
+  /// The same to a few milliseconds, for less: the system's last noted time.
   package static func coarseNanoseconds() -> UInt64 {
     #if os(Linux) || os(Android)
       var time = timespec()

@@ -11,8 +11,7 @@ package final class ReservedMemory: Sendable {
 
   /// - Parameter byteCount: 1 or more.
   /// - Parameter purpose: Its use, for the error message.
-  /// - Throws: `.outOfMemory` where the system has no address space left, or none that it would
-  ///   promise.
+  /// - Throws: `.outOfMemory` if the system has no address space left, or refuses to promise it.
   package init(byteCount: Int, for purpose: String) throws(FileIOError) {
     precondition(byteCount > 0, "There is something to reserve")
     let result = SystemCall.reserveMemory(length: byteCount)

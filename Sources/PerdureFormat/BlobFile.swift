@@ -53,14 +53,14 @@ package struct BlobHeader: Hashable, Sendable {
     if let place = bytes.firstNonZero(in: 48..<60) { throw wrong(.unsupported, place) }
   }
 
-  /// Checks that the file is the one that its name and its store say.
+  /// Checks that the file has the identity that its name and its store require.
   package func check(store: StoreID, number: UInt64) throws(FormatError) {
     guard self.store == store else { throw FormatError(.misplaced, in: "blob header", at: 16) }
     guard self.number == number else { throw FormatError(.misplaced, in: "blob header", at: 32) }
   }
 }
 
-/// What the log says of a blob file: the value of a `blob` record.
+/// The log's data about a blob file: the value of a `blob` record.
 @usableFromInline package struct BlobReference: Hashable, Sendable {
   @inlinable package static var length: Int { 24 }
 

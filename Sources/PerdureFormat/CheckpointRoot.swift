@@ -7,7 +7,7 @@ package struct CheckpointRoot: Hashable, Sendable {
     package var slot: UInt32
     /// How many levels the tree has.
     package var height: UInt32
-    /// How many entries it has; less than 2^40.
+    /// The number of its entries; less than 2^40.
     package var count: UInt64
     /// The low 24 bits of the root node's checksum.
     package var tag: UInt32
@@ -58,7 +58,7 @@ package struct CheckpointRoot: Hashable, Sendable {
 
   /// Counted from 1 over the life of an index file.
   package var number: UInt64
-  /// Where the log ended.
+  /// The end of the log at that time.
   package var end: LogPosition
   /// The last commit before that.
   package var sequence: UInt64
@@ -163,7 +163,7 @@ extension CheckpointRoot {
     guard usageLength == rest - 8 * blobCount else {
       throw wrong(.illegalField, listsEnd + Int(8 * blobCount + usageLength))
     }
-    // Before anything is made of them: in a file with holes zeros cost nothing.
+    // Before the trees are used: in a file with holes zeros cost nothing.
     let blobsEnd = listsEnd + Int(8 * blobCount)
     try Self.checkAscending(bytes, listsEnd..<blobsEnd, stride: 8)
     try Self.checkAscending(bytes, blobsEnd..<bytes.count, stride: Self.usageEntryLength)

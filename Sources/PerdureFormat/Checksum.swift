@@ -26,9 +26,10 @@ public import CPerdureShims
     withUnsafeBytes(of: word.littleEndian) { crc32c($0, continuing: previous) }
   }
 
-  /// What the checksum was before it was continued over `bytes`, which gave `checksum`.
+  /// The value of the checksum before it was continued over `bytes`, which gave `checksum`.
   ///
-  /// Bit by bit: each step of the division can be undone, as the polynomial's highest bit is set.
+  /// Bit by bit: each step of the division is reversible, because the polynomial's highest bit is
+  /// set.
   package static func rewound(_ checksum: UInt32, over bytes: UnsafeRawBufferPointer) -> UInt32 {
     var state = ~checksum
     for byte in bytes.reversed() {

@@ -16,11 +16,11 @@
   @inlinable package static var recordLengthMax: Int {
     (RecordHeader.length &+ keyLengthMax &+ inlineValueLengthMax).roundedUpToAlignment
   }
-  /// What a writer puts into one frame before it starts the next, in bytes of payload.
+  /// The payload bytes of a frame from which a writer starts the next one.
   @inlinable package static var framePayloadTarget: Int { 1 << 20 }
   /// The longest payload that a reader accepts in one frame.
   @inlinable package static var framePayloadMax: Int { 4 << 20 }
-  /// What a writer puts into one group before it starts the next, in bytes as they are unpacked.
+  /// The unpacked bytes of a group from which a writer starts the next one.
   @inlinable package static var groupLengthTarget: Int { 1 << 16 }
   /// The longest group that a reader accepts, in bytes as they are unpacked: a single record fits.
   @inlinable package static var groupLengthMax: Int { recordLengthMax }
@@ -50,7 +50,7 @@ extension Int {
 }
 
 extension LogPosition {
-  /// Whether this is the start of all, or a place where something in a segment may begin or end.
+  /// Whether this is the start of the log, or a valid position in a segment.
   package var isLegal: Bool {
     if segment == 0 { return offset == 0 }
     return segment <= FormatLimits.segmentNumberMax

@@ -161,7 +161,7 @@ extension FrameHeader {
     withUnsafeBytes(of: (position.segment.littleEndian, position.offset.littleEndian)) {
       checksum = Checksum.rewound(checksum, over: $0)
     }
-    // Twelve zero bytes, and the four that lead from there to what the checksum was behind the
+    // Twelve zero bytes, and the four that lead from there to the checksum's value after the
     // identity.
     let zeros = [UInt8](repeating: 0, count: 12)
     return zeros.withUnsafeBytes { zeros in
@@ -181,7 +181,7 @@ extension FrameHeader {
     return withUnsafeBytes(of: 0 as UInt64) { Checksum.rewound(checksum, over: $0) }
   }
 
-  /// What `placeImplied(by:)` says of headers that are right at the beginning of a segment.
+  /// The result of `placeImplied(by:)` for headers at the beginning of a segment.
   package static func placeSeed(_ store: StoreID, segment: UInt64) -> UInt32 {
     withUnsafeBytes(of: (store.high.littleEndian, store.low.littleEndian, segment.littleEndian)) {
       Checksum.crc32c($0)

@@ -79,8 +79,8 @@ package enum FramePayload {
 
   @inlinable package init(in bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// The next record, with its offset and its length with padding; nil behind the last.
-  /// - Throws: `FormatError` for bytes that are no record: never where the promise above holds.
+  /// The next record, with its offset and its length with padding; nil after the last.
+  /// - Throws: `FormatError` for bytes that are not a record: never if the promise above holds.
   @inline(__always)
   @inlinable package mutating func next() throws(FormatError) -> Element? {
     guard offset < bytes.count else { return nil }

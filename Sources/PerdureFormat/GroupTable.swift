@@ -14,7 +14,7 @@
 //       of memory are allocated for it.
 //  GT3  A record is in one group.
 
-/// What a segment says of one group.
+/// A segment's data about one group.
 package struct GroupEntry: Hashable, Sendable {
   package static let length = 24
 
@@ -86,14 +86,14 @@ package struct GroupEntry: Hashable, Sendable {
 }
 
 extension GroupEntry {
-  /// Whether the group may come before another one with so many between them. Each takes 8 bytes
-  /// and more. GT1
+  /// Whether the group may come before another one with so many between them. Each takes at least 8
+  /// bytes. GT1
   fileprivate func precedes(_ next: GroupEntry, by between: Int) -> Bool {
     if between == 0 { return end == next.offset && fileEnd == next.fileOffset }
     return end + 8 * between <= next.offset && fileEnd + 8 * between <= next.fileOffset
   }
 
-  /// Whether there is room for so many groups before this one.
+  /// Whether this many groups fit before this one.
   fileprivate func hasRoomBefore(_ count: Int) -> Bool {
     SegmentHeader.length + 8 * count <= min(offset, fileOffset)
   }
@@ -147,8 +147,8 @@ package struct GroupTable: Sendable {
     return fileOffset
   }
 
-  /// The entries in a file of which nothing else need be right: from the footer's place back to the
-  /// first group's. They may be bytes of values, in a file that has no groups.
+  /// The entries in a file whose other parts may be damaged: from the footer back to the first
+  /// group. They may be bytes of values, in a file that has no groups.
   ///
   /// - Returns: By their places, none over another, with room between them for those that are
   ///   damaged. GT1

@@ -43,7 +43,7 @@ package struct IndexFileHeader: Hashable, Sendable {
     if let place = bytes.firstNonZero(in: 40..<60) { throw wrong(.unsupported, place) }
   }
 
-  /// Checks that the file is the one that its name and its store say.
+  /// Checks that the file has the identity that its name and its store require.
   package func check(store: StoreID, number: UInt64) throws(FormatError) {
     guard self.store == store else { throw FormatError(.misplaced, in: "index file header", at: 16) }
     guard self.number == number else { throw FormatError(.misplaced, in: "index file header", at: 32) }

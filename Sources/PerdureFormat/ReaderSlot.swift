@@ -1,7 +1,7 @@
-/// What a reader says of itself in the file of readers. FORMAT.md, "Reading beside a writer".
+/// A reader's data in the file of readers. FORMAT.md, "Reading beside a writer".
 ///
-/// A slot counts only while its reader holds the lock on it. One that cannot be understood then
-/// says the same as that of a reader that is about to open: it may need everything.
+/// A slot counts only while its reader holds the lock on it. A slot that cannot be decoded counts
+/// as that of a reader that is about to open: it may need everything.
 package struct ReaderSlot: Hashable, Sendable {
   package static let length = 64
   /// How many there can be.
@@ -27,9 +27,9 @@ package struct ReaderSlot: Hashable, Sendable {
     }
   }
 
-  /// The number of its process, for people.
+  /// The number of its process, for display.
   package var processID: UInt32
-  /// When it began, in seconds since the beginning of 1970; for people.
+  /// Its start, in seconds since the beginning of 1970; for display.
   package var since: UInt64
   /// Nil: it is about to open, and may need everything.
   package var hold: Hold?

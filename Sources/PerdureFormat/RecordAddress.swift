@@ -27,7 +27,7 @@
 
   package var position: LogPosition { LogPosition(segment: segment, offset: UInt64(offset)) }
 
-  /// The longest record of this size class: what one read must fetch to have all of it.
+  /// The longest record of this size class: one read of this length gets all of it.
   @inlinable package var recordLengthMax: Int {
     sizeClass & 1 == 0 ? 32 &<< (sizeClass &>> 1) : 24 &<< ((sizeClass &+ 1) &>> 1)
   }

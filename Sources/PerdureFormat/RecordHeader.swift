@@ -45,7 +45,7 @@
   /// Header, key and value, without padding.
   @inlinable package var unpaddedLength: Int { Self.length &+ keyLength &+ valueLength }
 
-  /// What the record takes in the log.
+  /// The space of the record in the log.
   @inlinable package var paddedLength: Int { unpaddedLength.roundedUpToAlignment }
 
   /// Writes the header in front of the key and value that are already in `bytes`, checksum

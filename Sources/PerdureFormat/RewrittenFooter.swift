@@ -1,5 +1,5 @@
-/// The last 64 bytes of a rewritten segment, and where they say that everything is. FORMAT.md,
-/// "Rewritten segment".
+/// The last 64 bytes of a rewritten segment, and the positions in them. FORMAT.md, "Rewritten
+/// segment".
 package struct RewrittenFooter: Hashable, Sendable {
   package static let length = 64
   static let magic: [UInt8] = [0x89, 0x50, 0x52, 0x57, 0x53, 0x0D, 0x0A, 0x1A]
@@ -7,9 +7,9 @@ package struct RewrittenFooter: Hashable, Sendable {
   package static let chunkLength = 4096
 
   package var generation: UInt64
-  /// Where the segment's frames ended when it was first written.
+  /// The original end of the segment's frames.
   package var originalEnd: UInt64
-  /// Where they end now.
+  /// Their present end.
   package var dataEnd: UInt64
   /// Records that are there, in bytes of their size classes.
   package var recordBytes: UInt64
@@ -23,7 +23,7 @@ package struct RewrittenFooter: Hashable, Sendable {
   /// Where the map begins in the file: the first multiple of 64 behind frames or groups.
   package let mapOffset: Int
 
-  /// - Parameter groups: How many there are, and where the last one ends in the file; nil: none.
+  /// - Parameter groups: Their number, and the file offset of the last one's end; nil: none.
   package init(
     generation: UInt64, originalEnd: UInt64, dataEnd: UInt64, recordBytes: UInt64, tombstoneBytes: UInt64,
     lineCount: UInt32, mapDigest: UInt32, groups: (count: Int, end: Int)? = nil
@@ -42,12 +42,12 @@ package struct RewrittenFooter: Hashable, Sendable {
   private static func mapOffset(behind end: Int) -> Int { (end + 63) & ~63 }
 
   package var mapLength: Int { Int(lineCount) * OffsetMap.lineLength }
-  /// Where the table of checksums begins.
+  /// The offset of the table of checksums.
   package var tableOffset: Int { mapOffset + mapLength }
   package var tableLength: Int { 4 * ((mapLength + Self.chunkLength - 1) / Self.chunkLength) }
-  /// Where the table of groups begins.
+  /// The offset of the table of groups.
   package var groupTableOffset: Int { (tableOffset + tableLength).roundedUpToAlignment }
-  /// Where the footer begins.
+  /// The offset of the footer.
   package var offset: Int { groupTableOffset + Int(groupCount) * GroupEntry.length }
   package var fileLength: Int { offset + Self.length }
 

@@ -96,7 +96,7 @@
     if let place = bytes.firstNonZero(in: 100..<124) { throw wrong(.unsupported, place) }
   }
 
-  /// Checks that the segment is the one that its name and its store say.
+  /// Checks that the segment has the identity that its name and its store require.
   package func check(store: StoreID, number: UInt64) throws(FormatError) {
     guard self.store == store else { throw FormatError(.misplaced, in: "segment header", at: 16) }
     guard self.number == number else { throw FormatError(.misplaced, in: "segment header", at: 32) }

@@ -8,9 +8,9 @@ package enum StoreFileName: Hashable, Sendable {
   case blob(UInt64)
   /// Checkpoints of the index; it follows from the log.
   case index(UInt64)
-  /// A file that only takes room, to be removed when there is none.
+  /// A file that only occupies space, and is removed when there is none.
   case reserve(UInt64)
-  /// A file that was being prepared; it means nothing and is removed by the next writer.
+  /// A file that was being prepared; it has no meaning and the next writer removes it.
   case temporary(String)
 
   package var string: String {

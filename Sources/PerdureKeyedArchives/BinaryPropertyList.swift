@@ -1,6 +1,5 @@
-// Property lists in the binary form, as far as archives have them. Foundation's reader, elsewhere
-// than on Apple's systems, reads memory that is not its own where a list has what no archiver
-// writes into it, as sets.
+// Property lists in the binary form, as archives use them. Except on Apple's systems, Foundation's
+// reader accesses memory outside the list for input that no archiver writes, such as sets.
 //
 //   PL1. Every place and length is held against the bytes before anything is read there.
 //   PL2. Items may be shared, so that few bytes can describe many. Counted with repetition, there
@@ -110,7 +109,7 @@ struct BinaryPropertyList {
       ? NSNumber(value: Float(bitPattern: UInt32(value))) : NSNumber(value: Double(bitPattern: value))
   }
 
-  /// How many of something follow, and where.
+  /// The number and the position of following items.
   private func length(_ place: Int, _ low: Int) throws(KeyedArchiveError) -> (count: Int, place: Int) {
     if low < 15 { return (low, place + 1) }
     let marker = try integer(place + 1, 1)

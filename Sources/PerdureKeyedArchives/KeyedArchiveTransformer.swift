@@ -32,13 +32,13 @@ public struct KeyedArchiveTransformer: ValueTransformer {
     NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
     NSURL.self, NSUUID.self, NSNull.self,
   ]
-  /// Those that archives of such values have besides.
+  /// Further classes that archives of such values have.
   private static let mutableClasses: [AnyClass] = [
     NSMutableArray.self, NSMutableDictionary.self, NSMutableSet.self, NSMutableString.self,
     NSMutableData.self,
   ]
 
-  /// What the program allows beside these.
+  /// The program's allowed classes.
   private let given: [AnyClass]
 
   /// Makes a transformer.
@@ -49,7 +49,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
     given = classes.map { $0 as AnyClass }
   }
 
-  /// Makes such a transformer known under its name, before a container opens its store.
+  /// Registers such a transformer under its name, before a container opens its store.
   public static func register(allowing classes: [any (NSObject & NSSecureCoding).Type] = []) {
     ValueTransformers.register(KeyedArchiveTransformer(allowing: classes), named: name)
   }
@@ -94,8 +94,8 @@ public struct KeyedArchiveTransformer: ValueTransformer {
 
   /// The objects of an archive, the reference to the one that was archived, and whether all are
   /// plain values. Refuses an archive that names a class which is neither allowed nor a subclass of
-  /// one that is given (KA1). Hints at other classes, to be taken where this program has not the
-  /// one that is named, are for programs of other ages.
+  /// an allowed one (KA1). Hints at replacements for missing classes are for programs of other
+  /// versions.
   private func objects(
     of data: Data
   ) throws -> (root: PropertyListItem?, objects: [PropertyListItem], isPlain: Bool) {

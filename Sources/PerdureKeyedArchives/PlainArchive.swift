@@ -1,10 +1,10 @@
-// Archives of plain values, made values of without Foundation's unarchiver: elsewhere than on
-// Apple's systems that stops the program, or reads memory that is not its own, on bytes that no
-// archiver has written. An object that leads to itself, a dictionary with more keys than values, a
-// text without characters are enough.
+// Decodes archives of plain values without Foundation's unarchiver. Except on Apple's systems, the
+// unarchiver stops the program, or accesses memory outside the archive, on bytes that no archiver
+// has written. An object that references itself, a dictionary with more keys than values, or a text
+// without characters is enough.
 //
-//   PA1. Every reference leads to an object of the archive, and none back to an object that it
-//        comes from.
+//   PA1. Every reference leads to an object of the archive, and none back to an object that
+//        contains it.
 //   PA2. Shared objects count each time, and their number is limited by the number of bytes:
 //        comparing or describing the result takes time proportional to the archive.
 
@@ -103,7 +103,7 @@ struct PlainArchive {
     throw damaged(name)
   }
 
-  /// What an object with elements is; nil for one of another class.
+  /// The kind of an object with elements; nil for another class.
   private mutating func collection(
     _ name: String, _ table: [String: PropertyListItem]
   ) throws(KeyedArchiveError) -> Made? {

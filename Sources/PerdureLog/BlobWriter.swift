@@ -47,7 +47,7 @@ public final class BlobWriter {
   /// - Complexity: O(n) for n bytes; each 32 MiB are synced.
   public func append(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try append($0) } }
 
-  /// As `append(_:)` for an array.
+  /// Like `append(_:)`, for an array.
   public func append(_ bytes: RawSpan) throws { try bytes.withUnsafeBytes { try append($0) } }
 
   package func append(_ bytes: UnsafeRawBufferPointer) throws {
@@ -66,7 +66,8 @@ public final class BlobWriter {
     }
   }
 
-  /// Makes the value whole and durable, so that a commit may put it. The writer is done then.
+  /// Completes the value and makes it durable, so that a commit may put it. The writer is done
+  /// then.
   ///
   /// - Throws: `StoreError`: `.diskFull` or `.io` when the file cannot be written; `.closed`,
   ///   `.invalidArgument` when it was finished before.
@@ -133,10 +134,10 @@ public final class WrittenBlob {
     }
   }
 
-  /// The transaction was not committed, and it is known that it was not.
+  /// The transaction is known not to be committed.
   func giveBack() { lock.withLock { use = .none } }
 
-  /// The log names the file, or may do so: it is not this object's any more.
+  /// The log names the file, or may do so: this object no longer owns it.
   func didCommit() { lock.withLock { use = .committed } }
 }
 

@@ -4,7 +4,7 @@ public struct RecordVersion: RawRepresentable, Hashable, Sendable {
   /// The record's logical address.
   public let rawValue: UInt64
 
-  /// A version as it was read.
+  /// A version as read.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 

@@ -8,8 +8,8 @@ import PerdureFormat
 // removed after the rename. It is a `*.tmp` file, which the next writer removes: a directory that
 // was opened as a store is no longer a draft.
 //
-// A mark holds the name of the copy. After a crash between the rename and the removal of the marks,
-// a complete copy named `OTHER.copy` still has them. Their text shows that it is no draft of OTHER.
+// A mark has the name of the copy. After a crash between the rename and the removal of the marks, a
+// complete copy named `OTHER.copy` still has them. Their text shows that it is no draft of OTHER.
 
 /// A copy in progress, and the lock on its directory.
 struct CopyDraft {

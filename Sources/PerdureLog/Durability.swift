@@ -19,7 +19,7 @@ public enum Durability: Int, Sendable, Hashable, Comparable, CaseIterable {
   case relaxed
   /// The commit is with the operating system: it survives the end of the process.
   case processCrash
-  /// As `processCrash`; and a sync that will cover the commit has been asked for.
+  /// As `processCrash`; and a sync that will cover the commit has been requested.
   case ordered
   /// The commit is on the medium. The default.
   case powerLoss

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-// Many byte-string keys at once. What a read costs is waiting for memory: for each level of the
+// Many byte-string keys at once. The cost of a read is waiting for memory: for each level of the
 // tree, and for the record. Keys are looked up a group at a time, so that these waits overlap.
 
 extension Snapshot {

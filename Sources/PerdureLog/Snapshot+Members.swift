@@ -1,6 +1,6 @@
 import PerdureFormat
 
-// What a walk over a graph asks for, once for every object it passes: short ways that make nothing.
+// The reads of a walk over a graph, once for every object: short paths without allocations.
 
 extension Snapshot {
   /// Visits, in order, the references of the entries of a derived index whose key is one group:
@@ -64,7 +64,7 @@ extension Snapshot {
     return (try keptContent(of: record, at: word, hold), RecordVersion(rawValue: word))
   }
 
-  /// Names the record that the id has now; nil if it has none.
+  /// Identifies the present record of an id; nil if it has none.
   package func version(id: UInt64, in keyspace: Keyspace) throws(StoreError) -> RecordVersion? {
     try word(id: id, in: keyspace).map(RecordVersion.init(rawValue:))
   }

@@ -3,7 +3,7 @@
 extension Snapshot {
   /// Hands out the entry with `position` others of the range in front of it, if there is one.
   ///
-  /// - Throws: `StoreError` with code `.indexUnavailable`; what `body` throws.
+  /// - Throws: `StoreError` with code `.indexUnavailable`; the errors of `body`.
   /// - Complexity: O(log n).
   package func withEntry(
     at position: Int, of range: KeyRange, in index: DerivedIndex,

@@ -101,7 +101,7 @@ extension Snapshot {
   /// - Parameter range: The index keys to visit.
   /// - Parameter descending: Whether the walk runs from the last entry to the first.
   /// - Parameter body: Returns false to stop.
-  /// - Throws: `StoreError` with code `.indexUnavailable`; what `body` throws.
+  /// - Throws: `StoreError` with code `.indexUnavailable`; the errors of `body`.
   public func forEachEntry(
     in index: DerivedIndex, range: KeyRange = .all, descending: Bool = false,
     _ body: (_ key: RawSpan, _ reference: UInt64) throws -> Bool
@@ -182,7 +182,7 @@ extension Snapshot {
     try check(cursor.table.file)
   }
 
-  /// - Parameter body: Gets an id, the address of its record, and what to read that with.
+  /// - Parameter body: Gets an id, the address of its record, and a reader for it.
   @inline(__always)
   private func visit(
     _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
@@ -290,7 +290,7 @@ extension OrderedCursor {
 }
 
 extension Engine {
-  /// What an unavailable index has is not what its definition gives: nothing may be read off it.
+  /// The entries of an unavailable index do not match its definition: they must not be read.
   func checkAvailable(_ index: DerivedIndex) throws(StoreError) {
     guard unavailableIndexes.contains(index.id) else { return }
     if let damage = indexDamage[index.id] {

@@ -16,7 +16,7 @@ public final class Snapshot: Sendable {
   private let openedBlobs = AtomicLazyReference<OpenedBlobs>()
   // Unsafe: the root is immutable, and freed only after `pin` is released.
   nonisolated(unsafe) let root: UnsafeMutablePointer<Root>
-  /// Whether `root` is the snapshot's own: what the engine has may not be walked any more.
+  /// Whether `root` is the snapshot's own: the engine's trees may no longer be read.
   private let isOutdated: Bool
 
   init(_ engine: Engine) {
@@ -25,7 +25,7 @@ public final class Snapshot: Sendable {
     self.pin = pin
     isOutdated = engine.place.isLeft && isOwn && !engine.join(newest)
     root = isOutdated ? Root.withoutNodes(newest) : newest
-    // At the end: so the reference that it is given is the one that it keeps, and is counted once.
+    // Last, so that the reference passed in is the one that is kept, and is counted once.
     self.engine = engine
   }
 
@@ -83,7 +83,8 @@ extension Snapshot {
     try withBytes(key: key, in: keyspace) { try body($0.bytes) }
   }
 
-  /// Names the record that the key has now; nil if it is not there. For `Precondition.unchanged`.
+  /// Identifies the present record of a key; nil if the key is absent. For
+  /// `Precondition.unchanged`.
   /// - Precondition: The key is of the keyspace's kind.
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   public func version(_ key: Key, in keyspace: Keyspace) throws(StoreError) -> RecordVersion? {
@@ -160,8 +161,7 @@ extension Snapshot {
     }
   }
 
-  /// Calls `body` with the value of a record: in place, or from where else `RecordContents` finds
-  /// it.
+  /// Calls `body` with the value of a record: in place, or from where `RecordContents` finds it.
   @inline(__always)
   func withContent<R>(of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     if record.header.kind.holdsPlainValue { return try body(record.value) }

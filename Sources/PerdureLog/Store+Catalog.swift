@@ -141,15 +141,15 @@ extension Engine {
   func buildAndCommit(
     _ index: DerivedIndex, _ definition: IndexDefinition, _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
-    // What counts the index is built anew with it.
+    // An index that counts this one is rebuilt with it.
     let rebuilt = Set([index.id] + (catalog.dependents[index.id] ?? []).map(\.id))
     var batch = WriteBatch()
     batch.append(catalogRecords: [CatalogRecord.index(index, definition)])
     _ = try commit(batch, catalog, rebuilding: rebuilt, removing: [], &state)
   }
 
-  /// Whether an index that nothing could maintain, and so has not been built, can be built now. One
-  /// that lacks a damaged value is not tried again before the next opening.
+  /// Whether an index that was not maintained, and so was not built, can be built now. One that
+  /// lacks a damaged value is not tried again before the next opening.
   fileprivate func canBuild(_ entry: Catalog.IndexEntry, _ state: borrowing CommitterState) -> Bool {
     let id = entry.index.id
     guard !options.isReadOnly, state.incompleteIndexes.contains(id), state.indexDamage[id] == nil else {
@@ -169,7 +169,7 @@ extension Engine {
     _ = try commit(batch, catalog, rebuilding: [], removing: [index.id], &state)
   }
 
-  /// What the catalog of this store can say.
+  /// The contents of this store's catalog.
   static func check(_ definition: IndexDefinition, _ catalog: Catalog) throws(StoreError) {
     func wrong(_ message: String) -> StoreError {
       StoreError(.invalidArgument, "Index \(definition.name) \(message)")

@@ -4,9 +4,9 @@ import PerdureFormat
 /// An embedded, log-structured, ordered key-value store.
 ///
 /// A store is a directory. Commits are atomic over any number of keyspaces, checked against
-/// preconditions, and durable as far as the caller asks (`Durability`); snapshots are taken in
-/// constant time and never block or are blocked. One process writes at a time, and any number read
-/// beside it (`StoreOptions.isReadOnly`).
+/// preconditions, and as durable as requested (`Durability`). Snapshots are taken in constant time
+/// and neither block nor wait. One process writes at a time, and any number read beside it
+/// (`StoreOptions.isReadOnly`).
 ///
 /// All methods may be called from any thread.
 ///
@@ -19,8 +19,8 @@ import PerdureFormat
 /// store for reading (`StoreOptions.isReadOnly`) at any time. A program that becomes a daemon opens
 /// its stores afterwards.
 public final class Store: Sendable {
-  /// Where the engine comes from. That of a store which reads is the follower's alone: with the
-  /// engine goes its place among the readers.
+  /// The source of the engine. The engine of a store that is opened for reading belongs to the
+  /// follower alone: the engine's end releases its slot among the readers.
   private enum Source {
     case writing(Engine)
     case reading(Follower)
@@ -29,7 +29,7 @@ public final class Store: Sendable {
   private let source: Source
   /// The process that opened the store (Engine+Fork.swift).
   private let mark: ProcessMark
-  /// What opening found.
+  /// The findings of the opening.
   public let recoveryReport: RecoveryReport
 
   /// Opens the store in the directory `path`, or creates one there.
@@ -82,12 +82,12 @@ public final class Store: Sendable {
   /// Commits the changes that `body` puts into a transaction, all of them or none.
   ///
   /// The commit is visible to snapshots taken after this returns, and may be visible a moment
-  /// before. It is durable as `durability` says.
+  /// before. Its durability is `durability`.
   ///
   /// - Parameter durability: The failures that the commit survives when this returns; nil: the
   ///   store's default.
   /// - Parameter body: Fills in the transaction, on this thread, under no lock.
-  /// - Returns: What `body` returned, and the commit's sequence number (that of the last commit
+  /// - Returns: The result of `body`, and the commit's sequence number (that of the last commit
   ///   before, if there was nothing to do).
   /// - Throws: errors of `body` (nothing is written). `StoreError`: `.conflict`, or
   ///   `.invalidArgument`, as for a keyspace of another store (nothing is written); `.diskFull`

@@ -12,14 +12,14 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     private let kind: Kind
 
-    /// The caller passed what the store does not take; nothing was written.
+    /// An argument of the caller is invalid; nothing was written.
     public static let invalidArgument = Code(kind: .invalidArgument)
     /// A precondition of the commit did not hold; nothing was written. Read again, decide again,
     /// try again.
     public static let conflict = Code(kind: .conflict)
     /// Bytes differ from those that were written. Nothing was changed; verify, then restore.
     public static let corruption = Code(kind: .corruption)
-    /// The operating system refused. `cause` says what.
+    /// The operating system refused. `cause` has the reason.
     public static let io = Code(kind: .io)
     /// The medium, or the user's share of it, has no room left for this. Nothing was written, and
     /// the store can still be used: it can be read, records can be removed and the store can be
@@ -51,11 +51,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
   /// The kind of error.
   public let code: Code
-  /// What happened and what to do, in one or two sentences.
+  /// The error and the remedy, in one or two sentences.
   public let message: String
-  /// Where: a file, a byte offset, a key. Nil when there is no place to name.
+  /// Where: a file, a byte offset, a key. Nil when there is no specific place.
   public let place: String?
-  /// What the operating system said, when it was asked.
+  /// The operating system's error, for a system call.
   public let cause: FileIOError?
   /// The preconditions that did not hold, for `.conflict`.
   public let conflicts: [Conflict]
@@ -92,7 +92,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// What a commit fails with before it has written a byte, or when all of it was taken back.
+  /// The error of a commit that has not written a byte, or was rolled back completely.
   static let leavingNothing: Set<Code> = [.conflict, .diskFull, .invalidArgument]
 
   static func io(_ cause: FileIOError, _ action: String) -> StoreError {
@@ -118,7 +118,8 @@ extension StoreError {
     return unsure(cause, action)
   }
 
-  /// For what may have been done in part, or whole: not even a lack of room says that nothing was.
+  /// For operations that may be done in part, or completely: even a full disk does not mean that
+  /// nothing was written.
   static func unsure(_ cause: FileIOError, _ action: String) -> StoreError {
     cause.code == .replaced ? folderReplaced(cause) : StoreError(.io, "\(action) failed", cause: cause)
   }
@@ -132,7 +133,7 @@ extension StoreError {
       at: cause.path, cause: cause)
   }
 
-  /// What to do about a store that does not open.
+  /// The remedy for a store that does not open.
   static let beyondRepair =
     "nothing was changed: restore the store from a backup, or make a new one from its readable records "
     + "(`perdure salvage`, Store.salvage)"

@@ -32,10 +32,10 @@ public struct StoreOptions: Sendable {
   /// directory exactly as it is.
   public var registersAsReader = true
 
-  /// How long an opening for writing waits while the store is already open for writing. After that
-  /// it fails with code `.locked`. It tries again after 1 ms, then at intervals that grow to 100
-  /// ms; the thread sleeps meanwhile. If the task of the caller is cancelled, the opening throws
-  /// `CancellationError`.
+  /// How long an opening for writing waits while the store is open for writing elsewhere. After
+  /// that it fails with code `.locked`. It tries again after 1 ms, then at intervals that grow to
+  /// 100 ms; the thread sleeps meanwhile. If the task of the caller is cancelled, the opening
+  /// throws `CancellationError`.
   ///
   /// Range: 0 or more. Default: 0, it does not wait. Why: a program that opens its store twice
   /// usually has a bug that waiting would hide.
@@ -91,8 +91,8 @@ public struct StoreOptions: Sendable {
 
   /// What makes the entries of derived indexes, by name. Built-in ones need not be listed.
   ///
-  /// Default: none. Why: what an index needs beside the built-in extractors, its program brings
-  /// along.
+  /// Default: none. Why: a program supplies the extractors that its indexes need besides the
+  /// built-in ones.
   public var indexExtractors: [String: any IndexExtractorFactory] = [:]
 
   /// Called with the progress of a long recovery: bytes of the log read, and bytes to read. Called
@@ -155,12 +155,12 @@ public struct StoreOptions: Sendable {
   /// How far ahead of the log its file gets its length. Not public for the same reason.
   package var logRoom = LogRoom()
 
-  /// Whether the checksums of index nodes are verified. Only for the proof, which has to find that
-  /// they are not.
+  /// Whether the checksums of index nodes are verified. Only for the proof, which must detect that
+  /// they are missing.
   package var verifiesIndexChecksums = true
 
-  /// Whether a compaction keeps the tombstones that are needed. Only for the proof, which has to
-  /// find that it does not.
+  /// Whether a compaction keeps the tombstones that are needed. Only for the proof, which must
+  /// detect the difference.
   package var compactionKeepsTombstones = true
 
   /// Whether a forked child may use the store. Only for the proof, which must detect the damage.

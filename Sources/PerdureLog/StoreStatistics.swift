@@ -63,18 +63,18 @@ public struct StoreStatistics: Sendable {
   /// Checkpoints that failed since the store was opened. Nothing is lost by it; openings take
   /// longer.
   public var checkpointFailuresSinceOpen: Int
-  /// What the last of them failed for.
+  /// The error of the last failed one.
   public var lastCheckpointFailure: String?
   /// The error of the last attempt to read `READERS`, the file in which readers register; nil if it
   /// succeeded. After an error the store assumes readers of every state: it removes no file of a
   /// long value, and reuses no space in the index file. Both resume once the file can be read, or
   /// is removed while there is no reader.
   public var lastReadersFailure: String?
-  /// Bytes that are held back on the medium (`StoreOptions.reserveBytes`).
+  /// Reserved bytes on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64
-  /// Whether less is held back than should be, because there is no room: only commits that make the
-  /// store smaller are taken, until records were removed and the store was compacted, or there is
-  /// room for another reason.
+  /// Whether the reserve is incomplete, because there is no space. Then only commits that make the
+  /// store smaller are accepted, until records were removed and the store was compacted, or other
+  /// space is free.
   public var isShortOfRoom: Bool
   /// Dictionaries that values are compressed with, or were.
   public var dictionaries: Int
@@ -88,7 +88,7 @@ public struct StoreStatistics: Sendable {
 
   /// Segments whose records are in groups (`CompressionOptions.groupsColdRecords`).
   public var groupedSegments: Int
-  /// How many bytes shorter their files are for it.
+  /// How many bytes this makes their files shorter.
   public var groupedBytesSaved: UInt64
   /// Bytes of groups that are kept in memory as they are unpacked.
   public var groupCacheBytes: Int
@@ -101,8 +101,8 @@ public struct StoreStatistics: Sendable {
       + superblockBytesSinceOpen
   }
 
-  /// Bytes written to the store's files for each byte that was to be written since it was opened,
-  /// of records and of files of long values; nil before the first record.
+  /// Bytes written to the store's files for each byte of records and long values since it was
+  /// opened; nil before the first record.
   public var writeAmplification: Double? {
     recordBytesSinceOpen == 0
       ? nil : Double(bytesWrittenSinceOpen) / Double(recordBytesSinceOpen + blobBytesSinceOpen)

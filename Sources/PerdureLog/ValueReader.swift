@@ -73,7 +73,7 @@ public final class ValueReader {
   }
 }
 
-// Unchecked: nothing varies; bytes in place are kept by the snapshot as they are.
+// Unchecked: it has no mutable state; the snapshot keeps bytes in place unchanged.
 extension ValueReader: @unchecked Sendable {}
 
 extension Snapshot {

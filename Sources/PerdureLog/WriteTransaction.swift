@@ -1,12 +1,12 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// What one commit is going to do: operations and the conditions under which it may do them.
+/// The content of one commit: operations and their conditions.
 ///
-/// A transaction is filled in by the closure of `Store.write` on the caller's thread, outside
-/// every lock, and committed when the closure returns. The operations take effect in order; of
-/// several on one key the last wins. It reads nothing: take a snapshot, and say with `require`
-/// what the decision rests on; or let `Store.transaction` do both.
+/// A transaction is filled in by the closure of `Store.write` on the caller's thread, outside every
+/// lock, and committed when the closure returns. The operations take effect in order; of several on
+/// one key the last wins. It reads nothing: take a snapshot, and declare with `require` the data
+/// that the decision depends on; or let `Store.transaction` do both.
 public struct WriteTransaction: ~Copyable {
   var batch = WriteBatch()
   private(set) var preconditions: [Precondition] = []

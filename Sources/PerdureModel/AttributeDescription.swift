@@ -1,4 +1,4 @@
-/// What an attribute is: a named value of one type that every object of an entity carries.
+/// The description of an attribute: a named value of one type that every object of an entity has.
 public struct AttributeDescription: Sendable, Hashable {
   /// The name, unique in the entity and its superentities.
   public var name: String
@@ -6,10 +6,10 @@ public struct AttributeDescription: Sendable, Hashable {
   public var type: AttributeType
   /// Whether the value may be absent when an object is saved. Checked at save, not at assignment.
   public var isOptional: Bool
-  /// The value of a new object; nil leaves it absent. Also what an older row, written before the
-  /// attribute existed, reads as.
+  /// The value of a new object; nil leaves it absent. It is also the value of an older row, written
+  /// before the attribute existed.
   public var defaultValue: DefaultValue?
-  /// How the value follows from others, or nil for a value that the program sets.
+  /// The derivation of the value from others, or nil for a value that the program sets.
   ///
   /// | derivation | gives |
   /// |---|---|
@@ -43,8 +43,8 @@ public struct AttributeDescription: Sendable, Hashable {
   /// Whatever a program wants to say about the attribute; stored with the model, and not part of
   /// the version hash.
   public var userInfo: [String: String]
-  /// Makes the version hash another one, where stored values mean something else than they did. A
-  /// store that was written with another modifier is not opened without a migration.
+  /// Changes the version hash, if stored values have a new meaning. A store that was written with
+  /// another modifier is not opened without a migration.
   public var versionHashModifier: String?
 
   /// Makes a description. Nothing is checked here: the model checks everything at once.

@@ -26,8 +26,8 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
   case uuid = 1100
   /// A URL, stored as its absolute string.
   case uri = 1200
-  /// Values of any type that something makes bytes of and back: a `ValueTransformer` by its name,
-  /// or the type itself, which is Codable then. Stored as `binary` is.
+  /// Values of any type that are converted into bytes and back: by a `ValueTransformer` with a
+  /// name, or by the type itself, which is Codable then. Stored as `binary` is.
   case transformable = 1800
   /// The identity of an object of the same store, without an inverse and without a delete rule: the
   /// object may have been deleted.

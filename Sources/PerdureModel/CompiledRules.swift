@@ -1,7 +1,7 @@
-// The rules of one attribute, made ready to be asked about many values.
+// The rules of one attribute, prepared for checking many values.
 //
-// Pure: a value goes in, the rules that it breaks come out. Bounds are in the form in which rows
-// have values, so that a comparison is one; regular expressions are read once. A value that breaks
+// Pure: takes a value, returns the rules that it breaks. Bounds are in the form in which rows have
+// values, so that a comparison is one; regular expressions are read once. A value that breaks
 // nothing costs no memory.
 
 package import PerdurePredicates
@@ -27,8 +27,8 @@ package struct CompiledRules: Sendable {
 
   /// Makes rules ready that a model has accepted for `type`.
   ///
-  /// - Throws: `PredicateEvaluationError` for a pattern that cannot be read. What does not fit the
-  ///   type is left out: no model has it.
+  /// - Throws: `PredicateEvaluationError` for a pattern that cannot be read. Rules that do not fit
+  ///   the type are left out: no model has them.
   package init(_ rules: [ValidationRule], type: AttributeType) throws(PredicateEvaluationError) {
     var kept: [ValidationRule] = []
     var checks: [Check] = []
@@ -80,7 +80,7 @@ private enum Check: Sendable {
     init(_ holds: Bool) { self = holds ? .holds : .fails }
   }
 
-  /// Nil for what does not fit the type.
+  /// Nil for rules that do not fit the type.
   init?(_ rule: ValidationRule, _ type: AttributeType) throws(PredicateEvaluationError) {
     switch rule {
     case .minimum(let bound):

@@ -1,4 +1,5 @@
-/// What a composite attribute is: several attributes under one name, as the parts of one value.
+/// The description of a composite attribute: several attributes under one name, as the parts of one
+/// value.
 ///
 ///     PropertyDescription.composite("address", [.string("street"), .string("city", optional: false)])
 ///
@@ -20,7 +21,7 @@ public struct CompositeAttributeDescription: Sendable, Hashable {
   /// Whatever a program wants to say about the composite; stored with the model, and not part of
   /// the version hash.
   public var userInfo: [String: String]
-  /// Makes the version hash another one, where stored values mean something else than they did.
+  /// Changes the version hash, if stored values have a new meaning.
   public var versionHashModifier: String?
 
   /// Makes a description. Nothing is checked here: the model checks everything at once.

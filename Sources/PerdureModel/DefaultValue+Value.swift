@@ -24,10 +24,10 @@ extension DefaultValue {
     }
   }
 
-  /// Whether each object gets a value of its own.
+  /// Whether each object gets its own value.
   package var isMade: Bool { self == .now || self == .newUUID }
 
-  /// The default of an object that is inserted now.
+  /// The default of an object inserted now.
   package func made() -> Value {
     switch self {
     case .now: .date(Date())
@@ -36,7 +36,7 @@ extension DefaultValue {
     }
   }
 
-  /// The default that a value can be, or nil for what no attribute holds.
+  /// The default for a value, or nil for a value that no attribute holds.
   package init?(_ value: Value) {
     switch value {
     case .bool(let value): self = .bool(value)

@@ -1,4 +1,4 @@
-// What a derived attribute is derived from: the text of a derivation, taken apart.
+// The source of a derived attribute: the parsed text of a derivation.
 //
 //   derivation := path | function ":(" path ")" | name ".@count" | name "." name ".@sum" | name
 //   ".@sum." name
@@ -28,7 +28,7 @@ package struct Derivation: Sendable, Hashable {
     case sum(String, of: String)
   }
 
-  /// Why a text is no derivation, and what to do about it.
+  /// The error in a text that is not a derivation, and the remedy.
   package struct Flaw: Error, Sendable, Hashable {
     package let message: String
     package let remedy: String
@@ -60,7 +60,7 @@ package struct Derivation: Sendable, Hashable {
     if case .count(let relationship) = form { relationship } else { nil }
   }
 
-  /// Whether one value is made of many objects, so that there always is one.
+  /// Whether one value is computed from many objects, so that it is never absent.
   package var isAggregate: Bool {
     switch form {
     case .value, .text: false

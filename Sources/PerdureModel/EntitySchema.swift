@@ -1,6 +1,6 @@
 package import PerdurePredicates
 
-/// An entity as the graph uses it: inherited properties in their slots, inverses found, all by
+/// An entity as the graph uses it: inherited properties in their slots, inverses resolved, all by
 /// index.
 ///
 /// Invariants:

@@ -19,8 +19,8 @@ public import PerdurePredicates
 ///     indexes: [["town", .descending("born")], .init("loud", ["name"], where: "volume > 5")]
 ///
 /// With a ``partialPredicate`` only the objects for which it holds are in the index. It serves
-/// requests that say the same, or more of the same attribute: an index where `size > 5` serves
-/// `size == 7`.
+/// requests with the same condition, or a stricter one on the same attribute: an index where `size
+/// > 5` serves `size == 7`.
 public struct FetchIndexDescription: Sendable, Hashable {
   /// One property of an index and the direction in which it is ordered.
   public struct Element: Sendable, Hashable {
@@ -47,12 +47,12 @@ public struct FetchIndexDescription: Sendable, Hashable {
   /// The properties, most significant first; at least one.
   public var elements: [Element]
 
-  /// Which objects are in the index; nil for all, or where it cannot be read. It compares stored
-  /// attributes of the entity, or `canonical:`, `lowercase:` or `uppercase:` of them, with values,
-  /// and to-one relationships with nil.
+  /// The condition for objects in the index; nil for all, or if it cannot be read. It compares
+  /// stored attributes of the entity, or `canonical:`, `lowercase:` or `uppercase:` of them, with
+  /// values, and to-one relationships with nil.
   public var partialPredicate: FetchPredicate?
-  /// The text of such a predicate that cannot be read: in a store's model one that a later version
-  /// wrote, in a program a mistake, which is a problem of its model.
+  /// The text of such a predicate that cannot be read. In a store's model a later version wrote it;
+  /// in a program it is an error of the model.
   public internal(set) var unreadablePartialPredicate: String?
 
   /// Makes an index description.

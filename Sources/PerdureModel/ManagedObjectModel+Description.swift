@@ -5,7 +5,7 @@ extension ManagedObjectModel: CustomStringConvertible {
   ///       Company: name string!, workers ->> Worker.company cascade
   ///       Worker (Person): email string, company -> Company.workers
   ///
-  /// `!` marks what must have a value.
+  /// `!` marks a property that must have a value.
   public var description: String {
     let count = "\(entities.count) \(entities.count == 1 ? "entity" : "entities")"
     let lines = entities.map { "  \($0)" }

@@ -66,7 +66,7 @@ extension ManagedObjectModel {
       entities, configurations: [name: entities.map(\.name)], versionIdentifiers: versionIdentifiers)
   }
 
-  /// Warnings do not say of which configuration they speak.
+  /// Warnings do not name their configuration.
   private func isCrossing(_ warning: ModelProblem, _ entities: [EntityDescription]) -> Bool {
     let relationship = entitiesByName[warning.entity]?.relationships.first { $0.name == warning.property }
     return !entities.contains { $0.name == relationship?.destinationEntityName }

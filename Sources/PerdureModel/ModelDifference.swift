@@ -1,6 +1,6 @@
 /// One way in which a model differs from the model in a store.
 public struct ModelDifference: Sendable, Hashable {
-  /// What differs.
+  /// The difference.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// The store does not know the entity.
     case entityAdded
@@ -25,8 +25,8 @@ public struct ModelDifference: Sendable, Hashable {
     case derivationChanged
     /// The property became transient, or became stored.
     case transientChanged
-    /// The validation rules of the attribute are not the same. Objects are held against the new
-    /// ones when they are saved next.
+    /// The validation rules of the attribute differ. Objects are held against the new ones when
+    /// they are saved next.
     case rulesChanged
     /// The hash modifier of an entity or a property is another.
     case versionHashModifierChanged
@@ -41,7 +41,7 @@ public struct ModelDifference: Sendable, Hashable {
     case orderedChanged
     /// The uniqueness constraints of the entity are not the same.
     case constraintsChanged
-    /// The indexes of the entity are not the same; they are built anew.
+    /// The indexes of the entity differ; they are rebuilt.
     case indexesChanged
     /// Only parts outside the rows differ: class name, default value, delete rule, renaming
     /// identifier, value transformer, user info, or the order of declaration. The same goes for
@@ -50,7 +50,7 @@ public struct ModelDifference: Sendable, Hashable {
     case detailsChanged
   }
 
-  /// What differs.
+  /// The difference.
   public let kind: Kind
   /// The entity's name.
   public let entity: String

@@ -1,6 +1,6 @@
 /// Why a model cannot be used: it is wrong in itself, does not fit a store, or cannot be read.
 public struct ModelError: Error, Sendable, Hashable {
-  /// The kind of failure, by number. Numbers are Core Data's where it has one for the case.
+  /// The kind of failure, by number. Numbers are Core Data's if it has one for the case.
   public struct Code: RawRepresentable, Sendable, Hashable {
     /// The number.
     public let rawValue: Int
@@ -19,7 +19,7 @@ public struct ModelError: Error, Sendable, Hashable {
 
   /// The kind of failure.
   public let code: Code
-  /// What happened and what to do, in plain sentences.
+  /// The error and the remedy, in plain sentences.
   public let message: String
   /// Every broken rule, for `invalidModel` (and for an unreadable model that breaks rules).
   public let problems: [ModelProblem]

@@ -3,7 +3,7 @@
 /// Two models are one version if their version hashes and version identifiers are equal.
 ///
 /// Invariants:
-/// 1. There is at least one version. Numbers ascend; a number is given once.
+/// 1. There is at least one version. Numbers ascend; a number is used once.
 /// 2. There are at most `countMax` versions: a further one drops the oldest. Numbers continue.
 package struct ModelHistory: Sendable, Hashable {
   package struct Version: Sendable, Hashable {
@@ -12,7 +12,7 @@ package struct ModelHistory: Sendable, Hashable {
     /// The `versionHash` of the model.
     package let hash: UInt64
     package let identifiers: Set<String>
-    /// The newest commit of the store before it adopted the version; 0 where it is unknown.
+    /// The newest commit of the store before it adopted the version; 0 if it is unknown.
     package let sequence: UInt64
   }
 

@@ -1,4 +1,4 @@
-/// One thing that is wrong, or suspicious, in a model: where, which rule, and what to do about it.
+/// One error or suspicious declaration in a model: the place, the rule, and the remedy.
 public struct ModelProblem: Sendable, Hashable {
   /// The rule that a description breaks.
   public enum Rule: String, Sendable, Hashable, CaseIterable {
@@ -36,14 +36,13 @@ public struct ModelProblem: Sendable, Hashable {
     case derivation
     /// An index has no name or no element, or repeats a name or an element.
     case indexShape
-    /// An index names something that is no attribute or to-one relationship of the entity.
+    /// An index names an element that is not an attribute or to-one relationship of the entity.
     case indexProperty
-    /// The predicate of a partial index asks what does not follow from an object's own stored
-    /// attributes.
+    /// The predicate of a partial index depends on more than an object's own stored attributes.
     case indexPredicate
     /// A uniqueness constraint is empty or repeats an attribute.
     case constraintShape
-    /// A uniqueness constraint names something that is no stored attribute of the entity.
+    /// A uniqueness constraint names an element that is not a stored attribute of the entity.
     case constraintProperty
     /// Two properties of an entity, or two entities, claim one earlier name.
     case renamingClash
@@ -82,8 +81,7 @@ public struct ModelProblem: Sendable, Hashable {
     case indexNotKept
     /// A uniqueness constraint has a transformable attribute: the bytes are unique, not the values.
     case constraintOfBytes
-    /// An attribute that may have no value has a default, so that it has one until a program takes
-    /// it away.
+    /// An optional attribute has a default, so that it is not nil until a program removes it.
     case optionalWithDefault
   }
 
@@ -96,7 +94,7 @@ public struct ModelProblem: Sendable, Hashable {
   public let property: String?
   /// The problem, in one sentence.
   public let message: String
-  /// What to do about it, in one sentence.
+  /// The remedy, in one sentence.
   public let remedy: String
 }
 

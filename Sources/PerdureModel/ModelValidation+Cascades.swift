@@ -3,9 +3,9 @@
 // the entity, from all its superentities and from all its subentities.
 
 extension ModelValidation {
-  /// Warns of each cascading relationship that leads, through other entities, back to where it
-  /// began. An entity that cascades to itself directly (a tree's children), or to one above or
-  /// below it, is usual and not mentioned, unless its inverse cascades as well.
+  /// Warns of each cascading relationship that leads, through other entities, back to its start. An
+  /// entity that cascades to itself directly (a tree's children), or to one above or below it, is
+  /// usual and not mentioned, unless its inverse cascades as well.
   mutating func checkCascades() {
     var search = CascadeSearch(parents)
     for (index, entity) in entities.enumerated() {

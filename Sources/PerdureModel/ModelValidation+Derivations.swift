@@ -8,7 +8,7 @@ extension ModelValidation {
     let name: String
   }
 
-  /// What a derivation leads to.
+  /// The target of a derivation.
   private struct End {
     let place: Place
     let attribute: AttributeDescription
@@ -56,8 +56,8 @@ extension ModelValidation {
     }
   }
 
-  /// - Returns: The attribute that the derivation leads to, where it can be followed, and how many
-  ///   names lead there.
+  /// - Returns: The attribute at the end of the derivation, if it can be followed, and the number
+  ///   of names on the path.
   private mutating func checkDerivation(
     of attribute: AttributeDescription, in index: Int
   ) -> (place: Place, length: Int)? {
@@ -99,8 +99,7 @@ extension ModelValidation {
     }
   }
 
-  /// Follows a derivation; nil for a count, and where something else is the matter with the way,
-  /// which is reported there.
+  /// Follows a derivation; nil for a count, and if another error on the path is reported elsewhere.
   private func end(of derivation: Derivation, in index: Int) throws(Derivation.Flaw) -> End? {
     switch derivation.form {
     case .count(let name):
@@ -140,7 +139,7 @@ extension ModelValidation {
     return End(place: end.place, attribute: end.attribute, optional: optional)
   }
 
-  /// What of an attribute may have no value: itself, or a composite that it is in, the outermost
+  /// The optional parts of an attribute: itself, or a composite that contains it, the outermost
   /// first.
   private func optionalPart(of path: String, in index: Int) -> String? {
     let names = path.split(separator: ".")

@@ -76,7 +76,7 @@ extension ModelValidation {
   }
 
   /// Whether an attribute is derived as a function of a stored text of the same entity: it is
-  /// indexed as that.
+  /// indexed as such.
   private func isFunctionOfOwnText(_ name: String, in index: Int) -> Bool {
     guard case .attribute(let attribute)? = visible[index][name]?.property,
       let derivation = attribute.derivation.flatMap({ try? Derivation($0) }),

@@ -1,8 +1,8 @@
 internal import PerdurePredicates
 
 extension ModelValidation {
-  /// Errors of an index's predicate. That of a stored model may be one that a later version allows:
-  /// the index is not kept then (`SchemaResolution`).
+  /// Errors of an index's predicate. The predicate of a stored model may be one that a later
+  /// version allows: then the index is not kept (`SchemaResolution`).
   mutating func checkPartialPredicate(_ description: FetchIndexDescription, in index: Int) {
     if isStored { return }
     let entity = entities[index].name

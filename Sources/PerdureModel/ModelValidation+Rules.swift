@@ -7,8 +7,8 @@ internal import PerdurePredicates
 #endif
 
 extension ModelValidation {
-  /// Checks the validation rules of one attribute: each by itself, then against each other, then
-  /// the default.
+  /// Checks the validation rules of one attribute: each alone, then against each other, then the
+  /// default.
   mutating func checkRules(_ attribute: AttributeDescription, _ entity: String) {
     guard !attribute.rules.isEmpty else { return }
     if attribute.derivation != nil {
@@ -99,7 +99,7 @@ extension ModelValidation {
     }
   }
 
-  /// A rule speaks of the value alone, and has to be stored as text.
+  /// A rule concerns the value alone, and must be stored as text.
   private static func flaw(of predicate: FetchPredicate) -> (message: String, remedy: String)? {
     var names = Set(predicate.properties)
     var hasObject = false

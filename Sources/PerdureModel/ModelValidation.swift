@@ -126,7 +126,7 @@ extension ModelValidation {
       for property in entity.properties {
         let name = property.name
         checkSyntax(name, entity.name, name, "property")
-        // What a store has had is read all the same: a later version may have reserved the name.
+        // A stored model is accepted nevertheless: a later version may have reserved the name.
         if !isStored, ReservedNames.all.contains(name) {
           error(
             .reservedName, entity.name, name, "Every managed object already has a member \"\(name)\".",

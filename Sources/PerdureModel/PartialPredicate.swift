@@ -1,4 +1,4 @@
-// What the predicate of a partial index may ask.
+// The allowed predicates of a partial index.
 //
 //   PP1. Whether a row is in the index follows from the row alone. The predicate has comparisons of
 //        the entity's own stored attributes, or of functions of their text, with constants, joined
@@ -10,7 +10,7 @@
 
 internal import PerdurePredicates
 
-/// A reason why a predicate cannot make an index partial, and what to do about it.
+/// The reason why a predicate cannot make an index partial, and the remedy.
 struct PartialPredicateFlaw: Hashable {
   let message: String
   let remedy: String
@@ -18,7 +18,7 @@ struct PartialPredicateFlaw: Hashable {
 
 /// Looks through the predicate of a partial index.
 struct PartialPredicate {
-  /// What a name leads to from an object of the entity.
+  /// The target of a name from an object of the entity.
   enum Column {
     case attribute(AttributeType)
     /// A to-one relationship whose object is named in the row.

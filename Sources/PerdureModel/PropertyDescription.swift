@@ -42,7 +42,7 @@ public enum PropertyDescription: Sendable, Hashable {
     }
   }
 
-  /// What a program says about the property.
+  /// The program's own data about the property.
   public var userInfo: [String: String] {
     switch self {
     case .attribute(let attribute): attribute.userInfo
@@ -51,7 +51,7 @@ public enum PropertyDescription: Sendable, Hashable {
     }
   }
 
-  /// What makes the version hash another one.
+  /// A part of the version hash that the program chooses.
   public var versionHashModifier: String? {
     switch self {
     case .attribute(let attribute): attribute.versionHashModifier
@@ -60,7 +60,7 @@ public enum PropertyDescription: Sendable, Hashable {
     }
   }
 
-  /// Whether no store holds what the property is: a value, or links.
+  /// Whether no store has the property's content: a value, or links.
   public var isTransient: Bool {
     switch self {
     case .attribute(let attribute): attribute.isTransient
@@ -158,7 +158,7 @@ extension PropertyDescription {
       AttributeDescription(name, type, isOptional: optional ?? !isAggregate, derivation: derivation))
   }
 
-  /// Describes a value that lives with the object and is never stored; of any type unless one is
+  /// Describes a value that exists with the object and is never stored; of any type unless one is
   /// given.
   public static func transient(
     _ name: String, _ type: AttributeType = .undefined, optional: Bool = true,

@@ -1,4 +1,4 @@
-/// What a stored model keeps of the moment at which a property was added.
+/// A stored model's record of the addition of a property.
 ///
 /// Rows that are older than the property do not have it. They read `standIn`, whatever default the
 /// model has later.

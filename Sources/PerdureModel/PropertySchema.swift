@@ -1,9 +1,9 @@
-/// A property as the graph uses it: in its slot of one entity, with its inverse found.
+/// A property as the graph uses it: in its slot of one entity, with its inverse resolved.
 ///
 /// An inherited property has one schema for each entity that has it; `declaringEntity` is the
 /// entity that declares it.
 package final class PropertySchema: Sendable {
-  /// What the property holds.
+  /// The content of the property.
   package enum Kind: Sendable, Hashable {
     /// A value of a type.
     case attribute(AttributeType)
@@ -37,7 +37,7 @@ package final class PropertySchema: Sendable {
   /// The position among the entity's properties. A subentity has its inherited ones at the same
   /// slots.
   package let slot: Int
-  /// What the property holds.
+  /// The content of the property.
   package let kind: Kind
   /// The index of the entity that declares the property.
   package let declaringEntity: Int
@@ -45,11 +45,11 @@ package final class PropertySchema: Sendable {
   package let isOptional: Bool
   /// The value of a new object, in the form of the attribute's type.
   package let defaultValue: DefaultValue?
-  /// What a derived attribute follows from.
+  /// The source of a derived attribute.
   package let derivation: Derivation?
   /// The slot of the to-many relationship that a derived attribute counts.
   package let countedSlot: Int?
-  /// Whether no store holds what the property is.
+  /// Whether no store has the property's content.
   package let isTransient: Bool
   /// The name of the transformer that converts the values of a transformable attribute into bytes.
   package let transformerName: String?

@@ -10,7 +10,8 @@ public enum DeleteRule: UInt8, Sendable, Hashable, CaseIterable {
   case deny = 3
 }
 
-/// What a relationship is: a named link from the objects of one entity to those of another.
+/// The description of a relationship: a named link from the objects of one entity to those of
+/// another.
 public struct RelationshipDescription: Sendable, Hashable {
   /// The name, unique in the entity and its superentities.
   public var name: String
@@ -28,8 +29,8 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var isOptional: Bool
   /// What deleting an object does to the other end.
   public var deleteRule: DeleteRule
-  /// Whether the objects at the other end have an order, which the program decides about; only
-  /// where there may be many. Each end of a many-to-many relationship may have one, or both.
+  /// Whether the program orders the objects at the other end; only for to-many relationships. Each
+  /// end of a many-to-many relationship may have one, or both.
   public var isOrdered = false
   /// Whether the links are not stored. They exist in the context that made them. They end when an
   /// object that has the relationship or its inverse is refreshed without merging or deleted, and

@@ -10,8 +10,8 @@ extension StoredModel {
     return try numbering.number(model, previous: nil)
   }
 
-  /// This model replaced by `newModel`, where the differences are additions that existing rows can
-  /// do without, or concern nothing that rows depend on.
+  /// This model replaced by `newModel`, if the differences are additions that existing rows can
+  /// lack, or do not affect rows.
   ///
   /// Entities and properties keep their numbers; added ones get the next numbers. Each entity whose
   /// slots changed gets a new layout, and all older layouts stay. Existing properties keep their
@@ -41,7 +41,7 @@ extension StoredModel {
     return (try numbering.number(newModel, previous: self), differences)
   }
 
-  /// Whether `other` says the same in every byte, so that it need not be written.
+  /// Whether `other` has the same bytes, so that it need not be written.
   package func isEqual(to other: StoredModel) -> Bool {
     model === other.model
       ? hasSameNumbers(as: other) && origins == other.origins && history == other.history
@@ -64,7 +64,7 @@ extension StoredModel {
 }
 
 extension EntityDescription {
-  /// Without what rows and indexes do not depend on.
+  /// Without the parts that do not affect rows and indexes.
   fileprivate var asRowsSeeIt: EntityDescription {
     var entity = EntityDescription(
       name, superentity: superentityName, isAbstract: isAbstract, className: "",

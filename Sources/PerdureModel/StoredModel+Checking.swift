@@ -7,7 +7,7 @@ extension StoredModel {
     flawInNumbers(model, entries, last) ?? flawInLayouts(model, entries, layouts, last)
   }
 
-  /// What breaks invariant 5, where the numbers are right.
+  /// The violation of invariant 5, if the numbers are right.
   static func flawInOrigins(
     _ model: ManagedObjectModel, _ entries: [Entry], _ origins: [UInt32: PropertyOrigin],
     _ history: ModelHistory
@@ -78,6 +78,6 @@ extension StoredModel {
 }
 
 extension StoredModel.LastNumbers {
-  /// The last entity number, at least 1 so that a range can be made of it.
+  /// The last entity number, at least 1 so that it can form a range.
   fileprivate var entityBound: UInt16 { max(1, entity) }
 }

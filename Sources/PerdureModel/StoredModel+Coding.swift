@@ -13,10 +13,10 @@
 //     model until version 4
 //                  magic "PMDL", version u16, numbers, entities, layouts, (2) names; nothing behind
 //
-// What version 2 has and version 1 has not is marked (2), what came with versions 3 and 4 is marked
-// (3) and (4). Integers are little-endian; `text` is a 4-byte count of bytes and UTF-8; `list` is a
-// 4-byte count and the elements; `optional` is a byte 0 or 1 and, after 1, the value; `bool` is a
-// byte 0 or 1. The bytes carry no checksum: the record that holds them has one.
+// Additions of version 2 are marked (2), those of versions 3 and 4 are marked (3) and (4). Integers
+// are little-endian; `text` is a 4-byte count of bytes and UTF-8; `list` is a 4-byte count and the
+// elements; `optional` is a byte 0 or 1 and, after 1, the value; `bool` is a byte 0 or 1. The bytes
+// have no checksum: their record has one.
 //
 //     entity       name text, superentity optional text, abstract bool, class text,
 //                  renaming optional text, list of property, list of index,
@@ -68,8 +68,8 @@ extension StoredModel {
 
   /// Reads what `encode()` wrote, and the versions before.
   ///
-  /// - Parameter known: The model that the bytes probably have. Where they are just what would be
-  ///   written for it, it is taken, and need not be made and checked a second time.
+  /// - Parameter known: The model that the bytes probably have. If they equal its encoding, it is
+  ///   used, and need not be made and checked a second time.
   /// - Throws: `ModelError` `unreadableModel` with the offset, for any other bytes; never traps.
   package init(decoding bytes: [UInt8], as known: ManagedObjectModel? = nil) throws(ModelError) {
     var reader = ByteReader(bytes)

@@ -58,7 +58,7 @@ extension ByteReader {
     readable(text).map { .predicate($0, message: message) } ?? .unreadablePredicate(text, message: message)
   }
 
-  /// The predicate that a text means, nil where it is of a later version.
+  /// The predicate of a text, nil if a later version wrote it.
   static func readable(_ text: String) -> FetchPredicate? {
     do throws(PredicateSyntaxError) {
       return try FetchPredicate(format: text)

@@ -1,6 +1,6 @@
 // Rows of older layouts lack the properties that were added since. They read the default that a
-// property was added with (`PropertyOrigin`), so a property can be added only if rows can do
-// without it, or have such a default. A later default does not matter for them.
+// property was added with (`PropertyOrigin`), so a property can be added only if rows can lack it,
+// or if it has such a default. A later default does not affect them.
 //
 //   OR1. A required property that a layout lacks has a default that is the same for all rows.
 //   OR2. An element that is added to an optional composite has none: alone it would be half a
@@ -17,8 +17,7 @@ extension StoredModel {
 extension PropertyDescription {
   /// Whether rows that lack the property can do without (OR1, OR2).
   ///
-  /// - Parameter isPresent: Whether the composite that the property is an element of has a value in
-  ///   all rows.
+  /// - Parameter isPresent: Whether the composite of the element has a value in all rows.
   func canBeAdded(isPresent: Bool) -> Bool { canBeAdded && (isPresent || !hasValueInOlderRows) }
 
   private var canBeAdded: Bool {

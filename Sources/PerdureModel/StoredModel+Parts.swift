@@ -1,5 +1,4 @@
-/// What the bytes of a stored model say, part by part, before the parts are checked against each
-/// other.
+/// The parts of a stored model's bytes, before they are checked against each other.
 struct StoredModelParts {
   var lastNumbers = StoredModel.LastNumbers()
   var entities: [EntityDescription] = []
@@ -16,8 +15,7 @@ struct StoredModelParts {
   fileprivate var entityBytes: ArraySlice<UInt8> = []
   fileprivate var nameBytes: ArraySlice<UInt8> = []
 
-  /// Whether the parts are those that would be written for a model, so that it need not be made a
-  /// second time.
+  /// Whether the parts equal the encoding of a model, so that it need not be made a second time.
   func areOf(_ model: ManagedObjectModel) -> Bool {
     guard model.entities.count == entries.count else { return false }
     var (entityWriter, nameWriter) = (ByteWriter(), ByteWriter())

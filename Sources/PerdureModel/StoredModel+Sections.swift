@@ -1,8 +1,8 @@
 // The sections of a stored model of version 5. FORMAT-GRAPH.md, "Stored model", has the table.
 //
 //   SS1. Sections come in the order of their numbers, each once.
-//   SS2. The content of a section never changes its form. What a later version adds gets a section
-//        of its own.
+//   SS2. The content of a section never changes its form. A later version's additions get their own
+//        section.
 //   SS3. A reader refuses a required section that it does not know. It keeps the bytes of one that
 //        may be skipped, and writes them back.
 
@@ -19,7 +19,7 @@ enum StoredModelSection: UInt16, CaseIterable {
   /// Whether a reader that does not know it must refuse the model: rows cannot be read without it.
   var isRequired: Bool { self != .names && self != .history }
 
-  /// What the section is for, in messages; of a coming one too. Nil for a number without a name.
+  /// The purpose of the section, in messages; also of future ones. Nil for a number without a name.
   static func name(_ number: UInt16) -> String? {
     if let known = Self(rawValue: number) { return "\(known)" }
     return ComingSection(rawValue: number)?.name

@@ -2,7 +2,7 @@
 /// properties and layouts by number, never by name or position.
 ///
 /// Invariants:
-/// 1. A number is given once. No later model of the store gives it to anything else.
+/// 1. A number is used once. No later model of the store gives it to anything else.
 /// 2. Entity numbers and layout numbers are 1...65 535, property numbers 1...4 294 967 295; each
 ///    kind is unique in the store. An inherited property has the number of its declaration.
 /// 3. A layout lists the properties of a row of one entity, by number, in the order of the slots at
@@ -69,7 +69,7 @@ package struct StoredModel: Sendable {
     model.schemas.map { schema in schema.lineage.reversed().flatMap { own[$0] } }
   }
 
-  /// What a layout lists of the numbers of each entity (invariant 4).
+  /// A layout's entry for the numbers of each entity (invariant 4).
   static func storedNumbers(_ model: ManagedObjectModel, _ bySlot: [[UInt32]]) -> [[UInt32]] {
     zip(model.schemas, bySlot).map { schema, numbers in
       zip(schema.properties, numbers).filter { !$0.0.isTransient }.map(\.1)
@@ -104,8 +104,7 @@ extension StoredModel {
   /// The numbers of all properties of the entity at `index`, by slot.
   package func propertyNumbers(ofEntityAt index: Int) -> [UInt32] { numbersBySlot[index] }
 
-  /// What rows that are older than a property read as its value: the default that it was added
-  /// with.
+  /// The value of rows that are older than a property: the default that it was added with.
   package func standIn(ofProperty number: UInt32) -> DefaultValue? { origins[number]?.standIn }
 
   /// The number of the version of the model that added a property; nil for a number that no

@@ -1,6 +1,6 @@
 public import PerdurePredicates
 
-/// What the values of an attribute have to be like for a save to take them.
+/// The requirements that an attribute's values must meet for a save.
 ///
 ///     AttributeDescription("age", .int16, rules: [.minimum(0), .maximum(150)])
 ///     AttributeDescription("code", .string, rules: [.minimumLength(1), .pattern("[A-Z]+")])
@@ -25,14 +25,14 @@ public enum ValidationRule: Sendable, Hashable {
   /// The message states the requirement, after the name of the property: "must be even". A
   /// pattern is checked quicker by `pattern` than by a predicate with MATCHES.
   case predicate(FetchPredicate, message: String)
-  /// The text of a predicate that a store's model has and this version cannot read, because a later
-  /// one wrote it. Such a store can be read all the same; a value is held against the rule in vain,
-  /// and breaks it. The model of a program has none.
+  /// The text of a predicate in a store's model that this version cannot read, because a later one
+  /// wrote it. Such a store can be read nevertheless; a new value cannot be checked against the
+  /// rule, and breaks it. The model of a program has none.
   case unreadablePredicate(String, message: String)
 }
 
 extension ValidationRule: CustomStringConvertible {
-  /// What the rule asks, in words that follow the name of the property.
+  /// The requirement of the rule, in words that follow the name of the property.
   public var description: String {
     switch self {
     case .minimum(let value): "must be at least \(value.value)"

@@ -1,7 +1,7 @@
-// What a sum comes to, as numbers of other kinds.
+// The value of a sum, as numbers of other kinds.
 
 extension ExactSum {
-  /// What the terms that are no finite numbers make of the sum; nil if there are none.
+  /// The effect of non-finite terms on the sum; nil if there are none.
   private var specialValue: Double? {
     if notNumberCount > 0 || positiveInfinityCount > 0 && negativeInfinityCount > 0 { return .nan }
     if positiveInfinityCount > 0 { return .infinity }

@@ -161,7 +161,7 @@ extension ExactSum {
     if pending >= Self.pendingMax { putInOrder() }
   }
 
-  /// Makes limbs for so many places from `place` on.
+  /// Allocates limbs for places from `place` on.
   private mutating func makeRoom(_ place: Int, _ count: Int) {
     if count == 0 { return }
     if limbs.isEmpty { low = place }
@@ -203,7 +203,7 @@ extension ExactSum {
     return carry
   }
 
-  /// ES3. There is nothing to do for a sum that did not change since.
+  /// ES3. A sum that did not change since needs no work.
   package var inOrder: ExactSum {
     if pending == 0 { return self }
     var copy = self

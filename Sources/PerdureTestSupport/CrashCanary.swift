@@ -47,7 +47,7 @@ extension CrashJournal {
 }
 
 extension DiskEvent {
-  /// Without what a sync does.
+  /// Without the effect of a sync.
   var withoutSync: DiskEvent {
     switch self {
     case .sync, .syncDirectory: .ignored

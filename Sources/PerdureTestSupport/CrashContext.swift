@@ -47,8 +47,8 @@ public struct CrashContext: Sendable {
   /// The number of recoveries that were cut: 0 for a cut during the workload, 1 for one more during the
   /// recovery from it, and so on.
   public let recoveries: Int
-  /// The same for disks that are the same, another for others, but for one chance in 2^64; within
-  /// one process.
+  /// Equal for equal disks, and different for others, except for one chance in 2^64; within one
+  /// process.
   package let fingerprint: Int
 
   /// Describes a crash by hand, for running a check on a disk that was kept.

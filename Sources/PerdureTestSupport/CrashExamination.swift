@@ -10,15 +10,15 @@
 //       (`CrashExplorer.only`).
 
 struct CrashExamination {
-  /// Checks a disk; gives what its recovery did, if that may be cut.
+  /// Checks a disk; returns its recovery's operations, if that may be cut.
   typealias Check = (CrashImage, CrashContext) throws -> CrashJournal?
 
-  /// A journal on the way from the workload to where the power goes.
+  /// A journal between the workload and the power cut.
   private struct Level {
     let journal: CrashJournal
     /// The crash whose recovery this is; nil for the workload.
     let crash: CrashContext?
-    /// Where the power goes in it.
+    /// The position of the power cut in it.
     var operation = 0
     var pending: [PendingChange] = []
     var fates: [Fate] = []
@@ -42,7 +42,7 @@ struct CrashExamination {
 
   let explorer: CrashExplorer
   private(set) var report: CrashReport
-  /// What a disk that was seen had to show, as a position in `promises`. CE1
+  /// The requirements of a known disk, as a position in `promises`. CE1
   private var seen: [Int: Int] = [:]
   private var promises: [[Int]] = []
   private var levels: [Level] = []
@@ -105,7 +105,7 @@ struct CrashExamination {
   /// The only crash of the journal on top that shall be tried; nil: all.
   private var only: CrashPlace.Step? {
     guard let only = explorer.only else { return nil }
-    // Behind the last one nothing is cut.
+    // After the last one no cut follows.
     precondition(levels.count <= only.steps.count)
     return only.steps[levels.count - 1]
   }
@@ -204,7 +204,7 @@ struct CrashExamination {
     }
   }
 
-  /// Where the power goes, from the workload on.
+  /// The position of the power cut, from the workload on.
   private var place: CrashPlace {
     CrashPlace(levels.map { CrashPlace.Step(operation: $0.operation, disk: $0.disk) })
   }

@@ -1,5 +1,5 @@
 extension CrashExplorer {
-  /// Stops the program where a setting makes no sense.
+  /// Stops the program for an invalid setting.
   func checkSettings() {
     let numbers = [
       ("operationsOneIn", operationsOneIn), ("imagesPerOperationMax", imagesPerOperationMax),

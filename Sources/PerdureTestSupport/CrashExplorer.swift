@@ -104,7 +104,7 @@ public struct CrashExplorer: Sendable {
     origin = random.origin
   }
 
-  /// What gives the same seed again.
+  /// The code that gives the same seed again.
   var seedWords: String { SeedWords.words(seed, origin: origin, "CrashExplorer") }
 }
 

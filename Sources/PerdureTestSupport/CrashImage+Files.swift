@@ -5,8 +5,8 @@ extension CrashImage {
   ///
   /// - Parameters:
   ///   - directory: Is made; nothing may have that name.
-  ///   - fileSystem: Where the directory is: on this machine if nothing else is said.
-  /// - Throws: What `FileSystem` and `File` throw; a part may be written.
+  ///   - fileSystem: The file system of the directory: by default this machine's.
+  /// - Throws: The errors of `FileSystem` and `File`; a part may be written.
   public func write(
     to directory: String, on fileSystem: any FileSystem = POSIXFileSystem()
   ) throws(FileIOError) {

@@ -1,6 +1,6 @@
 /// The disk's content after a loss of power: directories, names and bytes, all durable.
 ///
-/// A value: cheap to copy, and a `SimulatedFileSystem` made from it leaves it alone.
+/// A value: cheap to copy, and a `SimulatedFileSystem` made from it does not change it.
 public struct CrashImage: Sendable, Hashable {
   indirect enum Node: Sendable, Hashable {
     case file(FileBytes)
@@ -33,7 +33,7 @@ public struct CrashImage: Sendable, Hashable {
     return file.bytes
   }
 
-  /// Gives the file at `path` other bytes, to see what damage does.
+  /// Replaces the bytes of the file at `path`, to test the effects of damage.
   ///
   /// - Returns: False, with nothing changed, if there is no such file.
   @discardableResult

@@ -23,10 +23,9 @@ public struct CrashJournal: Sendable {
   let start: DurabilityModel
   private(set) var operations: [Operation] = []
   private(set) var marks: [Mark] = []
-  /// What cannot be right about the marks: the first few.
+  /// The errors in the marks: the first few.
   private(set) var labelMistakes: [String] = []
-  /// Steps that had begun before the beginning: those of the program whose crash this is the
-  /// recovery from.
+  /// Steps that had begun before: those of the program whose crash this recovery follows.
   private var earlier: Set<Int> = []
   private var begunLabels: Set<Int> = []
   private var acknowledgedLabels: Set<Int> = []
@@ -38,7 +37,7 @@ public struct CrashJournal: Sendable {
   /// How many operations there are.
   public var operationCount: Int { operations.count }
 
-  /// One line for each operation, for people.
+  /// One line for each operation, for display.
   public var trace: [String] {
     operations.enumerated().map { "#\($0 + 1) \($1.text)" }
   }

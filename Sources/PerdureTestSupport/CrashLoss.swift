@@ -1,4 +1,4 @@
-/// What a simulated loss of power took. A crash may take several kinds.
+/// The kind of a simulated loss. A crash may take several kinds.
 public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   /// Every pending change reached the disk.
   case nothing
@@ -8,7 +8,7 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case write
   /// Of a write, some sectors arrived and others did not.
   case tornWrite
-  /// A write was lost or torn though a later one to the same file arrived.
+  /// A write was lost or torn although a later one to the same file arrived.
   case reorderedWrite
   /// Bytes of a write that did not arrive are zeros: behind the old end of the file, or in sectors
   /// that it was to replace whole.

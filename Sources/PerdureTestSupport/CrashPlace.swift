@@ -27,7 +27,7 @@ public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, Express
     self.steps = steps
   }
 
-  /// The place that a violation has printed. Any other text stops the program.
+  /// The position that a violation has printed. Any other text stops the program.
   public init(stringLiteral text: String) {
     guard let place = CrashPlace(text) else {
       preconditionFailure("\(text) is no place of a crash: those look like 19.3 or 19.3/4.0")

@@ -84,7 +84,7 @@ struct CrashPlanner: Sendable {
     } else {
       crashes += others
     }
-    // Of few changes there may be no more mixtures.
+    // Few changes may have no more mixtures.
     for _ in 0..<(4 * imagesMax) where crashes.count < imagesMax {
       let mixture = mixture(options, random: &random)
       if seen.insert(mixture).inserted { crashes.append(mixture) }

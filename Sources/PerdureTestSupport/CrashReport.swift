@@ -12,7 +12,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public internal(set) var begunCount = 0
   /// How many labels the workload acknowledged or promised; one that was promised twice is one.
   public internal(set) var acknowledgedCount = 0
-  /// How many of the disks that were checked had to hold something that was acknowledged.
+  /// How many of the checked disks had to have acknowledged data.
   public internal(set) var promisingCheckCount = 0
   /// The canary that was to be noticed; nil if there was none.
   public let canary: CrashCanary?

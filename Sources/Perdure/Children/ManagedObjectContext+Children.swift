@@ -17,8 +17,8 @@ extension ManagedObjectContext {
   ///
   /// It lives in the isolation of this context, and keeps it alive. It may have children too.
   ///
-  /// - Throws: `PerdureError` 134070 where the container has several stores: there are no children
-  ///   of such contexts so far.
+  /// - Throws: `PerdureError` 134070 if the container has several stores: contexts of such
+  ///   containers have no children so far.
   /// - Complexity: O(unsaved changes of this context).
   public func newChildContext() throws(PerdureError) -> ManagedObjectContext {
     core.checkOwner()

@@ -20,8 +20,7 @@ public final class BackgroundContext {
     streams = context.core.streams
   }
 
-  /// Runs a task in the context, after those that were asked for before. The caller's thread is not
-  /// blocked.
+  /// Runs a task in the context, after earlier tasks. The caller's thread is not blocked.
   ///
   /// `body` runs as a part of the calling task: `Task.isCancelled` and task-local values are those of
   /// the task. If the task is cancelled, a fetch or count in `body` throws `CancellationError`.
@@ -43,8 +42,8 @@ public final class BackgroundContext {
 
   /// Runs a task in the context and waits for it. May be called inside a task of the same context.
   ///
-  /// - Returns: What the task returns.
-  /// - Throws: What the task throws. Unsaved changes stay in the context.
+  /// - Returns: The result of the task.
+  /// - Throws: The error of the task. Unsaved changes stay in the context.
   public func performAndWait<T: Sendable>(
     _ body: @Sendable (ManagedObjectContext) throws -> T
   ) throws -> T {

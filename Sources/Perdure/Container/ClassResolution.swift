@@ -3,20 +3,20 @@
 // Classes and entities are two trees, and need not look alike. For each entity the first of these
 // decides:
 //
-//   1. the class that the container was given for the entity by its name;
-//   2. a given class that is called as the entity's description says, `Class` or `Module.Class`; of
+//   1. the class that was passed to the container for the entity by name;
+//   2. a given class with the name in the entity's description, `Class` or `Module.Class`; of
 //      several the one that describes the entity itself;
 //   3. a given class that describes the entity; of several the last;
 //   4. what holds for the parent entity; at the root `ManagedObject` (GraphSchema.swift).
 //
-// A class with accessors reaches properties by their places. So it serves only entities that have
-// its properties where its description has them: its own entity, one described alike, and those
-// below them.
+// A class with accessors accesses properties by position. So it serves only entities that have its
+// properties at the same positions: its own entity, one with the same description, and their
+// subentities.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// Pairs the classes that a container was given with the entities of its model.
+/// Pairs the classes of a container with the entities of its model.
 struct ClassResolution {
   let model: ManagedObjectModel
   let given: [ManagedObject.Type]

@@ -4,12 +4,12 @@
   public import Foundation
 #endif
 
-/// A store that a container has opened: a name for it, which may be sent anywhere and keeps nothing
-/// open.
+/// A store that a container has opened, as a value that can be sent to any isolation and retains
+/// nothing.
 public struct LoadedStore: Sendable, Hashable {
   /// Names the store for ever; part of the URI form of the ids of its objects.
   public let identifier: String
-  /// Where it is, and how it was opened.
+  /// Its path, and its options.
   public let persistentStoreDescription: PersistentStoreDescription
 
   init(identifier: String, _ description: PersistentStoreDescription) {

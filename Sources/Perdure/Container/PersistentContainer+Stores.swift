@@ -7,7 +7,7 @@
 internal import PerdureFileIO
 internal import PerdureModel
 
-/// What a container has open.
+/// The open stores of a container.
 struct OpenStores: Sendable {
   struct Member: Sendable {
     let name: LoadedStore
@@ -29,13 +29,13 @@ extension PersistentContainer {
   /// Opens the stores of `persistentStoreDescriptions`, and creates the missing ones. Stores that
   /// are already open stay unchanged.
   ///
-  /// What a crash left unfinished is taken back, and every save that had returned is there. When
-  /// the model has additions, entities, properties or indexes, a store takes them on.
+  /// A crash's unfinished changes are rolled back, and every save that had returned is present.
+  /// When the model has additions, entities, properties or indexes, a store takes them on.
   ///
-  /// - Throws: `PerdureError`, with no more stores open than before, and the container can be asked
-  ///   again: 134080 with the store's error as `cause`, for example that another process is writing
-  ///   it; 134020 when the model does not have the configuration; 134100 when the model differs by
-  ///   more than additions.
+  /// - Throws: `PerdureError`. No further store is open then, and the call can be repeated: 134080
+  ///   with the store's error as `cause`, for example that another process is writing it; 134020
+  ///   when the model does not have the configuration; 134100 when the model differs by more than
+  ///   additions.
   /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is
   ///   new, or is made anew. Blocks the caller's thread meanwhile.
   public func loadPersistentStores() throws(PerdureError) {
@@ -57,8 +57,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Opens the stores one by one, then says of each how that went, and returns. Those that did not
-  /// fail are open, all of them when the handler is called first.
+  /// Opens the stores one by one, then reports the result of each, and returns. Those without an
+  /// error are open, all of them when the handler is first called.
   public func loadPersistentStores(
     completionHandler: (PersistentStoreDescription, PerdureError?) -> Void
   ) {
@@ -204,7 +204,7 @@ extension PersistentContainer {
     }
   }
 
-  /// An id would name an object of both.
+  /// An id would name an object of each.
   private func checkIsNew(
     _ member: OpenStores.Member, beside others: some Sequence<OpenStores.Member>
   ) throws(PerdureError) {

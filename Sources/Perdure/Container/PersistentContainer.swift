@@ -22,7 +22,7 @@ public import PerdureModel
 /// and saves throw `StoreError` with code `.forked` (PerdureLog), and faults read as objects
 /// without values; the parent loses nothing. Load stores after forking.
 public final class PersistentContainer: Sendable {
-  /// The name, for people.
+  /// The name, for display.
   public let name: String
   /// The model.
   public let managedObjectModel: ManagedObjectModel
@@ -97,10 +97,9 @@ public final class PersistentContainer: Sendable {
   ///         PersistentStoreDescription(path: notes, configuration: "Notes"),
   ///       ])
   ///
-  /// An entity that several of them have is one to the program: a fetch asks them all, and a new
-  /// object goes into the first of them that can be written, unless
-  /// `ManagedObjectContext.assign(_:to:)` says otherwise. No relationship leads from one store to
-  /// another.
+  /// An entity that several stores have counts as one for the program. A fetch asks them all, and a
+  /// new object is saved in the first writable one, unless `ManagedObjectContext.assign(_:to:)`
+  /// chooses another. No relationship leads from one store to another.
   ///
   /// - Parameters:
   ///   - name: The name of the container, for messages.
@@ -167,9 +166,9 @@ extension PersistentContainer {
     "The container \"\(name)\" has no open store. Call loadPersistentStores() first."
   }
 
-  /// The id with a URI, as this container's stores know it; nil when it belongs to another store,
-  /// one that was removed also, or to an entity that the store does not have. Whether the object
-  /// exists is not asked.
+  /// The id with a URI, as this container's stores know it. Nil when it belongs to another store,
+  /// also to a removed one, or to an entity that the store does not have. The object's existence is
+  /// not checked.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     loadedSource().graph.managedObjectID(ManagedObjectID(uri: uri))
   }
@@ -198,8 +197,8 @@ extension PersistentContainer {
   ///
   /// The first access creates the context. The container replaces it after stores were added,
   /// removed, closed or loaded again. A context with unsaved changes is kept while one of its
-  /// stores is open; the next context has the stores that were added. Changes for a store that was
-  /// removed can never be saved, so such a context is kept until it is rolled back.
+  /// stores is open; the next context has the stores that were added. Changes for a removed store
+  /// can never be saved, so such a context is kept until it is rolled back.
   ///
   /// A new context takes over the settings of the previous one, such as `mergePolicy` and
   /// `automaticallyMergesChangesFromParent`. It also takes over the observers and the sequences of

@@ -6,9 +6,9 @@ public import PerdureLog
   public import Foundation
 #endif
 
-/// Where a container keeps its objects, and how.
+/// The location and the options of a container's objects.
 public struct PersistentStoreDescription: Sendable, Hashable {
-  /// The place of a store.
+  /// The location of a store.
   public enum Location: Sendable, Hashable {
     /// A directory, made when it is not there; by custom its name ends in `.perdure`.
     case directory(path: String)
@@ -16,7 +16,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     case memory
   }
 
-  /// The place of the store.
+  /// The location of the store.
   public var location: Location
   /// Whether the store may only be read. Saving then fails.
   ///
@@ -29,13 +29,13 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// that lasts, the first fetch of every `perform` and of every new context throws. Later fetches
   /// read the earlier state, and each time the context is to advance it is tried again.
   public var isReadOnly: Bool
-  /// What a save has survived when it returns.
+  /// The durability of a save when it returns.
   public var durability: Durability
   /// The configuration of the model whose entities the store holds; nil for all entities.
   ///
   /// Objects of other entities cannot be inserted or fetched, unless another store of the container
-  /// has them. No relationship of the configuration may lead out of it. A store that was made with
-  /// a configuration takes on a greater one, or all entities, and no smaller one.
+  /// has them. No relationship of the configuration may lead out of it. A store that was created
+  /// with a configuration accepts a larger one, or all entities, but no smaller one.
   public var configuration: String?
   /// Changes the options that the engine is opened with; nil for the options that suit most graphs:
   /// the engine's defaults, and a checkpoint at close from 128 KiB on
@@ -48,8 +48,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   ///
   /// For crash-recovery suites, which supply their own file system (PerdureTestSupport has one),
   /// and for stores that the defaults do not suit. `isReadOnly` and `durability` of the options are
-  /// those of the description, whatever it sets. Descriptions are equal whatever it does: functions
-  /// cannot be compared. Functions that take a path alone (such as
+  /// those of the description, whatever the closure sets. Descriptions are equal whatever it does:
+  /// functions cannot be compared. Functions that take a path alone (such as
   /// `PersistentContainer.destroyPersistentStore(at:)`) ignore it, and use the system's files.
   public var configuresEngine: (@Sendable (inout StoreOptions) -> Void)?
 

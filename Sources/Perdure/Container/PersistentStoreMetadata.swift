@@ -1,15 +1,15 @@
 internal import PerdureFileIO
 public import PerdureModel
 
-/// What a store says about itself.
+/// The metadata of a store.
 public struct PersistentStoreMetadata: Sendable {
   /// Names the store for ever, its copies too; a part of the URI form of ids.
   public let storeIdentifier: String
   /// The model that is stored in it.
   public var model: ManagedObjectModel { stored.model }
-  /// What the program says about the store.
+  /// The program's metadata of the store.
   public let userInfo: [String: String]
-  /// The model with what rows there may be.
+  /// The model that the rows follow.
   let stored: StoredModel
 
   init(storeIdentifier: String, stored: StoredModel, userInfo: [String: String]) {
@@ -50,7 +50,7 @@ extension PersistentContainer {
   /// The metadata of the store in a directory, whether or not it is open. Nothing is changed.
   ///
   /// - Throws: `PerdureError` with code 134080 when there is no store, or it cannot be read;
-  ///   `cause` says why.
+  ///   `cause` has the reason.
   /// - Complexity: as opening the store for reading.
   public static func metadataForPersistentStore(at path: String) throws(PerdureError)
     -> PersistentStoreMetadata
@@ -86,7 +86,7 @@ extension PersistentContainer {
   /// same object in both.
   ///
   /// - Throws: `PerdureError` with code 134080 when the store is open for writing, the new place is
-  ///   taken, or has no room; nothing is there then.
+  ///   taken, or has no space; then no copy exists.
   /// - Complexity: O(n) for n bytes.
   public static func copyPersistentStore(at path: String, to target: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be copied to \(target).") {
@@ -115,7 +115,7 @@ extension PersistentContainer {
 
   // MARK: Open stores
 
-  /// What a store says about itself. The store must have been loaded.
+  /// The metadata of a store. The store must have been loaded.
   ///
   /// - Parameter store: Which; nil for the first.
   /// - Throws: `PerdureError` with code 134060 when it cannot be read, or is not open.
@@ -126,7 +126,7 @@ extension PersistentContainer {
     return try Self.working(.readFailed, "The store's metadata could not be read.") { try store.metadata() }
   }
 
-  /// Replaces what the program says about a store. Durable when the call returns, whatever contexts
+  /// Replaces the program's metadata of a store. Durable when the call returns, whatever contexts
   /// have pending. The store must have been loaded.
   ///
   /// - Parameters:

@@ -16,12 +16,12 @@ package struct StoreFactory: Sendable {
   /// From which length on of the log behind the last checkpoint closing writes another one.
   ///
   /// Less than the engine's own default: each small save changes several indexes, which the next
-  /// opening does again. With the default of a MiB, opening after many small saves took twenty
+  /// opening must repeat. With the default of a MiB, opening after many small saves took twenty
   /// times as long as after a checkpoint (Benchmarks/README.md). A program that opens, saves a
   /// little and closes still writes none most of the time.
   static let closeTailBytes = 128 << 10
 
-  /// The store on the log-structured engine. This is the one place where the graph chooses its
+  /// The store on the log-structured engine. This is the only code in which the graph chooses its
   /// engine.
   package static let standard = StoreFactory { description, model in
     let path: String

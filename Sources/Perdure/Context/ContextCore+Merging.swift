@@ -30,12 +30,12 @@ extension ManagedObjectContext {
     core.merge([event])
   }
 
-  /// Lets the next save find out whether another context has changed an object that this one has
-  /// not: then it throws as it does for those that it has. Until a save that writes something has
-  /// looked, or the context is rolled back or reset.
+  /// Makes the next save check whether another context has changed an object that this one has not
+  /// changed: then it throws as for changed ones. Until a save that writes something has looked, or
+  /// the context is rolled back or reset.
   ///
-  /// The version that it is compared with is that of the context's state. Nothing is asked of an
-  /// object that has no row.
+  /// The version that it is compared with is that of the context's state. Objects without a row are
+  /// not checked.
   public func detectConflicts(for object: ManagedObject) { core.detectConflicts(object) }
 }
 

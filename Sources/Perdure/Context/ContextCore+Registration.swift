@@ -3,8 +3,8 @@
 internal import PerdurePredicates
 
 extension ManagedObjectContext {
-  /// Whether the context keeps every registered object alive until it is reset, set to something
-  /// else, or released itself. If false, as at first, it keeps those with unsaved changes; the
+  /// Whether the context retains every registered object until it is reset, this property changes,
+  /// or the context is released. If false, as at first, it keeps those with unsaved changes; the
   /// others are freed when they are released.
   public var retainsRegisteredObjects: Bool {
     get { core.retained != nil }
@@ -21,9 +21,9 @@ extension ManagedObjectContext {
   }
 
   /// Makes the ids of new objects permanent before they are saved: `ManagedObjectID.isTemporaryID`
-  /// of ids that are asked for from now on is false, and the objects cannot be assigned to another
-  /// store any more. The numbers do not change: they are final from the insertion on, and never
-  /// given out again. Objects that have rows are passed over.
+  /// of later ids is false, and the objects can no longer be assigned to another store. The numbers
+  /// do not change: they are final from the insertion on, and never reused. Objects that have rows
+  /// are passed over.
   ///
   /// - Throws: `PerdureError`, and nothing has changed: 134030 with `objectIDs` when a store had no
   ///   ids for them; 133010 with `objectIDs` for objects that are not of this context.

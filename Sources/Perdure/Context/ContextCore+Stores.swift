@@ -192,19 +192,18 @@ extension ContextCore {
 }
 
 extension ManagedObjectContext {
-  /// Says which store a new object is to be saved into. Without it that is the first store of the
+  /// Chooses the store that a new object is saved into. By default that is the first store of the
   /// container that has the object's entity and can be written.
   ///
-  /// The object gets the id that it will have there: what `objectID` gave before names nothing any
-  /// more. Do it before the object is connected with others, which must be of the same store. An
-  /// object whose initializer or `awakeFromInsert` connects it is connected already.
+  /// The object gets its id in that store: the id that `objectID` returned before becomes invalid.
+  /// Call it before the object is connected with others, which must be of the same store. An object
+  /// whose initializer or `awakeFromInsert` connects it is connected already.
   ///
   /// - Throws: `PerdureError`, and nothing has changed: 134070 when the object is not new or is
   ///   connected already, or when the store is not one of this context's, is opened for reading, or
   ///   has no id for it, as after its removal; 134020 when the store's configuration does not have
   ///   the entity.
-  /// - Complexity: O(1); O(pending changes) where a relationship without inverse leads to the
-  ///   entity.
+  /// - Complexity: O(1); O(pending changes) if a relationship without inverse leads to the entity.
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {
     try core.assign(object, toStore: store.identifier)
   }

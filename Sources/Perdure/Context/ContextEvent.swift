@@ -18,7 +18,7 @@ public enum ContextEventKind: Hashable, Sendable {
   case didMerge
 }
 
-/// Something that has happened in a context, as a value: ids and values, no objects.
+/// An event in a context, as a value: ids and values, no objects.
 public struct ContextEvent: Sendable {
   /// The kind of event.
   public let kind: ContextEventKind
@@ -33,7 +33,7 @@ public struct ContextEvent: Sendable {
   /// Whether the context was reset: none of its objects belongs to it any more.
   public internal(set) var invalidatesAllObjects = false
   /// What inserted and updated objects have in the columns that were set: attributes by their
-  /// names, and to-one relationships as ids. Null where they have nothing.
+  /// names, and to-one relationships as ids. Null where they have no value.
   public internal(set) var values: [ManagedObjectID: [String: Value]] = [:]
 
   init(_ kind: ContextEventKind) { self.kind = kind }

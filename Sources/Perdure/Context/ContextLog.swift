@@ -27,12 +27,11 @@ public struct ContextLogEntry: Sendable {
   /// hooks, and how many of the new ones it merged into others. Or the text of a warning.
   public let subject: String
   /// How many objects were found or counted, or pending as `subject` says when they were saved; 0
-  /// where it failed.
+  /// if it failed.
   public let objectCount: Int
-  /// How long it took, by a clock that never goes back. What observers and hooks did meanwhile is
-  /// part of it.
+  /// Its duration, by a monotonic clock. What observers and hooks did meanwhile is part of it.
   public let duration: Duration
-  /// What the store was asked for meanwhile.
+  /// The requests to the store meanwhile.
   public let requests: ContextStatistics
   /// The error that was thrown, in words; nil where there was none.
   public let failure: String?

@@ -1,5 +1,5 @@
-/// What a context has asked its store for, counted since it was made. For tests that assert how
-/// often a loop asks, and for finding out why something is slow.
+/// The numbers of a context's requests to its store, since it was made. For tests that assert the
+/// number of requests of a loop, and for finding the cause of slow code.
 ///
 ///     let workers = try context.fetch(Worker.fetchRequest())
 ///     let before = context.statistics
@@ -13,11 +13,10 @@
 /// looked up in an index, the first lookup is alone, and a request ends after 4,096 objects; rows
 /// of more than 4 KiB are read one by one.
 public struct ContextStatistics: Hashable, Sendable {
-  /// How often the store was asked by a request: for objects, ids or a number of objects, or how it
-  /// would be.
+  /// How many requests asked the store for objects, ids, a number of objects, or a plan.
   public internal(set) var fetchRequestCount = 0
-  /// How often rows were read because a fault fired, or a request prefetched them; those that a
-  /// fetch read to find its objects are not among them.
+  /// How often rows were read because a fault fired, or a request prefetched them. Rows that a
+  /// fetch read to find its objects do not count.
   public internal(set) var rowRequestCount = 0
   /// Rows that these requests gave, one an object.
   public internal(set) var rowCount = 0
@@ -27,7 +26,7 @@ public struct ContextStatistics: Hashable, Sendable {
   /// How often the other end of a relationship was looked up in an index, for one object or for
   /// many.
   public internal(set) var relationshipRequestCount = 0
-  /// How often the store was asked for the number of objects at the other end of a relationship.
+  /// How often the store counted the objects at the other end of a relationship.
   public internal(set) var relationshipCountRequestCount = 0
   /// How often the store was asked to commit.
   public internal(set) var commitRequestCount = 0

@@ -23,8 +23,8 @@ public struct DeletionPlan: Hashable, Sendable {
 
   /// The requested objects, each once, without those that are already deleted or absent.
   public internal(set) var requested: [ManagedObjectID] = []
-  /// What cascades would take along, each object once: the owner goes, and with it what its
-  /// relationship has.
+  /// The objects that cascades delete, each once: the owner is deleted, and with it the objects of
+  /// its relationship.
   public internal(set) var cascaded: [Link] = []
   /// The references to be removed: the owner stays, and its relationship loses a deleted object.
   /// Relationships without an inverse are included.
@@ -39,7 +39,7 @@ public struct DeletionPlan: Hashable, Sendable {
   /// Whether a save would refuse the deletion because of a rule.
   public var isDenied: Bool { !denied.isEmpty }
 
-  /// The objects that would be deleted: those asked for, and those that cascades take along.
+  /// The objects that would be deleted: the requested ones, and those of cascades.
   public var deletedObjectIDs: [ManagedObjectID] { requested + cascaded.map(\.objectID) }
 }
 
@@ -57,7 +57,7 @@ extension DeletionPlan.Link: CustomStringConvertible {
 }
 
 extension ManagedObjectContext {
-  /// What deleting objects would do, without doing it: nothing is changed and no instance is made.
+  /// The effects of deleting objects, without changes: nothing is deleted and no instance is made.
   /// Deletions that are pending have their delete rules applied first, as by
   /// `processPendingChanges()`.
   ///

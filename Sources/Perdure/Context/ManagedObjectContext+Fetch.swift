@@ -28,7 +28,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// How many objects a request asks for. Without predicate O(1), by an index O(log n).
+  /// How many objects match a request. Without predicate O(1), by an index O(log n).
   ///
   /// - Throws: as `fetch(_:)`.
   public func count<T: ManagedObject>(for request: FetchRequest<T>) throws -> Int {

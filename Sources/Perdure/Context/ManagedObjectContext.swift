@@ -67,7 +67,7 @@ extension ManagedObjectContext {
   /// The instances in use: retained ones, and those with unsaved changes.
   public var registeredObjects: Set<ManagedObject> { Set(core.identityMap.objects) }
 
-  /// What the context has asked the store for so far.
+  /// The context's requests to the store so far.
   public var statistics: ContextStatistics { core.statistics }
 }
 
@@ -78,8 +78,8 @@ extension ManagedObjectContext {
   @discardableResult
   public func insert<T: ManagedObject>(_ type: T.Type) -> T { core.insert(type) }
 
-  /// Inserts a new object of the entity called `entityName`. Its class is the one that the
-  /// container has for the entity.
+  /// Inserts a new object of the entity called `entityName`. Its class is the container's class for
+  /// the entity.
   ///
   /// The entity must be in the model and not abstract.
   @discardableResult
@@ -89,7 +89,7 @@ extension ManagedObjectContext {
     core.insertNewObject(forEntityName: entityName, file, line)
   }
 
-  /// Marks an object for deletion. Its row, and what its delete rules ask for, follow at the next
+  /// Marks an object for deletion. Its row, and the effects of its delete rules, follow at the next
   /// save.
   ///
   /// The object can be read until then. Deleting an object that is already deleted or absent
@@ -130,7 +130,7 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext {
   /// The id with a URI, as this context's store knows it; nil when it belongs to another store or
-  /// to an entity that the model does not have. Whether the object exists is not asked:
+  /// to an entity that the model does not have. The object's existence is not checked:
   /// `existingObject(with:)` does.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     core.graph.managedObjectID(ManagedObjectID(uri: uri))
@@ -211,8 +211,8 @@ extension ManagedObjectContext {
   }
 
   /// Moves on to the newest state of the store. Unsaved changes stay, on top of the newest rows;
-  /// all other objects become faults. A context that could not read says so until it is rolled back
-  /// or reset: changes may have been made on top of that.
+  /// all other objects become faults. A context that could not read throws until it is rolled back
+  /// or reset: changes may depend on the missing data.
   public func refreshAllObjects() { core.refreshAllObjects() }
 
   /// Discards all unsaved changes, and all instances. Instances that the program still retains

@@ -19,8 +19,7 @@ public struct PerdureError: Error, Sendable {
     /// A code from its number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// A value breaks a predicate of the model, or a class refuses it, or an object, by a method of
-    /// its own.
+    /// A predicate of the model, a class, or a validation method of an object refuses a value.
     public static let validation = Code(rawValue: 1550)
     /// Several objects or properties are invalid; `details` lists all.
     public static let multipleValidationErrors = Code(rawValue: 1560)
@@ -49,7 +48,7 @@ public struct PerdureError: Error, Sendable {
     public static let stringPatternMatching = Code(rawValue: 1680)
     /// A URI does not match the pattern of its attribute, or is longer or shorter than it takes.
     public static let invalidURI = Code(rawValue: 1690)
-    /// There is no such object in the store.
+    /// The object does not exist in the store.
     public static let objectNotFound = Code(rawValue: 133_000)
     /// An id belongs to another store or to an entity that the model does not have.
     public static let unknownObjectID = Code(rawValue: 133_010)
@@ -61,16 +60,16 @@ public struct PerdureError: Error, Sendable {
     public static let constraintConflict = Code(rawValue: 133_021)
     /// The model has no such configuration, or the store has no such entity.
     public static let incompatibleSchema = Code(rawValue: 134_020)
-    /// The store could not write; `cause` says why.
+    /// The store could not write; `cause` has the reason.
     public static let saveFailed = Code(rawValue: 134_030)
     /// Some of several stores have saved their part, `savedStoreIdentifiers`, and another could
-    /// not: `cause` says why. Only the unsaved part is still pending: the next save does not save
-    /// anything twice.
+    /// not: `cause` has the reason. Only the unsaved part is still pending: the next save does not
+    /// save anything twice.
     public static let incompleteSave = Code(rawValue: 134_040)
-    /// The store could not be read, or a row is damaged; `cause` says why.
+    /// The store could not be read, or a row is damaged; `cause` has the reason.
     public static let readFailed = Code(rawValue: 134_060)
     /// An object cannot be assigned to the store: it is saved already, is linked, or the store is
-    /// not there or is only read.
+    /// not open or is opened for reading.
     public static let storeOperation = Code(rawValue: 134_070)
     /// The hooks of a save changed objects without end: `objectIDs`. The number is Perdure's own;
     /// Core Data raises an exception.
@@ -78,7 +77,7 @@ public struct PerdureError: Error, Sendable {
     /// An entity has no property of a name, the property cannot be set, or a path cannot be
     /// followed. The number is Perdure's own; Core Data raises an exception.
     public static let unknownKey = Code(rawValue: 139_001)
-    /// The store could not be opened; `cause` says why.
+    /// The store could not be opened; `cause` has the reason.
     public static let openFailed = Code(rawValue: 134_080)
     /// The store's model differs from the program's by more than additions; `cause` has every
     /// difference.
@@ -91,16 +90,16 @@ public struct PerdureError: Error, Sendable {
     public let code: Code
     /// The object.
     public let objectID: ManagedObjectID
-    /// The property; empty where the object is refused as a whole.
+    /// The property; empty if the object is refused as a whole.
     public let property: String
-    /// What the property holds: for a to-many relationship the number of objects.
+    /// The value of the property: for a to-many relationship the number of objects.
     public let value: Value
     /// The rule that is broken, in words.
     public let rule: String
     /// The rule of the model that is broken; nil for what follows from options, counts and delete
     /// rules.
     public internal(set) var validationRule: ValidationRule?
-    /// What a validation of the program's own has thrown.
+    /// The error that a validation method of the program has thrown.
     public let cause: (any Error)?
 
     init(
@@ -116,7 +115,7 @@ public struct PerdureError: Error, Sendable {
       self.cause = cause
     }
 
-    /// Whether both say the same, whatever their causes.
+    /// Whether both are equal, ignoring their causes.
     public static func == (left: Detail, right: Detail) -> Bool {
       left.code == right.code && left.objectID == right.objectID && left.property == right.property
         && left.value == right.value && left.rule == right.rule
@@ -134,7 +133,7 @@ public struct PerdureError: Error, Sendable {
 
   /// One thing that this context and another disagree about.
   public struct Conflict: Hashable, Sendable {
-    /// What the two did.
+    /// The changes of both sides.
     public enum Kind: Hashable, Sendable {
       /// The object was changed or deleted by somebody else.
       case changed
@@ -146,14 +145,15 @@ public struct PerdureError: Error, Sendable {
       case duplicate(constraint: [String], existing: ManagedObjectID)
     }
 
-    /// What the two did.
+    /// The changes of both sides.
     public let kind: Kind
     /// The object that is in the way.
     public let objectID: ManagedObjectID
-    /// What both objects have, for each property of the constraint; empty where none is broken.
+    /// The values of both objects, for each property of the constraint; empty if no constraint is
+    /// violated.
     public internal(set) var values: [Value] = []
-    /// For a target that is missing: the objects with unsaved links to it. Their relationships show
-    /// nothing there since the context has moved on; set them, to nil or to something else, or
+    /// For a target that is missing: the objects with unsaved links to it. Their relationships read
+    /// as nil there since the context has advanced; set them, to nil or to another object, or
     /// discard their changes.
     public internal(set) var linkedFrom: [ManagedObjectID] = []
     /// For an object that both have changed: the properties that each side changed, with the
@@ -173,7 +173,7 @@ public struct PerdureError: Error, Sendable {
 
   /// What kind of failure it is.
   public let code: Code
-  /// What happened and what can be done, in a sentence.
+  /// The error and the remedy, in a sentence.
   public let message: String
   /// For validation: every broken rule.
   public var details: [Detail] = []
@@ -196,7 +196,7 @@ public struct PerdureError: Error, Sendable {
 }
 
 extension PerdureError {
-  /// What a validation method throws that refuses a value.
+  /// The error that a validation method throws to refuse a value.
   ///
   ///     override func validateForInsert() throws {
   ///       if end < start { throw PerdureError.invalid(self, "end", "must not be before the start") }
@@ -244,7 +244,7 @@ extension PerdureError.Detail: CustomStringConvertible {
 }
 
 extension PerdureError.Conflict: CustomStringConvertible {
-  /// The object and what happened to it, in words.
+  /// The object and its conflict, in words.
   public var description: String {
     switch kind {
     case .changed: "\(objectID) \(change) by another context\(Self.words(properties))"

@@ -35,13 +35,13 @@ extension QueryGenerationToken: Hashable {
 
 extension ManagedObjectContext {
   /// The state that the context is pinned to; nil when it is not. Another context that is set to it
-  /// sees the same.
+  /// sees the same state.
   public var queryGenerationToken: QueryGenerationToken? {
     core.isPinned ? QueryGenerationToken(state: .view(core.view, of: core.store)) : nil
   }
 
-  /// Moves on to a state of the store and stays there: neither a refresh nor a rollback nor the
-  /// beginning of a `perform` moves it on, and what others save is not merged by itself. A save, a
+  /// Pins the context to a state of the store: neither a refresh nor a rollback nor the beginning
+  /// of a `perform` advances it, and the saves of others are not merged automatically. A save, a
   /// reset, `mergeChanges(fromContextDidSave:)` and this method do, and it stays at that state
   /// then.
   ///
@@ -54,8 +54,8 @@ extension ManagedObjectContext {
   ///   advancing. The context can return to an older state than its own while it has no changes.
   ///   Objects that were absent in that state and are touched meanwhile stay invalid, and must be
   ///   fetched again.
-  /// - Throws: `PerdureError` 134070, and nothing has changed: the state is of another store, or
-  ///   older while there are unsaved changes.
+  /// - Throws: `PerdureError` 134070, and nothing has changed: the state belongs to another store,
+  ///   or is older while there are unsaved changes.
   public func setQueryGeneration(from token: QueryGenerationToken?) throws(PerdureError) {
     try core.setQueryGeneration(token)
   }

@@ -1,4 +1,4 @@
 public import PerdureLog
 
-/// How much a save survives once it has returned: the engine's own ladder.
+/// The durability of a save once it has returned: the engine's levels.
 public typealias Durability = PerdureLog.Durability

@@ -17,7 +17,7 @@ public struct FetchError: Error, Hashable, Sendable {
 
     /// The model has no entity of that name.
     public static let unknownEntity = Code(kind: .unknownEntity)
-    /// The objects of the entity are not of the class that is asked for.
+    /// The objects of the entity do not have the requested class.
     public static let otherClass = Code(kind: .otherClass)
     /// The entity has no property of that name.
     public static let unknownProperty = Code(kind: .unknownProperty)
@@ -26,13 +26,12 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let transientAttribute = Code(kind: .transientAttribute)
     /// A path continues after a property that is not a relationship, or an operator needs one.
     public static let notARelationship = Code(kind: .notARelationship)
-    /// An attribute is compared with a value of another type, so that the comparison could never
-    /// hold.
+    /// An attribute is compared with a value of another type, so the comparison is always false.
     public static let typeMismatch = Code(kind: .typeMismatch)
     /// Objects cannot be sorted by a path that leads to many values.
     public static let toManyOrder = Code(kind: .toManyOrder)
-    /// A path that leads to many values is compared as if it led to one: without ANY, ALL, NONE or
-    /// an aggregate such as `@count`.
+    /// A path to many values is compared like a path to one: without ANY, ALL, NONE or an aggregate
+    /// such as `@count`.
     public static let manyValues = Code(kind: .manyValues)
     /// A `$variable` was not replaced by a value.
     public static let unboundVariable = Code(kind: .unboundVariable)
@@ -66,11 +65,11 @@ public struct FetchError: Error, Hashable, Sendable {
   public let code: Code
   /// The error and the remedy.
   public let message: String
-  /// The entity that was asked.
+  /// The fetched entity.
   public let entity: String
-  /// The key, or the path up to the key, that was asked for; nil when the mistake is not about one.
+  /// The unknown key, or the path up to it; nil when the error concerns no key.
   public let key: String?
-  /// Existing names that are nearly the one asked for, the nearest first.
+  /// Existing names that resemble the unknown one, the nearest first.
   public let suggestions: [String]
 
   init(

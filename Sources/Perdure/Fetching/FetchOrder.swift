@@ -39,7 +39,7 @@ public struct FetchOrder: Hashable, Sendable {
     self.isAscending = isAscending
   }
 
-  /// A criterion by what a query names: an attribute, also of the object at the end of to-one
+  /// A criterion by an expression of a query: an attribute, also of the object at the end of to-one
   /// relationships, or the number of objects of a to-many one.
   ///
   ///     FetchOrder(Worker.self) { $0.company.name }

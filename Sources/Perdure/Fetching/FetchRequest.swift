@@ -11,9 +11,9 @@ public import PerdurePredicates
 ///     let request = FetchRequest<Worker>(
 ///       predicate: try FetchPredicate(format: "name BEGINSWITH[cd] %@", "li"))
 ///
-/// A request is a value: it reads nothing and knows no context until it is fetched, and may be sent
-/// anywhere. Whether it fits the model is found out then. `ManagedObjectContext.explain(_:)` says
-/// which index it uses.
+/// A request is a value: it reads nothing and belongs to no context until it is fetched, and may be
+/// sent to any isolation. Whether it fits the model is found out then.
+/// `ManagedObjectContext.explain(_:)` shows the index that it uses.
 ///
 /// In a query, attributes, to-one paths and numbers of objects are compared with values and with
 /// each other:

@@ -5,8 +5,8 @@
 public import PerdurePredicates
 
 extension FetchPredicate {
-  /// Whether the predicate holds for an object, including its unsaved changes. The result is the
-  /// same as whether a fetch of the object's entity with this predicate would return the object.
+  /// Whether the predicate holds for an object, including its unsaved changes. The result tells
+  /// whether a fetch of the object's entity with this predicate would return the object.
   ///
   ///     let predicate = try FetchPredicate(format: "salary > 1000")
   ///     let isRich = try predicate.evaluate(with: worker)

@@ -15,7 +15,7 @@ extension PropertyRef where V: PredicateArgument {
     .comparison(FetchComparison(left.expression, op, right.expression))
   }
 
-  /// Whether the property has this value; `nil` asks whether it has none.
+  /// Whether the property has this value; `nil` tests that it has none.
   public static func == (left: Self, right: V?) -> FetchPredicate { compare(left, .equal, right) }
   /// Whether the property has another value, or none.
   public static func != (left: Self, right: V?) -> FetchPredicate { compare(left, .notEqual, right) }
@@ -97,7 +97,7 @@ extension PropertyRef<Bool> {
 }
 
 extension EntityRef {
-  /// Whether the object is this one; `nil` asks whether there is none.
+  /// Whether the object is this one; `nil` tests that there is none.
   public static func == (left: Self, right: (some QueryableObject & PredicateArgument)?) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .equal, .constant(right.predicateValue)))
   }
@@ -113,7 +113,7 @@ extension EntityRef {
   public static func != (left: Self, right: _OptionalNilComparisonType) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .notEqual, .constant(.null)))
   }
-  /// Whether both are the same object, or neither is there.
+  /// Whether both are the same object, or both are absent.
   public static func == (left: Self, right: Self) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .equal, right.expression))
   }
@@ -124,7 +124,7 @@ extension EntityRef {
 
   /// Whether the object is the one with this identity.
   public static func == (left: Self, right: ManagedObjectID) -> FetchPredicate { left.is(right) }
-  /// Whether the object is another one than that with this identity, or there is none.
+  /// Whether the object has another identity than this, or is absent.
   public static func != (left: Self, right: ManagedObjectID) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .notEqual, .constant(right.predicateValue)))
   }
@@ -134,7 +134,7 @@ extension EntityRef {
     .comparison(FetchComparison(expression, .equal, .constant(identity.predicateValue)))
   }
 
-  /// Whether the object is one of several, given by themselves or by their identities.
+  /// Whether the object is one of several, given as objects or as identities.
   public func `in`(_ objects: some Sequence<some PredicateArgument>) -> FetchPredicate {
     let list = Value.list(objects.map(\.predicateValue))
     return .comparison(FetchComparison(expression, .in, .constant(list)))

@@ -36,7 +36,7 @@ public struct EntityRef<Root: QueryableObject> {
   /// How many subqueries are around; gives their variables different names.
   let depth: Int
 
-  /// The object that is asked about.
+  /// The object that the query is about.
   public init() {
     self.init(.evaluatedObject, depth: 0)
   }

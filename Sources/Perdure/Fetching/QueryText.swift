@@ -12,7 +12,7 @@ extension PropertyRef<String> {
   /// The number of characters; no value where there is no text.
   public var length: PropertyRef<Int> { PropertyRef<Int>(.path(from: expression, PropertyPath("length"))) }
 
-  /// Whether there is a text and it has no characters. `== nil` asks whether there is none.
+  /// Whether there is a text and it has no characters. `== nil` tests that there is none.
   public var isEmpty: FetchPredicate { self == "" }
 
   /// Whether the text equals one of several under the options.

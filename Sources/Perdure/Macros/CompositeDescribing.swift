@@ -5,8 +5,8 @@ public import PerdureModel
 internal import PerdurePredicates
 
 extension _EntityAssembly {
-  /// Adds a composite attribute that always has a value. Where all of its elements may be absent,
-  /// so may all of them together: no save asks for any.
+  /// Adds a composite attribute that is never nil. Where all of its elements may be absent, so may
+  /// all of them together: no save asks for any.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -14,8 +14,7 @@ extension _EntityAssembly {
     add(.always(name, C.elements(default: value)), options, originalName)
   }
 
-  /// Adds a composite attribute that may have no value, and has none at first where no other is
-  /// given.
+  /// Adds a composite attribute that may be nil, and is nil at first unless a default is given.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -114,7 +113,7 @@ public struct _CompositeAssembly {
   /// Begins without any.
   public init() {}
 
-  /// Adds an attribute that always has a value.
+  /// Adds an attribute that is never nil.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -127,7 +126,7 @@ public struct _CompositeAssembly {
       options)
   }
 
-  /// Adds an attribute that may have no value.
+  /// Adds an attribute that may be nil.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -138,7 +137,7 @@ public struct _CompositeAssembly {
         renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that always has a value, of which each object begins with one of its own.
+  /// Adds an attribute that is never nil, with a default made for each object.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -149,7 +148,7 @@ public struct _CompositeAssembly {
         renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that may have no value, of which each object begins with one of its own.
+  /// Adds an attribute that may be nil, with a default made for each object.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -224,7 +223,7 @@ public struct _CompositeAssembly {
 }
 
 extension CompositeContent {
-  /// An element that always has a value: its zero where it has none. For generated code.
+  /// An element that is never nil: it reads as its zero without a value. For generated code.
   public func _get<T: AttributeValue>(_ name: String, _ type: T.Type) -> T { self[name] ?? T.zeroValue }
 
   /// An element, or nil. For generated code.

@@ -5,10 +5,10 @@ extension EntityDescription {
   /// `ManagedObjectModel([EntityDescription(from: Company.self), EntityDescription(from:
   /// Worker.self)])`.
   ///
-  /// It may be changed before it goes into a model, for example its rules and indexes; the
-  /// properties have to stay, and to stay where they are. The class must have a description. An
-  /// override of `entityDescription` must make it with `EntityDescription("Company", properties:
-  /// [...])`. Calling this initializer for the same class there would never end, and stops the
+  /// It may be changed before it is added to a model, for example its rules and indexes; the
+  /// properties must stay, in the same order. The class must have a description. An override of
+  /// `entityDescription` must make it with `EntityDescription("Company", properties: [...])`.
+  /// Calling this initializer for the same class there would recurse without end, and stops the
   /// program.
   ///
   /// The compiler prefers a program's own initializer with the same label.

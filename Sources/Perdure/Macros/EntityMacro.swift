@@ -29,7 +29,7 @@ public import PerdureModel
 /// or `null`. In format strings they are written with a `#`, as in `#no`.
 ///
 /// A to-one relationship may be declared without a question mark (`var order: Order`). Reading it
-/// stops the program before it is set, and after a delete rule in this context has cleared it.
+/// before it is set, or after a delete rule in this context has cleared it, stops the program.
 /// After another context has removed its object, it gives that object with its last values, or a
 /// deleted object without values. Declare it optional, with `@Relationship(optional: false)` if a
 /// save must require a value, unless nothing ever deletes either end.
@@ -44,7 +44,7 @@ public import PerdureModel
 ///   - originalName: The entity's name in an earlier version of the model. Stored for later
 ///     migrations: no migration reads it so far, and a renamed entity counts as a removed one and a
 ///     new one.
-///   - userInfo: Whatever the program wants to say about the entity; stored with the model.
+///   - userInfo: The program's own data about the entity; stored with the model.
 ///   - versionHashModifier: Makes the version hash another one:
 ///     `EntityDescription.versionHashModifier`.
 @attached(
@@ -57,11 +57,11 @@ public macro Entity(
   versionHashModifier: String? = nil
 ) = #externalMacro(module: "PerdureMacros", type: "EntityMacro")
 
-/// Gives a variable the storage of its object. Written by `@Entity`, not by hand.
+/// Connects a variable with the storage of its object. Written by `@Entity`, not by hand.
 @attached(accessor)
 public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedMacro")
 
-/// Says more about an attribute of an `@Entity` class.
+/// Declares the options of an attribute of an `@Entity` class.
 ///
 ///     @Entity final class Project: ManagedObject {
 ///       @Attribute(.indexed, .length(1...80)) var title: String
@@ -87,7 +87,7 @@ public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedM
 public macro Attribute(_ options: AttributeOption..., derived: String? = nil, originalName: String? = nil) =
   #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
-/// Says more about a relationship of an `@Entity` class.
+/// Declares the options of a relationship of an `@Entity` class.
 ///
 ///     @Entity final class Company: ManagedObject {
 ///       var name: String
@@ -99,20 +99,20 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 /// A change of one side is seen on the other at once. A relationship without an inverse is one-way.
 ///
 /// - Parameters:
-///   - inverse: The name of the property of the other class that leads back. Both sides name each
-///     other. A literal that names no property which a class with `@Entity` declares is an error of
-///     the compiler.
+///   - inverse: The name of the inverse property in the other class. Both sides name each other. If
+///     a literal names no property declared by a class with `@Entity`, the compiler reports an
+///     error.
 ///   - deleteRule: What deleting an object does to the other end.
 ///   - optional: Whether an object may be saved with nothing at the other end.
 ///   - minCount: The least number of objects at the other end of a to-many relationship that has
 ///     any.
 ///   - maxCount: The greatest number; 0 means no limit. Not 1, which is a to-one relationship.
 ///   - transient: Whether no store holds the links: `RelationshipDescription.isTransient`. The
-///     inverse says the same.
+///     inverse declares the same.
 ///   - originalName: The relationship's name in an earlier version of the model. Stored for later
 ///     migrations: no migration reads it so far, and a renamed relationship counts as a removed one
 ///     and a new one.
-///   - userInfo: Whatever the program wants to say about the relationship; stored with the model.
+///   - userInfo: The program's own data about the relationship; stored with the model.
 ///   - versionHashModifier: Makes the version hash another one:
 ///     `RelationshipDescription.versionHashModifier`.
 @attached(peer, names: prefixed(_inverseOf_))
@@ -123,7 +123,7 @@ public macro Relationship(
 ) = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
 /// Leaves a variable of an `@Entity` class alone: it is stored by Swift, and never saved. The
-/// context knows nothing of it; `@Attribute(.transient)` is for values that are not stored and take
+/// context does not track it; `@Attribute(.transient)` is for values that are not stored and take
 /// part in validation and rollback.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
@@ -145,14 +145,14 @@ public macro Transient() = #externalMacro(module: "PerdureMacros", type: "Marker
   named(compositeContent))
 public macro Composite() = #externalMacro(module: "PerdureMacros", type: "CompositeMacro")
 
-/// What `@Attribute` can say of an attribute.
+/// The options of `@Attribute`.
 public enum AttributeOption: Sendable, Hashable {
   /// No two objects of the entity and its subentities have the same value.
   case unique
   /// An ordered index over the attribute is kept.
   case indexed
-  /// No store holds the values: they live with the object in its context. The variable may be of
-  /// any type; of one that is no `AttributeValue` the initial value is made when it is first read.
+  /// No store holds the values: they live with the object in its context. The variable may have any
+  /// type. If that is not an `AttributeValue`, the initial value is made at the first read.
   ///
   /// Setting one makes the object updated, so that a save validates it and calls `willSave()`, and
   /// writes nothing. A save and `refresh(_:mergeChanges: true)` keep the value;
@@ -168,14 +168,14 @@ public enum AttributeOption: Sendable, Hashable {
   /// Rules belong to the elements.
   case composite
   /// A `ValueTransformer` that is registered under this name makes bytes of the values and back.
-  /// The variable may be of any type, and has no initial value. Each reading makes the value anew:
-  /// a change within an object that it leads to is not noticed, nor saved, until the variable is
+  /// The variable may be of any type, and has no initial value. Each read makes the value anew: a
+  /// change inside an object that it references is not noticed, nor saved, until the variable is
   /// set.
   case transformed(by: String)
   /// What values have to be like for a save to take them. The functions below write the usual ones.
   case rules([ValidationRule])
-  /// Whatever the program wants to say about the attribute; stored with the model, and not part of
-  /// the version hash.
+  /// The program's own data about the attribute; stored with the model, and not part of the version
+  /// hash.
   case userInfo([String: String])
   /// Makes the version hash another one: `AttributeDescription.versionHashModifier`.
   case versionHashModifier(String)

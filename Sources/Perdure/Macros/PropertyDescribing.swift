@@ -16,7 +16,7 @@ public struct _EntityAssembly {
   private var indexes: [FetchIndexDescription]
   private var constraints: [[String]]
 
-  /// Begins with what the attribute says.
+  /// Begins with the options of the attribute.
   public init(
     _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],
     indexes: [FetchIndexDescription] = [], originalName: String? = nil,
@@ -49,7 +49,7 @@ public struct _EntityAssembly {
 // MARK: - Attributes
 
 extension _EntityAssembly {
-  /// Adds an attribute that always has a value.
+  /// Adds an attribute that is never nil.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     derived: String? = nil, originalName: String? = nil
@@ -61,7 +61,7 @@ extension _EntityAssembly {
         derivation: derived, renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that may have no value.
+  /// Adds an attribute that may be nil.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     derived: String? = nil, originalName: String? = nil
@@ -73,7 +73,7 @@ extension _EntityAssembly {
         derivation: derived, renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that always has a value, of which each object begins with one of its own.
+  /// Adds an attribute that is never nil, with a default made for each object.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -84,7 +84,7 @@ extension _EntityAssembly {
         renamingIdentifier: originalName), options)
   }
 
-  /// Adds an attribute that may have no value, of which each object begins with one of its own.
+  /// Adds an attribute that may be nil, with a default made for each object.
   public mutating func add<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -152,7 +152,7 @@ extension _EntityAssembly {
   }
 
   /// Adds a transient attribute of a type of the model whose default is made for each object, when
-  /// it is first read. Until then it has no value, and no save asks for one.
+  /// it is first read. Until then it has no value, and no save requires one.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -162,7 +162,7 @@ extension _EntityAssembly {
         name, Attribute.attributeType, renamingIdentifier: originalName, isTransient: true), options)
   }
 
-  /// Adds a transient attribute, as above, that may have no value.
+  /// Adds a transient attribute, as above, that may be nil.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -172,7 +172,7 @@ extension _EntityAssembly {
         name, Attribute.attributeType, renamingIdentifier: originalName, isTransient: true), options)
   }
 
-  /// Adds a transient attribute that holds anything.
+  /// Adds a transient attribute of any type.
   @_disfavoredOverload
   public mutating func addTransient<Other>(
     _ name: String, _ type: Other.Type, _ options: AttributeOption..., originalName: String? = nil
@@ -183,8 +183,7 @@ extension _EntityAssembly {
         isTransient: true), options)
   }
 
-  /// Adds a transient attribute that holds anything, and never nothing: its default is made when it
-  /// is read.
+  /// Adds a transient attribute of any type that is never nil: its default is made when it is read.
   @_disfavoredOverload
   public mutating func addTransient<Other>(
     _ name: String, _ type: Other.Type, default value: @autoclosure () -> Other,
@@ -231,7 +230,7 @@ extension _EntityAssembly {
         renamingIdentifier: originalName, userInfo: userInfo, versionHashModifier: versionHashModifier))
   }
 
-  /// Adds a to-one relationship that always leads to an object.
+  /// Adds a to-one relationship that is never nil.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
     transient: Bool = false, originalName: String? = nil, userInfo: [String: String] = [:],
@@ -309,7 +308,7 @@ extension _EntityAssembly {
 // MARK: - Anything else
 
 extension _EntityAssembly {
-  /// Explains that an object is no attribute.
+  /// Explains that an object cannot be an attribute.
   @available(
     *, unavailable,
     message:

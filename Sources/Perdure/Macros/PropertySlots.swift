@@ -2,17 +2,17 @@ extension ManagedObject {
   // Inverses are looked up by name. For a class without `@Entity` there is no list of them, and any
   // may exist.
 
-  /// Where the slots of this class's properties begin and end. Each class of an entity has one of
-  /// its own, written by `@Entity`: its properties follow those of its superclass.
+  /// Where the slots of this class's properties begin and end. Each class of an entity has its own,
+  /// written by `@Entity`: its properties follow those of its superclass.
   @dynamicMemberLookup
   public enum _Slot {
-    /// The number of slots: none, for the class that all others inherit from.
+    /// The number of slots: 0, for the class that all others inherit from.
     @inlinable public static var _count: Int { 0 }
 
     /// The names of the properties by key paths from a class that inherits them.
     public static func _names<Root: ManagedObject>(_ root: Root.Type) -> [AnyKeyPath: String] { [:] }
 
-    /// A property that may be there. For generated code, which never asks.
+    /// A property that may exist. For generated code, which never asks.
     public static subscript(dynamicMember name: String) -> _UnknownSlot { _UnknownSlot() }
   }
 

@@ -93,8 +93,9 @@ extension PerdureError {
 }
 
 extension ManagedObjectContext {
-  /// What `save()` does where others have saved meanwhile; `MergePolicy.error` unless it is set.
-  /// The policy may name what the model has only: anything else stops the program.
+  /// The behaviour of `save()` when other contexts have saved meanwhile; `MergePolicy.error` unless
+  /// it is set. The policy may name only entities and properties of the model: others stop the
+  /// program.
   public var mergePolicy: MergePolicy {
     get { core.mergePolicy }
     set {

@@ -35,11 +35,11 @@ public struct MergePolicy: Sendable {
   /// An object that others have changed too is saved as it is here, as a whole: their changes of
   /// its other properties are undone.
   public static let overwrite = MergePolicy(.overwrite)
-  /// The changes of an object that others have changed too are dropped; the object is as they saved
-  /// it.
+  /// The changes of an object that others have changed too are dropped; the object has the other
+  /// context's values.
   public static let rollback = MergePolicy(.rollback)
 
-  /// The same, with another policy for the objects of an entity and of those below it.
+  /// The same, with another policy for the objects of an entity and its subentities.
   ///
   /// - Parameters:
   ///   - entityName: The entity. Its sub-entities have the same policy.
@@ -50,8 +50,8 @@ public struct MergePolicy: Sendable {
     return copy
   }
 
-  /// The same, with a rule for one property of an entity and of those below it. It decides where
-  /// both have changed the property, under every policy but `rollback`.
+  /// The same, with a rule for one property of an entity and its subentities. It decides where both
+  /// have changed the property, under every policy but `rollback`.
   ///
   /// A rule for a to-many relationship is about many-to-many ones: `error`, `store`, `object` or
   /// `union`. For a relationship whose inverse is to-one, the rule belongs to the inverse.

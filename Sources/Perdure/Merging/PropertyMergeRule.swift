@@ -17,7 +17,7 @@ public struct PropertyMergeRule: Sendable {
 
   /// The save is refused.
   public static let error = PropertyMergeRule(kind: .error)
-  /// What the store has stays.
+  /// The store's value stays.
   public static let store = PropertyMergeRule(kind: .store)
   /// The value that was set here is saved.
   public static let object = PropertyMergeRule(kind: .object)

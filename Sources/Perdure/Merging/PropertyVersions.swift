@@ -9,8 +9,8 @@ public struct PropertyVersions: Hashable, Sendable {
   public let objectID: ManagedObjectID
   /// The property's name.
   public let property: String
-  /// What both began with: what the row had that the change here was made to. For an object that
-  /// was inserted, what new objects begin with.
+  /// The common earlier value: the row's value before the change here. For an object that was
+  /// inserted, the default of new objects.
   public let base: Value
   /// The unsaved value that was set here.
   public let local: Value

@@ -16,7 +16,7 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
   /// The raw value.
   public var predicateValue: Value { rawValue.predicateValue }
 
-  /// What the raw value means.
+  /// The value for a raw value.
   public var argumentValue: Value { rawValue.argumentValue }
 }
 

@@ -17,10 +17,10 @@ public import PerdurePredicates
 ///     }
 ///
 /// Changing a part of the value through the property (`account.preferences.size = 14`) sets the
-/// whole. Predicates ask whether there is a value, and whether it is another one as a whole: the
-/// same bytes of JSON, with keys in order. Sets, and dictionaries with keys that are neither text
-/// nor whole numbers, have no order of bytes: equal ones may differ in them from one run to the
-/// next, so compare values with such parts in memory.
+/// whole. Predicates test whether there is a value, and compare it as a whole: the same bytes of
+/// JSON, with keys in order. Sets, and dictionaries with keys that are neither text nor whole
+/// numbers, have no order of bytes: equal ones may differ in them from one run to the next, so
+/// compare values with such parts in memory.
 ///
 /// JSON that the type cannot decode, for example of an older version of it, reads as no value; the
 /// stored JSON stays until the attribute is set. NaN and infinities are stored as text.
@@ -38,7 +38,7 @@ extension CodableAttributeValue {
         + "optional, or give the type a zeroValue.")
   }
 
-  /// The value that was stored; nil for what the type cannot be read from.
+  /// The decoded value; nil if the type cannot decode it.
   public init?(attributeValue: Value) {
     guard case .data(let data) = attributeValue, let value = try? StoredJSON.value(Self.self, data) else {
       return nil
@@ -64,7 +64,7 @@ public struct CodableTransformer<Content: Codable>: ValueTransformer {
 
   /// The JSON of a value.
   ///
-  /// - Throws: `PerdureError` 1550 for a value of another type; what encoding throws.
+  /// - Throws: `PerdureError` 1550 for a value of another type; the errors of encoding.
   public func data(from value: Any) throws -> Data {
     guard let content = value as? Content else {
       throw PerdureError(

@@ -16,7 +16,7 @@ public import PerdurePredicates
 /// a value in any of its elements is none: an optional variable reads as nil then, whatever it was
 /// set to. Changing a part through the variable (`shop.address?.street = "Rue A"`) sets the whole.
 ///
-/// `@Composite` writes what a type may also say itself:
+/// `@Composite` writes these members, which a type may also implement itself:
 ///
 ///     struct Span: CompositeAttributeValue {
 ///       var from = 0, to = 0
@@ -44,7 +44,7 @@ public protocol CompositeAttributeValue {
   var compositeContent: CompositeContent { get }
 }
 
-/// What the elements of a composite attribute hold.
+/// The values of a composite attribute's elements.
 public struct CompositeContent: Sendable, Hashable {
   /// The values that are there, by path within the composite.
   public internal(set) var values: [String: Value] = [:]

@@ -19,7 +19,7 @@ extension ManagedObject {
     convert(attributeValue(slot), slot) ?? T.zeroValue
   }
 
-  /// Reads an attribute; nil when it has no value, or one that the type does not know.
+  /// Reads an attribute; nil when it has no value, or one that the type does not have.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T? {
     convert(attributeValue(slot), slot)
   }

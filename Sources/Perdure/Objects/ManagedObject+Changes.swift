@@ -10,7 +10,7 @@ extension ManagedObject {
   /// updated. For a new object they are the differences from the defaults; defaults that were made
   /// for it (`DefaultValue.now`) count as changes. Derived attributes are not among them. Transient
   /// ones are, also if two values of their type cannot be compared and it was set. A composite
-  /// attribute is among them as a whole.
+  /// attribute counts as a whole.
   ///
   /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are
   ///   made as faults.

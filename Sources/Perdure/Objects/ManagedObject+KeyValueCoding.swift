@@ -20,7 +20,7 @@ extension ManagedObject {
   /// `Date`, `UUID`, `Data`, `URL` and `ManagedObjectID`. The key of an element of a composite
   /// attribute is its path: `address.street`.
   ///
-  /// - Parameter key: The name of a property of the entity. An unknown name stops the program;
+  /// - Parameter key: The name of a property of the entity. A program with an unknown name stops;
   ///   `checkedValue(forKey:)` throws instead.
   /// - Complexity: O(1), O(n) for a relationship to n objects. Reads the row if it is not loaded.
   public func value(forKey key: String) -> Any? {
@@ -32,7 +32,7 @@ extension ManagedObject {
     return value(ofSlot: shape.slot(named: key))
   }
 
-  /// The value of the property called `key`, for a name that comes from outside of the program; see
+  /// The value of the property called `key`, for a name from outside of the program; see
   /// `value(forKey:)`.
   ///
   /// - Throws: `PerdureError.Code.unknownKey`, 139001, if the entity has no such property.

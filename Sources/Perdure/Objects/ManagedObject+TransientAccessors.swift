@@ -45,7 +45,7 @@ extension ManagedObject {
     return made
   }
 
-  /// Sets a transient attribute; nil takes its value away. For generated code.
+  /// Sets a transient attribute; nil removes its value. For generated code.
   public final func _setTransient<T: AttributeValue>(_ slot: Int, _ value: T?) { _set(slot, value) }
 
   // MARK: Anything

@@ -16,8 +16,7 @@ extension ManagedObject {
     return content.isEmpty ? nil : C(compositeContent: content)
   }
 
-  /// Reads a composite attribute; what its elements read as without a value where it has none. For
-  /// generated code.
+  /// Reads a composite attribute; without a value its elements read as absent. For generated code.
   public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C.Type) -> C {
     C(compositeContent: compositeContent(slot))
   }

@@ -7,9 +7,9 @@ extension ManagedObject {
   /// object, or the identities of the objects of a to-many relationship.
   ///
   /// - Parameter names: The names of the path. The elements of a composite attribute are names too.
-  /// - Returns: Nil if the entities do not have these properties, or a to-many relationship is on
-  ///   the way. `.null` if a to-one relationship on the way has no object.
-  /// - Complexity: O(n²) in the number of names. Reads a row for each relationship on the way.
+  /// - Returns: Nil if the entities do not have these properties, or the path crosses a to-many
+  ///   relationship. `.null` if a to-one relationship on the way has no object.
+  /// - Complexity: O(n²) in the number of names. Reads a row for each relationship of the path.
   public func argumentValue(atPath names: [String]) -> Value? {
     var (object, shape): (ManagedObject?, EntityShape) = (self, shape)
     for (place, name) in names.enumerated() {

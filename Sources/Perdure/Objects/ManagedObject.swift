@@ -1,8 +1,7 @@
 public import PerdureModel
 public import PerdurePredicates
 
-/// What a managed object is made from. Only contexts make these; programs have no use for the
-/// content.
+/// The parts of a managed object. Only contexts make these; programs have no use for the content.
 public struct ObjectSeed {
   let header: UnsafeMutablePointer<ObjectHeader>
 
@@ -40,7 +39,7 @@ extension ObjectSeed: Sendable {}
 ///
 /// Objects belong to their context and stay in its isolation; they are not `Sendable`. Send
 /// `objectID` instead, and ask the other context for `existingObject(with:)`. Two instances are
-/// equal when they are the same; two contexts have an instance each for one identity.
+/// equal when they are identical; two contexts have separate instances for one identity.
 open class ManagedObject {
   // All that an instance has of its own is this pointer: there are many of them.
   let header: UnsafeMutablePointer<ObjectHeader>
@@ -85,7 +84,7 @@ open class ManagedObject {
   open class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [:] }
 
   /// The hooks that this class overrides: all of them, unless the class says otherwise. `@Entity`
-  /// says it exactly. A hook that is not named here may not be called.
+  /// writes the exact set. A hook that is not named here may not be called.
   open class var _lifeCycle: _LifeCycle { self == ManagedObject.self ? [] : .all }
 
   /// The properties that a save passes to `validateValue(_:forKey:)`. A container reads the list
@@ -169,7 +168,7 @@ open class ManagedObject {
   /// Whether the object may be saved with its changes; as `validateForInsert()`.
   open func validateForUpdate() throws { try core.validateByHand(self) }
 
-  /// Whether the object may be deleted; as `validateForInsert()`.
+  /// Whether the object may be deleted; like `validateForInsert()`.
   open func validateForDelete() throws { try core.checkRules(of: self) }
 
   /// Checks a value of a property, and may replace it. A save calls it for ``validatedKeys``,
@@ -185,7 +184,8 @@ open class ManagedObject {
   /// `Any?`. It may be optional, and it may be `inout` to replace the value. A function whose
   /// argument is not optional is skipped for an attribute without a value.
   ///
-  /// - Parameter value: As `value(forKey:)` gives it. What the method puts here is set by the save.
+  /// - Parameter value: As `value(forKey:)` gives it. The save sets the value that the method
+  ///   assigns here.
   /// - Parameter key: The property. The entity must have it.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {
     try core.checkRule(value, forKey: key, of: self)
@@ -207,7 +207,7 @@ extension ManagedObject: Hashable {
   /// Hashes the identity of the instance.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// What sets and dictionaries ask for, without the way through `hash(into:)`.
+  /// Used by sets and dictionaries, faster than `hash(into:)`.
   public func _rawHashValue(seed: Int) -> Int { ObjectIdentifier(self)._rawHashValue(seed: seed) }
 }
 

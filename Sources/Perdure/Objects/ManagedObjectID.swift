@@ -15,8 +15,8 @@ public import PerdurePredicates
 public struct ManagedObjectID: Sendable {
   let entity: EntityIdentity
   let number: UInt64
-  /// Whether the object had no row in the store yet when this id was asked for. Says nothing about
-  /// identity: ids that differ in it alone are equal.
+  /// Whether the object had no row in the store when this id was requested. It is not part of the
+  /// identity: ids that differ only in it are equal.
   public let isTemporaryID: Bool
 
   init(_ entity: EntityIdentity, number: UInt64, isTemporary: Bool = false) {
@@ -45,8 +45,8 @@ public struct ManagedObjectID: Sendable {
 
   /// Reads the text form.
   ///
-  /// - Returns: nil when the text does not have that form. Whether such a store, entity or object
-  ///   exists is not asked.
+  /// - Returns: nil when the text does not have that form. The existence of the store, the entity
+  ///   and the object is not checked.
   public init?(uri: String) {
     self.init(parts: Self.parts(of: uri).map(String.init))
   }

@@ -21,7 +21,7 @@ extension ObjectSnapshot: Codable {
   private enum Key: String, CodingKey { case id, properties }
 
   /// Reads what `encode(to:)` has written.
-  /// - Throws: `DecodingError` when it is something else.
+  /// - Throws: `DecodingError` for other content.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     objectID = try container.decode(ManagedObjectID.self, forKey: .id)
@@ -44,7 +44,7 @@ extension ObjectSnapshot.Property: Codable {
   }
 
   /// Reads what `encode(to:)` has written.
-  /// - Throws: `DecodingError` when it is something else.
+  /// - Throws: `DecodingError` for other content.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Kind.self)
     guard container.allKeys.count == 1, let kind = container.allKeys.first else {
@@ -100,8 +100,7 @@ extension ObjectSnapshot.Property: Codable {
   }
 
   /// Writes the value under the name of its kind.
-  /// - Throws: `EncodingError` for an attribute that holds what no attribute does: an object, a
-  ///   list.
+  /// - Throws: `EncodingError` for a value that no attribute can have: an object, a list.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Kind.self)
     switch self {

@@ -1,7 +1,7 @@
 public import PerdurePredicates
 
-/// What an object was at one moment, as a value: it can be sent anywhere, compared, and written
-/// down as JSON, and changes no more.
+/// The state of an object at one moment, as a value. It can be sent to any isolation, compared, and
+/// encoded as JSON, and does not change.
 ///
 ///     let picture = try worker.snapshot(including: ["company", "projects.members"])
 ///     let text = try JSONEncoder().encode(picture)
@@ -9,7 +9,7 @@ public import PerdurePredicates
 ///
 /// `TypedSnapshot` is the same with the types of a class.
 public struct ObjectSnapshot: Sendable, Hashable {
-  /// What a property held.
+  /// The value of a property.
   public indirect enum Property: Sendable, Hashable {
     /// The value of an attribute, `.null` for none.
     case attribute(Value)
@@ -20,7 +20,7 @@ public struct ObjectSnapshot: Sendable, Hashable {
     /// The objects of a to-many relationship, in order of entity and identity.
     case objects([ObjectSnapshot])
 
-    /// The value of an attribute that has one.
+    /// The value of an attribute that is not nil.
     public var value: Value? {
       if case .attribute(let value) = self, !value.isNull { value } else { nil }
     }
@@ -43,8 +43,8 @@ public struct ObjectSnapshot: Sendable, Hashable {
   /// of composite attributes are there by their paths: `address.street`.
   public let properties: [String: Property]
 
-  /// What a property held; nil for one that the entity does not have, and for a to-many
-  /// relationship that was not asked for.
+  /// The value of a property; nil for one that the entity does not have, and for a to-many
+  /// relationship that was not included.
   public subscript(key: String) -> Property? { properties[key] }
 }
 
@@ -140,16 +140,16 @@ private struct PathTree {
 
 // MARK: - With types
 
-/// What an object of a class was at one moment, as a value with the class's properties.
+/// The state of an object of a class at one moment, as a value with the class's properties.
 ///
 ///     let picture = try TypedSnapshot(worker, including: ["company", "projects"])
 ///     Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
 ///
-/// A relationship that was not included cannot be asked for: that stops the program. `contents` has
-/// the identities that to-one relationships lead to.
+/// Reading a relationship that was not included stops the program. `contents` has the identities
+/// that to-one relationships lead to.
 @dynamicMemberLookup
 public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
-  /// The same without types; this is what can be written down.
+  /// The same without types; this can be encoded.
   public let contents: ObjectSnapshot
 
   /// The object as a value, with its unsaved changes.
@@ -171,14 +171,14 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
 
   /// The encoded values, with types again.
   ///
-  /// - Parameter contents: A snapshot of an object of the class's entity or of a sub-entity. A
-  ///   property that it lacks cannot be asked for.
+  /// - Parameter contents: A snapshot of an object of the class's entity or of a sub-entity.
+  ///   Reading a property that it lacks stops the program.
   public init(_ contents: ObjectSnapshot) { self.contents = contents }
 
   /// The object's identity.
   public var objectID: ManagedObjectID { contents.objectID }
 
-  /// An attribute's value; its zero where there was none, as the property of the object has it.
+  /// An attribute's value; its zero if it was absent, as the object's property reads.
   public subscript<V: AttributeValue>(dynamicMember keyPath: KeyPath<Root, V>) -> V {
     property(keyPath).value.flatMap(V.init(attributeValue:)) ?? V.zeroValue
   }
@@ -188,7 +188,7 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
     property(keyPath).value.flatMap(V.init(attributeValue:))
   }
 
-  /// A composite attribute; what its elements read as without a value where it had none.
+  /// A composite attribute; without a value its elements read as absent.
   public subscript<C: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<Root, C>) -> C {
     C(compositeContent: composite(keyPath))
   }

@@ -34,7 +34,7 @@ public struct ToMany<Element: ManagedObject> {
   @inlinable public var isEmpty: Bool { count == 0 }
 
   /// Whether an object is at the other end. O(log n): nothing is loaded. An object of another
-  /// store, or of an entity that does not belong there, is not.
+  /// store, or of a wrong entity, is not.
   public func contains(_ object: Element) -> Bool {
     guard let context = owner.context, let reference = context.reference(of: object, in: relationship),
       !context.hasVanished(reference), !context.hasVanished(owner.reference)

@@ -47,8 +47,8 @@ public protocol ValueTransformer: Sendable {
 public enum ValueTransformers {
   private static let registered = Mutex<[String: any ValueTransformer]>([:])
 
-  /// Makes a transformer known under a name; it takes the place of the one that had the name.
-  /// Containers that are open keep theirs.
+  /// Registers a transformer under a name; it replaces an earlier one of that name. Containers that
+  /// are open keep theirs.
   public static func register(_ transformer: any ValueTransformer, named name: String) {
     registered.withLock { $0[name] = transformer }
   }
@@ -137,7 +137,7 @@ extension ManagedObject {
     return transformedValue(slot) as? T
   }
 
-  /// Reads an attribute with a transformer that always has a value. For generated code.
+  /// Reads an attribute with a transformer that is never nil. For generated code.
   public final func _transformed<T>(_ slot: Int, _ type: T.Type) -> T {
     if let value: T = _transformed(slot, T?.self) { return value }
     stop(

@@ -35,7 +35,7 @@ extension ContextCore {
     return found
   }
 
-  /// The place that the store has for a member; nil also where it cannot be read.
+  /// The stored order key of a member; nil also if it cannot be read.
   private func storedKey(
     of member: ObjectReference, under owner: ObjectReference, _ order: OrderIndexes
   ) -> OrderKey? {
@@ -54,7 +54,8 @@ extension ContextCore {
     return places
   }
 
-  /// What a body reads; where the store cannot, another value, and the next save says why.
+  /// The result of a read; if the store cannot be read, a substitute, and the next save has the
+  /// reason.
   func reading<T>(_ owner: ObjectReference, or other: T, _ body: () throws -> T) -> T {
     do { return try body() } catch {
       noteReadFailure(error, owner)
@@ -195,20 +196,20 @@ extension ContextCore {
     setOrder(delta, owner, relationship)
   }
 
-  /// Puts a member at a position among the others; nil: behind them.
+  /// Moves a member to a position among the others; nil: after them.
   func move(
     _ member: ObjectReference, to position: Int?, of owner: ObjectReference, _ relationship: RelationshipShape
   ) {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
     let stored = delta.placed[member].map(\.stored) ?? storedKey(of: member, under: owner, order)
-    // Out of the way, so that positions are those of the others.
+    // Removed first, so that positions are those of the others.
     delta.hide(member, stored: stored)
     place(member, stored: stored, at: position, of: owner, relationship, delta)
     setOrder(delta, owner, relationship)
   }
 
-  /// Puts a member at a place that is known.
+  /// Moves a member to a known order key.
   ///
   /// - Parameter isSpread: Whether the program did not request the move.
   func setPlace(
@@ -257,7 +258,7 @@ extension ContextCore {
     makeRoom(for: member, stored: stored, at: position, of: count, owner, relationship, delta)
   }
 
-  /// The last place; nil also where it takes more to find.
+  /// The last order key; nil also if finding it takes more work.
   private func lastPlace(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> OrderPlace? {
@@ -288,8 +289,8 @@ extension ContextCore {
     return stored + delta.tree.weight
   }
 
-  /// Gives the neighbours of a position new places, 64 of them, or twice as many, until there is
-  /// room for long.
+  /// Gives the neighbours of a position new order keys, 64 of them, or twice as many, until there
+  /// is enough distance.
   private func makeRoom(
     for member: ObjectReference, stored: OrderKey?, at position: Int, of count: Int, _ owner: ObjectReference,
     _ relationship: RelationshipShape, _ delta: OrderDelta

@@ -1,6 +1,6 @@
 internal import PerdurePredicates
 
-/// How the order of a relationship differs from what the store has. A class, so that a change is
+/// How the order of a relationship differs from what the store has. A class, so that changes are
 /// made in place.
 ///
 /// Invariants, at the context's view:
@@ -13,7 +13,7 @@ final class OrderDelta {
   /// A place that differs from the store's.
   struct Placement {
     let key: OrderKey
-    /// The place that the store has; nil for none.
+    /// The stored order key; nil for none.
     let stored: OrderKey?
     /// Whether the program did not request it: the member made room, or had no order key.
     let isSpread: Bool
@@ -33,7 +33,7 @@ final class OrderDelta {
     return copy
   }
 
-  /// Gives a member a place.
+  /// Gives a member an order key.
   ///
   /// - Parameter isSpread: Whether the program did not request it; a member that it moved before
   ///   still counts as moved.
@@ -54,7 +54,7 @@ final class OrderDelta {
     hidden[member] = stored
   }
 
-  /// Leaves a member where the store has it.
+  /// Leaves a member at its stored position.
   func forget(_ member: ObjectReference) {
     if let placement = placed.removeValue(forKey: member) {
       tree.remove(OrderPlace(key: placement.key, reference: member))

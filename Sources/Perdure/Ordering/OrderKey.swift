@@ -1,5 +1,5 @@
-// The place of an object in an ordered relationship: a fraction between 0 and 1, as its bytes
-// behind the point.
+// The order key of an object in an ordered relationship: a fraction between 0 and 1, as the bytes
+// after the point.
 //
 // A key is 1 to 24 bytes, the last of which is not zero; the order of keys is that of fractions.
 // Between two keys there are always keys, as long as there are bytes; so an insertion writes one
@@ -13,8 +13,8 @@
 //
 //   KY1. A key has 1 to 24 bytes and does not end with a zero byte; so keys are equal where their
 //        bytes are.
-//   KY2. `between(a, b)` is after a and before b, and depends on nothing else: it is the same in
-//        every process.
+//   KY2. `between(a, b)` is after a and before b, and depends only on them: it is the same in every
+//        process.
 //   KY3. Members with equal keys are in the order of references.
 
 /// A place in an ordered relationship. Pure: bytes in, bytes out.
@@ -142,10 +142,9 @@ extension OrderKey {
     return nil
   }
 
-  /// Keys between two others, as far from each other as that goes, for members that are given new
-  /// places.
+  /// Keys between two others, as far from each other as possible, for members with new keys.
   ///
-  /// - Returns: nil where they would be too close to each other to take insertions for long.
+  /// - Returns: nil if they would be too close to each other for many later insertions.
   /// - Complexity: O(count).
   package static func spread(_ count: Int, between lower: OrderKey?, _ upper: OrderKey?) -> [OrderKey]? {
     if let lower, let upper, lower >= upper { return nil }
@@ -290,7 +289,7 @@ private struct BigFraction {
     return sum.divided(by: 2)
   }
 
-  /// The part of the distance to a smaller number, down to the last byte; nil where it is none.
+  /// The part of the distance to a smaller number, down to the last byte; nil if it is zero.
   func distance(from other: BigFraction, dividedBy divisor: Int) -> BigFraction? {
     guard other.isBefore(self) else { return nil }
     var distance = self

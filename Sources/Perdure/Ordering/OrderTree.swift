@@ -18,11 +18,11 @@ struct OrderPlace: Hashable, Comparable {
   }
 }
 
-/// Places, each of which adds one object to those of the store or hides one of them.
+/// Order keys, each of which adds one object to the stored ones or hides one of them.
 struct OrderTree {
   private struct Node {
     let place: OrderPlace
-    /// 1 for an object that is added, -1 for one that is hidden.
+    /// 1 for an added object, -1 for a hidden one.
     let weight: Int
     var left = -1
     var right = -1
@@ -48,7 +48,7 @@ struct OrderTree {
   /// How many objects more there are than the store has.
   var weight: Int { weight(root) }
 
-  /// Adds a place that is not there.
+  /// Adds an order key that is absent.
   mutating func insert(_ place: OrderPlace, weight: Int) {
     let node = Node(place: place, weight: weight, sum: weight)
     let position: Int
@@ -86,7 +86,7 @@ struct OrderTree {
     root = merge(left, right)
   }
 
-  /// How many objects more there are before a place than the store has there.
+  /// The difference between the number of objects before a key here and in the store.
   func weight(before place: OrderPlace) -> Int {
     var sum = 0
     var position = root
@@ -110,7 +110,7 @@ struct OrderTree {
     case stored(Int)
   }
 
-  /// - Parameter storedCount: How many objects the store has before a place.
+  /// - Parameter storedCount: The number of stored objects before a key.
   func find(_ wanted: Int, storedCount: (OrderPlace) throws -> Int) rethrows -> Found {
     var before = 0
     var position = root
@@ -146,7 +146,7 @@ struct OrderTree {
     return result
   }
 
-  /// The last place that is added.
+  /// The last added key.
   var lastAdded: OrderPlace? {
     // A hidden entry may follow it.
     var candidates: [Int] = []

@@ -74,7 +74,7 @@ public struct OrderedToMany<Element: ManagedObject> {
 
   // MARK: Changing
 
-  /// Connects an object behind all others. One that is there stays where it is.
+  /// Connects an object behind all others. A present object keeps its position.
   public func append(_ object: Element) { unordered.insert(object) }
 
   /// Connects objects behind all others, in their order.
@@ -121,8 +121,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     if !isRefused { move(self[position], to: target) }
   }
 
-  /// Disconnects the object at a position, and connects another one there. Where the other is there
-  /// already, at another position, nothing happens.
+  /// Disconnects the object at a position, and connects another one there. If the other object is
+  /// present already, at another position, nothing happens.
   public func replace(at position: Int, with object: Element) {
     if isRefused { return }
     let old = self[position]
@@ -149,8 +149,8 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// Connects exactly these objects, in this order; an object that occurs again counts where it
   /// occurs first.
   ///
-  /// - Complexity: O(n log n); objects that are in the right order among each other already are not
-  ///   moved, as far as that goes without looking further than the next one.
+  /// - Complexity: O(n log n). Objects already in the right relative order are mostly not moved:
+  ///   each decision considers only the next object.
   public func replace(with objects: some Sequence<Element>) {
     var seen: Set<ManagedObjectID> = []
     let wanted = objects.filter { seen.insert($0.objectID).inserted }

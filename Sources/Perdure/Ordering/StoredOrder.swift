@@ -34,7 +34,7 @@ package struct OrderIndexes: Hashable, Sendable {
     return .prefix(key.bytes)
   }
 
-  /// What an entry in `ordered` has for a key.
+  /// The key of an entry in `ordered`.
   package static func indexKey(_ owner: ObjectReference, _ key: OrderKey) -> [UInt8] {
     var bytes = OrderedKey()
     bytes.append(bare: owner)

@@ -1,6 +1,6 @@
 /// A number with its unit: 1 finding, 2 findings.
 ///
-/// - Parameter plural: Where it is more than an s behind the noun.
+/// - Parameter plural: If it is not the noun with an s.
 package func counted(_ count: some BinaryInteger, _ noun: String, plural: String? = nil) -> String {
   "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
 }

@@ -22,7 +22,7 @@ extension StoreView {
         }
       }
     } catch {
-      // Behind the last row that was handed out, one by one.
+      // After the last row that was returned, one by one.
       try visitReferences(entity: entity, from: next) { reference in
         let row: Result<StoredRow?, any Error> = Result { try self.row(reference) }
         switch row {

@@ -1,5 +1,5 @@
-// Whether the rows and links of a store make a whole graph. Needs nothing but the stored model, so
-// it works on any store, without the program that wrote it.
+// Whether the rows and links of a store make a whole graph. Needs only the stored model, so it
+// works on any store, without the program that wrote it.
 //
 // Invariants of a graph
 //   G1  every row reads as a row of its entity, in a layout that the stored model knows
@@ -22,9 +22,9 @@
 internal import PerdureLog
 internal import PerdurePredicates
 
-/// What a verification of a graph found.
+/// The result of a graph's verification.
 public struct GraphVerificationReport: Sendable {
-  /// Something that is not as it must be.
+  /// A finding.
   public struct Finding: Sendable, CustomStringConvertible {
     /// The number of the invariant, 1 to 7.
     public let invariant: Int
@@ -60,7 +60,7 @@ package struct GraphVerification {
   private let schema: StoreSchema
   private let model: ManagedObjectModel
   private var report = GraphVerificationReport()
-  /// More findings than this say nothing more.
+  /// Further findings add no information.
   private let findingsMax: Int
   private let steps: VerificationSteps
   private let relationships: RelationshipChecks
@@ -80,7 +80,7 @@ package struct GraphVerification {
       of: goesOn == nil ? 0 : Self.stepCount(view, schema, relationships.pairs), goesOn)
   }
 
-  /// Rows, and entries that are looked at; an index that cannot be counted counts for nothing.
+  /// Rows, and entries to be checked; an index that cannot be counted counts as 0.
   private static func stepCount(
     _ view: any StoreView, _ schema: StoreSchema, _ pairs: [RelationshipChecks.Pair]
   ) -> Int {
@@ -93,7 +93,7 @@ package struct GraphVerification {
     }
   }
 
-  /// Reads every row and follows every reference and link. What cannot be read is a finding.
+  /// Reads every row and follows every reference and link. Unreadable data is a finding.
   package consuming func run() -> GraphVerificationReport {
     for entity in schema.entities where !steps.isStopped {
       guard let entity, entity.layouts != nil else { continue }
@@ -263,7 +263,7 @@ package struct GraphVerification {
     }
   }
 
-  /// What an object has in a uniqueness constraint.
+  /// An object's values of a uniqueness constraint.
   private func words(_ index: StoreIndex, _ reference: ObjectReference) -> String {
     let entity = schema.entity(reference.entityNumber)
     let slots = (schema.definition(index).components ?? []).compactMap {
@@ -301,7 +301,7 @@ package struct GraphVerification {
     return try view.version(of: target) == nil ? "is not there" : nil
   }
 
-  /// Whether deleting what a reference leads to leaves the reference as it is.
+  /// Whether deleting the target of a reference leaves the reference unchanged.
   private func isLeftBehind(_ property: PropertyStorage, in entity: EntityStorage) -> Bool {
     guard let inverse = model.schema(named: entity.name)?.property(named: property.name)?.inverse else {
       return false

@@ -19,7 +19,7 @@ struct RelationshipChecks {
   private let view: any StoreView
   /// The one-to-one relationships.
   let pairs: [Pair]
-  /// The link keyspaces in which each link has one that leads back.
+  /// The link keyspaces in which each link needs its reverse.
   private var symmetric: Set<StoreIndex> = []
   /// By entity, the relationships that must have some number of objects.
   private var limited: [UInt16: [RelationshipShape]] = [:]
@@ -50,7 +50,7 @@ struct RelationshipChecks {
     self.pairs = pairs
   }
 
-  /// What an object has too few or too many of, as sentences about it.
+  /// The sentences about an object with too few or too many members.
   func brokenLimits(of reference: ObjectReference, _ row: RowView) throws -> [String] {
     try (limited[reference.entityNumber] ?? []).compactMap { relationship in
       let count: Int
@@ -67,7 +67,7 @@ struct RelationshipChecks {
     }
   }
 
-  /// Whether a link that has to lead back as well does not.
+  /// Whether a required reverse link is missing.
   func isOneSided(_ links: StoreIndex, _ source: ObjectReference, _ target: ObjectReference) throws -> Bool {
     guard symmetric.contains(links), source != target else { return false }
     return try !view.hasEntry(under: target, source, in: links)

@@ -44,14 +44,14 @@ public struct InspectedObject: Sendable {
 
 extension StoreInspection {
   /// Visits the objects of one entity, without those of its sub-entities, in the order of their
-  /// numbers; of an abstract entity those of its sub-entities, one after the other. One that cannot
-  /// be read is visited too.
+  /// numbers; of an abstract entity those of its sub-entities, one after the other. Unreadable ones
+  /// are visited too.
   ///
   /// - Parameter entity: The name of the entity.
   /// - Parameter ids: The numbers to visit.
   /// - Parameter body: Returns false to stop.
   /// - Returns: False if the model has no such entity.
-  /// - Throws: what `body` throws.
+  /// - Throws: the errors of `body`.
   @discardableResult
   public func forEachObject(
     of entity: String, ids: ClosedRange<UInt64> = 0 ... .max, _ body: (InspectedObject) throws -> Bool

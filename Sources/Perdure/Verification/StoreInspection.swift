@@ -37,8 +37,8 @@ public struct StoreInspection: Sendable {
     }
   }
 
-  /// The indexes in words, with how many entries each has; nil for one that cannot be counted,
-  /// because it could not be made when the store was opened, or cannot be read.
+  /// The indexes in words, with the number of entries of each. Nil for one that cannot be counted,
+  /// because it could not be built at opening, or cannot be read.
   public var indexCounts: [(name: String, count: Int?)] {
     let view = store.view()
     return store.schema.indexes.indices.map { position in
@@ -52,12 +52,12 @@ public struct StoreInspection: Sendable {
     NearMisses.of(name, in: schema.entities.compactMap { $0?.name })
   }
 
-  /// Checks that rows and links make a whole graph. A row that cannot be read is a finding, and the
-  /// next one follows.
+  /// Checks that rows and links make a whole graph. An unreadable row is a finding, and the next
+  /// one follows.
   ///
   /// - Parameter progress: Hears now and then how far the work is: rows and entries of indexes that
   ///   were looked at, and how many there are. Throw from it to cancel.
-  /// - Throws: what `progress` throws, and nothing else.
+  /// - Throws: the errors of `progress`, and no others.
   /// - Complexity: reads every row once, every link, and every unique value.
   public func verifyGraph(
     progress: ((_ done: UInt64, _ total: UInt64) throws -> Void)? = nil

@@ -16,7 +16,7 @@ final class VerificationSteps {
     self.goesOn = goesOn
   }
 
-  /// One is done.
+  /// One step is done.
   ///
   /// - Returns: Whether there shall be another.
   func next() -> Bool {

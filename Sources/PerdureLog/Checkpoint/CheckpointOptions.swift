@@ -56,8 +56,8 @@ public struct CheckpointOptions: Hashable, Sendable {
 extension CheckpointOptions {
   /// The length of the tail from which a checkpoint is due during commits, in bytes.
   ///
-  /// Uniform updates change nearly every node of an index before the tail is half as long as it, so
-  /// waiting that long bounds what checkpoints write to a small multiple of the log.
+  /// Uniform updates change nearly every node of an index before the tail reaches half the index's
+  /// length. So waiting that long bounds the writes of checkpoints to a small multiple of the log.
   func dueTailBytes(indexBytes: Int) -> UInt64 { UInt64(max(tailBytes, indexBytes / 2)) }
 
   /// From which length on the tail is worth a look.

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// What a checkpoint is made of: taken in a turn, true as long as the root is pinned.
+/// The input of a checkpoint: taken in a turn, valid as long as the root is pinned.
 struct CheckpointSource {
   let root: UnsafeMutablePointer<Root>
   let catalog: Catalog
@@ -12,7 +12,7 @@ struct CheckpointSource {
   /// The blob files that live records name.
   let blobs: Set<UInt64>
   let nextBlob: UInt64
-  /// What no root from this one on reaches.
+  /// The units that no root from this one on reaches.
   let freed: [FreedSlot]
   let segmentUsage: [UInt8]
   /// Bytes of the log behind the checkpoint before.
@@ -74,7 +74,7 @@ struct CheckpointWriter: ~Copyable {
   /// Bytes written to index files since the store was opened.
   var writtenByteCount: UInt64 { writtenBefore + (file?.writtenByteCount ?? 0) }
 
-  /// Bytes of the index file that hold something that is needed.
+  /// Bytes of the index file in use.
   var byteCountInUse: Int { file?.byteCountInUse ?? opened?.byteCountInUse ?? 0 }
 
   /// Writes the nodes that are not in the file yet, and makes them durable.
@@ -161,8 +161,8 @@ struct CheckpointWriter: ~Copyable {
     return slot == .none ? nil : SlotAllocator.Run(slot: slot.number, unitCount: freed.unitCount)
   }
 
-  /// The first checkpoint that may reach a node with this stamp: the first that holds its version
-  /// or a later one.
+  /// The first checkpoint that may reach a node with this stamp: the first with its version or a
+  /// later one.
   private func firstToReach(_ stamp: UInt64) -> UInt64 {
     if stamp == 0 { return 0 }
     var (low, high) = (0, named.count)
@@ -224,7 +224,7 @@ struct CheckpointWriter: ~Copyable {
   /// Nodes written earlier lead to nodes of the file that the store was opened with. FN3
   private func checkNodes() throws(FormatError) { try opened?.nodes.check() }
 
-  /// Makes free what the two newest superblocks do not reach, and no reader in another opening.
+  /// Frees the units that neither the two newest superblocks reach nor a reader in another opening.
   /// SA2, RT4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
     let needs = readers.needs()
@@ -270,7 +270,7 @@ struct CheckpointWriter: ~Copyable {
 }
 
 extension TreeImage {
-  /// As the root block says it.
+  /// As in the root block.
   var formatted: CheckpointRoot.Tree {
     CheckpointRoot.Tree(slot: slot.number, height: UInt32(height), count: UInt64(count), tag: tag)
   }

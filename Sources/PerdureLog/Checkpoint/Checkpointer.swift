@@ -134,7 +134,7 @@ final class Checkpointer: @unchecked Sendable {
   }
 }
 
-/// What checkpoints came to since the store was opened.
+/// The work of checkpoints since the store was opened.
 struct CheckpointCounters: Sendable {
   var count = 0
   var failureCount = 0

@@ -16,7 +16,7 @@ extension Engine {
 
   var isIndexDamaged: Bool { indexNodes?.isDamaged ?? false }
 
-  /// As above, for walks of one tree.
+  /// The same, for walks of one tree.
   @inline(__always)
   func check(_ file: FileNodes) throws(StoreError) {
     if file.isDamaged { try checkIndex() }

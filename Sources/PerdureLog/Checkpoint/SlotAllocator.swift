@@ -10,7 +10,7 @@ import PerdureFormat
 //       one, and no reader in another opening uses an earlier checkpoint that reaches the run
 //       (ReaderTable, RT4). Then no root that can still be opened leads to it. (The readers of this
 //       opening have released a run before it is passed to `wait`.)
-//  SA3  Free runs never touch each other right after `release`, so that room comes together again.
+//  SA3  Free runs never touch each other right after `release`, so that free space is joined.
 //
 // Nodes have few sizes. Free runs of up to 32 units are kept by length and mostly fit exactly.
 // Longer runs are cut from the front, so that successive nodes are adjacent in the file.
@@ -39,7 +39,7 @@ struct SlotAllocator {
 
   /// The first unit that was never used.
   private(set) var end: UInt32
-  /// By length: where free runs begin, the lowest last.
+  /// By length: the starts of free runs, the lowest last.
   private var short = [[UInt32]](repeating: [], count: shortMax + 1)
   /// Longer free runs, the lowest last.
   private var long: [Run] = []
@@ -58,7 +58,7 @@ struct SlotAllocator {
     for run in reached.freeRuns() { free(Run(run), notReachedFrom: checkpoint) }
   }
 
-  /// Units that hold something that is needed, the header left out.
+  /// Units in use, without the header.
   var unitsInUse: Int { Int(end) - 1 - freeUnitCount - waitingUnitCount }
 
   /// Takes a run of units.
@@ -104,8 +104,8 @@ struct SlotAllocator {
     waitingUnitCount += run.unitCount
   }
 
-  /// Both of the newest superblocks name `checkpoint` or a later one: what waited for that is free.
-  /// SA2, SA3
+  /// Both of the newest superblocks name `checkpoint` or a later one: the units that waited for it
+  /// are free. SA2, SA3
   ///
   /// - Parameter isRead: Whether a reader uses one of these checkpoints.
   /// - Complexity: O(n log n) for n free runs.
@@ -128,7 +128,7 @@ struct SlotAllocator {
     insert(Self.joined(all))
   }
 
-  /// The runs in ascending order, those that touch made one.
+  /// The runs in ascending order, adjacent ones joined.
   private static func joined(_ runs: [Run]) -> [Run] {
     var joined: [Run] = []
     for run in runs.sorted(by: { $0.slot < $1.slot }) {

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// What the committer works on, in its turn.
+/// The committer's state, in its turn.
 struct CommitterState: ~Copyable {
   let storeID: StoreID
   let arena: NodeArena
@@ -10,14 +10,14 @@ struct CommitterState: ~Copyable {
   var root: UnsafeMutablePointer<Root>
   var catalog: Catalog
   var indexes: IndexSet
-  /// What values are unpacked with; it has what `catalog` has.
+  /// The dictionaries for unpacking values: those of `catalog`.
   let dictionaries = DictionaryTable()
   /// Indexes whose trees do not match their definitions: a value could not be read at opening, or
   /// the index was not maintained at some time since. They stay unavailable until they are built.
   var incompleteIndexes: Set<UInt32> = []
-  /// Of those that lack a value, why, as it was at opening.
+  /// For indexes that lack a value, the reason at opening.
   var indexDamage: [UInt32: StoreError] = [:]
-  /// Where the next frame goes. `root.end` is the same place.
+  /// The position of the next frame. `root.end` is the same position.
   var end: LogPosition
   /// The capacity of the segment at `end`; 0 makes the next frame begin a new one.
   var segmentCapacity: Int
@@ -61,7 +61,7 @@ struct CommitterState: ~Copyable {
   /// Blob files whose records were removed.
   var retiredBlobs = RetiredBlobs()
   var statistics = WriteCounters()
-  /// How much of each segment is live.
+  /// The live bytes of each segment.
   var usage = SegmentUsageTable()
   /// What the commit that is being made will change about `usage`; empty between commits.
   var usageChange = UsageChange()
@@ -73,11 +73,11 @@ struct CommitterState: ~Copyable {
   var tailBytes: UInt64 = 0
   /// From this length of the tail on, the checkpointer is notified.
   var nextTailLook: UInt64 = .max
-  /// From this place in the last segment on, more room may have to be held back.
+  /// From this offset in the last segment on, more space may have to be reserved.
   var nextReserveLook: UInt64 = .max
-  /// From this place in the last segment on, it is to be synced in the background.
+  /// From this offset in the last segment on, it is synced in the background.
   var nextSyncAhead: UInt64 = .max
-  /// Up to this place in the last segment its file had its length before the log came there.
+  /// Up to this offset in the last segment, its file was extended before the log reached there.
   var roomEnd: UInt64 = 0
   /// Bytes that the newest checkpoint reaches.
   var indexFileByteCount = 0
@@ -162,7 +162,7 @@ struct CommitterState: ~Copyable {
   /// The number of roots that are freed at once if no snapshot holds any.
   private static var spareRootsMax: Int { 64 }
 
-  /// Makes `next` the root; the one before stays until no reader can hold it.
+  /// Makes `next` the root; the previous one stays until no reader can hold it.
   mutating func replaceRoot(_ next: UnsafeMutablePointer<Root>) {
     next.pointee.version = arena.publish()
     root.pointee.replacedNanoseconds = Clock.coarseNanoseconds()
@@ -289,7 +289,7 @@ struct CommitterState: ~Copyable {
     retire(blobs: blobs.superseded)
   }
 
-  /// Notes blob files that the published root, or the one that is about to be, does not name.
+  /// Notes blob files that neither the published root nor the next one names.
   mutating func retire(blobs numbers: [UInt64]) {
     let (version, sequence, end) = (root.pointee.version, root.pointee.sequence, root.pointee.end)
     for number in numbers {

@@ -184,7 +184,7 @@ extension Engine {
     return old
   }
 
-  /// Calls `body` with the value of a record that may not be there.
+  /// Calls `body` with the value of a record that may be absent.
   private func withValue(of record: Record?, _ body: (UnsafeRawBufferPointer?) throws -> Void) throws {
     guard let record else { return try body(nil) }
     // Asked here as well: `contents` costs a commit more to take up than this.

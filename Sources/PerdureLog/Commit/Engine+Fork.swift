@@ -1,8 +1,8 @@
 import PerdureFileIO
 
 // After a fork, parent and child share the open files of the store. The writer's lock belongs to
-// the open file, so it admits both. If the child wrote, its frames would overwrite the parent's. So
-// an opening belongs to the process that made it.
+// the open file, so both processes hold it. If the child wrote, its frames would overwrite the
+// parent's. So an opening belongs to the process that made it.
 //
 // Invariants
 //  FK1  `mark` says which process opened the store. A call checks it before it takes a lock: a

@@ -13,7 +13,7 @@ extension Catalog {
     }
   }
 
-  /// As for keyspaces. What the index is made of may have changed since the handle was given out.
+  /// As for keyspaces. The source of the index may have changed since the handle was returned.
   func check(_ index: DerivedIndex) throws(StoreError) {
     guard Int(index.id) < indexes.count, indexes[Int(index.id)].index.mark == index.mark else {
       throw .foreign(index)
@@ -52,7 +52,7 @@ extension Engine {
     }
   }
 
-  /// An earlier opening of the same store will do: versions are places in the log.
+  /// A handle of an earlier opening of the same store is valid: versions are positions in the log.
   private func check(_ snapshot: Snapshot) throws(StoreError) {
     guard snapshot.engine.storeID == storeID else {
       throw StoreError(
@@ -93,9 +93,9 @@ extension Snapshot {
   @inline(__always)
   func tree(of keyspace: Keyspace) throws(StoreError) -> OrderedTree { try trees(of: keyspace).ordered }
 
-  /// The tree of an index; an empty one if it came later than the snapshot.
-  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store,
-  ///   with `.indexUnavailable` when nothing maintained the index when the snapshot was taken.
+  /// The tree of an index; an empty one if the index is newer than the snapshot.
+  /// - Throws: `StoreError` with code `.invalidArgument` when the handle belongs to another store,
+  ///   with `.indexUnavailable` when the index was not maintained at the time of the snapshot.
   @inline(__always)
   func tree(of index: DerivedIndex) throws(StoreError) -> OrderedTree {
     try engine.checkProcess()
@@ -106,7 +106,7 @@ extension Snapshot {
     return root.pointee.indexes[Int(index.id)]
   }
 
-  /// Since then it was made: otherwise the engine refuses it, and says more.
+  /// It was built since then: otherwise the engine refuses it, with a reason.
   @inline(never)
   private static func unavailable(_ index: DerivedIndex) -> StoreError {
     StoreError(

@@ -29,10 +29,10 @@ extension Engine {
     }
   }
 
-  /// Refuses a long commit for which there is clearly no room: what of it were written would take
-  /// room for nothing.
+  /// Refuses a long commit for which there is clearly no space: a partly written commit would
+  /// occupy space for nothing.
   ///
-  /// A file system that says nothing of its room says 0.
+  /// A file system that does not report its free space reports 0.
   private func checkRoom(for encoder: borrowing LogEncoder) throws(FileIOError) {
     let length = encoder.byteCount
     guard length >= 64 << 10, let free = try? directory.availableBytes(), free > 0 else {
@@ -273,7 +273,7 @@ extension Engine {
   /// removed in any order. FORMAT.md, B5, B8 and R12
   private func removeVoidSegments(_ state: inout CommitterState) {
     for number in state.voidSegments {
-      // What cannot be removed now, the next opening removes.
+      // Files that cannot be removed now are removed by the next opening.
       try? directory.remove(StoreFileName.segment(number).string)
       state.segmentLocks.release(number)
     }

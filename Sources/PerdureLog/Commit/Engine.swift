@@ -38,13 +38,13 @@ final class Engine: @unchecked Sendable {
   // Both guarded by `indexAvailability`.
   private var unavailable: Set<UInt32> = []
   private var misfits: [UInt32: String] = [:]
-  /// Whether the set holds anything: what every read asks for, without the lock.
+  /// Whether the set has elements, read without the lock by every read.
   private let hasUnavailable = Atomic<Bool>(false)
   /// Why indexes could not be built at opening.
   let indexDamage: [UInt32: StoreError]
   // Not checked for exclusivity, which costs each commit: `turn` sees to it.
   @exclusivity(unchecked) private var state: CommitterState
-  /// The writer's lock, and what keeps files as they are for snapshots that outlive it.
+  /// The writer's lock, and later the slot that retains files for snapshots that outlive it.
   let place: WriterPlace
   /// The checkpoint that the store was opened with: nodes of the trees may lie in its file.
   let checkpoint: OpenedCheckpoint?

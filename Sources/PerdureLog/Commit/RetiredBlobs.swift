@@ -26,7 +26,7 @@ struct RetiredBlobs {
   private var fresh: [Blob] = []
   /// RB1
   private var held = HeldBack<Blob>()
-  /// RB3, and what readers needed when they were looked at last.
+  /// RB3, and the needs of readers when they were last read.
   private var read: (blobs: [Blob], needs: ReaderNeeds) = ([], ReaderNeeds())
 
   var isEmpty: Bool { fresh.isEmpty && held.isEmpty && read.blobs.isEmpty }
@@ -39,7 +39,7 @@ struct RetiredBlobs {
     births[number] = (version, sequence)
   }
 
-  /// A state has come, or is about to, that does not name it any more.
+  /// A new state, published or about to be, does not name it any more.
   mutating func retire(_ number: UInt64, version: UInt64, sequence: UInt64, end: LogPosition) {
     let born = births.removeValue(forKey: number) ?? (0, 0)
     let sequences = min(born.sequence, sequence)..<sequence

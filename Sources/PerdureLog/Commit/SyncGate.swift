@@ -27,7 +27,7 @@ final class SyncGate: @unchecked Sendable {
   private var file: (any File)?
   private var isSyncing = false
   private var failure: StoreError?
-  /// Whether there is a failure: what every commit asks for, without the lock.
+  /// Whether there was a failure, read without the lock by every commit.
   private let isPoisoned = Atomic<Bool>(false)
   private var waiters: [Waiter] = []
   private var worker: WorkerState = .none
@@ -89,7 +89,7 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// Asks for a sync that covers `end`, and waits for nothing.
+  /// Requests a sync that covers `end`, without waiting.
   func requestSync(_ end: LogPosition) { enqueue(Waiter(end: end, continuation: nil)) }
 
   /// Requests a sync in the background, if no sync has failed and a worker thread can be started.
@@ -123,7 +123,7 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// - Returns: Whether there is a thread to sync on.
+  /// - Returns: Whether a thread for the sync could be started.
   private func startWorker() -> Bool {
     if case .none = worker, PlatformThread.start(name: "perdure-sync", { self.work() }) { worker = .running }
     if case .running = worker { return true }
@@ -189,7 +189,7 @@ final class SyncGate: @unchecked Sendable {
 }
 
 extension LogPosition {
-  /// A place of a log in one word, in the same order.
+  /// A position in a log in one word, in the same order.
   fileprivate var packed: UInt64 { segment &<< Self.offsetBits | offset }
 
   fileprivate init(packed word: UInt64) {

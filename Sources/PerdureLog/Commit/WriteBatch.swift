@@ -7,13 +7,14 @@ struct WriteBatch: ~Copyable {
   private(set) var recordCount = 0
   /// The keyspace of the first record, as the caller named it.
   private(set) var keyspace: Keyspace?
-  /// What few batches have.
+  /// Parts that few batches have.
   private(set) var extras: Extras?
   private var lastNoted: (id: UInt32, mark: UInt64) = (0, 0)
 
   var isEmpty: Bool { recordCount == 0 }
 
-  /// Notes that the next record is of this keyspace: the committer knows whether the store has it.
+  /// Notes that the next record belongs to this keyspace: the committer checks that the store has
+  /// it.
   @inline(__always)
   mutating func note(_ keyspace: Keyspace) {
     if lastNoted.mark != keyspace.mark || lastNoted.id != keyspace.id { noteAnother(keyspace) }

@@ -15,7 +15,7 @@ enum ColdSegments {
   ///
   /// - Parameter length: Counts unchanged frames too.
   /// - Parameter frames: What of `length` is frames.
-  /// - Parameter storedNow: What the frames take in the file as it is, in groups.
+  /// - Parameter storedNow: The present size of the frames in the file, in groups.
   /// - Parameter framesNow: The current bytes of the frames when unpacked.
   static func expectedLength(length: Int, frames: Int, storedNow: Int, framesNow: Int) -> Int {
     guard framesNow > 0 else { return length }

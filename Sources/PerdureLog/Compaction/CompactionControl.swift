@@ -33,8 +33,7 @@ final class CompactionControl: @unchecked Sendable {
     lock.withLock { notShrinking[segment] = usage }
   }
 
-  /// Whether that was found out since the store was opened, and nothing of the segment has changed
-  /// since.
+  /// Whether that was determined since the store was opened, and the segment has not changed since.
   func doesNotShrink(_ segment: UInt64, _ usage: SegmentUsage) -> Bool {
     lock.withLock { notShrinking[segment] == usage }
   }

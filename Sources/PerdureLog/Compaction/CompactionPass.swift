@@ -25,7 +25,7 @@ import PerdureFormat
 //  CM4  At any moment a crash leaves each segment as it was or as it will be, and both mean the
 //       same.
 
-/// What a run of compaction may do.
+/// The limits of a run of compaction.
 struct CompactionLimits {
   /// Whether the segment that is being written is closed first, so that it can be compacted too.
   var rollsLog = true
@@ -39,7 +39,7 @@ struct CompactionLimits {
   var choose: (([CompactionCandidate]) -> Set<UInt64>)?
   /// Called with the versions that are kept for snapshots.
   var didKeep: (_ versions: [UInt64]) -> Void = { _ in }
-  /// Called for each segment that was looked at: its number, and what only snapshots keep in it.
+  /// Called for each examined segment: its number, and the garbage that only snapshots hold in it.
   var didLook: (_ number: UInt64, _ held: [HeldGarbage.Share]) -> Void = { _, _ in }
   /// Called after every few bytes written or read; throws to cancel.
   var pace: (_ bytes: Int) throws -> Void = { _ in }
@@ -51,7 +51,7 @@ struct CompactionLimits {
 struct CompactionCandidate: Hashable, Sendable {
   var number: UInt64
   var usage: SegmentUsage
-  /// Commits since the first of the segment: how long it has been there.
+  /// Commits since the first of the segment: its age.
   var age: UInt64
 
   /// The same without dead bytes that snapshots hold.
@@ -79,7 +79,7 @@ struct CompactionPass {
   private enum Worth {
     case nothing
     case rewriting
-    /// Too little goes; only a file that is a twentieth shorter is worth it.
+    /// Too little is freed; only a file that is a twentieth shorter is worth the rewriting.
     case grouping
   }
 
@@ -94,17 +94,17 @@ struct CompactionPass {
   private var cleaned = CleanedSegments()
   private var chosen: Set<UInt64>
   private var report: CompactionReport
-  /// Why a segment had to be left: there was no room for what stays of it.
+  /// The reason why a segment was skipped: its live records did not fit on the medium.
   private var lackOfRoom: StoreError?
 
   /// Runs one pass; the control is held by the caller.
   ///
   /// - Parameter report: The work done so far; the pass adds to it.
-  /// - Returns: Why segments had to be left, if there was no room for what stays of them.
+  /// - Returns: Why segments were skipped, if their live records did not fit on the medium.
   static func run(
     _ engine: Engine, _ limits: CompactionLimits, _ report: inout CompactionReport
   ) throws -> StoreError? {
-    // So that closing the last segment, in the turn, finds next to nothing to sync.
+    // So closing the last segment, in the turn, finds little to sync.
     if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.looking { $0.end }) }
     var pass = try engine.inTurn { try CompactionPass(engine, limits, report, &$0) }
     defer { engine.endPass() }
@@ -201,8 +201,7 @@ struct CompactionPass {
     engine.options.compression.groupsColdRecords && !member.segment.isGrouped && member.isCold
   }
 
-  /// Whether that is reason enough to rewrite it, as far as is known: no trial said that it would
-  /// not shrink.
+  /// Whether that is reason enough to rewrite it: no trial showed that it would not shrink.
   private func isToBeGroupedAlone(_ member: Member) -> Bool {
     limits.groupsAllCold && isToBeGrouped(member)
       && !engine.compaction.doesNotShrink(member.segment.number, member.usage)
@@ -351,7 +350,7 @@ struct CompactionPass {
     }
     for number in void {
       members[number] = nil
-      // Void from now on: what cannot be removed today, the next opening removes.
+      // Void from now on: files that cannot be removed today are removed by the next opening.
       try? engine.directory.remove(StoreFileName.segment(number).string)
     }
   }

@@ -74,7 +74,8 @@ struct CompactionPolicy: Hashable, Sendable {
 
   /// The segments that a run looks at: the best ones, until garbage is well below the ratio.
   func choose(_ candidates: [CompactionCandidate], _ totals: Totals) -> Set<UInt64> {
-    // Tombstones go only when all that is older is clean: now and then everything has to be.
+    // Tombstones can be dropped only when all older segments are clean, so now and then all are
+    // compacted.
     if Double(totals.tombstoneBytes) > garbageRatio / 2 * Double(totals.totalBytes) {
       return Set(candidates.map(\.number))
     }
@@ -108,7 +109,7 @@ struct CompactionPolicy: Hashable, Sendable {
     2 * Double(bytes) * excess(totals)
   }
 
-  /// Garbage divided by what may be; 1 for less.
+  /// Garbage divided by its limit; 1 for less.
   private func excess(_ totals: Totals) -> Double {
     guard totals.totalBytes > 0, garbageRatio > 0 else { return 1 }
     return max(1, Double(totals.garbageBytes) / Double(totals.totalBytes) / garbageRatio)

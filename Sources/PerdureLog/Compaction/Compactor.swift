@@ -4,7 +4,7 @@ import PerdureFileIO
 ///
 /// It retains the engine only while it works, so a released store can be freed.
 ///
-/// Garbage that snapshots hold cannot be won, so it is left out of account until they go
+/// Garbage that snapshots hold cannot be freed, so it does not count until they are released
 /// (`HeldGarbage`).
 ///
 /// Invariant: the note that a snapshot was released is taken before files are freed and pins are
@@ -27,7 +27,7 @@ final class Compactor: @unchecked Sendable {
     var runs = 0
     /// Why the last run failed; nil after one that did not.
     var failure: String?
-    /// Garbage that the last run had to leave, but for what snapshots hold.
+    /// Garbage that the last run skipped, without that of snapshots.
     var futileBytes: UInt64 = 0
   }
 
@@ -50,7 +50,7 @@ final class Compactor: @unchecked Sendable {
   /// Whether snapshots were released since the pins were last read.
   var isToldOfReleases: Bool { lock.withLock { hasReleased } }
 
-  /// Whether there is nothing that its thread is about to do.
+  /// Whether its thread has no work.
   var isIdle: Bool { lock.withLock { !isWanted } }
 
   /// A snapshot was released while files or garbage were held back (`PinTable.isAwaited`).
@@ -68,7 +68,7 @@ final class Compactor: @unchecked Sendable {
     }
   }
 
-  /// Whether there is something to win. With the lock.
+  /// Whether there is garbage to free. With the lock.
   private func isDue(_ totals: CompactionPolicy.Totals) -> Bool {
     policy.isDue(totals.without(held: garbage.bytes), futile: counts.futileBytes)
   }
@@ -79,7 +79,7 @@ final class Compactor: @unchecked Sendable {
     isStarted = PlatformThread.start(name: "perdure-compact") { [self, weak engine] in work { engine } }
     guard !isStarted else { return }
     counts.failure = "The system gave no thread to compact on"
-    // Asked again when there is more garbage.
+    // Checked again when there is more garbage.
     isWanted = false
     counts.futileBytes = totals.without(held: garbage.bytes).garbageBytes
   }
@@ -143,7 +143,7 @@ final class Compactor: @unchecked Sendable {
     guard isAny else { return }
     let before = hasFailed ? engine.replacedSegmentBytes : 0
     engine.giveBackFiles()
-    // For the run that failed there may be room now.
+    // The space for the failed run may exist now.
     if hasFailed, engine.replacedSegmentBytes < before { lock.withLock { counts.futileBytes = 0 } }
   }
 

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-// What a pass of compaction has the engine make durable (CompactionPass, steps 2 and 3).
+// The sync points of a compaction pass (CompactionPass, steps 2 and 3).
 
 extension Engine {
   /// Step 2: the log is durable up to the end of `promise`, the superblock says so, and that
@@ -43,7 +43,7 @@ extension Engine {
         throw StoreError.io(error, "Writing a checkpoint for a compaction (the store is as it was)")
       }
       try replaceSuperblock { $0.checkpoint = nil }
-      // The next one is due when there is room.
+      // The next one is due when there is space.
       try inTurn { state in state.tailBytes = max(state.tailBytes, state.logLengths.all) }
     }
   }

@@ -3,9 +3,9 @@ import PerdureFormat
 
 /// How much shorter frames become in groups, judged by some of them before anything is written.
 ///
-/// Taken are pieces as long as a group, as far from each other as there is room, or everything
-/// where that is no more. A piece begins and ends anywhere: what repeats itself in a group does so
-/// in any bytes of that length.
+/// It packs pieces with the length of a group, as far apart as possible, or everything if that is
+/// no more. A piece begins and ends anywhere: what repeats itself in a group does so in any bytes
+/// of that length.
 struct GroupSample {
   /// Bytes that were packed as a trial, and their size in groups, including the group entries.
   private(set) var frameBytes = 0

@@ -30,8 +30,8 @@ struct GroupWriter: ~Copyable {
     }
   }
 
-  /// Appends a group packed, or as it is if less than a twentieth is saved; gives the length that
-  /// it has then.
+  /// Appends a group packed, or unpacked if less than a twentieth is saved; returns its stored
+  /// length.
   private func append(_ group: UnsafeRawBufferPointer, to output: inout RawBuffer) -> Int {
     let start = output.count
     let target = output.extend(by: ValuePacker.lengthMax(of: group.count))
@@ -68,7 +68,7 @@ struct GroupWriter: ~Copyable {
     return groups
   }
 
-  /// The table of the groups, to be written behind the map.
+  /// The table of the groups, to be written after the map.
   func appendTable(to output: inout RawBuffer) {
     for entry in entries { entry.write(to: output.extend(by: GroupEntry.length)) }
   }

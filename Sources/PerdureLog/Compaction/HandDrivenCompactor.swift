@@ -9,8 +9,8 @@ package final class HandDrivenCompactor {
 
   /// - Parameters:
   ///   - store: Does not compact itself.
-  ///   - options: Of the store: how much may be garbage.
-  ///   - garbageBytesMin: Below so many bytes of it nothing is done.
+  ///   - options: The garbage limit of the store.
+  ///   - garbageBytesMin: The least garbage for a run, in bytes.
   package init(_ store: Store, _ options: StoreOptions, garbageBytesMin: UInt64) {
     self.store = store
     var policy = options.compactionPolicy
@@ -20,7 +20,7 @@ package final class HandDrivenCompactor {
     compactor = Compactor(policy)
   }
 
-  /// Does what the background would do now.
+  /// Does the background's present work.
   ///
   /// - Returns: Whether there was enough garbage, and why the run failed; nil if it did not.
   package func step() -> (hasRun: Bool, failure: String?) {

@@ -6,9 +6,9 @@
 //
 // Invariants
 //  HG1  A record that the newest state does not lead to is accounted once: under the oldest version
-//       that does, in its segment, as the last look at that found it. So what a younger snapshot
-//       holds beside an older one is only what came after the older one, and little is forgotten
-//       when it goes.
+//       that leads to it, in its segment, as found by the last read. So a younger snapshot beside
+//       an older one is charged only for records added after the older one, and little is forgotten
+//       when it is released.
 //  HG2  A kept tombstone that is younger than the oldest version is accounted under that version:
 //       the records it shadows cannot all be freed earlier.
 //  HG3  Bytes are forgotten exactly when their version is found to be no longer held. No version
@@ -36,7 +36,7 @@ struct HeldGarbage {
     }
   }
 
-  /// What one version holds of a segment.
+  /// The garbage of a segment that one version holds.
   struct Share: Hashable, Sendable {
     var version: UInt64
     var bytes: Bytes
@@ -64,7 +64,7 @@ struct HeldGarbage {
 
   mutating func endRun() { kept = [] }
 
-  /// A segment was looked at.
+  /// A segment was read.
   mutating func note(_ segment: UInt64, _ found: [Share]) {
     bytes -= bytes(in: segment)
     shares[segment] = found.isEmpty ? nil : found

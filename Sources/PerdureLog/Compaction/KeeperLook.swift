@@ -5,7 +5,7 @@ import PerdureFormat
 ///
 /// The result equals that of `Keepers` for each record alone.
 struct KeeperLook {
-  /// A record that is asked about.
+  /// A record to look up.
   struct Candidate {
     /// The bytes of its key, as long as they are there.
     fileprivate var key: UnsafeRawBufferPointer

@@ -2,8 +2,8 @@ import PerdureFormat
 
 /// The states of the store that compaction must keep complete: the newest, and every held one.
 ///
-/// A record is visible from the commit that made it until the one that makes it dead, and never
-/// again. So among the roots with its commit or a later one, the first decides: if a record is not
+/// A record is visible from the commit that made it until the one that makes it dead, and not
+/// later. So among the roots with its commit or a later one, the first decides: if a record is not
 /// in that root, no later root has it. Each record needs one lookup in one root, however many
 /// snapshots are held (`KeeperLook`).
 struct Keepers {
@@ -83,7 +83,7 @@ struct CleanedSegments {
   /// The least of `cleanedThrough` from the first on.
   private var prefixes: [UInt64] = []
 
-  /// Adds a segment behind the others.
+  /// Adds a segment after the others.
   mutating func append(_ number: UInt64, cleanedThrough sequence: UInt64) {
     numbers.append(number)
     cleanedThrough.append(sequence)

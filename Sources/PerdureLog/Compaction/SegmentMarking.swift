@@ -30,7 +30,7 @@ struct SegmentMarking {
   private let keepsTombstones: Bool
 
   private struct Frame {
-    /// Where its header was first written.
+    /// The original offset of its header.
     var place: Int
     /// Of records that stay.
     var keptBytes: Int
@@ -38,7 +38,7 @@ struct SegmentMarking {
     var openCount: Int
   }
 
-  /// - Parameter cleaned: With the segment itself as it will be when it has been rewritten.
+  /// - Parameter cleaned: Includes the segment itself in its rewritten form.
   /// - Parameter keysStay: Whether the bytes of a frame are there until all were visited.
   /// - Parameter keepsTombstones: False is wrong.
   init(
@@ -61,7 +61,7 @@ struct SegmentMarking {
     guard let place = part.recordOffset(at: -FrameHeader.length) else {
       throw FormatError(.illegalField, in: "offset map", at: 0)
     }
-    // Frames of nothing but tombstones ask about nothing, and end all the same.
+    // Frames with tombstones only have no lookups, but must be finished too.
     if frames.count >= KeeperLook.countMax { judge() }
     frames.append(Frame(place: place, keptBytes: 0, openCount: 0))
     var records = SealedRecords(in: part.payload)
@@ -166,7 +166,7 @@ struct SegmentMarking {
     }
   }
 
-  /// What stays for snapshots alone.
+  /// The records that only snapshots keep.
   var held: [HeldGarbage.Share] {
     guard let oldest = keepers.oldestHolder, heldTombstoneBytes > 0 else { return heldRecords }
     let tombstones = HeldGarbage.Bytes(tombstones: heldTombstoneBytes)

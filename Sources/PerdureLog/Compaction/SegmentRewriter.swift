@@ -7,7 +7,7 @@ import PerdureFormat
 /// when it is whole and synced (FORMAT.md, T7). A crash before leaves a file that the next writer
 /// removes.
 struct SegmentRewriter: ~Copyable {
-  /// How much is written at once, about, in bytes.
+  /// The approximate size of one write, in bytes.
   static let sliceLength = 1 << 20
   /// How many bytes are left unsynced: a sync of a whole segment at once would delay the syncs of
   /// commits.
@@ -46,7 +46,7 @@ struct SegmentRewriter: ~Copyable {
     header.write(to: buffer.extend(by: SegmentHeader.length))
   }
 
-  /// Copies a frame, as far as it stays.
+  /// Copies the kept parts of a frame.
   mutating func visit(_ part: LogScan.Part) throws {
     let start = buffer.count
     buffer.appendZeros(FrameHeader.length)
@@ -134,7 +134,7 @@ struct SegmentRewriter: ~Copyable {
 
   /// The finished file in its place, under the segment's name.
   ///
-  /// - Throws: Before the file has the name: the segment is as it was.
+  /// - Throws: Before the file gets the name: the segment is unchanged.
   func takePlace(_ cache: GroupCache) throws -> Segment {
     let segment = try readBack(cache)
     try directory.rename(name, to: StoreFileName.segment(header.number).string)

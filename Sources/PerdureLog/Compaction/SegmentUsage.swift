@@ -1,7 +1,6 @@
 import PerdureFormat
 
-// How much of each segment is still of use, so that compaction knows where to begin without
-// reading.
+// The live bytes of each segment, so that compaction can choose segments without reading them.
 //
 // Records are counted by the length in their address word (the longest record of the size class):
 // when a record is replaced, its word is known and its bytes need not be read.
@@ -23,7 +22,7 @@ struct SegmentUsage: Hashable, Sendable {
   /// What the newest root does not see and no tombstone is.
   var deadBytes: UInt64 { totalBytes - min(totalBytes, liveBytes + tombstoneBytes) }
 
-  /// What a rewritten segment says about itself: it may have been rewritten since it was counted.
+  /// A rewritten segment's data about itself: it may have been rewritten since it was counted.
   mutating func adopt(_ footer: RewrittenFooter) {
     generation = footer.generation
     totalBytes = footer.recordBytes
@@ -85,10 +84,10 @@ struct SegmentUsageTable: Equatable, Sendable {
     totals.totalBytes += liveBytes + tombstoneBytes
   }
 
-  /// No key of the newest root leads to the record any more.
+  /// The newest root leads to the record no more.
   ///
-  /// - Returns: Whether it was counted as live. What a checkpoint said of that may be wrong; the
-  ///   counts go no lower than 0 then (V11 finds it).
+  /// - Returns: Whether it was counted as live. A checkpoint's counts may be wrong; in that case
+  ///   counts stop at 0 (V11 finds it).
   @discardableResult
   mutating func release(_ address: RecordAddress) -> Bool {
     let bytes = UInt64(address.recordLengthMax)
@@ -106,7 +105,7 @@ struct SegmentUsageTable: Equatable, Sendable {
   }
 }
 
-/// What a commit changes about the counts, kept until it is known to succeed. SU3
+/// A commit's changes of the counts, kept until it is known to succeed. SU3
 struct UsageChange: ~Copyable {
   /// What comes to one segment, in bytes.
   private struct Added {

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// What a compaction did.
+/// The result of a compaction.
 public struct CompactionReport: Hashable, Sendable {
   /// Segments that were read.
   public var segmentsExamined = 0
@@ -104,7 +104,7 @@ extension Engine {
     }
   }
 
-  /// Where there is no room for a new segment, the one that is written stays out.
+  /// Without space for a new segment, the last one is not compacted.
   func rollLogIfThereIsRoom(_ state: inout CommitterState) throws {
     while true {
       do { return try rollLog(&state) } catch let error as StoreError where error.code == .diskFull {

@@ -57,8 +57,8 @@ struct Catalog: Sendable {
     return dependents
   }
 
-  /// A definition as it is stored: it names the source index as it is defined now, not as an
-  /// earlier handle says.
+  /// A definition as it is stored: it names the present source index, not the one of an earlier
+  /// handle.
   func present(_ definition: IndexDefinition) -> IndexDefinition {
     guard let base = definition.source.base, Int(base.id) < indexes.count,
       indexes[Int(base.id)].index.mark == base.mark
@@ -259,7 +259,7 @@ extension CatalogRecord {
     case dictionary(Int)
   }
 
-  /// What the value of an index entry says.
+  /// The value of an index entry.
   struct IndexFields {
     var id: UInt32
     var isUnique: Bool

@@ -1,7 +1,7 @@
 import PerdureFormat
 
 // A change of the catalog in one commit: it defines keyspaces and indexes, removes indexes, and
-// puts the values that describe them. A power cut leaves all of it or nothing.
+// puts the values that describe them. After a power cut all of it is present or none.
 //
 // Indexes are built from the records committed before. Their extractors see the values that the
 // commit puts (`StoredValues.pending`).

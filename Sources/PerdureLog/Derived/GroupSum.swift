@@ -64,7 +64,7 @@ public struct GroupSum: Equatable, Sendable {
   /// How many of them are infinite.
   public var infinityCount: Int { sum.positiveInfinityCount + sum.negativeInfinityCount }
 
-  /// Puts a number in.
+  /// Adds a number.
   public mutating func add(_ term: SumTerm) { sum.apply(term.term, isRemoval: false) }
 
   /// Takes a number out that is in it.

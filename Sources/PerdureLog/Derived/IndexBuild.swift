@@ -18,7 +18,7 @@ struct IndexBuild {
   private(set) var incomplete: [UInt32: StoreError] = [:]
   /// By index id.
   private var sums: [UInt32: SumBuild] = [:]
-  /// How many groups of sums are held beside a tree.
+  /// The maximum number of groups whose sums are held beside a tree.
   private let groupsMax: Int
 
   init(

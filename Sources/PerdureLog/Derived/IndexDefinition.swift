@@ -12,7 +12,7 @@ public struct IndexDefinition: Hashable, Sendable {
   /// opening that can maintain it again reports duplicates (`RecoveryReport.duplicates`).
   public var isUnique: Bool
 
-  /// Where the entries of an index come from.
+  /// The source of an index's entries.
   public enum Source: Hashable, Sendable {
     /// From the records of these keyspaces, by an extractor known under this name. No two records,
     /// of one of these keyspaces or of two, may give the same key with the same reference
@@ -60,7 +60,7 @@ extension IndexDefinition {
 }
 
 extension IndexDefinition.Source {
-  /// What an extractor is asked for, of indexes over records.
+  /// The calls of an extractor, for indexes over records.
   struct Extraction {
     var keyspaces: [Keyspace]
     var extractor: String
@@ -125,7 +125,7 @@ public struct DerivedIndex: Hashable, Sendable {
   /// A hash of the store and the name. It distinguishes indexes with the same number in two stores.
   let mark: UInt64
 
-  /// - Parameter isRemoved: No handle that was given out is this one.
+  /// - Parameter isRemoved: No handle returned before refers to this one.
   init(id: UInt32, name: String, isUnique: Bool, of store: StoreID? = nil, isRemoved: Bool = false) {
     (self.id, self.name, self.isUnique) = (id, name, isUnique)
     mark = isRemoved ? 0 : HandleMark.of(name, 0, store)

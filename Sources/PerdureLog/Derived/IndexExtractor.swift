@@ -25,8 +25,8 @@ package protocol AdmittingFactory: IndexExtractorFactory {
   func admit(_ store: borrowing StoredValues) throws
 }
 
-/// Says which entries of an index belong to a record. It must be a pure function of the record:
-/// the same bytes give the same entries, today and in ten years.
+/// Determines the index entries of a record. It must be a pure function of the record: the same
+/// bytes give the same entries, today and in ten years.
 ///
 /// An entry is an index key and a reference, and belongs to one record. Two records must not give
 /// the same key with the same reference. The index has such an entry once: it is removed with the
@@ -35,9 +35,9 @@ package protocol AdmittingFactory: IndexExtractorFactory {
 /// Otherwise the key must distinguish the records. One record may give the same entry twice.
 ///
 /// Of an extractor that is not pure an index of entries lacks some, or has too many. A commit that
-/// would take numbers out of a sum (`IndexDefinition.Source.groupSums`) that were never put in, as
-/// far as that shows, is refused with `.corruption`; where it does not, the sum is wrong until the
-/// index is removed and defined again.
+/// would remove absent numbers from a sum (`IndexDefinition.Source.groupSums`) is refused with
+/// `.corruption` if that is detected. Otherwise the sum is wrong until the index is removed and
+/// defined again.
 public protocol IndexExtractor: Sendable {
   /// Adds the entries of one record to `entries`. The buffers are valid during the call only.
   func extract(
@@ -159,7 +159,7 @@ public enum IndexKey {
   }
 
   static func reference(in treeKey: UnsafeRawBufferPointer) -> UInt64 {
-    // Shorter than a reference is only what a wrong writer put there.
+    // Only a wrong writer makes keys shorter than a reference.
     guard treeKey.count >= referenceLength else { return 0 }
     return UInt64(
       bigEndian: treeKey.loadUnaligned(fromByteOffset: treeKey.count - referenceLength, as: UInt64.self))

@@ -34,12 +34,12 @@ struct IndexOperations: ~Copyable {
   private static let countMax = 1 << 16
   private static let keyByteCountMax = 8 << 20
 
-  /// Whether so much has been collected that it should be done.
+  /// Whether enough has been collected to apply it.
   var isFull: Bool { keys.count >= Self.countMax || keys.bytes.count >= Self.keyByteCountMax }
 
   /// Notes the entries that `extract` finds as new.
   ///
-  /// - Returns: Where they are among `keys`, until the operations are done.
+  /// - Returns: Their position in `keys`, until the operations are applied.
   @inline(__always)
   mutating func add(to index: UInt32, _ extract: (inout IndexEntries) -> Void) -> Range<Int> {
     note(index, isRemoval: false, extract)
@@ -47,7 +47,7 @@ struct IndexOperations: ~Copyable {
 
   /// Notes the entries that `extract` finds as taken away.
   ///
-  /// - Returns: Where they are among `keys`, until the operations are done.
+  /// - Returns: Their position in `keys`, until the operations are applied.
   @inline(__always)
   mutating func remove(from index: UInt32, _ extract: (inout IndexEntries) -> Void) -> Range<Int> {
     note(index, isRemoval: true, extract)

@@ -6,8 +6,8 @@
 
 /// An extractor that knows from which parts of a record its entries follow.
 ///
-/// Parts are bits, as many as it likes of the record behind each; a bit too much costs time, one
-/// too few an index.
+/// Parts are bits, each for any part of the record. A superfluous bit costs time; a missing one
+/// makes an index wrong.
 package protocol PartwiseExtractor: IndexExtractor {
   /// What numbers the parts: extractors of one keyspace with the same numbering can use each
   /// other's comparison.

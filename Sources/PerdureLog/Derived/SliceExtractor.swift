@@ -19,7 +19,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   /// The name that definitions use.
   public static let name = "slices"
 
-  /// A piece of a record. A record that is too short for a piece has no entry.
+  /// A piece of a record. A record that is too short for a slice has no entry.
   public enum Slice: Hashable, Sendable {
     /// Bytes of the key as it is stored (dense ids: 8 bytes, little-endian).
     case key(offset: Int, length: Int)
@@ -42,7 +42,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   let slices: [Slice]
   let reference: Reference
 
-  /// What a definition that uses these slices has as its parameters.
+  /// The parameters of a definition that uses these slices.
   public static func parameters(_ slices: [Slice], reference: Reference = .id) -> [UInt8] {
     var bytes = [reference.rawValue]
     for slice in slices {

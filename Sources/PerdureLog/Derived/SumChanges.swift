@@ -7,7 +7,7 @@
 import PerdureFormat
 import PerdureNumbers
 
-/// What a commit does to sums.
+/// A commit's changes of sums.
 struct SumChanges: ~Copyable {
   private struct ID: Hashable {
     var index: UInt32
@@ -18,7 +18,7 @@ struct SumChanges: ~Copyable {
   /// By index id: the indexes that order its sums.
   private var orders: [UInt32: [DerivedIndex]] = [:]
 
-  /// Notes the numbers that came with a record, or went with it.
+  /// Notes the numbers that were added or removed with a record.
   mutating func note(_ entries: borrowing IndexEntries, of index: IndexSet.RecordIndex, isRemoval: Bool) {
     guard let radix = index.radix, entries.count > 0 else { return }
     if orders[index.index.id] == nil { orders[index.index.id] = index.dependents }
@@ -131,8 +131,8 @@ enum SumEntry {
 
   /// Brings the entry of a group up to date.
   ///
-  /// - Returns: The sum before and after, nil for none; nil when one is, or would be, none that
-  ///   numbers come to.
+  /// - Returns: The sum before and after, nil for none; nil as a whole when one is, or would be,
+  ///   impossible.
   static func add(
     _ change: ExactSum, to group: UInt64, in tree: UnsafeMutablePointer<OrderedTree>, _ arena: NodeArena
   ) -> (old: ExactSum?, new: ExactSum?)? {
@@ -147,7 +147,7 @@ enum SumEntry {
     return (old?.sum, new.isEmpty ? nil : new)
   }
 
-  /// Puts one entry of a group in the place of another, unless they are the same.
+  /// Replaces one entry of a group by another, unless they are equal.
   static func move(
     _ group: UInt64, from old: [UInt8]?, to new: [UInt8]?, in tree: UnsafeMutablePointer<OrderedTree>,
     _ arena: NodeArena

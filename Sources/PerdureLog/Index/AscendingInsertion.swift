@@ -28,12 +28,12 @@ struct AscendingInsertion: ~Copyable {
   private let arena: NodeArena
   /// By level; there is none at level 0.
   private let steps: UnsafeMutablePointer<Step>
-  /// Where the way ends; nil when it is closed.
+  /// The leaf at the end of the path; nil when it is closed.
   private var leaf: OrderedNode?
   private var isLeafLast = false
-  /// Entries that came to the leaf, less those that went, which the counts above it lack.
+  /// The number of added minus removed entries of the leaf, which the counts above it lack.
   private var added = 0
-  /// Whether an entry has been taken out of the leaf.
+  /// Whether an entry of the leaf was removed.
   private var hasRemoved = false
 
   /// - Parameter tree: Must not move, or be changed by other code, until `finish`.
@@ -45,7 +45,7 @@ struct AscendingInsertion: ~Copyable {
 
   deinit { steps.deallocate() }
 
-  /// As `OrderedTree.put`. No key may be less than one that came before it.
+  /// As `OrderedTree.put`. No key may be less than an earlier one.
   mutating func put(_ key: UnsafeRawBufferPointer, _ payload: UInt64) {
     guard let leaf = leaf(for: key) else {
       tree.pointee.put(key, payload, in: arena)
@@ -60,7 +60,7 @@ struct AscendingInsertion: ~Copyable {
     if result.right != nil { close(result) }
   }
 
-  /// As `OrderedTree.remove`. No key may be less than one that came before it.
+  /// As `OrderedTree.remove`. No key may be less than an earlier one.
   mutating func remove(_ key: UnsafeRawBufferPointer) {
     guard let leaf = leaf(for: key) else {
       tree.pointee.remove(key, in: arena)

@@ -6,15 +6,15 @@ enum CursorPlace {
   case afterLast
 }
 
-/// A walk over one version of a dense table, in order of ids, both ways. It holds no memory of its
-/// own: it knows its leaf, and finds the next leaf from the root once in 64 ids.
+/// A walk over one version of a dense table, in order of ids, both ways. It allocates no memory: it
+/// has its leaf, and finds the next leaf from the root once in 64 ids.
 struct DenseCursor {
   let table: DenseTable
   private(set) var place: CursorPlace = .beforeFirst
   private(set) var id: UInt64 = 0
   private var leaf: UnsafeMutableRawPointer?
-  /// The last slot of this leaf that `forEachWordAhead` has handed out; where the cursor came to it
-  /// at first.
+  /// The last slot of this leaf that `forEachWordAhead` has passed; initially the slot at which the
+  /// cursor entered it.
   private var slotAhead = 0
 
   /// A cursor in front of the first entry.

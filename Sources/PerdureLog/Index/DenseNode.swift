@@ -35,7 +35,7 @@ struct DenseNode {
     return node
   }
 
-  /// Which slot of a node at `level` an id goes through.
+  /// The slot of a node at `level` that leads to an id.
   @inline(__always)
   static func slot(of id: UInt64, level: Int) -> Int {
     Int(truncatingIfNeeded: id &>> UInt64(truncatingIfNeeded: level &* bitsPerLevel)) & (slotCount &- 1)
@@ -91,7 +91,7 @@ struct DenseNode {
     presence = word == 0 ? presence & ~bit : presence | bit
   }
 
-  /// Gives a slot a child that is in memory, or was checked. OT6
+  /// Sets the child of a slot, which is in memory, or was checked. OT6
   @inline(__always)
   func setChild(_ slot: Int, _ child: UnsafeMutableRawPointer?, count: Int) {
     slotAddress(slot).storeBytes(of: child.map { $0 - base } ?? 0, as: Int.self)

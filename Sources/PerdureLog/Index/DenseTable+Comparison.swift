@@ -19,13 +19,13 @@ private struct DenseComparison {
   let lowFile: FileNodes
   let highFile: FileNodes
 
-  /// - Parameter low: The one that is not higher.
+  /// - Parameter low: The lower one, or one of the same height.
   func areEqual(_ low: DenseTable, _ high: DenseTable) -> Bool {
     var node = high.root
     var level = high.height - 1
     while level >= max(low.height, 1) {
       guard let top = node else { break }
-      // What the higher tree has beyond its first child, the lower one cannot have.
+      // The lower tree cannot have the part of the higher one beyond its first child.
       guard isEmpty(DenseNode(top), level: level, slots: 1..<DenseNode.slotCount, highFile) else {
         return false
       }

@@ -60,7 +60,7 @@ struct DenseTable: @unchecked Sendable {
 // MARK: - Changes
 
 extension DenseTable {
-  /// Gives `id` a word.
+  /// Sets the word of `id`.
   ///
   /// - Parameter word: Anything but 0.
   /// - Returns: The word it had before, nil if it had none.
@@ -91,7 +91,7 @@ extension DenseTable {
 
   /// Takes the word of `id` away.
   ///
-  /// - Returns: The word it had, nil if it had none; nothing is changed then.
+  /// - Returns: The removed word, nil if there was none; then nothing is changed.
   @discardableResult
   mutating func remove(_ id: UInt64, in arena: NodeArena) -> UInt64? {
     guard let old = get(id) else { return nil }

@@ -16,13 +16,13 @@ import Synchronization
 // walk the caller checks `isDamaged` before it uses the result.
 //
 // Invariants
-//  FN1  A node in the file is read only after it was checked. What leads there was checked before,
-//       or is in memory and took the place of something that was.
-//  FN2  `isDamaged` is set before a substitute is handed out, and stays set.
-//  FN3  Nothing that came of a walk leaves the engine, goes into a file or is published before
-//       `isDamaged` was asked after the walk.
+//  FN1  A node in the file is read only after it was checked. The nodes that lead there were
+//       checked before, or are in memory and replaced checked ones.
+//  FN2  `isDamaged` is set before a substitute is returned, and stays set.
+//  FN3  No result of a walk leaves the engine, is written to a file or is published before
+//       `isDamaged` was read after the walk.
 //
-// Any thread may ask. A check that two make at once gives both the same.
+// Any thread may ask. Two threads that check the same node get the same result.
 
 /// The mapped index file that may contain nodes of a tree, or none.
 ///
@@ -90,7 +90,7 @@ struct FileNodes: @unchecked Sendable {
 
   /// The root of a tree in the file, checked.
   ///
-  /// - Throws: `FormatError` when it is not what the image says. Nothing is noted then.
+  /// - Throws: `FormatError` when it differs from the image. Nothing is noted then.
   fileprivate func root(
     _ image: TreeImage, _ nodeClass: NodeClass, heightLimit: Int
   ) throws(FormatError) -> UnsafeMutableRawPointer? {
@@ -115,7 +115,7 @@ struct FileNodes: @unchecked Sendable {
 
 extension OrderedTree {
   /// The tree that an image describes, in place.
-  /// - Throws: `FormatError` when the root is not what the image says.
+  /// - Throws: `FormatError` when the root differs from the image.
   init(_ image: TreeImage, in file: FileNodes) throws(FormatError) {
     let root = try file.root(image, .orderedNode, heightLimit: Self.heightLimit)
     self.init(root: root, height: image.height, count: image.count, file: file)
@@ -124,7 +124,7 @@ extension OrderedTree {
 
 extension DenseTable {
   /// The table that an image describes, in place.
-  /// - Throws: `FormatError` when the root is not what the image says.
+  /// - Throws: `FormatError` when the root differs from the image.
   init(_ image: TreeImage, in file: FileNodes) throws(FormatError) {
     let nodeClass: NodeClass = image.height == 1 ? .denseLeaf : .denseInner
     let root = try file.root(image, nodeClass, heightLimit: Self.heightLimit)
@@ -225,7 +225,7 @@ final class MappedNodes: @unchecked Sendable {
   private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
 
   /// - Parameter file: The mapped file, which lives longer than this.
-  /// - Parameter lastSegment: Where the log ended: no entry leads behind it.
+  /// - Parameter lastSegment: The end of the log: no entry leads beyond it.
   /// - Throws: `.outOfMemory`.
   init(
     _ file: UnsafeRawBufferPointer, lastSegment: UInt64, verifiesChecksums: Bool = true

@@ -33,7 +33,7 @@ enum KeyBytes {
     return left.count &- right.count
   }
 
-  /// Copies bytes between places that do not overlap: short ones, for which a call would cost more
+  /// Copies bytes between ranges that do not overlap: short ones, for which a call would cost more
   /// than the copy.
   @inline(__always)
   static func copy(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, count: Int) {

@@ -181,7 +181,7 @@ extension NodeArena {
     let byteCount = nodeClass.byteCount
     let result = takeSlot(in: slabs + Int(nodeClass.rawValue), byteCount: byteCount)
     liveByteCount &+= byteCount
-    // Level, class and what belongs to the owner stay as they are.
+    // Level, class and the owner's field stay unchanged.
     result.copyMemory(from: node, byteCount: byteCount)
     noteCreated(NodeHeader(result))
     switch nodeClass {
@@ -230,7 +230,7 @@ extension NodeArena {
     NodeHeader(last).createdIndex = index
   }
 
-  /// - Parameter byteCount: What freeing the node gives back.
+  /// - Parameter byteCount: The bytes that freeing the node releases.
   @inline(__always)
   private func retire(_ header: NodeHeader, byteCount: Int) {
     precondition(header.isInFile || header.stamp < workingVersion, "NA1: a node from the future")

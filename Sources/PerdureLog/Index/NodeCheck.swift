@@ -10,7 +10,7 @@ import PerdureFormat
 // keys is not checked here. The checksum protects it from damage, and the verification of the store
 // finds errors of a writer.
 
-/// What a parent says of its child, or a root block of a root.
+/// A parent's data about its child, or a root block's about a root.
 struct ExpectedNode {
   var level: Int
   var below: CountWord
@@ -20,7 +20,7 @@ struct ExpectedNode {
     self.below = below
   }
 
-  /// Of the root of a tree; nil for an empty tree.
+  /// For the root of a tree; nil for an empty tree.
   init?(root image: TreeImage, heightLimit: Int) throws(FormatError) {
     if image.isEmpty { return nil }
     guard image.slot != .none, (1...heightLimit).contains(image.height), image.count > 0 else {
@@ -92,8 +92,8 @@ struct NodeCheck {
     return target.partialValue
   }
 
-  /// Checks what a leaf holds for a key: readers look its segment up without asking whether there
-  /// is one.
+  /// Checks a leaf's address words: readers look their segments up without checking that they
+  /// exist.
   @inline(__always)
   private func check(word: UInt64, at offset: Int) throws(FormatError) {
     guard let lastSegment else { return }
@@ -130,7 +130,7 @@ extension NodeCheck {
     for index in 0..<node.count {
       let heap = node.heapRange(index)
       let isFirst = index < node.firstKeyIndex
-      // An entry without a rest may still name a place that was given back to the gap.
+      // An entry without a rest may still name a freed part of the gap.
       guard heap.isEmpty || heap.lowerBound >= node.heapStart && heap.upperBound <= heapEnd,
         isFirst ? node.suffixLength(index) == 0 && !node.isOutOfLine(index) : true,
         node.isOutOfLine(index)

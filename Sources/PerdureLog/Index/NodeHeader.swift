@@ -1,5 +1,5 @@
-// The sixteen bytes every node begins with, in the arena's memory and in the index file. What
-// follows them belongs to the structure that allocated the node.
+// The sixteen bytes every node begins with, in the arena's memory and in the index file. The bytes
+// after them belong to the structure that allocated the node.
 //
 //   offset  bytes  meaning
 //   0       8      stamp: the version that created the node; in the index file bit 63 and a checksum
@@ -75,7 +75,7 @@ struct NodeHeader {
   @inline(__always)
   var levelAndClass: UInt16 { base.load(fromByteOffset: 12, as: UInt16.self) }
 
-  /// What `levelAndClass` is for a node of this class and level.
+  /// The value of `levelAndClass` for a node of this class and level.
   @inline(__always)
   static func levelAndClass(_ nodeClass: NodeClass, level: Int) -> UInt16 {
     UInt16(littleEndian: UInt16(truncatingIfNeeded: level & 0xFF) | UInt16(nodeClass.rawValue) &<< 8)
@@ -90,7 +90,7 @@ struct NodeHeader {
 }
 
 extension NodeHeader {
-  /// Bytes of the node as a file holds it, without padding.
+  /// Bytes of the node in a file, without padding.
   var fileByteCount: Int {
     let nodeClass = nodeClass
     return nodeClass == .block ? BlockView.bytesOffset + BlockView(base).length : nodeClass.byteCount

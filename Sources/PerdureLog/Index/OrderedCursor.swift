@@ -12,9 +12,9 @@ struct OrderedCursor: ~Copyable {
   private var leaf: OrderedNode
   private var index = 0
   private var leafCount = 0
-  /// Where the leaf's bodies begin.
+  /// The offset of the leaf's bodies.
   private var bodies: UnsafeMutableRawPointer
-  /// The way that `ahead` goes.
+  /// The direction of `ahead`.
   private var aheadWay = Way.none
   private var ahead: Ahead
   /// The leaf whose prefix the key buffer begins with, and how long that is.
@@ -31,7 +31,7 @@ struct OrderedCursor: ~Copyable {
   }
 
   private enum Way {
-    /// `forEachPayloadAhead` has to begin anew: the cursor did not come to its leaf behind it.
+    /// `forEachPayloadAhead` must start again: the cursor entered its leaf from elsewhere.
     case none
     case ascending
     case descending
@@ -40,9 +40,9 @@ struct OrderedCursor: ~Copyable {
   /// How far a walk has looked ahead of the cursor. The entries left in the leaf are counted in one
   /// direction only.
   private struct Ahead {
-    /// The leaf that it looks at: the cursor's, or the next one.
+    /// The leaf to read: the cursor's, or the next one.
     var leaf: OrderedNode
-    /// The next entry of it, and how many there are from there on.
+    /// Its next entry, and the number of entries from there on.
     var index = 0
     var left = 0
     /// How many entries were handed out, from the cursor's own on.
@@ -72,7 +72,7 @@ struct OrderedCursor: ~Copyable {
     return (bodies + index &* OrderedNode.leafBodyByteCount).loadUnaligned(fromByteOffset: 4, as: UInt64.self)
   }
 
-  /// The key of the entry the cursor is on; its bytes are good until the cursor moves or goes.
+  /// The key of the cursor's entry; its bytes are valid until the cursor moves or is freed.
   var key: UnsafeRawBufferPointer {
     @inline(__always) mutating get {
       precondition(isValid, "the cursor is on no entry")
@@ -135,7 +135,7 @@ struct OrderedCursor: ~Copyable {
     neighbour(1, descending: descending)?.prefetch()
   }
 
-  /// Looks at the next leaf, if it is known already; it was asked for when the cursor came to this
+  /// Reads the next leaf, if it is known already; it was prefetched when the cursor entered this
   /// one.
   @inline(never)
   private mutating func goAhead(descending: Bool) -> Bool {
@@ -222,7 +222,7 @@ extension OrderedCursor {
     return true
   }
 
-  /// Follows `key` down; whether it is there. The index may be behind the leaf's last entry.
+  /// Descends to `key`; returns whether it exists. The index may be behind the leaf's last entry.
   @discardableResult
   private mutating func descend(to key: UnsafeRawBufferPointer, from root: UnsafeMutableRawPointer) -> Bool {
     var node = root
@@ -283,7 +283,7 @@ extension OrderedCursor {
 // MARK: - Moving
 
 extension OrderedCursor {
-  /// Goes to the next entry; false if there is none.
+  /// Moves to the next entry; false if there is none.
   @inline(__always)
   mutating func next() -> Bool {
     guard place == .onEntry else { return place == .beforeFirst && seekFirst() }

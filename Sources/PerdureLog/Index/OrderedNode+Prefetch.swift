@@ -1,7 +1,8 @@
 import CPerdureShims
 
 extension OrderedNode {
-  /// Asks for the lines of a node that is about to be searched, so that their cache misses overlap.
+  /// Prefetches the lines of a node that is about to be searched, so that their cache misses
+  /// overlap.
   @inline(__always)
   func prefetch() {
     var offset = 0

@@ -1,4 +1,4 @@
-// Laying entries out anew: to close up dead bytes, to change the prefix, to split and to merge.
+// Rebuilding nodes: to remove dead bytes, to change the prefix, to split and to merge.
 
 /// The entries of one or two neighbouring nodes, optionally with one more entry, as one list.
 struct OrderedEntryList {
@@ -92,7 +92,7 @@ struct OrderedEntryList {
     return min(KeyBytes.commonPrefix(first, second), OrderedNode.inlineKeyLimit)
   }
 
-  /// Where to cut the list so that both parts take about the same bytes.
+  /// The position at which both parts take about the same bytes.
   func middle(prefixLength: Int) -> Int {
     var sum = 0
     for index in 0..<count { sum &+= byteCount(index, prefixLength: prefixLength) }

@@ -1,7 +1,7 @@
 // Finding a key in a node: prefix, then heads by halves, a rest only where heads are equal.
 
 extension OrderedNode {
-  /// Where a key is, or where it would go.
+  /// The position of a key, or the one for inserting it.
   struct SearchResult {
     var index: Int
     var isFound: Bool

@@ -27,7 +27,7 @@
 // file (NodeWriter.swift). Code that copies a node to another address rebases them.
 //
 // Invariants
-//  ON1  Keys ascend strictly. Heads are what the keys say.
+//  ON1  Keys ascend strictly. Heads match their keys.
 //  ON2  An entry has a block exactly if its key is longer than `inlineKeyLimit`, and no other entry
 //       of the version has the same block.
 //  ON3  24 + 4 m + n body <= heap start <= size - p; the rests of all entries and the dead bytes
@@ -41,7 +41,7 @@ struct OrderedNode {
   static let byteCount = 1024
   /// The longest key held in nodes, and the longest prefix. Four such keys fit.
   static let inlineKeyLimit = 200
-  /// Room for an inline key and the slack of stores that go in words.
+  /// Capacity for an inline key, with slack for stores in whole words.
   static let keyBufferByteCount = 256
 
   static let headsOffset = 24
@@ -63,7 +63,7 @@ struct OrderedNode {
     return node
   }
 
-  /// Leaves the node without entries and with room for a prefix.
+  /// Leaves the node without entries and with space for a prefix.
   func reset(prefixLength: Int) {
     count = 0
     self.prefixLength = prefixLength
@@ -145,7 +145,7 @@ extension OrderedNode {
     bodiesOffset(count) &+ count &* bodyByteCount
   }
 
-  /// Bytes that hold something.
+  /// Bytes in use.
   var usedByteCount: Int { Self.byteCount &- gapByteCount &- deadByteCount }
 
   /// The index of the first entry with a key: an inner node's first entry has none (OT3).
@@ -189,7 +189,7 @@ extension OrderedNode {
     file.checked(childAddress(index), at: index, of: self)
   }
 
-  /// What an entry of another node would hold as its word: the payload, or the child's address.
+  /// The word of an entry for another node: the payload, or the child's address.
   @inline(__always)
   func entryWord(_ index: Int) -> UInt64 {
     isLeaf ? word(index) : UInt64(UInt(bitPattern: childAddress(index)))
@@ -213,7 +213,7 @@ extension OrderedNode {
     setCountWord(index, below)
   }
 
-  /// Gives an entry a child that is in memory, or was checked. OT6
+  /// Sets the child of an entry, which is in memory, or was checked. OT6
   func setChild(_ index: Int, _ child: UnsafeMutableRawPointer, entryCount: Int) {
     setChild(index, child, CountWord(count: entryCount))
   }
@@ -308,7 +308,7 @@ extension OrderedNode {
 // MARK: - References
 
 extension OrderedNode {
-  /// What this node holds to lead to another one.
+  /// This node's reference to another one.
   @inline(__always)
   func distance(to other: UnsafeMutableRawPointer) -> UInt64 {
     UInt64(bitPattern: Int64(other - base))

@@ -92,7 +92,7 @@ private struct SubtreeWalk: ~Copyable {
     }
   }
 
-  /// Goes past what both walks have in common at once: the rest of a node, or a whole subtree.
+  /// Skips the common part of both walks at once: the rest of a node, or a whole subtree.
   mutating func skipShared(with other: inout SubtreeWalk) -> Bool {
     guard depth > 0, other.depth > 0 else { return false }
     if top.node.base == other.top.node.base, top.index == other.top.index {

@@ -1,7 +1,7 @@
 extension OrderedTree {
   /// A node that uses fewer bytes than this is merged with a neighbour if both fit in one.
   static let sparseByteCount = OrderedNode.byteCount * 2 / 5
-  /// What a merged node may use at most, so that the next insertion does not split it again.
+  /// The maximum bytes of a merged node, so that the next insertion does not split it again.
   static let mergedByteCountLimit = OrderedNode.byteCount * 7 / 8
 
   /// Takes the entry of `key` away.
@@ -37,14 +37,14 @@ extension OrderedTree {
   }
 }
 
-/// One removal on its way down and back.
+/// One removal on its way down and back up.
 struct Removal {
   let arena: NodeArena
   let file: FileNodes
 
   /// Removes a key that is there.
   ///
-  /// - Returns: What the node has become, nil if it had no other entry.
+  /// - Returns: The result for the node, nil if it had no other entry.
   func remove(_ key: UnsafeRawBufferPointer, from node: OrderedNode) -> UnsafeMutableRawPointer? {
     let kept: OrderedNode
     if node.isLeaf {
@@ -72,7 +72,7 @@ struct Removal {
 
   /// Merges a child of a writable node with a neighbour, if it is sparse and they fit in one node.
   ///
-  /// - Returns: Whether the node has a child less now.
+  /// - Returns: Whether the node has lost a child.
   @discardableResult
   func mergeIfSparse(_ index: Int, in node: OrderedNode) -> Bool {
     guard OrderedNode(node.child(index, in: file)).usedByteCount < OrderedTree.sparseByteCount else {

@@ -1,5 +1,5 @@
-/// Which units of an index file are taken: a bit for each, in pages that take memory where
-/// something is taken.
+/// The used units of an index file: a bit for each, in pages that take memory only around used
+/// units.
 struct SlotMap {
   let unitCount: Int
   private var words = PagedTable<UInt64>(0)

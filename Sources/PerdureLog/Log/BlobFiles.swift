@@ -33,7 +33,7 @@ struct BlobFiles: Sendable {
     return try verify(reference, UnsafeRawBufferPointer(start: mapping.base, count: length), mapping)
   }
 
-  /// The file that a record names; nothing of it is checked yet.
+  /// The file that a record names, unchecked.
   func open(_ reference: BlobReference) throws(StoreError) -> any File {
     do {
       return try directory.open(StoreFileName.blob(reference.number).string, .read)
@@ -70,7 +70,7 @@ struct BlobFiles: Sendable {
     return table
   }
 
-  /// Checks that a file begins as the record that names it says.
+  /// Checks that a file begins as its record says.
   private func check(_ head: UnsafeRawBufferPointer, _ reference: BlobReference) throws(StoreError) {
     let header: BlobHeader
     do { header = try BlobHeader(reading: head) } catch {
@@ -124,7 +124,7 @@ struct BlobFiles: Sendable {
     return ValueBytes(value, in: mapping)
   }
 
-  /// A number above another one that is taken, and not below `next`.
+  /// A number greater than a used one, and not below `next`.
   static func number(after taken: UInt64, _ next: UInt64) -> UInt64 {
     taken >= FormatLimits.counterMax ? next : max(next, taken + 1)
   }
@@ -146,7 +146,7 @@ struct BlobFiles: Sendable {
   }
 
   /// Removes a file that nothing names. A file that cannot be removed now is an orphan, and the
-  /// next recovery sweeps it.
+  /// next recovery removes it.
   func remove(_ number: UInt64) throws(FileIOError) {
     try directory.remove(StoreFileName.blob(number).string)
   }
@@ -161,7 +161,7 @@ struct BlobFiles: Sendable {
 }
 
 extension BlobReference {
-  /// What a record of kind `blob` names.
+  /// The content of a `blob` record.
   init(in record: Record) throws(StoreError) {
     do { self = try BlobReference(reading: record.value) } catch {
       throw StoreError(.corruption, "\(error); nothing was changed: restore the value", at: "a blob record")

@@ -71,7 +71,7 @@ final class GroupCache: @unchecked Sendable {
   private var entries: [Entry] = []
   /// The index of each group in `entries`.
   private var places: [Key: Int] = [:]
-  /// The next entry that has to show that it was used.
+  /// The next entry whose use is checked.
   private var hand = 0
   private var byteCount = 0
   private var owners = 0
@@ -128,7 +128,7 @@ final class GroupCache: @unchecked Sendable {
     }
   }
 
-  /// The last entry takes the place of one that goes.
+  /// The last entry replaces a removed one.
   private func remove(_ place: Int) {
     let gone = entries[place].group
     places[Key(owner: gone.owner, index: gone.index)] = nil
@@ -140,7 +140,7 @@ final class GroupCache: @unchecked Sendable {
   }
 }
 
-/// What keeps the group in memory that a call reads in: empty until it meets one.
+/// Retains the group that a call reads: empty until it reads one.
 ///
 /// A record that was read with a hold is valid until the next read with it, or until it is
 /// released. Its creator releases it at the end of the call.
@@ -153,7 +153,7 @@ struct GroupHold {
 
   var group: UnpackedGroup? { held?.takeUnretainedValue() }
 
-  /// Holds another group in place of the one before.
+  /// Retains another group in place of the previous one.
   mutating func hold(_ group: UnpackedGroup) {
     let before = held
     held = .passRetained(group)

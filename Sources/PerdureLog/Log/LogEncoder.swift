@@ -10,7 +10,7 @@ struct LogEncoder: ~Copyable {
   struct Extent {
     var segment: UInt64
     var offset: Int
-    /// Whether the segment has to be born first, and with what capacity.
+    /// Whether the segment must be created first, and with what capacity.
     var birthCapacity: Int?
     var bufferRange: Range<Int>
   }
@@ -68,7 +68,7 @@ struct LogEncoder: ~Copyable {
     chainDigest = 0
   }
 
-  /// Where the log will end when all extents are written.
+  /// The end of the log when all extents are written.
   var end: LogPosition { LogPosition(segment: segment, offset: UInt64(offset)) }
 
   /// Frames that are finished.

@@ -1,4 +1,4 @@
-// How much longer than the log the file of its last segment is made.
+// How much longer than the log the file of its last segment becomes.
 //
 // A sync of a file that has grown also makes its new length durable. That takes a transaction of
 // the file system besides the bytes: about a third of the time of a sync of one small commit (ext4,
@@ -6,7 +6,7 @@
 // tail in FORMAT.md (R8). The zeros take no space on the medium, and the log continues in them,
 // after a crash as well (B7).
 
-/// Decides how long the file of the last segment is to be. Values in, values out.
+/// Decides the length of the last segment's file. Values in, values out.
 package struct LogRoom: Sendable {
   /// How far the file reaches beyond the log at most. More would be more zeros to look over when a
   /// store is opened that was not closed.
@@ -25,8 +25,8 @@ package struct LogRoom: Sendable {
   package init() {}
 
   /// - Parameter end: Where the log ends in the segment.
-  /// - Parameter synced: Up to where the segment is durable.
-  /// - Returns: How long the file is to be now; nil: as long as it is.
+  /// - Parameter synced: The durable end of the segment.
+  /// - Returns: The new length of the file; nil: unchanged.
   func length(end: UInt64, synced: UInt64, capacity: UInt64) -> UInt64? {
     guard end - min(end, synced) <= unsyncedMax else { return nil }
     let room = min(bytesMax, end / share)

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// One segment as an open store holds it: the file, its mapping, and how far it is written.
+/// One segment of an open store: the file, its mapping, and its written length.
 ///
 /// The whole capacity is mapped once. Bytes that the writer appends appear in the mapping, so a
 /// growing segment needs no remapping and readers need no buffer. Of a segment that compaction has
@@ -65,7 +65,7 @@ final class Segment: Sendable {
     map?.deallocate()
   }
 
-  /// What a rewritten segment says of itself.
+  /// A rewritten segment's data about itself.
   var footer: RewrittenFooter? { map?.pointee.footer }
 
   /// Whether compaction has left nothing in it.

@@ -27,7 +27,8 @@ final class SegmentGroups: @unchecked Sendable {
 
   deinit { cache.removeAll(of: owner) }
 
-  /// The bytes from a place of the body to the end of its group, good while the hold has them.
+  /// The bytes from an offset of the body to the end of its group, valid while the hold retains
+  /// them.
   func bytes(from offset: Int, _ hold: inout GroupHold) throws(StoreError) -> UnsafeRawBufferPointer {
     if let held = hold.group, held.owner == owner, held.range.contains(offset) {
       return held.bytes(from: offset)

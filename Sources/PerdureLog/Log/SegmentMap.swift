@@ -24,7 +24,7 @@ struct SegmentMap: ~Copyable {
       lines: UnsafeRawBufferPointer(start: base + footer.mapOffset, count: footer.mapLength))
   }
 
-  /// Where the frames end, in the file or in what the groups unpack to.
+  /// The end of the frames, in the file or in the unpacked groups.
   var dataEnd: Int { Int(footer.dataEnd) }
 
   /// The file offset of a position among the frames; for a packed group, that of the group's first

@@ -17,7 +17,7 @@ import PerdureFormat
 /// Makes the files of segments that are to be born.
 // Unchecked: what varies is guarded by `lock`.
 final class SegmentPreparation: @unchecked Sendable {
-  /// A file for a segment, under its name.
+  /// A file for a segment, under its final name.
   struct Prepared {
     let number: UInt64
     let file: any File

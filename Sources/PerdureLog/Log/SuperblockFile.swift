@@ -10,7 +10,7 @@ final class SuperblockFile: @unchecked Sendable {
   /// Serializes replacing; readers never acquire it.
   private let writing = Lock()
   private let lock = Lock()
-  /// The slots that are whole, oldest first.
+  /// The valid slots, oldest first.
   private var known: [Superblock]
   private var written: UInt64 = 0
 
@@ -19,7 +19,7 @@ final class SuperblockFile: @unchecked Sendable {
     self.known = known
   }
 
-  /// What the store says about itself now.
+  /// The store's present data about itself.
   var current: Superblock { lock.withLock { known[known.count - 1] } }
 
   /// Bytes of the superblocks that were written since the file was opened.
@@ -28,7 +28,7 @@ final class SuperblockFile: @unchecked Sendable {
   /// The earlier contents that can be read, oldest first.
   var former: [Superblock] { lock.withLock { known.dropLast() } }
 
-  /// Makes the file so that it is there whole or not at all.
+  /// Creates the file so that it exists completely or not at all.
   static func create(
     in directory: any Directory, _ superblock: Superblock
   ) throws(FileIOError) -> SuperblockFile {

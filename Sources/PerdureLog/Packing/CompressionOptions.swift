@@ -18,7 +18,7 @@ public struct CompressionOptions: Hashable, Sendable {
   /// How values of keyspaces not named in `modes` are stored.
   ///
   /// Default: off. Why: values in place are read fastest, and only the program knows whether its
-  /// own shrink.
+  /// values shrink.
   public var mode = Mode.off
 
   /// How values of certain keyspaces are stored, by keyspace name.
@@ -39,9 +39,9 @@ public struct CompressionOptions: Hashable, Sendable {
   /// slower.
   public var dictionaryBytes = 16 << 10
 
-  /// Whether dictionaries are made without being asked for: the first when enough was written,
-  /// another when values shrink clearly less than they did. It happens at the end of a call that
-  /// writes, about once in many thousands, and takes that call some tenths of a second.
+  /// Whether dictionaries are trained automatically: the first when enough was written, another
+  /// when values shrink clearly less than before. It happens at the end of a call that writes,
+  /// about once in many thousands, and takes that call some tenths of a second.
   ///
   /// Default: true. Why: a dictionary that must be requested is easily forgotten. Set false to
   /// choose the moments yourself, with `Store.trainDictionary(for:)`.
@@ -61,8 +61,7 @@ public struct CompressionOptions: Hashable, Sendable {
   /// first read in a group unpacks all of it, which takes about 20 microseconds.
   public var groupsColdRecords = false
 
-  /// How much of such groups is kept in memory as it is unpacked, for the next reads in them. Of a
-  /// store that is opened for reading too.
+  /// The size of the cache of unpacked groups. Of a store that is opened for reading too.
   ///
   /// Unit: bytes. Range: 0 to 1,073,741,824 (1 GiB). Default: 16 MiB. Why: 256 groups are enough
   /// for walks and repeated reads; old records are rarely read.

@@ -7,20 +7,19 @@ struct DictionaryEntry: Hashable, Sendable {
   var number: Int
   /// Whose values it was made from.
   var keyspace: UInt32
-  /// What those values came to with it: stored bytes for each 1,000 of theirs.
+  /// The stored size of those values with it: bytes for each 1,000 of theirs.
   var perMille: Int
   var bytes: [UInt8]
 }
 
-/// The dictionaries of an open store, where readers find them: a table that grows and forgets
-/// nothing.
+/// The dictionaries of an open store, for readers: a table that only grows.
 ///
 /// Invariants
 ///  DI1. A dictionary never changes, and stays until the table goes.
 ///  DI2. A reader that can see a record can see its dictionary. The committer adds the dictionary
 ///       before it publishes the root of the commit that contains it, and values are packed with it
 ///       only after that.
-// Unchecked: a place of `places` is written once, before `published` counts it; readers look at no
+// Unchecked: an element of `places` is written once, before `published` counts it; readers read no
 // other.
 final class DictionaryTable: @unchecked Sendable {
   private let places: UnsafeMutablePointer<UnsafeRawBufferPointer>
@@ -35,7 +34,7 @@ final class DictionaryTable: @unchecked Sendable {
 
   var count: Int { published.load(ordering: .acquiring) }
 
-  /// Takes in what the catalog has more. The committer's alone.
+  /// Adds the new entries of the catalog. The committer's alone.
   func adopt(_ catalog: Catalog) {
     for entry in catalog.dictionaries.dropFirst(count) {
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: entry.bytes.count, alignment: 16)

@@ -2,8 +2,7 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 
-/// What an open store packs values with: the newest dictionary of each keyspace, and how well it
-/// does.
+/// The compression state of an open store: the newest dictionary of each keyspace, and its effect.
 // Unchecked: what changes is guarded by `lock`.
 final class Packing: @unchecked Sendable {
   let options: CompressionOptions
@@ -18,7 +17,7 @@ final class Packing: @unchecked Sendable {
 
   init(_ options: CompressionOptions) { self.options = options }
 
-  /// Takes in what the catalog has more. The committer's alone.
+  /// Adds the new entries of the catalog. The committer's alone.
   func adopt(_ catalog: Catalog) {
     lock.withLock {
       for entry in catalog.dictionaries.dropFirst(counts.dictionaries) {
@@ -77,7 +76,7 @@ struct PackingCounts {
 /// A dictionary, ready to pack with.
 final class PackingDictionary: Sendable {
   let number: Int
-  /// What the samples came to: stored bytes for each 1,000 of theirs.
+  /// The stored size of the samples: bytes for each 1,000 of theirs.
   let perMille: Int
   let encoder: LZ4DictionaryEncoder
 
@@ -108,7 +107,8 @@ struct PackingRecord {
   /// So many for each byte of a dictionary until it is judged.
   private static let judgedPerByte: UInt64 = 1024
 
-  /// - Parameter perMille: What the samples of the dictionary in use came to; nil without one.
+  /// - Parameter perMille: The stored size of the samples of the dictionary in use; nil without
+  ///   one.
   /// - Returns: Whether it is time for a dictionary.
   mutating func note(_ tally: PackingTally, with perMille: Int?, _ options: CompressionOptions) -> Bool {
     valueBytes += tally.valueBytes

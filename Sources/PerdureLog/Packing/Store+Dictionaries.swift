@@ -8,7 +8,7 @@ public struct TrainedDictionary: Hashable, Sendable {
   public var number: Int
   /// Its length, in bytes.
   public var bytes: Int
-  /// What values came to with it that it was not made from: stored bytes for each byte of theirs.
+  /// The stored size of values outside its samples: stored bytes for each byte of theirs.
   public var ratio: Double
 }
 
@@ -18,8 +18,8 @@ extension Store {
   ///
   /// With `CompressionOptions.trainsAutomatically` this need not be called.
   ///
-  /// - Returns: The dictionary; nil if none would make values a twentieth shorter: nothing was
-  ///   written then.
+  /// - Returns: The dictionary; nil if none would make values a twentieth shorter: then nothing was
+  ///   written.
   /// - Throws: `StoreError`: `.invalidArgument` when the keyspace is another store's, when the
   ///   options do not compress values of this keyspace with dictionaries, or when the store has
   ///   2,047 dictionaries already; what `write` throws.

@@ -3,7 +3,7 @@ import PerdureFormat
 
 /// Packs the values of one transaction, on the thread of the caller.
 struct ValuePacker: ~Copyable {
-  /// What a keyspace wants.
+  /// The compression mode of a keyspace.
   private struct Target {
     var tally: PackingTally
     var mode: CompressionOptions.Mode
@@ -28,7 +28,7 @@ struct ValuePacker: ~Copyable {
   /// What became of the values, by keyspace.
   var tallies: [PackingTally] { targets.map(\.tally) }
 
-  /// The value packed, for a record of kind `packed`; nil if it is to be stored as it is. Good
+  /// The value packed, for a record of kind `packed`; nil if it is to be stored unpacked. Good
   /// until the next call.
   mutating func pack(_ value: UnsafeRawBufferPointer, in keyspace: Keyspace) -> UnsafeRawBufferPointer? {
     guard let packing else { return nil }

@@ -11,7 +11,7 @@ import PerdureFormat
 ///  FO1  One refresh at a time; `lock` is held for moments only.
 ///  FO2  The sequence number never falls: an engine that is behind is not shown, whatever the files
 ///       contain.
-///  FO3  After `stop` no other engine is shown: the one that is closed stays.
+///  FO3  After `stop` no other engine is shown: the closed one stays.
 ///  FO4  `seen` is the state of the files before the last opening began, and `framesEnd` the end of
 ///       the frames that it read. If the files are unchanged and no complete frame follows, that
 ///       opening saw everything. A file may have had its length before the log reached it. Both
@@ -48,11 +48,10 @@ final class Follower: @unchecked Sendable {
   func refresh() throws -> Bool {
     try refreshing.withLock {
       let engine = self.engine
-      // Before the look: if that is the same, the segment was the last then, as it was first
-      // written. FO4
+      // Before the check: if it is unchanged, the segment was the last then, not yet rewritten. FO4
       let hasFrame = hasFrame(behind: engine)
       let before = try engine.looking { $0.root.pointee.sequence }
-      // One that cannot be had is judged by the opening. FO4
+      // The opening decides about an unreadable one. FO4
       let look = try? StoreLook(engine.directory)
       let isDamaged = engine.isIndexDamaged
       if let look, look == seen, !isDamaged, !hasFrame { return false }
@@ -62,14 +61,14 @@ final class Follower: @unchecked Sendable {
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
       (seen, framesEnd) = (look, report.framesEnd)
       guard after > before || isDamaged && after == before else { return false }
-      // The one before goes behind the lock, if no snapshot has it: that takes time. FO1
+      // The previous engine is released after the lock, if no snapshot has it: that takes time. FO1
       try withExtendedLifetime(engine) { try show(next) }
       return after > before
     }
   }
 
-  /// Whether a complete frame is at the offset where the last opening found none. One that cannot
-  /// be read is judged by the opening.
+  /// Whether a complete frame is at the offset where the last opening found none. The opening
+  /// decides about an unreadable one.
   private func hasFrame(behind engine: Engine) -> Bool {
     let name = StoreFileName.segment(framesEnd.segment).string
     guard framesEnd.segment > 0 else { return false }
@@ -114,7 +113,7 @@ extension Store {
   /// seen here before it is durable. The writer neither waits nor is informed. A store with a
   /// damaged index can read again after this, from an intact checkpoint or from the log.
   ///
-  /// - Returns: Whether there is something new.
+  /// - Returns: Whether there is a new state.
   /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`, `.notAStore` when the directory holds
   ///   another store or none. The state read before stays readable. `.readOnly` when the store was
   ///   opened for writing, which always shows the newest state.

@@ -1,6 +1,6 @@
 import PerdureFileIO
 
-/// What a writer leaves in the lock file for people.
+/// A writer's note in the lock file, for readers.
 enum LockHolderText {
   /// One line: the process, its program, its host and its start time.
   static var current: String {

@@ -11,7 +11,7 @@ import PerdureFormat
 //       superblock is read again, the lengths of the segments are read, and only then the frames.
 //  RO2  The attempt ends at a commit that is not before the durable end of the second superblock.
 //       So it has everything that made a record dead which a rewritten segment among those opened
-//       lacks: a writer promises that in a superblock before the segment takes its name (T6).
+//       lacks. A writer promises that in a superblock before the segment takes its name (T6).
 //  RO3  An apparent error is final only if superblock, directory and the lengths of the log's files
 //       are the same before and after the attempt, and the next attempt finds the same error.
 //       Otherwise a file may have been added, removed or rewritten in between, or frames written
@@ -19,8 +19,8 @@ import PerdureFormat
 //  RO4  A half-written frame or segment header looks like a torn tail. For a reader that is the end
 //       of the log.
 //
-// How many commits RO2 finds varies with the moment; that they are whole, in order and without a
-// gap follows from the log itself.
+// The number of commits that RO2 finds varies with the moment; the log itself ensures that they are
+// complete, in order and without a gap.
 
 /// The checks of an opening for reading against a concurrent writer.
 struct OpeningBesideWriter {
@@ -40,7 +40,7 @@ struct OpeningBesideWriter {
     try SuperblockFile.open(in: directory, .read).current.durableSequence
   }
 
-  /// RO3, for what would otherwise be put down to the index file.
+  /// RO3, for errors that would otherwise be attributed to the index file.
   func checkNotMoved() throws {
     if let look, look != (try StoreLook(directory)) { throw Moved() }
   }
@@ -81,8 +81,8 @@ struct ReadingPlace: Sendable {
 
 /// Opens a store for reading.
 struct ReadOnlyOpening {
-  /// After so many attempts something else is wrong. Each needs a writer that does something in the
-  /// moments between two steps to fail.
+  /// After this many attempts there is another error. Each needs a writer that does something in
+  /// the moments between two steps to fail.
   private static let attemptsMax = 40
 
   private let directory: any Directory
@@ -134,7 +134,7 @@ struct ReadOnlyOpening {
     let place = ReadingPlace(
       registration: registration, checkpoint: superblock.current.checkpoint, look: look)
     if let registration {
-      // What cannot be written stays as it was, which asks for more. RT3
+      // A slot that cannot be written keeps its content, which is more demanding. RT3
       try? registration.narrow(to: hold(opening.checkpoint, state.root.pointee.sequence))
     }
     return try Recovery.finish(state, opening, directory, options, nil, place, &report)

@@ -27,15 +27,15 @@ import PerdureFormat
 //       checkpoint of that file that reaches them: from the first that does on, and before the
 //       first that does not. A blob file is removed only when no reader may need everything or a
 //       state that names it.
-//  RT5  What cannot be understood (a slot that is just being written, a file that cannot be read)
-//       counts as a reader that may need everything.
+//  RT5  Undecodable content (a slot that is just being written, an unreadable file) counts as a
+//       reader that may need everything.
 //
 // A reader cannot register if the medium or the directory is read-only, or has no such locks. It
 // reads the index into private memory, which no other process changes, and checks it there:
 // K1 and K2 of FORMAT.md ensure that an intact index there is a checkpoint. A blob file may go
 // away under it, which it reports as such.
 
-/// What the readers that are alive need.
+/// The needs of the live readers.
 struct ReaderNeeds: Equatable {
   /// Whether a reader may need everything.
   var everything = false
@@ -104,7 +104,7 @@ struct ReaderTable: Sendable {
     }
   }
 
-  /// What all of them need. RT5
+  /// The needs of all of them. RT5
   func needs() -> ReaderNeeds {
     let entries: [Entry]
     do {
@@ -127,7 +127,7 @@ struct ReaderTable: Sendable {
   }
 }
 
-/// A reader's place in the table, for as long as the object lives.
+/// A reader's slot in the table, held as long as the object lives.
 final class ReaderRegistration: Sendable {
   private let file: any File
   private let range: Range<UInt64>
@@ -155,7 +155,7 @@ final class ReaderRegistration: Sendable {
       let range = ReaderTable.range(slot)
       guard let isTaken = try? file.tryLock(range) else { break }
       guard isTaken else { continue }
-      // From here on the lock goes with the object.
+      // From here on the object's deinit releases the lock.
       let registration = ReaderRegistration(file, range, since: Environment.secondsSince1970)
       do { try registration.write(nil) } catch { return nil }
       return registration

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-// The lock on the segment that is written.
+// The lock on the last segment.
 //
 // LOCK can be removed by hand while the store is open, and then another writer can take a new one.
 // So a writer also holds a lock on a byte of the newest segment, and an opening takes that lock
@@ -22,7 +22,7 @@ import PerdureFormat
 //
 // On a file system without such locks, segments are not locked.
 
-/// A lock on a segment, held until the object goes. SL5
+/// A lock on a segment, held until the object is freed. SL5
 // Unchecked: the file is only unlocked and closed, in `deinit`.
 final class SegmentLock: @unchecked Sendable {
   private let file: any File
@@ -52,7 +52,7 @@ struct SegmentLocks {
     let file = try directory.open(StoreFileName.segment(number).string, .readWrite)
     do throws(FileIOError) {
       if try file.tryLock(range) { return SegmentLock(file) }
-      // Nothing was written through it.
+      // No bytes were written through it.
       try? file.close()
       return nil
     } catch {
@@ -100,7 +100,7 @@ extension SegmentLocks {
   /// - Throws: `StoreError` with code `.locked` if a writer has it, or has begun another segment
   ///   meanwhile.
   init(closedStoreIn directory: any Directory) throws {
-    // A file that cannot be read as a segment has no writer.
+    // A file that is not a readable segment has no writer.
     let isBorn = { number in (try? Self.isBorn(number, in: directory)) == true }
     guard let newest = try StoreFiles(in: directory).segments.sorted(by: >).first(where: isBorn) else {
       return

@@ -32,8 +32,8 @@ final class WriterDirectory: Directory {
 
   /// Checks that the store's folder still is the writer's. No other code decides that.
   ///
-  /// - Parameter operation: The operation that the writer is about to do. Errors of the check name
-  ///   it, so they count as its refusal.
+  /// - Parameter operation: The operation that the writer is about to start. Errors of the check
+  ///   name it, so they count as its refusal.
   /// - Throws: `.replaced`; the system's error if the check is not possible.
   fileprivate func check(_ operation: String) throws(FileIOError) {
     guard isChecked else { return }

@@ -3,7 +3,7 @@ import PerdureFormat
 
 /// Reading many records: in the order of their addresses, with the next ones already on the way.
 enum BatchOrder {
-  /// How many records ahead are asked for.
+  /// How many records ahead are prefetched.
   static let distance = 8
 
   /// Positions sorted by address; absent ones (word 0) first.

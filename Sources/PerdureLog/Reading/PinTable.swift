@@ -24,7 +24,7 @@ import Synchronization
 final class PinTable: Sendable {
   private static let slotsAChunk = 64
   private static let chunksMax = 4096
-  /// Pins that there can be at the same time.
+  /// The maximum number of pins at a time.
   static let pinsMax = slotsAChunk * chunksMax
   /// 64 bytes apart, so that readers do not share a cache line.
   private static let stride = 8
@@ -32,8 +32,7 @@ final class PinTable: Sendable {
   fileprivate static let unsettled: UInt64 = 1 << 63
   private static let versionMask = unsettled - 1
 
-  // Unsafe: written under `growth` only, before `chunkCount` says that they are there; freed in
-  // deinit.
+  // Unsafe: written under `growth` only, before `chunkCount` includes them; freed in deinit.
   private nonisolated(unsafe) let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Atomic<UInt64>>>
   // Unsafe: the first chunk, which exists from the start; its content is atomic.
   private nonisolated(unsafe) let firstChunk: UnsafeMutablePointer<Atomic<UInt64>>

@@ -4,7 +4,7 @@ import PerdureFormat
 // it shares with prefetching.
 
 extension UnsafeMutablePointer<Root> {
-  /// What the root knows of the file that an address is in.
+  /// The root's data about the file of an address.
   @inline(__always)
   func segment(of address: RecordAddress) -> UnsafeMutablePointer<SegmentTable.Entry> {
     pointee.segments + Int(truncatingIfNeeded: address.segment)

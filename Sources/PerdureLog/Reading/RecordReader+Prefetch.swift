@@ -14,10 +14,10 @@ extension RecordReader {
   /// How many records ahead a walk asks for.
   static let distanceAhead = 8
 
-  /// Lines of a record that are asked for; what follows in a longer one the processor foresees.
+  /// The prefetched lines of a record; the processor predicts further ones.
   private static let linesMax = 6
 
-  /// Asks for the record at an address that will be read soon; 0 is no address.
+  /// Prefetches the record at an address that will be read soon; 0 is no address.
   @inline(__always)
   func prefetch(_ word: UInt64) {
     guard word != 0 else { return }

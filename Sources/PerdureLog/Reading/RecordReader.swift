@@ -131,7 +131,7 @@ struct RecordReader {
     KeyBytes.compare(a, b) == 0
   }
 
-  /// In a segment that compaction has rewritten: the map says where the record is now.
+  /// In a segment that compaction has rewritten, the map gives the record's present offset.
   private static func rewrittenBytes(
     at address: RecordAddress, _ base: UnsafeRawPointer, _ map: UnsafeMutablePointer<SegmentMap>,
     _ hold: inout GroupHold

@@ -17,7 +17,7 @@ struct Root: ~Copyable {
   /// When a newer root took its place; 0 while it is the newest. The committer's; readers do not
   /// look at it.
   var replacedNanoseconds: UInt64 = 0
-  /// Where the log ended then.
+  /// The end of the log at that time.
   var end: LogPosition
   var segments: UnsafeMutablePointer<SegmentTable.Entry>
   var keyspaceCount: Int
@@ -26,7 +26,7 @@ struct Root: ~Copyable {
   var indexCount: Int
   /// By index id.
   var indexes: UnsafeMutablePointer<OrderedTree>
-  /// By index id: what readers ask for before they look at a tree.
+  /// By index id: read before a tree is used.
   var indexMarks: UnsafeMutablePointer<IndexMark>
 
   /// A root with empty trees, in one block of memory: every commit makes one.
@@ -103,13 +103,13 @@ extension UnsafeMutablePointer<Root> {
   }
 }
 
-/// What a root says of a derived index.
+/// A root's data about a derived index.
 struct IndexMark {
   /// That of the handles that readers may name it by; 0 if it was removed.
   var mark: UInt64 = 0
   /// The radix of its sums, if it has sums.
   var sums: ExactSum.Radix?
-  /// Whether nothing could maintain it when the root was made.
+  /// Whether it was not maintained when the root was made.
   var isUnavailable = false
 }
 

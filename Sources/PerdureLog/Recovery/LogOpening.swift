@@ -8,7 +8,7 @@ struct LogOpening {
   let superblock: SuperblockFile
   /// The checkpoint that is in use.
   private(set) var checkpoint: OpenedCheckpoint?
-  /// Up to where the log is known to be on the medium.
+  /// The known durable end of the log.
   private(set) var vouched: LogPosition
   /// Above the number of every index file that is there, or was.
   let nextIndexFile: UInt64
@@ -16,7 +16,7 @@ struct LogOpening {
   /// Where groups of rewritten segments are kept when they are unpacked.
   let groups: GroupCache
 
-  /// Files that hold room back.
+  /// The reserve files.
   var reserves: [UInt64] { files.reserves }
   private let files: StoreFiles
   private let directory: any Directory
@@ -337,7 +337,7 @@ extension LogOpening {
     return live
   }
 
-  /// The same, from what the checkpoint says and what the tail changed.
+  /// The same, from the checkpoint and the tail's changes.
   private static func liveBlobs(
     _ checkpoint: OpenedCheckpoint, _ tail: TailChanges, _ live: [UInt64],
     _ state: borrowing CommitterState

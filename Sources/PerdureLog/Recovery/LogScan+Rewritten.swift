@@ -10,7 +10,7 @@ extension LogScan {
   /// Visits the frames of a completely written segment in order, each verified; for a rewritten one
   /// with the data of its map. The bytes of a part are valid until `visit` returns.
   ///
-  /// - Parameter end: Where its frames ended when it was first written.
+  /// - Parameter end: The original end of its frames.
   /// - Throws: `StoreError` of kind corruption; what `visit` throws.
   static func visitFrames(
     of segment: Segment, upTo end: Int, _ store: StoreID, _ visit: (Part) throws -> Void

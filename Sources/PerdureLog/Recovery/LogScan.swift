@@ -103,7 +103,7 @@ struct LogScan {
     return UnsafeRawBufferPointer(start: bytes.baseAddress, count: Int(end))
   }
 
-  /// Reads the frame at `offset`; gives the place after it.
+  /// Reads the frame at `offset`; returns the offset after it.
   private mutating func readFrame(
     in bytes: UnsafeRawBufferPointer, at offset: Int, of segment: Segment, _ apply: ([Part]) throws -> Void
   ) throws -> Int {

@@ -61,7 +61,7 @@ extension OpenedCheckpoint {
     do {
       let store = superblock.current.store
       file = try directory.open(name, mode)
-      // Behind the last unit that has a number nothing is of any meaning.
+      // After the last numbered unit, nothing has a meaning.
       let length = Int(min(try file.size(), NodeSlot.fileLengthMax))
       guard length > 0 else { throw FormatError(.incomplete, in: "index file header", at: 0) }
       mapping = try copiesFile ? Self.copy(of: file, length) : file.map(length)
@@ -92,8 +92,8 @@ extension OpenedCheckpoint {
   }
 
   private static func copy(of file: any File, _ length: Int) throws(FileIOError) -> FileMapping {
-    // Zeros where nothing was written, and where the file has become shorter, which is found when
-    // it is verified.
+    // Zeros where nothing was written, and where the file has become shorter, which the
+    // verification finds.
     let memory = try ReservedMemory(byteCount: length, for: "a copy of the index")
     let copy = UnsafeMutableRawBufferPointer(start: memory.base, count: length)
     // The memory is freed with the last owner of the mapping.
@@ -214,7 +214,7 @@ extension OpenedCheckpoint {
     let formerRootSlots: [UInt32]
   }
 
-  /// Reads all of the trees, and checks them and what the root block says of segments.
+  /// Reads all of the trees, and checks them and the root block's data about segments.
   ///
   /// - Complexity: O(n): some 10 ms for a million keys.
   func extent() throws(FormatError) -> Extent {
@@ -238,7 +238,7 @@ extension OpenedCheckpoint {
 }
 
 extension OpenedCheckpoint {
-  /// Bytes of the file that hold something that is needed, as the checkpoint says.
+  /// Bytes of the file in use, according to the checkpoint.
   var byteCountInUse: Int {
     min(Int(clamping: root.unitsInUse), nodes.file.count / NodeSlot.unitByteCount) * NodeSlot.unitByteCount
   }

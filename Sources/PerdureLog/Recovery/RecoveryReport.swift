@@ -42,7 +42,7 @@ public struct RecoveryReport: Sendable {
   public struct IndexRebuild: Sendable, CustomStringConvertible {
     /// The error found.
     public let reason: String
-    /// Where: a file, and a byte offset if there is one.
+    /// The place: a file, and a byte offset if there is one.
     public let place: String
 
     /// One line for a log.

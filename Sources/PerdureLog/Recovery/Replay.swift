@@ -8,7 +8,7 @@ struct Replay: ~Copyable {
   private(set) var keyspaces: [KeyspaceRoot] = [KeyspaceRoot()]
   /// One more than the highest blob number that any record named.
   private(set) var nextBlob: UInt64 = 1
-  /// How much of each segment is live.
+  /// The live bytes of each segment.
   private(set) var usage = SegmentUsageTable()
   /// What changed since the checkpoint; nil without one.
   private(set) var tail: TailChanges?
@@ -79,7 +79,7 @@ struct Replay: ~Copyable {
     if id == 0 { try applyCatalog(record, segment, place) }
   }
 
-  /// A record has lost its key to a newer one.
+  /// A newer record has replaced a record's key.
   ///
   /// - Throws: `IndexUnusable` when the checkpoint did not count that record.
   private mutating func release(_ word: UInt64?) throws(IndexUnusable) {

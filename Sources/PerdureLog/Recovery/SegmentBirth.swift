@@ -9,7 +9,7 @@ import PerdureFormat
 // removed. Numbers only grow, so the older segment has a lower number.
 //
 // Invariants
-//  SB1  An unborn file has no valid frame of its own number. Behind the header of an older segment
+//  SB1  An unborn file has no valid frame of its own number. After the header of an older segment
 //       it has only zeros. Otherwise it is a copy of that segment, or was renamed, and commits may
 //       be missing.
 //  SB2  An interrupted birth never leaves a header of another store or of a higher number.

@@ -18,14 +18,14 @@ extension File {
 }
 
 /// The segments of the log, in order, and the end of the valid part of each: FORMAT.md, "Recovery",
-/// steps 4 and 5. Each header says where the log before it ended, so only the last segment's end
-/// has to be found by reading.
+/// steps 4 and 5. Each header has the end of the log before it, so only the last segment's end must
+/// be found by reading.
 struct SegmentChain {
   struct Link {
     var segment: Segment
     /// Bytes in the file.
     var size: UInt64
-    /// Where the valid log ends in this segment; nil for the last, which has to be read.
+    /// The end of the valid log in this segment; nil for the last, which must be read.
     var end: UInt64?
     /// For the last segment: the offset after its last nonzero byte. The bytes after it are not
     /// part of the log (R8). They may be a hole, which must not be touched in a mapping: some file
@@ -52,8 +52,8 @@ struct SegmentChain {
   /// Of an open store.
   init(links: [Link]) { self.links = links }
 
-  /// - Parameter didOpen: Called with the newest segment that has a header. All files are open
-  ///   then, and their lengths are read after it. So a superblock that `didOpen` reads never
+  /// - Parameter didOpen: Called with the newest segment that has a header. At that time all files
+  ///   are open; their lengths are read after it. So a superblock that `didOpen` reads never
   ///   promises more than these lengths.
   init(
     _ numbers: [UInt64], in directory: any Directory, _ mode: FileMode, _ superblock: Superblock,
@@ -117,7 +117,7 @@ struct SegmentChain {
       offset: footer.offset + 16)
   }
 
-  /// Walks backwards from the last segment over what each header says of its predecessor.
+  /// Walks backwards from the last segment, using each header's data about its predecessor.
   private mutating func link(_ opened: [UInt64: Link], _ unborn: [Unborn]) throws {
     guard var number = opened.keys.max() else { return }
     var end: UInt64?

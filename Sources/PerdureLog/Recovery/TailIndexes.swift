@@ -42,7 +42,7 @@ struct TailIndexes {
     kept = keepable
   }
 
-  /// Indexes that the checkpoint has whole, and that mean the same now.
+  /// Indexes that are complete in the checkpoint, with an unchanged definition.
   private var keepable: Set<UInt32> {
     var keepable: Set<UInt32> = []
     for (entry, stored) in zip(checkpoint.catalog.indexes, checkpoint.root.indexes) {
@@ -71,8 +71,8 @@ struct TailIndexes {
   ///
   /// - Parameter live: The records of the tail that nothing in it replaced.
   /// - Returns: Keys that a unique index holds twice since.
-  /// - Throws: `IndexUnusable` when a record that was there at the checkpoint cannot be read, or a
-  ///   sum is none.
+  /// - Throws: `IndexUnusable` when a record from before the checkpoint cannot be read, or a sum is
+  ///   impossible.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail, live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }
@@ -139,7 +139,7 @@ struct TailIndexes {
 
 /// What the log behind a checkpoint did to the records.
 struct TailChanges {
-  /// Where the checkpoint was taken.
+  /// The position of the checkpoint.
   let start: LogPosition
   /// Records of the checkpoint that were replaced, in keyspaces with indexes, and all replaced
   /// blobs.

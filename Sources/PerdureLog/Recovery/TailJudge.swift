@@ -44,7 +44,7 @@ enum TailJudge {
     return nil
   }
 
-  /// How much of a file is looked at at a time.
+  /// The number of bytes of a file read at a time.
   private static let pieceLength = 1 << 20
 
   /// Whether a file that is not a segment contains a valid frame header. The file is read in

@@ -97,8 +97,8 @@ struct CommitFates {
     held == nil && header.kind == .commitEnd && header.part == 0
   }
 
-  /// Takes the frame that was met, after its verdict was carried out. Gives the fate of its chain
-  /// if it ends it.
+  /// Takes the frame that was met, after its verdict was carried out. Returns the fate of its chain
+  /// if it ends the chain.
   mutating func take(_ header: FrameHeader, isWhole: Bool) -> Verdict? {
     guard header.kind != .mark else { return nil }
     var chain = held ?? Held()
@@ -118,7 +118,7 @@ struct CommitFates {
     return .counts(partly: chain.isDamaged ? header.sequence : nil)
   }
 
-  /// Bytes that are no frames come next.
+  /// Bytes without frames come next.
   mutating func takeGap() {
     // Right behind a rewritten segment it may hold the rest of a commit that began there.
     var chain = held ?? Held(isComplete: followsRewritten)

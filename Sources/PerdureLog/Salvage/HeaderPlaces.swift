@@ -11,8 +11,7 @@ import PerdureFormat
 
 /// The positions of a store where headers can be.
 struct HeaderPlaces {
-  /// Segments of which `bits` are the same: those of a seed that lie above `width` or within a
-  /// sector.
+  /// Segments with equal `bits`: those of a seed that are above `width` or within a sector.
   private struct Key: Hashable {
     let width: Int
     let bits: UInt32

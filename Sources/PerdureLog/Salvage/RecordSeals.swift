@@ -4,8 +4,8 @@ import PerdureFormat
 //
 // In a segment with bound records, a checksum continues over the address at which the record was
 // first written (`RecordCheck`). The segment's header says whether records are bound. The map of a
-// rewritten segment says where they were first written. Salvage may have lost either. Then it
-// guesses, and the checksum confirms the guess:
+// rewritten segment gives their original offsets. Salvage may have lost either. Then it guesses,
+// and the checksum confirms the guess:
 //
 //  RS1  Without a header both kinds of checksum are accepted.
 //  RS2  A damaged map is used too: an address that it gives is accepted if the checksum fits.
@@ -46,7 +46,7 @@ struct RecordSeals {
       segment: segment.number, kind: kind, map: map, originalEnd: mayBeRewritten ? end : nil)
   }
 
-  /// The offset at which `record`, now at `place` in the segment, was first written. RS1, RS2
+  /// The original offset of `record`, which is now at `place` in the segment. RS1, RS2
   ///
   /// - Parameter alone: The checksum over the record alone.
   /// - Returns: Nil if the record is damaged, or if its first offset is not known.

@@ -31,7 +31,7 @@ struct RecordSearch {
   private let seals: RecordSeals
   /// The offset of the bytes in the segment.
   private let place: Int
-  /// The original end of the record that was found last: its end when it was first written.
+  /// The original end of the record that was found last.
   private(set) var originalEnd: Int
   private(set) var found: [Found] = []
   private(set) var damages: [Range<Int>] = []
@@ -105,7 +105,7 @@ struct RecordSearch {
   }
 
   /// The length with padding of the record at `offset`, if it is whole and ends before `end`.
-  /// Padding holds nothing, and is not looked at.
+  /// Padding has no content, and is not searched.
   private mutating func wholeRecord(
     in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int? = nil
   ) -> Int? {
@@ -162,7 +162,7 @@ struct RecordSearch {
     return Checksum.crc32c(bytes.part(range.lowerBound, range.count))
   }
 
-  /// What takes as long to be summed as to be looked up.
+  /// The length from which a lookup is faster than summing.
   private static let longClaim = 4096
 
   /// The length that a record at `offset` would have by its header, if the header can be one: a

@@ -135,8 +135,8 @@ struct Salvage: ~Copyable {
     try progress(done, total)
   }
 
-  /// Names damaged groups, of which every record may be whole. For a record that is not, what the
-  /// group unpacks to is named as well: only that makes keys older than they were.
+  /// Names damaged groups, of which every record may be whole. For a damaged record, the unpacked
+  /// group is named as well: only that makes keys older than they were.
   private mutating func noteGroups(_ content: SegmentContent, in segment: SalvageSource.SourceSegment) {
     for range in content.damagedGroups {
       report.add(.group, in: segment.name, range.lowerBound, range.count)

@@ -53,7 +53,7 @@ struct SalvageIndex: ~Copyable {
     state = marked
   }
 
-  /// Takes a record that is newer than all before it.
+  /// Adds a record that is newer than all before it.
   ///
   /// - Parameter isDoubtful: It may have been moved here: it counts only if nothing else is known
   ///   of its key.
@@ -98,7 +98,7 @@ struct SalvageIndex: ~Copyable {
     return RecordAddress(rawValue: known).position <= shadowed.position
   }
 
-  /// Whether the record at `word` is the one to give back.
+  /// Whether the record at `word` is the one to restore.
   func isNewest(_ word: UInt64, _ record: Record) -> Bool {
     state.keyspaces[record.header.keyspace]?.tree.get(record.key) == word
   }

@@ -2,7 +2,7 @@ import PerdureFormat
 
 /// The records and damages that a salvage found, and the values that it restored.
 public struct SalvageReport: Sendable {
-  /// A place of the store that is not as it was written.
+  /// A damaged place of the store.
   public struct Damage: Sendable, Hashable, CustomStringConvertible {
     /// The kind of damage.
     public enum Reason: String, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ public struct SalvageReport: Sendable {
       case superblock = "no copy of the superblock is whole"
       /// A segment's header is damaged; its frames were looked for all the same.
       case segmentHeader = "the segment's header is damaged"
-      /// A segment that the log goes through is not there.
+      /// A segment of the log is missing.
       case segmentMissing = "the segment is missing"
       /// The file ends before the log does.
       case truncated = "the file is too short"
@@ -29,7 +29,7 @@ public struct SalvageReport: Sendable {
       case segmentEnd = "the end of a rewritten segment is damaged"
       /// The newest checkpoint notes a later generation of the segment: an older file was put back.
       case outdated = "the segment is of an older generation than the checkpoint says"
-      /// The file belongs to another store, or under another name.
+      /// The file belongs to another store, or has a wrong name.
       case foreign = "the file belongs somewhere else"
       /// A keyspace or an index is used, but its definition is missing.
       case definition = "a definition is missing"
@@ -57,7 +57,7 @@ public struct SalvageReport: Sendable {
     public internal(set) var keyspace: String
     /// Whether the name was generated, because the definition is missing.
     public internal(set) var isNameLost = false
-    /// Keys given back.
+    /// Restored keys.
     public internal(set) var keys = 0
     /// The number of these keys that may have had a newer value or been removed. The newest value
     /// is lost, or the record was found before or in a damaged place, or in a segment of an older

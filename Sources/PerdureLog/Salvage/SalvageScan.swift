@@ -1,9 +1,8 @@
 import PerdureFormat
 
-/// Goes through the segments of a damaged store and visits every whole record, with what speaks for
-/// it.
+/// Reads the segments of a damaged store and visits every intact record, with its evidence.
 struct SalvageScan {
-  /// What a record was found in.
+  /// The surroundings of a record.
   enum Setting {
     /// A frame with a right header.
     case frame
@@ -52,8 +51,8 @@ struct SalvageScan {
     if segment.isRewritten && segment.footer == nil {
       try body(.damage(.segmentEnd, segment.size..<segment.size))
     }
-    // What follows the frames of a rewritten segment is not of the log, and where they ended once
-    // does not matter.
+    // The bytes after the frames of a rewritten segment are not part of the log, and their original
+    // end does not matter.
     var end = segment.isRewritten ? segment.footer.map { Int($0.dataEnd) } : segment.end
     if content.isGrouped, end == nil { end = content.bytes.count }
     let expected = segment.isRewritten ? 0 : max(segment.end ?? 0, segment.durableEnd)
@@ -108,7 +107,7 @@ struct SalvageScan {
         content.seals, after: originalEnd)
       originalEnd = records.originalEnd
       try visit(records, payload, at: range.lowerBound, segment, { _ in .frame }, .records, body)
-      // Every record is whole, and they are not the ones that the header was written for.
+      // Every record is intact, but they do not match the header.
       if records.damages.isEmpty { try body(.damage(.records, range)) }
     }
     try body(.frameEnd(header, isWhole: isWhole))

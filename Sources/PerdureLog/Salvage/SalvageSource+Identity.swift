@@ -4,8 +4,8 @@ import PerdureFormat
 //
 // Either the file was renamed, or the sector with the header is of another file. Both look the same
 // at the file's begin; but a frame header's checksum covers store, segment and offset, so the
-// frames behind the first sector say which it was. Taken for the wrong segment, not one of them
-// would be right.
+// frames behind the first sector say which it was. If the file were taken for the wrong segment,
+// none of them would be valid.
 //
 // The same checksums identify the store when no superblock, header or blob file is left.
 
@@ -36,7 +36,7 @@ extension SalvageSource {
         report.add(.foreign, in: file.name, 0, file.size)
         chosen[claimed] = file.renamed(claimed)
       } else if claimed != nil && proofs == 0 && chosen[file.number] == nil {
-        // Not a copy of the other, as far as one can see: a header that was moved.
+        // Not a copy of the other, as far as known: a moved header.
         chosen[file.number] = file.withoutHeader
       } else {
         report.add(.foreign, in: file.name, 0, file.size)
@@ -46,7 +46,8 @@ extension SalvageSource {
     return chosen.values.sorted { $0.number < $1.number }
   }
 
-  /// How many frames of a file say that it is the one segment, and how many the other.
+  /// The number of frames of a file that match the one segment, and the number that match the
+  /// other.
   ///
   /// In the header's sector, only a complete frame that extends beyond the sector counts: others
   /// may have been moved here together with the header.

@@ -16,9 +16,9 @@ struct SalvageSource {
     var name: String
     var size: Int
     var header: SegmentHeader?
-    /// Where the log ends in this segment, if a later header says so.
+    /// The end of the log in this segment, if a later header has it.
     var end: Int?
-    /// Up to where the superblock says that it was synced.
+    /// The synced end according to the superblock.
     var durableEnd = 0
     /// Of a rewritten segment whose footer is right.
     var footer: RewrittenFooter?
@@ -28,13 +28,13 @@ struct SalvageSource {
     /// Whether compaction has rewritten it: then every commit that has a frame in it was complete
     /// (FORMAT.md, T6).
     var isRewritten: Bool { footer != nil || header.map { $0.generation > 0 } ?? false }
-    /// With an end that is not known: the first commit of the next segment, which this one cannot
-    /// hold too.
+    /// For a segment without a known end: the first commit of the next segment, which this one
+    /// cannot contain too.
     var next: (sequence: UInt64, part: UInt32)?
   }
 
   let directory: any Directory
-  /// When only frames are left to say it, one that is as good for their checksums.
+  /// If only frames are left, an identity that is equivalent for their checksums.
   private(set) var store: StoreID?
   /// From the newest whole slot; nil if there is none.
   private(set) var superblock: Superblock?
@@ -173,8 +173,7 @@ struct SalvageSource {
     }
   }
 
-  /// Where the end of a segment is not known, the next one's first frame says which commits cannot
-  /// be in it.
+  /// If the end of a segment is unknown, the next one's first frame limits its commits.
   private mutating func findNextCommits() throws {
     for place in segments.indices.dropLast()
     where segments[place].end == nil && !segments[place].isRewritten && !segments[place + 1].isRewritten {

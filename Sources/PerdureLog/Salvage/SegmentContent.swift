@@ -2,13 +2,13 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 
-/// The bytes of one segment in memory, of one in groups as they are unpacked. What the medium does
-/// not give, and what of a group cannot be unpacked, is zero.
+/// The bytes of one segment in memory, of one in groups as they are unpacked. Unreadable bytes of
+/// the medium, and groups that cannot be unpacked, are zero.
 ///
 /// A segment in groups takes its file's length and that of its body for a moment.
 final class SegmentContent {
   private var memory: UnsafeMutableRawBufferPointer
-  /// Where the medium gave nothing, in the file.
+  /// The unreadable ranges of the medium, in the file.
   private(set) var unreadable: [Range<Int>] = []
   /// Whether the frames are in groups: then all offsets are in the unpacked groups.
   private(set) var isGrouped = false
@@ -81,7 +81,7 @@ final class SegmentContent {
     }
   }
 
-  /// Puts what the groups unpack to in the place of the file's bytes.
+  /// Puts the unpacked groups in place of the file's bytes.
   ///
   /// Without a footer that gives the position of the entries, bytes of a value may look like a
   /// footer. Then the frames decide, which are valid in one position only; without frames, the

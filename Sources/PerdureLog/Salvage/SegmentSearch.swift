@@ -21,7 +21,7 @@ struct SegmentSearch {
 
   /// - Parameter end: The known end of the log in this segment; nil when it is unknown, as in the
   ///   last one.
-  /// - Parameter durableEnd: Up to where it was once synced.
+  /// - Parameter durableEnd: The end that was once synced.
   init(_ bytes: UnsafeRawBufferPointer, _ number: UInt64, _ store: StoreID?, end: Int?, durableEnd: Int) {
     let length = min(bytes.count, end ?? .max)
     self.bytes = bytes.part(0, length)

@@ -56,7 +56,7 @@ struct StretchChecksums {
     return Checksum.crc32c(bytes.part(start, end - start), continuing: prefixes[index])
   }
 
-  /// What a checksum adds to that of so many bytes behind it.
+  /// The contribution of a checksum to that of bytes after it.
   private func carried(_ checksum: UInt32, over length: Int) -> UInt32 {
     var carried = checksum
     for place in 0..<3 {

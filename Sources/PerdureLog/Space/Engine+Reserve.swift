@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Holds back what a log of this length needs. Called in a turn, when the log has grown.
+  /// Reserves the space that a log of this length needs. Called in a turn, when the log has grown.
   func holdReserve(_ state: inout CommitterState) {
     let most = options.reserveBytes
     if options.isReadOnly { return }
@@ -16,7 +16,7 @@ extension Engine {
       : size.nextLook(capacity: state.birthCapacity, most: most)
   }
 
-  /// Refuses what would use the room that is held back for removals and compaction. RV1
+  /// Refuses commits that would use the reserve for removals and compaction. RV1
   func checkRoom(for change: borrowing UsageChange) throws(StoreError) {
     if change.shrinksStore { return }
     try checkRoom()

@@ -3,7 +3,7 @@
 struct PagedTable<Element> {
   /// The value of unused numbers.
   private let blank: Element
-  /// Empty where nothing was put.
+  /// The value of unused numbers.
   private var pages: [[Element]] = []
   /// The others, ascending.
   private var used: [Int] = []

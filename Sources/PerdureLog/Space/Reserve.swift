@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-// Room on the medium that is held back by files that mean nothing.
+// Space on the medium that is reserved by files without meaning.
 //
 // A log can free space only by writing: to remove a record is to append a tombstone, and to compact
 // a segment is to write its live records again. On a medium without a free byte both would fail. So
@@ -15,10 +15,10 @@ import Synchronization
 //       be compacted, and compaction frees more than it takes.
 //  RV3  Nothing depends on the files: the next opening may find them or not. They are not synced.
 
-/// The room that a store holds back.
+/// The reserve of a store.
 // Unchecked: what varies is guarded by `lock`, or atomic.
 final class Reserve: @unchecked Sendable {
-  /// What a part is for. The raw value is the number in its file's name.
+  /// The purpose of a part. The raw value is the number in its file's name.
   enum Part: UInt64, CaseIterable {
     case removals = 1
     case compaction = 2
@@ -32,7 +32,7 @@ final class Reserve: @unchecked Sendable {
   /// checkpoint that the compaction requests would take the space.
   private var isLent = false
   private let short = Atomic<Bool>(false)
-  /// What the system said when room was found to be short last.
+  /// The system's error when the space was last found to be short.
   private var shortage: FileIOError?
 
   /// - Parameter numbers: Of the files that are there.
@@ -44,16 +44,16 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Whether less is held back than should be, because there is no room. RV1
+  /// Whether the reserve is incomplete, because there is no space. RV1
   var isShort: Bool { short.load(ordering: .relaxed) }
 
-  /// What the system said when that was seen last; nil while enough is held back.
+  /// The system's error at the last shortage; nil while the reserve is complete.
   var lackOfRoom: FileIOError? { lock.withLock { isShort ? shortage : nil } }
 
-  /// Bytes that are held back.
+  /// Reserved bytes.
   var heldBytes: UInt64 { lock.withLock { held.values.reduce(0, +) } }
 
-  /// Says how much is to be held back, and does it as far as there is room.
+  /// Sets the size of the reserve, and allocates it as far as space allows.
   func hold(_ size: ReserveSize) {
     lock.withLock {
       wanted = size
@@ -64,7 +64,7 @@ final class Reserve: @unchecked Sendable {
 
   /// Restores the released part of the reserve.
   ///
-  /// - Returns: Whether all of it is there.
+  /// - Returns: Whether all of it is allocated.
   @discardableResult
   func restore() -> Bool {
     lock.withLock {
@@ -73,9 +73,9 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Gives the room of a part back to the medium.
+  /// Frees the space of a part.
   ///
-  /// - Parameter lack: What the system said.
+  /// - Parameter lack: The system's error.
   /// - Returns: Whether there was any.
   func giveUp(_ part: Part, for lack: FileIOError?) -> Bool {
     lock.withLock {
@@ -84,9 +84,9 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Gives the part for compaction back to the medium until `takeBack`.
+  /// Frees the part for compaction until `takeBack`.
   ///
-  /// - Parameter lack: What the system said.
+  /// - Parameter lack: The system's error.
   /// - Returns: Whether there was any; if not, nothing is lent.
   func lend(for lack: FileIOError?) -> Bool {
     lock.withLock {

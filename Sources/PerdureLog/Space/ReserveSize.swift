@@ -1,5 +1,5 @@
-/// How much room a store holds back on the medium, for the time when there is none: values in,
-/// values out.
+/// How much space a store reserves on the medium, for the case of a full disk: values in, values
+/// out.
 ///
 /// Two parts. With the first, records can be removed: that appends tombstones to the log. With the
 /// second, the store can be compacted: at worst the longest segment is rewritten at full length
@@ -24,7 +24,7 @@ struct ReserveSize: Hashable, Sendable {
   /// - Parameters:
   ///   - longest: Bytes of the longest segment file.
   ///   - capacity: Bytes that ordinary segments may have.
-  ///   - most: Bytes that may be held back in all; 0 for nothing.
+  ///   - most: The maximum number of reserved bytes; 0 for none.
   init(logBytes: UInt64, longest: Int, capacity: Int, most: Int) {
     guard most > 0, logBytes >= Self.logBytesMin else { return }
     // With room to grow, so that the reserve is not made longer with every commit.
@@ -33,7 +33,7 @@ struct ReserveSize: Hashable, Sendable {
     removals = max(Self.step, compaction / Self.removalsDivisor)
   }
 
-  /// From which length of the longest segment on more has to be held back, in bytes.
+  /// The length of the longest segment from which more must be reserved, in bytes.
   func nextLook(capacity: Int, most: Int) -> UInt64 {
     if most == 0 { return .max }
     if total == 0 { return 0 }

@@ -12,7 +12,7 @@ extension Store {
   ///     }
   ///
   /// No lock is held while `body` runs; it may run several times and so should do nothing that
-  /// cannot be done again. A transaction that writes nothing never conflicts.
+  /// cannot be repeated. A transaction that writes nothing never conflicts.
   ///
   /// - Parameter durability: What the commit has survived when this returns; nil: the store's default.
   /// - Parameter attemptsMax: How often `body` is run at most: each run reads the newest snapshot. Every

@@ -1,8 +1,8 @@
 import PerdureFormat
 
 // Ranges: the snapshot's entries and the transaction's own writes, merged. A read that stops early
-// (`limit`) rests only on the part of the range that it has seen, so that a queue's readers do not
-// conflict with its writers.
+// (`limit`) depends only on the part of the range that it has visited, so that a queue's readers do
+// not conflict with its writers.
 
 extension StoreTransaction {
   /// Copies of the entries of a dense keyspace whose ids are in `ids`, in order. The commit will
@@ -138,7 +138,7 @@ extension StoreTransaction {
     return entries
   }
 
-  /// What an own write adds to the number of keys.
+  /// The change of the number of keys by the transaction's own writes.
   private borrowing func change(_ place: Place) throws(StoreError) -> Int {
     let isThere = try snapshot.contains(place.key, in: place.keyspace)
     let stays = writes[place]?.leavesValue ?? false

@@ -46,8 +46,8 @@ public struct StoreTransaction: ~Copyable {
 
   // MARK: - One key
 
-  /// A copy of the value of an id, or nil: what this transaction wrote, else what the store has.
-  /// The commit will demand that it has not changed.
+  /// A copy of the value of an id, or nil: this transaction's value, else the store's. The commit
+  /// will demand that it has not changed.
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   public mutating func value(id: UInt64, in keyspace: Keyspace) throws -> [UInt8]? {
     try WriteTransaction.check(keyspace, .dense)
@@ -57,8 +57,8 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.value(id: id, in: keyspace)
   }
 
-  /// A copy of the value of a byte-string key, or nil: what this transaction wrote, else what the
-  /// store has. The commit will demand that it has not changed.
+  /// A copy of the value of a byte-string key, or nil: this transaction's value, else the store's.
+  /// The commit will demand that it has not changed.
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   public mutating func value(key: [UInt8], in keyspace: Keyspace) throws -> [UInt8]? {
     try WriteTransaction.check(keyspace, .bytes)
@@ -103,8 +103,8 @@ public struct StoreTransaction: ~Copyable {
     write(.put(value), Place(keyspace: keyspace, key: .bytes(key)))
   }
 
-  /// Puts a value that was written in pieces under an id, as with `put(_:id:in:)`. It is in no
-  /// memory but where the transaction reads it again.
+  /// Puts a value that was written in pieces under an id, as with `put(_:id:in:)`. It is read into
+  /// memory only where the transaction reads it again.
   ///
   /// When the transaction meets a conflict, or `body` throws, the value can be put again: by the
   /// next run of `body`, by another transaction, or by a commit.
@@ -161,7 +161,7 @@ extension StoreTransaction.Write {
     if case .remove = self { false } else { true }
   }
 
-  /// What the key has then.
+  /// The key's value afterwards.
   func value() throws -> [UInt8]? {
     switch self {
     case .put(let value): value

@@ -3,8 +3,7 @@ import PerdureFormat
 /// Finds the commits that wrote records: a record does not name its commit, so its frame is looked
 /// up.
 ///
-/// Of a segment that is asked about, the places of its frames are kept; of a few segments at a
-/// time.
+/// The offsets of the frames are cached for a few segments at a time.
 package struct CommitNumbers {
   private let snapshot: Snapshot
   /// By segment: where each frame's records begin, and its sequence number.

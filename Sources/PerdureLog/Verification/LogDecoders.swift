@@ -6,7 +6,7 @@ package enum LogDecoders {
   /// How many entries of a tree are looked at.
   private static let stepsMax = 10_000
 
-  /// Where a tree is in an index file, as a root block would say.
+  /// The position of a tree in an index file, as in a root block.
   package struct Root: Sendable {
     package var isDense: Bool
     package var slot: UInt32
@@ -26,15 +26,15 @@ package enum LogDecoders {
     return catalog.keyspaces.count + catalog.indexes.count + catalog.dictionaries.count
   }
 
-  /// Reads a table of segment usage; gives it as it is written.
+  /// Reads a table of segment usage; returns it encoded.
   package static func segmentUsage(_ bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
     try SegmentUsageTable(decoding: bytes).encode()
   }
 
-  /// Walks and searches a tree in an index file, each node of which is checked when it is come to.
+  /// Walks and searches a tree in an index file, and checks each node at its first use.
   ///
   /// - Parameter file: Aligned to 8 bytes.
-  /// - Returns: How many entries it came to.
+  /// - Returns: The number of entries visited.
   package static func walk(_ file: UnsafeRawBufferPointer, from root: Root) throws -> Int {
     let nodes = try MappedNodes(file, lastSegment: 1 << 20)
     let image = TreeImage(

@@ -32,8 +32,7 @@ extension Store {
 
   /// Reads and verifies one frame, as a read of the log does.
   ///
-  /// - Parameter offset: Where it begins in its segment's file, or in what the file's groups unpack
-  ///   to.
+  /// - Parameter offset: Its offset in its segment's file, or in the unpacked groups.
   /// - Throws: `StoreError` with code `.corruption`.
   package func readFrame(at offset: Int, ofSegment number: UInt64) throws {
     try engine.looking { state in
@@ -124,7 +123,7 @@ private struct IndexPageWalk {
       lastSegment: check.lastSegment, entriesBefore: passed)
   }
 
-  /// Gives the first id below the node.
+  /// Returns the first id below the node.
   ///
   /// - Parameter id: The lowest that could be.
   private mutating func visitDense(

@@ -37,8 +37,8 @@ extension Verification {
     }
   }
 
-  /// What the index leads to before the checkpoint's place the checkpoint leads to as well. What
-  /// else it leads to was replaced or removed behind it.
+  /// The checkpoint also leads to everything before its position that the index leads to. Its other
+  /// targets were replaced or removed after it.
   private mutating func compare(_ checkpoint: borrowing OpenedCheckpoint, _ place: String) {
     let end = checkpoint.root.end
     for (keyspace, then) in zip(checkpoint.catalog.keyspaces, checkpoint.keyspaces) {

@@ -62,7 +62,7 @@ struct Verification {
     self.progress = progress
   }
 
-  /// V8: what the next opening will believe.
+  /// V8: the superblock that the next opening will use.
   func newestSuperblock() throws -> Superblock {
     let file = try engine.directory.open(StoreFileName.superblock.string, .read)
     return try file.read(Superblock.fileLength, at: 0).withUnsafeBytes { try Superblock.newest(in: $0) }
@@ -213,7 +213,7 @@ struct Verification {
   private mutating func compareIndex(with replay: borrowing Replay) {
     for keyspace in catalog.keyspaces {
       let id = Int(keyspace.id)
-      // One that the log does not make is as good as empty; that it is there V9 says.
+      // An index that does not follow from the log counts as empty; V9 reports it.
       let there = id < replay.keyspaces.count ? replay.keyspaces[id] : KeyspaceRoot()
       let here = root.trees(of: keyspace)
       if !Self.haveSameWords(keyspace.kind, here, there) {
@@ -225,8 +225,8 @@ struct Verification {
     }
   }
 
-  /// Whether both lead to the same records, in the same order of keys. (Whether a record is that of
-  /// the key which leads to it, V2 says.)
+  /// Whether both lead to the same records, in the same order of keys. (V2 checks that a record
+  /// belongs to the key that leads to it.)
   private static func haveSameWords(
     _ kind: KeyspaceKind, _ here: KeyspaceRoot, _ there: KeyspaceRoot
   ) -> Bool {
@@ -307,7 +307,7 @@ struct Verification {
     }
   }
 
-  /// V4 and V5: derives every index again, beside the one that is there.
+  /// V4 and V5: derives every index again, beside the present one.
   mutating func checkDerivedIndexes() throws {
     guard report.isClean else { return }
     let arena = NodeArena()

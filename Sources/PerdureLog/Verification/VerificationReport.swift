@@ -1,6 +1,6 @@
 /// The extent and the findings of a verification.
 public struct VerificationReport: Sendable {
-  /// Something that is not as it must be.
+  /// A finding.
   public struct Finding: Sendable, CustomStringConvertible {
     /// The invariants that a verification checks; numbers are stable.
     public enum Invariant: Int, Sendable, CaseIterable {
@@ -38,7 +38,7 @@ public struct VerificationReport: Sendable {
 
     /// Which invariant does not hold.
     public let invariant: Invariant
-    /// Where.
+    /// The place.
     public let place: String
     /// The damage found there.
     public let message: String

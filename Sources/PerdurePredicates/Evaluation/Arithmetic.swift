@@ -35,7 +35,7 @@ enum Arithmetic {
     }
   }
 
-  /// A number as a decimal; nil for a real one that no Decimal holds.
+  /// A number as a decimal; nil for a real one that no Decimal can represent.
   private static func exact(_ number: Value) -> Decimal? {
     switch number {
     case .integer(let integer): Decimal(integer)

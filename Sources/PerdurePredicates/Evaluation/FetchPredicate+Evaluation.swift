@@ -1,4 +1,4 @@
-// Asking once. For many objects, make a PredicateEvaluator.
+// Evaluating once. For many objects, make a PredicateEvaluator.
 
 extension FetchPredicate {
   /// Whether the predicate holds for an object, with values for variables.
@@ -13,7 +13,7 @@ extension FetchPredicate {
     return try PredicateEvaluator(self, variables: variables).evaluate(with: source)
   }
 
-  /// Whether the predicate holds for a value, which `SELF` means.
+  /// Whether the predicate holds for a value, which is `SELF`.
   ///
   /// - Throws: as ``evaluate(with:variables:)``.
   public func evaluate(

@@ -1,5 +1,4 @@
-// What an expression has as its value while a predicate is evaluated: plain values, objects,
-// collections of both.
+// The value of an expression during evaluation: plain values, objects, collections of both.
 
 indirect enum Operand {
   case value(Value)

@@ -33,7 +33,7 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
 
   /// What kind of failure it is.
   public let code: Code
-  /// What happened and what to do.
+  /// The error and the remedy.
   public let message: String
   /// The failure below this one, if any.
   public let cause: (any Error)?

@@ -79,7 +79,7 @@ extension PredicateEvaluator {
 // MARK: Paths
 
 extension PredicateEvaluator {
-  /// What a path leads to; a collection for every to-many step, flattened.
+  /// The target of a path; a collection for every to-many step, flattened.
   static func follow(_ path: PropertyPath, from base: Operand) throws(PredicateEvaluationError) -> Operand {
     let end = try follow(path.names[...], from: base)
     guard let aggregate = path.aggregate else { return end }

@@ -26,8 +26,8 @@
 
 /// A predicate made ready to be asked about many objects.
 ///
-/// It keeps what one evaluation can leave to the next, such as regular expressions already read,
-/// and the time that `now()` means. Not `Sendable`: make one for each task.
+/// It keeps data from one evaluation for the next, such as parsed regular expressions, and the time
+/// of `now()`. Not `Sendable`: make one for each task.
 public final class PredicateEvaluator {
   private let predicate: FetchPredicate
   let now: Date
@@ -56,7 +56,7 @@ public final class PredicateEvaluator {
     try evaluate(predicate, in: Scope(root: .object(source), variables: variables))
   }
 
-  /// Whether the predicate holds for a value, which `SELF` means.
+  /// Whether the predicate holds for a value, which is `SELF`.
   ///
   /// - Throws: as ``evaluate(with:)-(PropertySource)``.
   public func evaluate(with value: Value) throws(PredicateEvaluationError) -> Bool {
@@ -71,7 +71,7 @@ public final class PredicateEvaluator {
   }
 }
 
-/// What names mean at a place in the tree.
+/// The meaning of names at a position in the tree.
 struct Scope {
   var root: Operand
   var variables: [String: Operand]
@@ -184,7 +184,7 @@ extension PredicateEvaluator {
     }
   }
 
-  /// What a path leads to is many values, and those are equal to, or in order with, no single one
+  /// A path can give many values, and those are neither equal to, nor in order with, a single one
   /// (EV6).
   private static func checkManyValues(
     _ left: Operand, _ comparison: FetchComparison, _ right: Operand

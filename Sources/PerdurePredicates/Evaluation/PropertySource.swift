@@ -1,9 +1,9 @@
 // The source of the values. The query language asks for one property at a time, and does not know
 // the type behind this protocol.
 
-/// What a property of an object turned out to be.
+/// The kind of an object's property.
 public enum PropertyResult {
-  /// A value; null when there is none.
+  /// A value; null when it is absent.
   case value(Value)
   /// The object at the end of a to-one relationship, or nil.
   case toOne((any PropertySource)?)
@@ -18,7 +18,7 @@ public protocol PropertySource {
   /// The identity of the object, for comparing objects; nil when it has none.
   var reference: ObjectReference? { get }
 
-  /// What a property holds.
+  /// The value of a property.
   ///
   /// - Throws: an error, for example with code `sourceFailed`, that ends the evaluation.
   func value(of property: String) throws(PredicateEvaluationError) -> PropertyResult

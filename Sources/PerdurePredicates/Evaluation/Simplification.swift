@@ -1,9 +1,9 @@
-// A predicate with the same answers and less to do.
+// A predicate with the same results and less work.
 //
-//   SI1. Where the predicate has an answer, the simplified one has the same. (An error may vanish
-//        with the part that would have made it; none appears.)
-//   SI2. Constants are computed by the evaluator itself, so they cannot mean something else than at
-//        run time. What fails there stays as it was.
+//   SI1. If the predicate has a result, the simplified one has the same. (An error may vanish with
+//        the part that would have made it; none appears.)
+//   SI2. The evaluator itself computes constants, so they have the same meaning as at run time. A
+//        constant whose evaluation fails stays unchanged.
 //   SI3. NOT moves into == and != only: with null neither < nor >= holds, so they are no opposites.
 
 extension FetchPredicate {

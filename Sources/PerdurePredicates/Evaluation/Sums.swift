@@ -1,8 +1,7 @@
-// Sums of values: exact, and rounded once at the end. So the same numbers have the same sum, in
-// whatever order they come, and one that a store keeps (`IndexDefinition.Kind.sums` of the graph)
-// is what adding up anew gives.
+// Sums of values: exact, and rounded once at the end. So the same numbers have the same sum in any
+// order, and a stored sum (`IndexDefinition.Kind.sums` of the graph) equals a new one.
 //
-//   SM1. Of whole numbers the sum is whole, or a decimal where 64 bits do not hold it.
+//   SM1. The sum of whole numbers is whole, or a decimal if 64 bits cannot hold it.
 //   SM2. With a decimal among them the sum is a decimal of at most 38 digits. A real number then
 //        counts as the decimal that it compares as (AR2 in Arithmetic.swift). With real numbers
 //        that no decimal can represent, it is a real.
@@ -97,8 +96,8 @@ extension Aggregation {
     return hasDecimal && sum.radix == .decimal ? sum.decimalValue : sum.value
   }
 
-  /// Whether decimals hold all real numbers among some values (SM2). Each is written out and read
-  /// for that, so it is asked only where it decides something.
+  /// Whether decimals hold all real numbers among some values (SM2). That requires printing and
+  /// parsing each one, so it is done only if it decides the result.
   private static func areDecimals(_ values: [Value]) -> Bool {
     values.allSatisfy { value in
       if case .double(let double) = value { Decimal(counting: double) != nil } else { true }

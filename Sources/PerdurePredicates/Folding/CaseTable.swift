@@ -75,8 +75,7 @@ struct CaseTable: Sendable {
 }
 
 extension Array {
-  /// The place of the first element for which a condition holds that holds for all behind it. O(log
-  /// n).
+  /// The first element for which a condition holds that holds for all after it. O(log n).
   fileprivate func partition(where holds: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -76,7 +76,7 @@ struct Folder {
     }
   }
 
-  /// Canonical ordering: by class, stable. By class and then by place, so that any sorting
+  /// Canonical ordering: by class, stable. By class and then by position, so that any sorting
   /// algorithm gives the stable order, in n log n.
   private mutating func writeMarks() {
     let marks = waiting

@@ -1,4 +1,4 @@
-// What folding knows about one scalar, in two steps of lookup.
+// The folding data of one scalar, in two steps of lookup.
 //
 // The data is text (FoldingTableData.swift), unpacked once per process into pages of 128 scalars.
 // Most pages are the empty one. A page holds numbers of records; record 0 is a plain scalar: no

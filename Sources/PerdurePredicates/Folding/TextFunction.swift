@@ -15,7 +15,7 @@ package enum TextFunction: String, Hashable, Sendable, CaseIterable {
     self.init(rawValue: function.rawValue)
   }
 
-  /// The function as it is written in expressions.
+  /// The function as written in expressions.
   package var function: FetchFunction {
     switch self {
     case .canonical: .canonical
@@ -24,13 +24,13 @@ package enum TextFunction: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// What the function gives for a text.
+  /// The result of the function for a text.
   package func applied(to text: String) -> String {
     var text = text
     return text.withUTF8 { String(decoding: applied(to: UnsafeRawBufferPointer($0)), as: UTF8.self) }
   }
 
-  /// What the function gives for a text in UTF-8, as UTF-8.
+  /// The result of the function for a text in UTF-8, as UTF-8.
   ///
   /// - Complexity: linear in the length of the text.
   package func applied(to bytes: UnsafeRawBufferPointer) -> [UInt8] {
@@ -53,7 +53,7 @@ package enum TextFunction: String, Hashable, Sendable, CaseIterable {
 extension TextFunction {
   /// A function of a property as text, or a property alone: `canonical:(name)`, `address.street`.
   ///
-  /// - Returns: nil when the text is a call of something else, or no call in this form.
+  /// - Returns: nil when the text is another call, or not a call in this form.
   package static func parse(_ text: String) -> (function: TextFunction?, path: String)? {
     guard let colon = text.firstIndex(of: ":") else {
       return text.contains("(") || text.contains(")") ? nil : (nil, text)

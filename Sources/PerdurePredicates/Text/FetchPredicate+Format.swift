@@ -9,8 +9,8 @@ extension FetchPredicate {
   /// a whole number, `%f` and similar ones any number, `%s` text, `%@` any value or nil. A
   /// specifier in quotes is plain text. Put user input into arguments, never into the text.
   ///
-  /// Words may be written in any case. What can be said, with an example that holds for the Ada of
-  /// the tests:
+  /// Words may be written in any case. The constructs, each with an example that holds for the Ada
+  /// of the tests:
   ///
   /// | form | what it means | example |
   /// |---|---|---|

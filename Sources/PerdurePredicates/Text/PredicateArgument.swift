@@ -1,4 +1,4 @@
-// What may be passed for `%@`, `%K`, `%d` and their kin.
+// The arguments for `%@`, `%K`, `%d` and similar ones.
 //
 // An argument is a value and never text of the language: whatever a string holds, it cannot change
 // the shape of the predicate. Text pasted into the format is code; pass it as an argument instead.
@@ -133,7 +133,7 @@ extension Optional: PredicateArgument where Wrapped: PredicateArgument {
   /// The wrapped value, or null.
   public var predicateValue: Value { self?.predicateValue ?? .null }
 
-  /// What the wrapped value means, or null.
+  /// The meaning of the wrapped value, or null.
   public var argumentValue: Value { self?.argumentValue ?? .null }
 }
 
@@ -141,7 +141,7 @@ extension Array: PredicateArgument where Element: PredicateArgument {
   /// The elements as a list.
   public var predicateValue: Value { .list(map(\.predicateValue)) }
 
-  /// What the elements mean, as a list.
+  /// The meaning of the elements, as a list.
   public var argumentValue: Value { .list(map(\.argumentValue)) }
 }
 
@@ -149,7 +149,7 @@ extension ArraySlice: PredicateArgument where Element: PredicateArgument {
   /// The elements as a list.
   public var predicateValue: Value { .list(map(\.predicateValue)) }
 
-  /// What the elements mean, as a list.
+  /// The meaning of the elements, as a list.
   public var argumentValue: Value { .list(map(\.argumentValue)) }
 }
 
@@ -157,7 +157,7 @@ extension Set: PredicateArgument where Element: PredicateArgument {
   /// The elements as a list, in no particular order.
   public var predicateValue: Value { .list(map(\.predicateValue)) }
 
-  /// What the elements mean, as a list.
+  /// The meaning of the elements, as a list.
   public var argumentValue: Value { .list(map(\.argumentValue)) }
 }
 
@@ -165,7 +165,7 @@ extension Dictionary: PredicateArgument where Value: PredicateArgument {
   /// The dictionary's values as a list, in no particular order.
   public var predicateValue: PerdurePredicates.Value { .list(values.map(\.predicateValue)) }
 
-  /// What the values mean, as a list.
+  /// The meaning of the values, as a list.
   public var argumentValue: PerdurePredicates.Value { .list(values.map(\.argumentValue)) }
 }
 
@@ -173,6 +173,6 @@ extension ClosedRange: PredicateArgument where Bound: PredicateArgument {
   /// The two bounds as a list, for `BETWEEN`.
   public var predicateValue: Value { .list([lowerBound.predicateValue, upperBound.predicateValue]) }
 
-  /// What the two bounds mean.
+  /// The meaning of the two bounds.
   public var argumentValue: Value { .list([lowerBound.argumentValue, upperBound.argumentValue]) }
 }

@@ -66,7 +66,7 @@ struct PredicateLexer {
     return String(decoding: bytes[position..<end], as: UTF8.self)
   }
 
-  /// Goes back to a token, to read it again.
+  /// Returns to a token, to read it again.
   mutating func rewind(to token: Token) {
     position = token.offset
   }

@@ -1,4 +1,4 @@
-// Tree -> text that reads back as the same tree.
+// Tree -> text that is parsed to the same tree.
 //
 // Parentheses enclose every AND and OR inside another node, everything under NOT, and an operand
 // that binds less tightly than its position requires. Trees in normal form (see
@@ -139,7 +139,7 @@ extension FetchExpression: CustomStringConvertible {
     }
   }
 
-  /// Numbers go into parentheses under a sign, since the sign would become part of them.
+  /// Negated numbers are put into parentheses, because the sign would become part of the number.
   private var printedUnderSign: String {
     if case .constant(let value) = self, value.isSignedOrNumber { return "(\(printed))" }
     return printed(atLeast: 5)

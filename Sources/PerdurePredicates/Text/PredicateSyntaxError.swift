@@ -10,11 +10,11 @@ public struct PredicateSyntaxError: Error, Hashable, Sendable {
     }
     private let kind: Kind
 
-    /// Something else was expected at this place.
+    /// Another token was expected here.
     public static let unexpectedToken = Code(kind: .unexpectedToken)
     /// A quote was opened and not closed.
     public static let unclosedText = Code(kind: .unclosedText)
-    /// A number, an escape or a typed literal that means nothing.
+    /// A number, an escape or a typed literal without a meaning.
     public static let badLiteral = Code(kind: .badLiteral)
     /// A function, option, specifier or collection operator that does not exist.
     public static let unknownName = Code(kind: .unknownName)
@@ -37,16 +37,16 @@ public struct PredicateSyntaxError: Error, Hashable, Sendable {
   public let code: Code
   /// Where, in characters of the text, counted from 1.
   public let column: Int
-  /// What would have been right there.
+  /// The expected text.
   public let expected: String
   /// The text found.
   public let found: String
-  /// What to do.
+  /// The remedy.
   public let remedy: String
 }
 
 extension PredicateSyntaxError: CustomStringConvertible {
-  /// One sentence for people.
+  /// One sentence for display.
   public var description: String {
     "Predicate, column \(column): expected \(expected), found \(found). \(remedy)"
   }

@@ -6,7 +6,7 @@
 //   FE2. a path from the evaluated object is `.keyPath`, not `.member(of: .evaluatedObject, …)`;
 //   FE3. a negative number is a constant, not `.negate` of one, unless the text had parentheses.
 
-/// An operand: something that has a value for a given object.
+/// An operand: an expression that has a value for a given object.
 public indirect enum FetchExpression: Hashable, Sendable {
   /// A value.
   case constant(Value)

@@ -56,7 +56,7 @@ public struct FetchComparison: Hashable, Sendable {
     self.options = options
   }
 
-  /// What a comparison asks. The raw value is the spelling in text.
+  /// The kind of a comparison. The raw value is the spelling in text.
   public enum Operator: String, Hashable, Sendable, CaseIterable {
     /// Left is less than right.
     case lessThan = "<"

@@ -43,7 +43,7 @@ public struct PropertyPath: Hashable, Sendable {
   /// The properties to follow in turn. Empty only together with an operator, on an expression that
   /// is a collection already (`SUBQUERY(…).@count`).
   public var names: [String]
-  /// What to do with the values reached, or nil to take them as they are.
+  /// The operator on the values reached, or nil for the values themselves.
   public var aggregate: CollectionOperator?
 
   /// A path over the given names. None may be empty.

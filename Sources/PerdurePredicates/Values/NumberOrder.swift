@@ -78,7 +78,7 @@ struct ScaledNumber {
     digits = UInt128(integer.magnitude)
   }
 
-  /// The place of a finite real number among decimal ones (NO2).
+  /// The position of a finite real number among decimal ones (NO2).
   init(_ double: Double) {
     sign = double == 0 ? 0 : double < 0 ? -1 : 1
     let magnitude = double.magnitude

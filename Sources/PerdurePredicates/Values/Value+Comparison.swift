@@ -19,8 +19,8 @@
 // kinds compare, and why the comparison is exact. "None" makes every ordering comparison false;
 // `!=` is the negation of `==` and so is true.
 //
-// VC1. `sortOrder` is a total order, and `equals` without options holds just when `sortOrder` says
-//      same.
+// VC1. `sortOrder` is a total order, and `equals` without options holds just when `sortOrder`
+//      returns same.
 // VC2. Where `order` is not nil it agrees with `sortOrder` (without options).
 
 #if canImport(FoundationEssentials)
@@ -90,7 +90,7 @@ extension Value {
     }
   }
 
-  /// Place of the kind in sorting; all numbers have the same.
+  /// The rank of the kind in sorting; all numbers have the same.
   private var kindRank: Int {
     switch self {
     case .null: 0
@@ -137,7 +137,7 @@ extension Value {
 // MARK: Numbers
 
 extension Value {
-  /// A truth value as a whole number; everything else as it is.
+  /// A truth value as a whole number; other values unchanged.
   private var asNumber: Value {
     if case .bool(let bool) = self { .integer(bool ? 1 : 0) } else { self }
   }

@@ -1,9 +1,8 @@
 // The closed list of values that a predicate can hold or meet.
 //
 // Two relations are defined on values and must not be mixed up. `==` of this type is structural
-// (same kind, same content): it is what makes trees comparable. What a *predicate* means by `==`,
-// `<` and by an order of sorting is the comparison table in `Value+Comparison.swift`, where 1
-// equals 1.0.
+// (same kind, same content): it is what makes trees comparable. A *predicate* compares and sorts
+// with `==`, `<` as in the table in `Value+Comparison.swift`, where 1 equals 1.0.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -32,7 +31,7 @@ public struct ObjectReference: RawRepresentable, Hashable, Sendable {
   }
 }
 
-/// A value in a predicate: a constant, an argument, or what a property holds.
+/// A value in a predicate: a constant, an argument, or a property's value.
 ///
 /// `==` is structural: `.integer(1)` and `.double(1)` are different values of this type, and so are
 /// two texts of different bytes, although a predicate finds them equal (see
