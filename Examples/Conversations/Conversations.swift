@@ -80,7 +80,7 @@ enum Program {
     return made[0]
   }
 
-  /// One end of a many-to-many relationship has an order for each owner: Grace's stays as it was.
+  /// One end of a many-to-many relationship has an order for each owner: Grace's is unchanged.
   private static func pin(_ context: ManagedObjectContext) throws {
     let (ada, grace) = (try user("ada", context), try user("grace", context))
     ada.conversations.move(from: 2, to: 0)

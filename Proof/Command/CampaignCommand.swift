@@ -2,14 +2,14 @@ import ArgumentParser
 import Foundation
 import PerdureProving
 
-/// What `perdure-prove` starts for each campaign: one campaign in this process.
+/// The process that `perdure-prove` starts for each campaign: one campaign in this process.
 struct CampaignCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "campaign", shouldDisplay: false)
 
   @Argument var name: String
   @Argument var seed: UInt64
   @Argument var scale: Double
-  /// Where the result is written.
+  /// The file of the result.
   @Argument var folder: String
   // No option: the command's own of that name would take it.
   @Argument var part: String?

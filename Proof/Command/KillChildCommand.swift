@@ -3,7 +3,7 @@ import Foundation
 import PerdureLog
 import PerdureProving
 
-/// What the campaign `kills` starts, and kills.
+/// The process that the campaign `kills` starts, and kills.
 struct KillChildCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "kill-child", shouldDisplay: false)
 

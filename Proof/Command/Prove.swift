@@ -16,7 +16,7 @@ struct Prove: AsyncParsableCommand {
       """,
     subcommands: [KillChildCommand.self, CampaignCommand.self])
 
-  /// How much is tried.
+  /// The amount of cases.
   enum Proof: String, CaseIterable, ExpressibleByArgument {
     case slice, full, hours
 
@@ -98,7 +98,7 @@ struct Prove: AsyncParsableCommand {
       CampaignCommand.arguments(for: campaign.name, plan, folder)
     }
     do { return try await process.run(campaign, plan) } catch {
-      // The process has said what a part is.
+      // The process has printed the meaning of a part.
       if error is NoSuchPart { throw ExitCode(NoSuchPart.exitCode) }
       return (.failed(error, campaign, plan), 0)
     }
@@ -106,7 +106,7 @@ struct Prove: AsyncParsableCommand {
 }
 
 extension CampaignResult {
-  /// An error that a campaign did not expect is something that it found.
+  /// An error that a campaign did not expect is a finding.
   static func failed(_ error: any Error, _ campaign: some Campaign, _ plan: ProofPlan) -> CampaignResult {
     var result = CampaignResult()
     result.violations = [ProofViolation("it ended with \(error)", command: plan.command(for: campaign))]

@@ -5,7 +5,7 @@ import PerdureProving
 // attributes, the members of relationships, and the results of requests follow from these values
 // alone, and from no index.
 
-/// What a context answers about a store, held against the rows.
+/// A context's answers about a store, compared with the rows.
 struct GraphAnswers {
   private let context: ManagedObjectContext
   private let model: ManagedObjectModel
@@ -110,7 +110,7 @@ struct GraphAnswers {
     return destination?.attributes.first { $0.name == names[1] }?.type == .double
   }
 
-  /// Numbers of which no sum is rounded.
+  /// Numbers whose sums are never rounded.
   private func sum(_ values: [Any?], isReal: Bool) -> String {
     isReal
       ? "\(values.reduce(0.0) { $0 + ($1 as? Double ?? 0) })"
@@ -119,7 +119,7 @@ struct GraphAnswers {
 
   // MARK: - Requests
 
-  /// What an index leads to: attributes and parts of composites in the entity's indexes and
+  /// The targets of an index: attributes and parts of composites in the entity's indexes and
   /// constraints. For others rows are read, as here.
   private func indexed(_ entity: EntityDescription) -> Set<String> {
     let elements = entity.indexes.flatMap(\.elements).map(\.propertyName)

@@ -60,7 +60,7 @@ package struct GraphCrashCheck: CrashCheck {
 
   /// Commits that are no saves (of the model, of a keyspace, of ids) change no row and no link.
   ///
-  /// - Returns: Whether there is anything else than before.
+  /// - Returns: Whether anything has changed.
   mutating func note(_ store: LogPersistentStore) throws -> Bool {
     let before = states[states.count - 1]
     let content = try GraphContent(store)
@@ -106,8 +106,8 @@ package struct GraphCrashCheck: CrashCheck {
     return Recovered(store, on: fileSystem)
   }
 
-  /// Readers without a model, `verify` and `stats` accept what a cut leaves, once the store has had
-  /// a model.
+  /// Readers without a model, `verify` and `stats` accept the state after a cut, once the store has
+  /// had a model.
   private func look(at fileSystem: SimulatedFileSystem, _ context: CrashContext) throws {
     let store: LogPersistentStore
     do { store = try program.openToRead(on: fileSystem) } catch {
@@ -140,7 +140,7 @@ package struct GraphCrashCheck: CrashCheck {
     let found = store.store.recoveryReport.commits
     guard found < states.count else { throw Violation("there never was a commit \(found)") }
     guard !isWithinChange(found, context) else { throw Violation("a change of the model is half made") }
-    // The opening makes what its model lacks, and nothing else.
+    // The opening adds the missing parts of its model, and nothing else.
     let end = end(context, after: found)
     guard end.contains(sequence) else {
       throw Violation("the log ends at \(found), and behind the opening at \(sequence), not in \(end)")
@@ -165,7 +165,7 @@ package struct GraphCrashCheck: CrashCheck {
   /// Where the log may end after an opening that has found so many commits.
   private func end(_ context: CrashContext, after found: UInt64) -> ClosedRange<UInt64> {
     guard program.subject.world.isGrowing else {
-      // What the first opening has made, all others find.
+      // All later openings find the first opening's additions.
       let end = max(found, openings[0].end)
       return end...end
     }

@@ -103,7 +103,7 @@ package struct GraphCrashProgram: CrashProgram {
     return check
   }
 
-  /// A model that asks for more than additions opens nothing, and leaves what there is.
+  /// An opening with a model that needs more than additions fails, and leaves the store unchanged.
   private func refuseMisfit(on fileSystem: any FileSystem, _ random: inout SeededGenerator) throws {
     let misfits = try subject.world.misfits()
     guard !misfits.isEmpty, random.chance(30) else { return }

@@ -5,7 +5,7 @@ import PerdureProving
 package struct GraphCrashSubject: CrashSubject {
   package let name: String
   package let sectorLengths = [64, 512, 4096]
-  /// What an edit does.
+  /// The operation of an edit.
   package var world: GraphCrashWorld
   package var saves = 24
   /// How many saves there are between openings.

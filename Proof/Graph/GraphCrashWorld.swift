@@ -34,7 +34,7 @@ package enum GraphCrashWorld: Sendable {
     }
   }
 
-  /// What the openings have: later ones behind earlier ones.
+  /// The models of the openings, in order.
   func models() throws -> [ManagedObjectModel] {
     switch self {
     case .guild: [try ManagedObjectModel(classes.map { $0.entityDescription })]
@@ -43,7 +43,7 @@ package enum GraphCrashWorld: Sendable {
     }
   }
 
-  /// What an opening refuses.
+  /// The refusals of an opening.
   func misfits() throws -> [ManagedObjectModel] {
     if case .ledger = self { try GraphCrashLedger.misfits() } else { [] }
   }

@@ -75,6 +75,6 @@ extension GraphEditor {
     firm.board.remove(at: number(0..<firm.board.count))
   }
 
-  /// So few that two have the same now and then.
+  /// So few values that two objects sometimes have the same.
   private mutating func address() -> String { "\(number(0..<40))@example.org" }
 }

@@ -50,6 +50,6 @@ extension GraphEditor {
     one["peers"] = peers
   }
 
-  /// So few that two have the same now and then.
+  /// So few values that two objects sometimes have the same.
   private mutating func name() -> String { "Account \(number(0..<40))" }
 }

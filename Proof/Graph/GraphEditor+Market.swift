@@ -43,7 +43,7 @@ extension GraphEditor {
 
   private mutating func row() -> String? { number(0..<6) == 0 ? nil : "row \(number(0..<4))" }
 
-  /// So few that two have the same now and then.
+  /// So few values that two objects sometimes have the same.
   private mutating func name() -> String { "Market \(number(0..<60))" }
 
   /// Around the length from which values have files, often a little above or below, and now and

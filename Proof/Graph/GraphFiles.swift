@@ -3,7 +3,7 @@ import PerdureFileIO
 import PerdureLog
 import PerdureProving
 
-// What a store has beside rows and links: no more and no less of it than they ask for.
+// A store's data besides rows and links: exactly the data that they require.
 
 /// Holds files and indexes against the rows and the model.
 package enum GraphFiles {

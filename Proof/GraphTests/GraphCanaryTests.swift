@@ -8,7 +8,7 @@ import Testing
 
 /// Stores that are wrong on purpose, in what indexes, long values and changed models are about:
 /// whether power cuts of graphs would show it.
-@Suite("A graph's store that is wrong is found out by power cuts")
+@Suite("Power cuts show that a graph's store is wrong")
 struct GraphCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
   /// One program may not need the missing part; this many in a row do.
@@ -49,7 +49,7 @@ struct GraphCanaryTests {
   }
 
   @Test(
-    "An index that an earlier model has left, and one that the model asks for and has not", arguments: 0..<2)
+    "A leftover index of an earlier model, and a missing one of the present model", arguments: 0..<2)
   func indexes(_ part: Int) async throws {
     let fileSystem = SimulatedFileSystem()
     let program = GraphCrashSubject.changedModels.program(seed: seed)
@@ -70,7 +70,7 @@ struct GraphCanaryTests {
     try store.close()
   }
 
-  /// - Parameter consequences: What one of must be said.
+  /// - Parameter consequences: The messages of which one is required.
   private func expectCaught(_ canary: GraphCanary, saying consequences: [String]) async throws {
     for campaign in 0..<Self.campaignsMax {
       let tally = try await tally(canary, campaign)

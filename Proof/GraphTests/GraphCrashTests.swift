@@ -34,7 +34,7 @@ struct GraphCrashTests {
     #expect(violation.map { "\($0)".contains("was promised") } == true, "\(report)")
   }
 
-  @Test("The check bites: a graph that is not what a save left is found out", arguments: 0..<2)
+  @Test("The check works: a graph that differs from the saved one is reported", arguments: 0..<2)
   func wrongContent(_ part: Int) async throws {
     let (fileSystem, check) = try await run(GraphCrashSubject.all[1])
     let store = try check.program.open(on: fileSystem)
@@ -46,7 +46,7 @@ struct GraphCrashTests {
     try store.store.close()
   }
 
-  /// What a kind of program is there for has to be on the disks that are tried.
+  /// The purpose of each kind of program must be visible on the tested disks.
   private enum Circumstance: CaseIterable {
     /// There is an unreferenced file of a long value: its commit did not complete.
     case orphan

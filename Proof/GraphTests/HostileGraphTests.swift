@@ -5,7 +5,7 @@ import Testing
 
 /// A part of the inputs that the proof passes to the graph's decoders: rows, stored models, the
 /// texts of predicates, and the input of the macros.
-@Suite("Hostile bytes for the graph")
+@Suite("Hostile bytes for the decoders of the graph")
 struct HostileGraphTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 

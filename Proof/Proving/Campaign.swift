@@ -11,7 +11,7 @@ package protocol Campaign: Sendable {
   /// One line of description for readers.
   var summary: String { get }
 
-  /// Tries as much as `plan` asks for, and ends early when it has found something wrong.
+  /// Tries the cases of `plan`, and ends early after a finding.
   ///
   /// - Throws: Errors that prevent it from working at all, such as a folder that cannot be made.
   ///   Its findings are in the result.
@@ -30,9 +30,9 @@ package struct ProofPlan: Sendable {
   /// Tests run beside each other.
   package var hasProcessAlone: Bool
 
-  /// The one thing that is tried, in words of the campaign; nil: everything. What violations name,
-  /// so that they can be seen again, and alone. It means the same with the same seed and scale
-  /// only.
+  /// The one thing that is tried, in words of the campaign; nil: everything. The names in
+  /// violations, by which their cases can be repeated alone. It means the same with the same seed
+  /// and scale only.
   package var part: String?
 
   package init(seed: UInt64, scale: Double, hasProcessAlone: Bool = false, part: String? = nil) {
@@ -43,7 +43,7 @@ package struct ProofPlan: Sendable {
     self.part = part
   }
 
-  /// For campaigns of which chance decides what happens when: they are tried as a whole.
+  /// For campaigns with a random schedule: they are tried as a whole.
   package func refuseParts(of campaign: some Campaign) throws {
     if let part { throw NoSuchPart("The campaign \(campaign.name) has no parts; \"\(part)\" is none.") }
   }
@@ -58,7 +58,7 @@ package struct ProofPlan: Sendable {
     NoSuchPart("A part is \(form); \"\(part ?? "")\" is not, or not with this seed and scale.")
   }
 
-  /// What a full proof does so often, at this scale; 1 or more.
+  /// The number of repetitions of a full proof, at this scale; 1 or more.
   package func quota(_ full: Int) -> Int { max(1, Int((Double(full) * scale).rounded(.up))) }
 
   /// The command that tries the same again, or a part of it alone.
@@ -68,22 +68,22 @@ package struct ProofPlan: Sendable {
   }
 }
 
-/// What a campaign has tried and found.
+/// The cases and findings of a campaign.
 package struct CampaignResult: Sendable {
   package var counts = ProofCounts()
 
   /// A description of the tested cases for readers: lines of a table or of text.
   package var report: [String] = []
 
-  /// What went wrong; empty when nothing did.
+  /// The violations; empty when there are none.
   package var violations: [ProofViolation] = []
 
   package init() {}
 }
 
-/// Something that a store must never do, and did.
+/// A violation of a store's promises.
 package struct ProofViolation: Sendable, CustomStringConvertible {
-  /// What happened, to what.
+  /// The event, and its object.
   package var what: String
 
   /// The command that makes it happen again.
@@ -113,7 +113,7 @@ package struct ProofCounts: Sendable, Equatable {
   package var modelOperations = 0
   /// Processes that were killed at work.
   package var kills = 0
-  /// What went wrong.
+  /// The violations.
   package var violations = 0
 
   package init() {}

@@ -42,7 +42,7 @@ package struct CampaignProcess: Sendable {
   package var arguments: @Sendable (Folder) -> [String]
   /// It is looked at so often without a sign of life before it is killed.
   package var looksMax: Int
-  /// How long it is left alone between two looks.
+  /// The time between two checks of it.
   package var pause: Duration
 
   package init(
@@ -63,8 +63,8 @@ package struct CampaignProcess: Sendable {
     let directory = try TemporaryDirectory()
     let folder = Folder(directory.path)
     try ProofDesk.make(folder.desk)
-    // What a process leaves that is killed or traps goes with this folder, which stays until it has
-    // ended.
+    // The files of a killed or trapped process are removed with this folder, which stays until the
+    // process has ended.
     let child = try ChildProcess(executable, arguments(folder), environment: ["TMPDIR": folder.path])
     defer { withExtendedLifetime(directory) {} }
     let (end, peakBytes) = try await wait(for: child, folder)

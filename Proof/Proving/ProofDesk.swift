@@ -65,7 +65,7 @@ package final class ProofDesk: @unchecked Sendable {
   /// The content of a desk, as another process sees it.
   package struct Look: Equatable, Sendable {
     package var beats: UInt64
-    /// What each task was at.
+    /// The current step of each task.
     package var notes: [String]
 
     package init(_ path: String) throws {
@@ -90,8 +90,8 @@ package final class ProofDesk: @unchecked Sendable {
   }
 }
 
-/// What one task is at: a part, in the words of `ProofPlan.part`. The place is free again when it
-/// goes.
+/// What one task is at: a part, in the words of `ProofPlan.part`. The place is freed when the note
+/// is released.
 // Unchecked: only the task that asked for it writes it.
 package final class ProofNote: @unchecked Sendable {
   private let bytes: UnsafeMutableRawBufferPointer?
@@ -110,7 +110,7 @@ package final class ProofNote: @unchecked Sendable {
     onEnd()
   }
 
-  /// Something is begun. What does not fit is cut.
+  /// A new step has begun. Longer text is cut.
   package func begin(_ words: @autoclosure () -> String) {
     guard let bytes else { return }
     clear()

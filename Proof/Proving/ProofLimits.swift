@@ -23,7 +23,7 @@ package enum ProofLimits {
     var seconds = 0.0
     var samples = 0
 
-    /// As people read it.
+    /// In readable form.
     var text: String { "\((seconds * 10_000).rounded() / 10) ms of a processor" }
 
     /// Counts one more; what takes too long is a violation.
@@ -38,7 +38,7 @@ package enum ProofLimits {
     }
   }
 
-  /// What this thread has taken of a processor so far, in seconds.
+  /// The processor time of this thread so far, in seconds.
   package static func now() -> Double {
     var time = timespec()
     guard clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return 0 }
@@ -50,7 +50,7 @@ package enum ProofLimits {
   /// Bytes of this process that are in memory; nil where the system does not say.
   static func residentBytes() -> Int? { statusBytes("VmRSS:") }
 
-  /// Bytes of those that are no file's; nil where the system does not say.
+  /// Bytes of those without a file; nil if the system does not report it.
   static func ownBytes() -> Int? { statusBytes("RssAnon:") }
 
   /// The most that were in memory at a time; nil where the system does not say.

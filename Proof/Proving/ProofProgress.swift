@@ -15,7 +15,7 @@ package final class ProofProgress: Sendable {
 
   /// - Parameters:
   ///   - interval: How long it stays silent at least.
-  ///   - desk: Where a process that watches looks.
+  ///   - desk: The place that the watching process reads.
   package init(
     every interval: Duration = .seconds(10), desk: ProofDesk? = nil,
     _ say: @escaping @Sendable (String) -> Void
@@ -25,7 +25,7 @@ package final class ProofProgress: Sendable {
     self.say = say
   }
 
-  /// One that says nothing.
+  /// A silent progress.
   package static let silent = ProofProgress { _ in }
 
   /// Adds a number of finished cases. May be called from any thread, often.

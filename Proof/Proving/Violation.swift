@@ -1,4 +1,4 @@
-/// What a check has found.
+/// The finding of a check.
 package struct Violation: Error, CustomStringConvertible {
   package let description: String
 

@@ -17,7 +17,7 @@ struct BackupCrashTests {
     #expect(tallies.allSatisfy { $0.states >= plan.quota(CrashCampaign.statesFull) })
   }
 
-  @Test("A backup that leaves a sync out is found out", arguments: BackupCrashSubject.Omission.allCases)
+  @Test("A backup that omits a sync is detected", arguments: BackupCrashSubject.Omission.allCases)
   func omission(_ omission: BackupCrashSubject.Omission) async throws {
     for round in 0..<8 as Range<UInt64> {
       let plan = ProofPlan(seed: seed &+ round, scale: 0.001)

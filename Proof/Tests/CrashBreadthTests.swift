@@ -6,7 +6,7 @@ import Testing
 struct CrashBreadthTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Power cuts of which nothing came are too few, of no kind, never in a row and never torn")
+  @Test("Power cuts without effect are too few, of no kind, never in succession and never torn")
   func nothing() {
     let found = CrashBreadth.shortfalls(of: [CrashTally(name: "puts")], disks: 100)
     #expect(found.contains("0 disks were tried, of 100"))

@@ -6,7 +6,7 @@ import Testing
 
 /// Deliberately wrong engines: they show the worth of the search through crashes. They are searched
 /// with the campaign's own settings, and so is the correct engine.
-@Suite("An engine that is wrong is found out by power cuts")
+@Suite("Power cuts show that an engine is wrong")
 struct CrashCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
@@ -74,7 +74,7 @@ struct CrashCanaryTests {
     Issue.record("not noticed in \(Self.campaignsMax) histories, PERDURE_SEED=\(seed)")
   }
 
-  /// - Parameter consequences: What one of must be said.
+  /// - Parameter consequences: The messages of which one is required.
   private func expectCaught(_ canary: CrashCanary, saying consequences: [String]) async throws {
     for campaign in 0..<Self.campaignsMax {
       let tally = try await tally(canary, campaign, scale: Self.scale)

@@ -52,7 +52,7 @@ private enum Step: Equatable {
   }
 }
 
-/// Notes that are wrong: a long one is forgotten when they are opened again.
+/// Wrong notes: a long one is forgotten when they are opened again.
 private func whatGoesWrong(_ steps: [Step]) -> String? {
   var isLong = false
   for step in steps {

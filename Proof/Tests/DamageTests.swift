@@ -24,7 +24,7 @@ struct DamageTests {
     #expect(changes(noise).keys.allSatisfy { (8..<24).contains($0) } && changes(noise).count > 8)
   }
 
-  @Test("Damage that was made for a longer file is done as far as it goes")
+  @Test("Damage that was made for a longer file is applied as far as the file goes")
   func behindTheEnd() {
     for damage in [
       Damage.bit(8 * 99), .zeros(40..<50), .noise(99..<120, seed: 1), .copy(from: 90, to: 99, length: 9),

@@ -21,7 +21,7 @@ struct FailureFitTests {
     FailureFit(failure: failure, hasStruck: hasStruck, isVolumeFull: isVolumeFull).misfit(of: error)
   }
 
-  @Test("What the system said, passed on at once, is right")
+  @Test("The system's error, passed on at once, is right")
   func right() {
     #expect(misfit(error(.io, medium), medium) == nil)
     #expect(misfit(error(.diskFull, room), room) == nil)
@@ -30,7 +30,7 @@ struct FailureFitTests {
     #expect(misfit(error(.diskFull, room), medium, hasStruck: false, isVolumeFull: true) == nil)
   }
 
-  @Test("A store that says the medium is full and not what the system said is wrong, on a full medium too")
+  @Test("A store that reports a full medium and not the system's error is wrong, on a full medium too")
   func noRoomForNoReason() {
     #expect(misfit(error(.diskFull), nil, hasStruck: false, isVolumeFull: true) == "without a failure")
     #expect(misfit(error(.diskFull, medium), nil, hasStruck: false, isVolumeFull: true) != nil)
@@ -75,7 +75,7 @@ struct FailureFitTests {
     #expect(misfit(locked("lock", again), again, hasStruck: false) == "though no call failed meanwhile")
   }
 
-  @Test("An error that passes on something else, or nothing, is wrong")
+  @Test("An error that passes on another error, or none, is wrong")
   func wrongCause() {
     #expect(misfit(error(.io, room), medium)?.hasPrefix("with a cause that is not") == true)
     #expect(misfit(error(.io), medium)?.hasPrefix("with a cause that is not") == true)

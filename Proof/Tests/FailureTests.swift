@@ -17,7 +17,7 @@ struct FailureTests {
     print("\(result.counts.ioFailures) failures, PERDURE_SEED=\(seed)")
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.ioFailures > 150)
-    // Each is asked for in each program; which of them a slice comes to is chance.
+    // Each is requested in each program; which of them a part of the campaign reaches is random.
     #expect(reports.count == FailureWorkload.all.count)
     #expect(reports.allSatisfy { Set($0.report.runs.keys) == Set(FailureKind.allCases) })
   }
@@ -80,7 +80,7 @@ struct FailureTests {
   }
 
   @Test(
-    "An engine that does not look at what a call says is caught",
+    "An engine that ignores the result of a call is caught",
     arguments: SwallowingFileSystem.Ignored.allCases)
   func canary(_ ignored: SwallowingFileSystem.Ignored) async throws {
     var campaign = FailureCampaign()
@@ -115,7 +115,7 @@ struct FailureTests {
     #expect(violation.what.contains("reading a poisoned store, though no call failed"), "\(violation)")
   }
 
-  @Test("A poisoned store that refuses to be read, and says so, is caught")
+  @Test("A poisoned store that throws on reads is caught")
   func refusedReads() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = campaign.workloads.filter { $0.name == "overwrite" }
@@ -169,8 +169,8 @@ struct FailureTests {
 }
 
 extension SwallowingFileSystem.Ignored {
-  /// What a run says when it finds that the store has not looked: one of these. Which is found
-  /// first depends on the few disks that are tried of each power cut.
+  /// The messages of a run that finds the store ignoring a call: one of these. Which is found first
+  /// depends on the few disks that are tried of each power cut.
   fileprivate var consequences: [String] {
     switch self {
     // Lost to a power cut, or to the next read of unwritten bytes.

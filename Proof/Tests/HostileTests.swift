@@ -72,7 +72,7 @@ struct HostileTests {
     for decoder in EngineDecoders.all { #expect(try !HostileCorpus.inputs(of: decoder).isEmpty) }
   }
 
-  @Test("What changes nothing that a decoder is given does not count")
+  @Test("A mutation that does not change a decoder's input does not count")
   func nothing() async throws {
     let decoder = HostileDecoder(
       "nobody", throwing: CancellationError.self, samples: { [[]] }, decode: { _ in })

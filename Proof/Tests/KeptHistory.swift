@@ -1,5 +1,5 @@
-/// A history that has found something once, or goes to an edge. Text as `History.description` gives
-/// it; a failing history is printed so.
+/// A history that once had a finding, or tests a limit. Text as `History.description` gives it; a
+/// failing history is printed so.
 struct KeptHistory: Sendable, CustomStringConvertible {
   let description: String
   let text: String

@@ -23,12 +23,12 @@ struct KillTests {
     #expect(tally.readers > tally.idleReaders)
     for level in Durability.allCases { #expect(tally.byDurability[level] ?? 0 > 0, "\(level)") }
     #if os(Linux)
-      // Where there is no compiler there is nothing that cuts a write short; the report says so.
+      // Without a compiler no write can be interrupted; the report says so.
       if Self.hasCompiler { #expect(tally.torn > 0) }
     #endif
   }
 
-  /// As `SystemShim` looks for one.
+  /// Searched like `SystemShim` does.
   private static let hasCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     .contains { FileManager.default.isExecutableFile(atPath: "\($0)/cc") }
 

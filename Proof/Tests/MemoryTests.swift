@@ -6,7 +6,7 @@ import Testing
   /// In processes of their own: tests that run beside each other take memory too.
   @Suite("The memory of a try")
   struct MemoryTests {
-    /// What a campaign says of a decoder that takes so many MiB for a moment.
+    /// A campaign's message about a decoder that takes this many MiB for a moment.
     private static func run(_ mebibytes: Int) async throws -> CampaignResult {
       let decoder = HostileDecoder(
         "record", throwing: CancellationError.self, samples: { [[0, 1, 2, 3]] },
@@ -49,7 +49,7 @@ import Testing
       return try await HostileCampaign([decoder]).run(plan, progress)
     }
 
-    @Test("A decoder that takes too much of it little by little is found out")
+    @Test("A decoder that takes too much memory little by little is detected")
     func pieces() async throws {
       await #expect(processExitsWith: .success) {
         let found = try await Self.runInPieces(25)

@@ -7,7 +7,7 @@ import Testing
 /// Stores that are wrong on purpose: what histories against a model are worth shows here.
 @Suite("Histories find a store that is wrong")
 struct ModelsCanaryTests {
-  @Test("A removal that is not made")
+  @Test("A removal without effect")
   func removal() throws {
     // The finding is a surplus value, never an inconsistency, as the store itself is intact.
     try expectCaught(ForgottenTombstones(), notSaying: ["V1 at", "V2 at", "V3 at", "corruption"])
@@ -96,7 +96,7 @@ struct ModelsCanaryTests {
     #expect(shrunk?.reason == "step 20: a value is gone")
   }
 
-  /// - Parameter others: What something else would be found by.
+  /// - Parameter others: The findings of other tests.
   private func expectCaught(
     _ subject: any HistorySubject, saying consequence: String = "", notSaying others: [String] = []
   ) throws {
@@ -105,7 +105,7 @@ struct ModelsCanaryTests {
     #expect(!others.contains { found.what.contains($0) }, "\(found)")
   }
 
-  /// What the first history of many finds.
+  /// The finding of the first history of many.
   private func failure(of subject: any HistorySubject) throws -> HistoryFailure? {
     let random = SeededGenerator.forTest("\(subject)")
     for number in 0..<200 as Range<UInt64> {

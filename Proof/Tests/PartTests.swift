@@ -8,8 +8,8 @@ import Testing
 struct PartTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// Runs a campaign that must find something, and then what its first violation names; of so many
-  /// words, where a campaign has parts of several kinds.
+  /// Runs a campaign that must have a finding, and then the part in its first violation; with a
+  /// number of words, if a campaign has parts of several kinds.
   ///
   /// - Parameter whole: What the command runs where a test tries a share of it; nil: the same.
   private func findAgain(
@@ -157,7 +157,7 @@ struct PartTests {
   }
 }
 
-/// Programs that go wrong on the third run of those that come differently each time.
+/// Programs that fail on the third run of those with different schedules.
 private struct Seldom: CrashSubject {
   let name = "seldom"
   let sectorLengths = [512]

@@ -47,7 +47,7 @@ struct ProveCommandTests {
   }
 
   @Test(
-    "A part is tried alone; one that there is not is a slip in the command, and nothing that was found",
+    "A part is tried alone; a part that does not exist is an error of the command, and not a finding",
     arguments: [("hostile", "record|none"), ("failures", "put, powerLoss|EIO|30000|once"), ("models", "one")])
   func part(_ campaign: String, _ none: String) throws {
     let arguments = ["--scale", "0.0001", "--seed", "1"]

@@ -6,7 +6,7 @@ import Testing
 /// Several threads at one store. These also run under the thread sanitizer.
 @Suite("Threads that race")
 struct RacesTests {
-  @Test("What threads saw that read and wrote at once is snapshots, in order, and conditions that held")
+  @Test("The reads of concurrent threads are snapshots, in order, with conditions that held")
   func slice() async throws {
     let seed = SeededGenerator.forTest("races").seed
     let result = try await RacesCampaign().run(ProofPlan(seed: seed, scale: 0.002), .silent)
@@ -25,7 +25,7 @@ struct RacesTests {
     try await expect([.wrongEntries, .sharedLabel], of: MissingEntries())
   }
 
-  @Test("Refusals for nothing are found")
+  @Test("Refusals without a reason are found")
   func needless() async throws {
     #expect(try await anomalies(of: NeedlessRefusals()).contains(.refusedForNothing))
   }
@@ -126,7 +126,7 @@ struct RaceCheckerTests {
     #expect(history(guarded: false).isEmpty)
   }
 
-  @Test("A read that gives something else the second time")
+  @Test("A read with a different result the second time")
   func nonRepeatable() {
     var reader = transaction(5...30, sees: 1, reads: [1: 11])
     reader.reads.append(.init(1, 21))
@@ -140,7 +140,7 @@ struct RaceCheckerTests {
     #expect(anomalies(first, writer, transaction(10...20, sees: 2, reads: [1: 11])) == [.staleRead])
   }
 
-  @Test("A snapshot that misses a commit which was acknowledged before it was asked for")
+  @Test("A snapshot without a commit that was acknowledged before the snapshot was requested")
   func staleSnapshot() {
     let writer = transaction(5...9, sees: 1, writes: [1: 21], .committed(2))
     #expect(anomalies(first, writer, transaction(10...20, sees: 1, reads: [1: 11])) == [.staleRead])

@@ -22,7 +22,7 @@ struct ShrinkerTests {
     #expect(result.elements == [60])
   }
 
-  @Test("What fails without any element comes down to nothing")
+  @Test("A failure without any element shrinks to an empty list")
   func nothing() {
     #expect(Shrinker<Int>().shrink([1, 2, 3]) { _ in true }.elements.isEmpty)
   }

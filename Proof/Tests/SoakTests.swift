@@ -18,7 +18,7 @@ struct SoakTests {
   }
 
   @Test(
-    "Memory that grows slowly is noticed, and memory that goes up and down is not", arguments: [true, false])
+    "Memory that grows slowly is noticed, and memory that varies is not", arguments: [true, false])
   func memory(_ grows: Bool) async throws {
     let samples = Guarded(0)
     var campaign = SoakCampaign()

@@ -25,7 +25,7 @@ public struct ChildRun: Sendable {
   /// Runs a program, with nothing on its standard input.
   ///
   /// - Parameter environment: Variables that are set in addition to the environment of the tests.
-  /// - Throws: What `Process.run` throws; `Silence`.
+  /// - Throws: The errors of `Process.run`; `Silence`.
   public init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
     let process = Process()
     process.executableURL = executable

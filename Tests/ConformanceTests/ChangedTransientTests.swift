@@ -27,7 +27,7 @@ struct ChangedTransientTests {
 
   private func names(_ desk: Desk) -> [String] { desk.changedValues().keys.sorted() }
 
-  @Test("T1 Those that were set to something else since the last save have changed, and no others")
+  @Test("T1 Those set to another value since the last save have changed, and no others")
   func changed() throws {
     let (context, desk) = try desk()
     desk.tool = "pen"

@@ -42,7 +42,7 @@ struct CompositePartTests {
     return try context.fetch(request).map { $0["name"] as? String ?? "-" }
   }
 
-  @Test("A part is set at the end of a path, also of a composite that has no value, and of many objects")
+  @Test("A part is set at the end of a path, also of an absent composite, and of many objects")
   func settingByPath() throws {
     let context = try Sandbox(model()).container.newContext()
     let firm = insert("f", nil, context)
@@ -85,7 +85,7 @@ struct CompositePartTests {
     #expect(firm["address.place.city"] as? String == "Rome")
   }
 
-  @Test("A value is set of all objects in an array that a transient attribute holds")
+  @Test("A value is set in all objects of an array in a transient attribute")
   func settingInArrays() throws {
     let model = try ManagedObjectModel([
       EntityDescription("E", properties: [.string("name"), .transient("others", .undefined)])
@@ -114,7 +114,7 @@ struct CompositePartTests {
     #expect(try names(context, "address.street == 'p' AND address.place == nil") == ["f"])
   }
 
-  @Test("Whether a composite has a value is asked of it as a whole, from either side and in subqueries")
+  @Test("The presence of a composite is tested as a whole, from either side and in subqueries")
   func wholes() throws {
     let context = try Sandbox(model()).container.newContext()
     for (name, city) in [("a", "Rome"), ("b", nil)] {
@@ -208,7 +208,7 @@ struct CompositePartTests {
     #expect(firm["city"] as? String == "Oslo" && firm.changedValues().keys.sorted() == ["address"])
   }
 
-  @Test("A derived attribute has no value where a composite on its way has none, and a sum says what to do")
+  @Test("A derived attribute has no value if a composite on its path is absent, and a sum names the remedy")
   func derivationFlaws() throws {
     func messages(_ city: PropertyDescription, _ derived: PropertyDescription...) -> [String] {
       let entity = EntityDescription(

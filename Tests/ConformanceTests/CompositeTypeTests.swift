@@ -9,7 +9,7 @@ private struct Note: CodableAttributeValue, Equatable {
   var words: [String] = []
 }
 
-/// An element of each kind, with what a store asks of them.
+/// An element of each kind, with the store's requirements.
 @Composite private struct Details: Equatable {
   @Attribute(.length(2...5), .pattern("[a-z]+")) var code: String?
   @Attribute(.minimum(1)) var level: Level?
@@ -184,7 +184,7 @@ struct CompositeTypeTests {
     #expect(error.code == .constraintConflict && "\(error)".contains("details.code"), "\(error)")
   }
 
-  @Test("The description of an entity has what the structs say")
+  @Test("The description of an entity has the declarations of the structs")
   func description() throws {
     let properties = Ware.entityDescription.properties
     guard case .composite(let details) = properties[1], case .composite(let contact) = properties[2],

@@ -92,7 +92,7 @@ private struct Sign: CompositeAttributeValue {
   }
 }
 
-/// A7 of the reference: what a struct does not know, and where it begins.
+/// A7 of the reference: unknown elements of a struct, and its initial state.
 @Suite("Structs of composite attributes and stored values")
 struct CompositeVersionTests {
   private func context() throws -> ManagedObjectContext { try Sandbox(Shop.self).container.newContext() }
@@ -101,7 +101,7 @@ struct CompositeVersionTests {
     try TypedSnapshot(shop).contents[path]?.value
   }
 
-  @Test("An optional composite without an initial value begins as nil, and asks for nothing")
+  @Test("An optional composite without an initial value begins as nil, and requires nothing")
   func beginning() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -159,7 +159,7 @@ struct CompositeVersionTests {
     #expect(shop.address == Address(city: "A", mark: Mark(code: 1)) && shop.mark?.level == .low)
   }
 
-  @Test("What the struct does not know goes with the whole, and with the struct that it is in")
+  @Test("Unknown elements are removed with the whole composite, and with its outer struct")
   func goingAlong() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -201,7 +201,7 @@ struct CompositeVersionTests {
     #expect(try problems([], [["c"]]).count == 1)
   }
 
-  @Test("What a struct shows where nothing is stored is stored when it is set")
+  @Test("The values that a struct shows in place of absent ones are stored when it is set")
   func zeros() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -256,7 +256,7 @@ struct CompositeVersionTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A composite by name where one property is asked for stops the program, which says that it is one")
+    @Test("A composite in place of a single property by name stops the program, with the reason")
     func wholes() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = try Shop(context: Sandbox(Shop.self).container.newContext()).snapshot(including: ["mark"])

@@ -156,7 +156,7 @@ struct ContextEventEdgeTests {
     var events = background.events().makeAsyncIterator()
     letter.text = "one"
     try context.save()
-    // Behind the merge that finds the context pinned.
+    // After the merge that finds the context pinned.
     try background.performAndWait { _ in }
     try await background.perform { try $0.setQueryGeneration(from: nil) }
     #expect(await events.next()?.updatedObjectIDs == [id])

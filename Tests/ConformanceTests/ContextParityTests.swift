@@ -56,7 +56,7 @@ struct ContextParityTests {
     #expect(error?.code == .objectNotFound)
   }
 
-  @Test("X1 Ids are permanent before the save where they are asked to be")
+  @Test("X1 Ids are permanent before the save on request")
   func permanentIDs() throws {
     let (first, second) = (Jar(context: context), Jar(context: context))
     #expect(first.objectID.isTemporaryID)
@@ -87,7 +87,7 @@ struct ContextParityTests {
     try context.assign(book, to: container.persistentStores[0])
   }
 
-  @Test("X1 Registered objects are kept where that is asked for, and only then")
+  @Test("X1 Registered objects are retained on request, and only then")
   func retaining() throws {
     let ids = try (0..<5).map { try jar("\($0)").objectID }
     let other = container.newContext()
@@ -109,7 +109,7 @@ struct ContextParityTests {
     #expect(again == nil && other.registeredObjects.isEmpty)
   }
 
-  @Test("X1 What a context keeps goes with it")
+  @Test("X1 Objects that a context retains are freed with it")
   func retainingContext() throws {
     let id = try jar("a").objectID
     weak var kept: ManagedObject?
@@ -178,7 +178,7 @@ struct ContextParityTests {
     #expect(jar.shelf == nil && jar.grams == 0 && !context.hasChanges && shelf.managedObjectContext == nil)
   }
 
-  @Test("Q6 Prefetched relationships cost no request when they are asked for")
+  @Test("Q6 Prefetched relationships cost no request when they are read")
   func prefetching() throws {
     let shelf = Shelf(context: context)
     shelf.label = "top"

@@ -193,7 +193,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("An index of sums says what the members say, whatever is unsaved, moved, deleted, and taken back")
+  @Test("An index of sums equals the sums of members, whatever is unsaved, moved, deleted, and undone")
   func indexedSums() throws {
     let container = try sandbox().container
     let context = container.newContext()

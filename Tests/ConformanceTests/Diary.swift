@@ -6,7 +6,7 @@ import Testing
 /// The hooks called for the objects of one context, in order.
 final class Diary {
   private(set) var lines: [String] = []
-  /// What a hook does besides, by "Name.hook"; each at most as often as it says.
+  /// Further operations of a hook, by "Name.hook"; each at most a given number of times.
   var actions: [String: (times: Int, run: (Member) throws -> Void)] = [:]
 
   /// The lines since the last time.
@@ -47,7 +47,7 @@ class Member: ManagedObject {
     let diary = Diary()
   }
 
-  /// What the diary calls the object: does not touch it.
+  /// The diary's name of the object: does not touch it.
   @Transient var title = "?"
 
   func tell(_ hook: String, _ more: String = "") {

@@ -93,7 +93,7 @@ struct FetchIndexTests {
       plan: "by lowercase:(author), year")
   }
 
-  @Test("M10 A partial index has the objects for which its predicate holds, and serves requests that say so")
+  @Test("M10 A partial index has the objects of its predicate, and serves requests that imply it")
   func partial() throws {
     let index = FetchIndexDescription(
       "lent", [.init("year")],

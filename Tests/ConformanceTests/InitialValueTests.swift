@@ -26,7 +26,7 @@ import Testing
   @Attribute(.transient) var token: UUID? = UUID()
 }
 
-/// Nothing can be made of it in JSON.
+/// It cannot be encoded in JSON.
 private struct Secret: CodableAttributeValue {
   struct NotTold: Error {}
 
@@ -75,7 +75,7 @@ struct InitialValueTests {
     #expect(Set(visits.flatMap { [$0.key, $0.other] }).count == 6)
   }
 
-  @Test("So are those of the elements of composites, which are the same elements each time")
+  @Test("So are those of the elements of composites, which are the same each time")
   func composites() throws {
     #expect(Stay.compositeElements == Stay.compositeElements)
     let (_, visits) = try visits(3)

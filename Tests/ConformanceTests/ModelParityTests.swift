@@ -120,7 +120,7 @@ struct ModelParityTests {
     #expect(same.other == gauge.objectID)
   }
 
-  @Test("A2 What must have a value is asked for at a save and not at assignment: 1570")
+  @Test("A2 A required value is checked at a save and not at assignment: 1570")
   func optional() throws {
     let context = try Sandbox(Parcel.self).container.newContext()
     let parcel = Parcel(context: context)

@@ -42,7 +42,7 @@ struct ObjectParityTests {
     return player
   }
 
-  /// What the next save refuses, with the numbers that it found.
+  /// The refusals of the next save, with their numbers.
   private func violations() -> [String] {
     let error = #expect(throws: PerdureError.self) { try context.save() }
     return error?.details.map { "\($0.code.rawValue) \($0.property) \($0.value)" } ?? []
@@ -58,7 +58,7 @@ struct ObjectParityTests {
     #expect(try container.newContext().existingObject(with: before).value(forKey: "name") as? String == "p")
   }
 
-  @Test("V4 1570: what must have a value and has none")
+  @Test("V4 1570: a required value that is absent")
   func missing() throws {
     let player = Player(context: context)
     #expect(violations() == ["1570 name NULL"])
@@ -121,7 +121,7 @@ struct ObjectParityTests {
     #expect(fans.allSatisfy { $0.team == nil && !$0.isUpdated })
   }
 
-  @Test("X2 changedValues has what differs from the store, committedValues what the store has")
+  @Test("X2 changedValues has the differences from the store, committedValues the stored values")
   func changes() throws {
     let (team, player) = (Team(context: context), player("p"))
     try context.save()

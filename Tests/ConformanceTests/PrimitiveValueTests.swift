@@ -3,7 +3,7 @@ import Testing
 
 // Row X2: primitive values beside rollbacks and the hooks of a save.
 
-@Suite("Primitive values and what takes them back")
+@Suite("Primitive values and their undoing")
 struct PrimitiveValueTests {
   private func change(_ object: ManagedObject, _ key: String, _ value: Any) {
     object.willChangeValue(forKey: key)
@@ -29,7 +29,7 @@ struct PrimitiveValueTests {
     }
   }
 
-  @Test("X2 A rollback takes back what an accessor by hand has set of a transient attribute")
+  @Test("X2 A rollback undoes a transient attribute's change by a manual accessor")
   func transient() throws {
     try Clubhouse.visit { _, context, _ in
       let tent = Tent(context: context)

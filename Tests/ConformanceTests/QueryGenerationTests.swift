@@ -127,7 +127,7 @@ struct QueryGenerationTests {
     try context.save()
   }
 
-  @Test("X16 A context merges by itself at its next fetch, where that is asked for")
+  @Test("X16 A context merges automatically at its next fetch, on request")
   func automatic() throws {
     let context = container.newContext()
     context.automaticallyMergesChangesFromParent = true

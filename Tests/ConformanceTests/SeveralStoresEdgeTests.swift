@@ -84,7 +84,7 @@ struct SeveralStoresEdgeTests {
     #expect(try container.count(LibraryBook.self) == 1)
   }
 
-  @Test("An object that is assigned to another store was inserted when it was inserted")
+  @Test("An object that is assigned to another store keeps its insertion")
   func eventOfAssigned() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()
@@ -126,7 +126,7 @@ struct SeveralStoresEdgeTests {
     #expect(objects[1].objectID.storeIdentifier == second.identifier)
   }
 
-  @Test("An object that its new store has no id for stays where it is")
+  @Test("An object that gets no id in the new store stays in its store")
   func withoutID() throws {
     let container = try Library.container("Books", "Archive")
     let stores = container.persistentStores

@@ -276,7 +276,7 @@ struct SeveralStoresTests {
     try Library.container(at(path, nil)).close()
   }
 
-  @Test("Loading with a handler says of each store how that went, and keeps those that are open")
+  @Test("Loading with a handler reports the result for each store, and keeps the open ones")
   func handler() throws {
     let container = PersistentContainer(
       name: "Library", model: try Library.model(), classes: Library.classes,

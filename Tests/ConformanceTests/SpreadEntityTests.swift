@@ -138,7 +138,7 @@ struct SpreadEntityTests {
     #expect(try single.newContext().titles(request) == [])
   }
 
-  @Test("A predicate that names an object finds what leads to it, in its store, and all others otherwise")
+  @Test("A predicate with an object finds the objects that lead to it in its store, or all others")
   func named() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()

@@ -74,7 +74,7 @@ struct StoreManagementTests {
     #expect(!other.isConfiguration(compatibleWithStoreMetadata: metadata))
   }
 
-  @Test("There is no metadata where there is no store")
+  @Test("Without a store there is no metadata")
   func nothing() throws {
     let directory = try TemporaryDirectory()
     let error = #expect(throws: PerdureError.self) {
@@ -106,7 +106,7 @@ struct StoreManagementTests {
     #expect(try titles(a) == [])
   }
 
-  @Test("A store is not replaced where something else is in the way, and nothing is lost")
+  @Test("A store is not replaced if another file is in the way, and nothing is lost")
   func inTheWay() throws {
     let directory = try TemporaryDirectory()
     let (a, b) = (directory.file("a.perdure"), directory.file("b.perdure"))

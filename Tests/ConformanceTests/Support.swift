@@ -16,7 +16,7 @@ struct Sandbox {
   }
 }
 
-/// What a save refuses, in the order in which it says so: "1670 name".
+/// The refusals of a save, in their order: "1670 name".
 func refusals(_ context: ManagedObjectContext) -> [String] {
   do throws(PerdureError) {
     try context.save()

@@ -153,7 +153,7 @@ struct TransformableTests {
     #expect(ValueTransformers.names.contains("TransformableTests.colour"))
   }
 
-  @Test("A change within an object that an attribute leads to is not noticed, and not saved, until it is set")
+  @Test("A change inside an attribute's object is not noticed, and not saved, until it is set")
   func inPlace() throws {
     let container = try container()
     let context = container.newContext()
@@ -190,7 +190,7 @@ struct TransformableTests {
     try context.save()
   }
 
-  @Test("What no bytes can be made of reads as nothing in a transient attribute too, and the save refuses it")
+  @Test("A value that cannot be encoded reads as nil in a transient attribute too, and the save refuses it")
   func refusedTransient() throws {
     let context = try container().newContext()
     let card = Card(context: context)
@@ -220,7 +220,7 @@ struct TransformableTests {
     #expect(same.colour == Colour(red: 9) && same.value(forKey: "colour") as? Colour == Colour(red: 9))
   }
 
-  @Test("Bytes that nothing can be made of read as no value, and stay")
+  @Test("Bytes that cannot be decoded read as no value, and stay")
   func unreadable() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -309,7 +309,7 @@ struct TransformableTests {
     #expect(try found(shadowed) == 1)
   }
 
-  @Test("Predicates ask whether there is a value, and whether it is the same as a whole; nothing is in order")
+  @Test("Predicates test whether there is a value, and whether it is equal as a whole; it has no order")
   func predicates() throws {
     let context = try container().newContext()
     for (name, theme) in [("a", "x"), ("b", "y"), ("c", nil)] {
@@ -348,7 +348,7 @@ struct TransformableTests {
     #expect(refusals(context).isEmpty)
   }
 
-  @Test("What validation puts in place of a transformed value is taken, though nothing can compare the two")
+  @Test("A transformed value that validation replaces is taken, although the two cannot be compared")
   func replaced() throws {
     ValueTransformers.register(ToneTransformer(), named: "TransformableTests.tone")
     let container = try Sandbox(Song.self).container

@@ -209,7 +209,7 @@ struct TransientLifetimeTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("Where a value was taken away by name, reading gives the default and leaves the absence")
+  @Test("If a value was removed by name, reading gives the default and keeps the absence")
   func takenAway() throws {
     let context = try Sandbox(Node.self).container.newContext()
     let (node, _) = try pair(context)

@@ -100,7 +100,7 @@ struct TransientRelationshipEdgeTests {
     #expect(made[0].under === made[1])
   }
 
-  @Test("They are asked by key path, and a snapshot has them")
+  @Test("They are read by key path, and a snapshot has them")
   func keyPaths() throws {
     let context = try context()
     let made = shapes(3, context)

@@ -65,7 +65,7 @@ struct TransientTypeTests {
     #expect(palette.certain == Colour(red: 9) && palette.count == 1 && palette.make() == nil)
   }
 
-  @Test("The model says of each what its type says")
+  @Test("The model has the type's declaration for each")
   func model() throws {
     let optional = Dictionary(
       uniqueKeysWithValues: try palette().entity.attributes.map { ($0.name, $0.isOptional) })

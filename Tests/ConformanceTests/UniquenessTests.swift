@@ -119,7 +119,7 @@ struct UniquenessTests {
     #expect(found.map(\.constraint) == [["badge"]])
     #expect(found.first?.objects == [first.objectID, second.objectID])
     #expect(found.first?.values == [.uuid(badge)])
-    // What a sub-entity adds does not bind the others.
+    // A subentity's additional constraint does not bind the others.
     second["badge"] = UUID()
     make("Guest", context, ["number": 3, "town": "Rome"])
     make("Someone", context, ["number": 4, "town": "Rome"])

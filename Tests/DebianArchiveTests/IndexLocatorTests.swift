@@ -63,7 +63,7 @@ import Testing
     #expect(error.map { "\($0)".contains("example") } == false)
   }
 
-  @Test("Where apt keeps no index, or is not there, what dpkg has installed is read; without that an error")
+  @Test("Without apt's index, or without apt, dpkg's list is read; without that an error")
   func fallback() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("perdure-fallback-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -44,7 +44,7 @@ struct KilledImportTests {
       let run = try ImportRun(archive, store, batch: Self.batch, killAt: moment)
       if run.wasKilled { struck[Self.phase(of: run, hadOpened: state.hasOpened), default: 0] += 1 }
       state.hasOpened = state.hasOpened || run.changes("opened") != nil
-      // What a look into the store has found is as good as acknowledged.
+      // A state that a check of the store has found counts as acknowledged.
       state.there = try check(store, acknowledged: max(state.there, run.lastSaved), state.hasOpened)
     }
     #expect(!Self.isWanting(struck), "\(struck)")
@@ -71,7 +71,7 @@ struct KilledImportTests {
   }
 
   /// The store is well, and holds a whole number of batches with all that was acknowledged, and at
-  /// most one more. Gives how many packages there are.
+  /// most one more. Returns the number of packages.
   private func check(_ path: String, acknowledged: Int, _ hasOpened: Bool) throws -> Int {
     let inspection: StoreInspection
     do {
@@ -130,7 +130,7 @@ private struct ImportRun {
   /// The last stanza that was acknowledged.
   var lastSaved: Int { numbers("saved").max() ?? 0 }
 
-  /// How many changes there were when something was reached, if it was.
+  /// The number of changes when a state was reached, if it was.
   func changes(_ what: String) -> Int? { numbers(what).first }
 
   private func numbers(_ what: String) -> [Int] {

@@ -42,7 +42,7 @@ extension CommandTests {
     #expect(json.lines[1].hasPrefix(#"{"keyspace":"pages","key":"/index","problem":"corruption"#))
   }
 
-  @Test("dump knows names that are nearly those of the store, and its help says how many lines there are")
+  @Test("dump suggests similar names of the store, and its help states the number of lines")
   func nearNames() throws {
     let entity = try Outcome("dump", try makeGraph(), "--entity", "Shop")
     #expect(entity.code == .failed)

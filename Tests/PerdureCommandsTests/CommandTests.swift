@@ -33,7 +33,7 @@ import Testing
   @Relationship(inverse: "boats") var home: Harbour?
 }
 
-/// What a command wrote, and its exit code.
+/// The output of a command, and its exit code.
 struct Outcome {
   var lines: [String] = []
   var errors = ""
@@ -149,7 +149,7 @@ struct CommandTests {
     #expect(json.lines[0].contains("\"clean\":true,\"opens\":true,\"findings\":[],\"findingCount\":0"))
   }
 
-  @Test("verify looks at the graph as well")
+  @Test("verify checks the graph as well")
   func verifyGraph() throws {
     let outcome = try Outcome("verify", try makeGraph())
     #expect(outcome.code == .success)

@@ -58,7 +58,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("Where there is no room, only the block of nothing opens")
+  @Test("Without space in the output, only the empty block decodes")
   func noRoom() {
     for decoder in decoders {
       #expect(open([0], by: decoder, room: 0).outcome == .bytes([]))

@@ -5,7 +5,7 @@ import Testing
 private let seed = SeededGenerator.seedFromEnvironment()
 private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDecoder.self]
 
-/// Packs `value` with a dictionary; nil when there is not enough room.
+/// Packs `value` with a dictionary; nil when it does not fit.
 private func encoded(_ value: [UInt8], _ dictionary: [UInt8], room: Int? = nil) -> [UInt8]? {
   let encoder = dictionary.withUnsafeBytes { LZ4DictionaryEncoder($0) }
   var output = [UInt8](
@@ -64,7 +64,7 @@ struct LZ4DictionaryTests {
     }
   }
 
-  @Test("A block for which there is not enough room is not made", arguments: 0..<20)
+  @Test("A block that does not fit is not made", arguments: 0..<20)
   func room(_ part: Int) throws {
     var random = SeededGenerator(seed: seed &* 31 &+ UInt64(part))
     let dictionary = sample(500, using: &random)
@@ -147,7 +147,7 @@ struct DictionaryTrainerTests {
     return samples
   }
 
-  @Test("What the samples have in common makes others like them several times shorter")
+  @Test("The common parts of the samples make similar values several times shorter")
   func ratio() {
     let trained = DictionaryTrainer.train(on: samples(500), lengthMax: 2048)
     #expect(trained.bytes.count <= 2048)

@@ -31,7 +31,7 @@ struct LZ4GroupEncoderTests {
     }
   }
 
-  @Test("Where there is no room for the block there is none")
+  @Test("Without space for the block none is made")
   func noRoom() {
     var random = SeededGenerator(seed: seed)
     let noise = (0..<5000).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -39,7 +39,7 @@ private struct Lost: Error {
   let labels: [Int]
 }
 
-/// What a correct log must show.
+/// The content that a correct log must show.
 private func verify(_ image: CrashImage, _ context: CrashContext) throws {
   let numbers = try TinyLog.numbers(in: TinyLog(image.fileSystem()).file).map { Int($0) }
   guard numbers.starts(with: context.acknowledged) else { throw Lost(labels: context.acknowledged) }

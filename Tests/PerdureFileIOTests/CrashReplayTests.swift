@@ -18,7 +18,7 @@ private func report(_ explorer: CrashExplorer) throws -> CrashReport {
   }
 }
 
-@Suite("A crash that went wrong can be looked at, and run again")
+@Suite("A crash with a violation can be examined, and run again")
 struct CrashReplayTests {
   private let violation: CrashViolation
 
@@ -47,7 +47,7 @@ struct CrashReplayTests {
     #expect(again.trace == violation.trace)
   }
 
-  @Test("A place where there is no crash is a mistake of the suite, and so is a text that is none")
+  @Test("A place without a crash is an error of the suite, and so is an invalid text")
   func nowhere() throws {
     var explorer = CrashExplorer(seed: 5)
     explorer.only = "4.17"
@@ -60,7 +60,7 @@ struct CrashReplayTests {
     #expect(CrashPlace("19.3/4.0").description == "19.3/4.0")
   }
 
-  @Test("A check that passes alone says so, though no step had been acknowledged by then")
+  @Test("A check that passes alone reports it, though no step had been acknowledged by then")
   func passing() throws {
     var explorer = CrashExplorer(seed: 5)
     explorer.only = "0.0"
@@ -92,7 +92,7 @@ struct SeedWordsTests {
     return violation.description.components("To run it again: ")
   }
 
-  @Test("PERDURE_SEED for a seed that came from there, or would have")
+  @Test("PERDURE_SEED for a seed that was read from it, or would have been")
   func environment() throws {
     let explorer = CrashExplorer()
     #expect(try again(explorer).hasPrefix("PERDURE_SEED=\(explorer.seed) swift test --filter environment\n"))

@@ -38,7 +38,7 @@ struct DirectoryTests {
     expectError(.invalidArgument) { _ = try directory.open("a\0b", .create) }
   }
 
-  @Test("Is a directory that is there", arguments: Subject.all)
+  @Test("Reports that a directory exists", arguments: Subject.all)
   func opening(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }

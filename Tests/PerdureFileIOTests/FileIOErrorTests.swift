@@ -26,7 +26,7 @@ struct FileIOErrorTests {
     #expect(FileIOError.Code(errno: errno) == code)
   }
 
-  @Test("A message says what, where, why and what to do")
+  @Test("A message has the operation, the place, the reason and the remedy")
   func message() {
     let error = FileIOError(errno: ENOSPC, operation: "write", path: "/a/b", offset: 4096)
     #expect(

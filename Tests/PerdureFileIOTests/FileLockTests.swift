@@ -65,7 +65,7 @@ struct FileLockTests {
     let fileSystem = POSIXFileSystem()
     let lock = try #require(
       try fileSystem.lock(directory.file("lock"), .exclusive, holder: "one") as? POSIXFileLock)
-    // What a child has between its birth and its own program.
+    // The state of a child between its creation and its own program.
     let copy = try lock.file.withDescriptor("test") { dup($0) }
     defer { close(copy) }
     lock.release()

@@ -63,7 +63,7 @@ struct InjectedFailureTests {
     #expect(fileSystem.injectedFailureCount == 4)
     fileSystem.inject(InjectedFailure(of: .read, effect: .partialRead(byteCount: 1)))
     #expect(try read(4, at: 6) == [])
-    // Nothing was there to be too short: the next read is.
+    // The first read returned nothing to shorten: the next read is short.
     #expect(try read(4, at: 4) == Array("e".utf8))
     #expect(fileSystem.callCounts == [.create: 1, .write: 1, .read: 6])
   }

@@ -21,8 +21,8 @@ struct RandomHistoryTests {
   }
 }
 
-/// Files that only grow, come and go, and what each of their names must and may mean after each
-/// operation.
+/// Files that only grow, are created and removed, with the required and allowed content of each
+/// name after each operation.
 private struct RandomHistory {
   private struct Unsound: Error {
     let path: String
@@ -32,7 +32,7 @@ private struct RandomHistory {
   private struct Expectation {
     /// Whether the name must be there, if it never went after that.
     var isNameDurable = false
-    /// What the file must begin with.
+    /// The required start of the file.
     var durable: [UInt8] = []
     /// What the file may have, in any part.
     var written: [UInt8] = []

@@ -152,7 +152,7 @@ struct CrashCanaryKindTests {
     #expect(throws: CrashViolation.self) { try report.check() }
   }
 
-  @Test("None, if it looks at nothing, and then its check says so", arguments: CrashCanary.allCases)
+  @Test("None, if it checks nothing, and then its check reports that", arguments: CrashCanary.allCases)
   func blind(_ canary: CrashCanary) throws {
     let report = try report(canary, Suite(looks: false, looksForSurplus: false))
     #expect(report.violation == nil && report.mistakes.map(\.kind) == [.canary])

@@ -26,7 +26,7 @@ struct ChecksumTests {
     #expect(crc([]) == 0)
   }
 
-  @Test("What a checksum was continued from can be had back")
+  @Test("The value before a checksum was continued can be computed from it")
   func rewound() {
     let bytes = (0..<97).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 7) }
     for length in 0...bytes.count {

@@ -4,7 +4,7 @@ import Testing
 @testable import PerdureFormat
 @testable import PerdureNumbers
 
-/// What the least and the greatest numbers come to, and bytes that say more than that.
+/// The sums of the least and the greatest numbers, and bytes beyond them.
 @Suite("The ends of exact sums")
 struct ExactSumLimitTests {
   private func decoded(_ bytes: [UInt8]) throws -> ExactSum {
@@ -72,7 +72,7 @@ struct ExactSumLimitTests {
     #expect(binary == sum(.binary, .double(doubles[0])))
   }
 
-  @Test("As many of the greatest numbers as can be counted make a sum that can be read")
+  @Test("The maximum count of the greatest numbers makes a sum that can be decoded")
   func many() throws {
     for (radix, term) in [
       (ExactSum.Radix.binary, ExactSum.Term.double(-.greatestFiniteMagnitude)),

@@ -311,7 +311,7 @@ struct ExactSumTests {
         if case .double(let value) = part { #expect(value.isNaN) } else { Issue.record("\(part)") }
       }
     }
-    // An exponent that 16 bits do not hold is as little a number as one that they do.
+    // An exponent beyond 16 bits is as invalid as one within.
     let far = ExactSum.Term.decimal(isNegative: false, coefficient: 1, exponent: 1 << 40)
     #expect(sum(.decimal, far).notNumberCount == 1)
     #expect(bytes(far).withUnsafeBytes { sum(.decimal, ExactSum.Term(decoding: $0)) } == sum(.decimal, far))

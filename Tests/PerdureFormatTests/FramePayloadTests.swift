@@ -41,7 +41,7 @@ struct FramePayloadTests {
     #expect(try visit(header, payload).isEmpty)
   }
 
-  @Test("Padding that is not zero is found, at its byte")
+  @Test("Nonzero padding is found, at its byte")
   func padding() {
     var (header, payload) = Sample.frame(records)
     payload[22] = 1

@@ -33,7 +33,7 @@ struct RecordTests {
     #expect(Array(bytes[17...]) == [UInt8](repeating: 0, count: 7))
   }
 
-  @Test("What follows a record does not matter to it")
+  @Test("The bytes after a record do not affect it")
   func followed() throws {
     let bytes = Sample.record() + [UInt8](repeating: 0xFF, count: 100)
     _ = try withBytes(bytes) { bytes throws(FormatError) in try Record(reading: bytes, .alone).header.kind }

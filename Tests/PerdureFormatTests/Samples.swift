@@ -316,7 +316,7 @@ extension Structure {
       }, repair: { _ in }, firstPlace: FrameHeader.length)
   }()
 
-  /// Those in which each bit is covered by a checksum.
+  /// Structures in which each bit is covered by a checksum.
   static let covered = [
     superblock, segmentHeader, frameHeader, blobHeader, rewrittenFooter, record, framePayload,
     indexFileHeader, readerSlot, groupEntry, backupStreamHeader, backupStreamChunk,

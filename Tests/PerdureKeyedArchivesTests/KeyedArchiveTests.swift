@@ -29,7 +29,7 @@ private enum Archive {
     return try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
   }
 
-  /// An archive in which the object at a place is another one.
+  /// An archive in which another object replaces the one at a place.
   static func changed(
     _ value: Any, _ change: (inout [Any]) throws -> Void
   ) throws -> Data {

@@ -69,7 +69,7 @@ struct AsynchronousWriteTests {
     }
   }
 
-  @Test("A transaction that is awaited lasts as it was asked to, whatever the store does by default")
+  @Test("An awaited transaction has the requested durability, whatever the store's default")
   func durabilities() async throws {
     for (durability, byDefault) in [(Durability.powerLoss, Durability.relaxed), (.relaxed, .powerLoss)] {
       let system = SimulatedFileSystem()

@@ -195,7 +195,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("Snapshots are taken and released on many threads while roots come and go")
+  @Test("Snapshots are taken and released on many threads while roots are made and freed")
   func pins() throws {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)

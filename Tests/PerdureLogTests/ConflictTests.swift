@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("What a conflict says")
+@Suite("The description of a conflict")
 struct ConflictTests {
   private struct World {
     let store: Store

@@ -41,7 +41,7 @@ struct DamagePlaceTests {
     let file = try memory.fileSystem.open("/store.perdure/" + Self.segment, .readWrite)
     let bytes = try file.read(Int(file.size()), at: 0)
     let record = try self.place(of: values[1], in: bytes) - 24
-    // The highest bit: of a length it leads far away.
+    // The highest bit: in a length it leads far away.
     try file.write([bytes[record + place] ^ 0x80], at: UInt64(record + place))
     let frame = try self.place(of: values[0], in: bytes) - 24 - FrameHeader.length
     let read = try byte { try store.readFrame(at: frame, ofSegment: 1) }
@@ -102,7 +102,7 @@ struct DamagePlaceTests {
     try store.checkpoint()
     try store.close()
     let bytes = try grouped.bytes(ofSegment: 1)
-    // The first one: the others refer to it only where the group is packed.
+    // The first one: the others refer to it only if the group is packed.
     let place = try self.place(of: noise, in: bytes)
     try grouped.write([bytes[place + 700] ^ 1], at: place + 700, ofSegment: 1)
     let again = try grouped.open()

@@ -80,7 +80,7 @@ struct ForeignHandleTests {
     #expect(try store.snapshot().value(id: 1, in: rows) == long)
   }
 
-  @Test("A precondition about it, or about a snapshot of its store, is refused")
+  @Test("A precondition with it, or with a snapshot of its store, is refused")
   func preconditions() throws {
     let snapshot = store.snapshot()
     for keyspace in foreign {
@@ -230,7 +230,7 @@ struct ForeignHandleTests {
   }
 
   @Test(
-    "A dictionary for it is not made, whatever is compressed",
+    "No dictionary is made for it, whatever is compressed",
     arguments: [CompressionOptions.Mode.dictionary, .off])
   func dictionaries(_ mode: CompressionOptions.Mode) throws {
     var memory = try MemoryStore()

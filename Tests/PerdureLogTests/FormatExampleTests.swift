@@ -40,7 +40,7 @@ struct FormatExampleTests {
     return memory
   }
 
-  @Test("It opens, and holds what the document says")
+  @Test("It opens, and has the content in the document")
   func opens() throws {
     let store = try makeStore().open()
     let notes = try store.keyspace("notes", .dense)

@@ -26,7 +26,7 @@ private final class FickleExtractor: IndexExtractorFactory, IndexExtractor {
   }
 }
 
-@Suite("Sums that are built, and sums that do not fit")
+@Suite("Sums that are built, and impossible sums")
 struct GroupSumBuildTests {
   private let extractor = FickleExtractor()
   private let memory: CheckpointedStore
@@ -46,7 +46,7 @@ struct GroupSumBuildTests {
     return (rows, sums)
   }
 
-  /// The entries of all indexes, as a build makes them that holds so many groups beside a tree.
+  /// The entries of all indexes, from a build that holds this many groups beside a tree.
   private func built(_ store: Store, groupsMax: Int) throws -> [[UInt8]] {
     try store.engine.looking { state in
       let arena = NodeArena()
@@ -68,7 +68,7 @@ struct GroupSumBuildTests {
     }
   }
 
-  @Test("A build that may hold few groups at a time comes to the same sums", arguments: [1, 3, 19, 20, 21])
+  @Test("A build that may hold few groups at a time gives the same sums", arguments: [1, 3, 19, 20, 21])
   func spilled(_ groupsMax: Int) throws {
     let store = try memory.open()
     let rows = try define(in: store).rows
@@ -196,7 +196,7 @@ struct GroupSumBuildTests {
       sum.apply(.integer(1), isRemoval: false)
       sum.apply(term, isRemoval: true)
     }
-    // Something is left, of nothing.
+    // A sum without terms is not zero.
     sum.apply(.integer(1), isRemoval: false)
     sum.apply(.integer(2), isRemoval: true)
     #expect(sum.termCount == 0 && !sum.isPossible)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Values are a group (8 bytes, big-endian), and numbers of 9 bytes: a tag and what `SumTerm` says.
+/// Values are a group (8 bytes, big-endian), and numbers of 9 bytes: a tag and a term as in
+/// `SumTerm`.
 private enum Numbers {
   static func value(_ group: UInt64, _ terms: [SumTerm]) -> [UInt8] {
     var value = bigEndian(group)
@@ -24,10 +25,10 @@ private enum Numbers {
   static func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 }
 
-/// Gives the numbers in values; counts how often it is asked.
+/// Gives the numbers in values; counts its calls.
 private final class NumberExtractor: IndexExtractorFactory, IndexExtractor {
   private let calls = Mutex(0)
-  /// If so, the numbers of a record are given once: nothing is ever taken out of a sum again.
+  /// If so, the numbers of a record are given once: none is ever removed from a sum again.
   private let forgets: Bool
   private let seen = Mutex<Set<[UInt8]>>([])
 
@@ -247,7 +248,7 @@ struct GroupSumTests {
     }
   }
 
-  @Test("What a definition cannot be is refused, and leaves what there is")
+  @Test("An invalid definition is refused, and changes nothing")
   func refused() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -274,7 +275,7 @@ struct GroupSumTests {
     #expect(try store.indexes.map(\.index) == [groups, index, order])
     try store.write { try $0.put(Numbers.value(5, []), id: 1, in: rows) }
     #expect(try store.snapshot().sum(of: 5, in: index) == nil)
-    // Whether it has an entry of the group, or none.
+    // Whether it has an entry of the group.
     for group in [5, 6] as [UInt64] {
       #expect(throws: StoreError.self) { try store.snapshot().sum(of: group, in: groups) }.map {
         #expect($0.code == .invalidArgument)

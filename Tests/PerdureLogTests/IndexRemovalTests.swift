@@ -82,7 +82,7 @@ struct IndexRemovalTests {
     #expect(try old.count(in: index) == 20)
   }
 
-  @Test("Its name can be defined again, as the same or as something else, before and behind a checkpoint")
+  @Test("Its name can be defined again, in the same or another way, before and after a checkpoint")
   func again() throws {
     for (checkpoints, isSame) in [(false, true), (true, true), (true, false)] {
       let memory = CheckpointedStore()

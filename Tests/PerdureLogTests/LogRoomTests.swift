@@ -44,7 +44,7 @@ struct LogRoomTests {
     #expect(room.length(end: mebibyte, synced: mebibyte, capacity: capacity) == mebibyte + 65_536)
     let long = 32 * mebibyte
     #expect(room.length(end: long, synced: long, capacity: capacity) == long + 262_144)
-    // Too little to be worth it, and just enough.
+    // Too little to be worth the rewriting, and just enough.
     #expect(room.length(end: 65_535, synced: 65_535, capacity: capacity) == nil)
     #expect(room.length(end: 65_536, synced: 65_536, capacity: capacity) == 65_536 + 4096)
     // No commit waits for syncs.
@@ -93,7 +93,7 @@ struct LogRoomTests {
     #expect(new.snapshot().count(in: try new.keyspace("rows", .dense)) == 20)
   }
 
-  @Test("A reader finds what came into the room, and opens nothing anew when nothing did")
+  @Test("A reader finds frames in the zeros, and opens nothing again if there are none")
   func reading() throws {
     let (store, rows) = try open()
     try store.write { try $0.put(value(1), id: 1, in: rows) }
@@ -114,7 +114,7 @@ struct LogRoomTests {
     #expect(steps > 15)
   }
 
-  @Test("A frame of which a part has come is not new to a reader, and the whole one is")
+  @Test("A partly written frame is not new to a reader, and the complete one is")
   func halfAFrame() throws {
     let (store, rows) = try open()
     try store.write { try $0.put(value(1), id: 1, in: rows) }
@@ -140,7 +140,7 @@ struct LogRoomTests {
     #expect(reader.snapshot().count(in: try reader.keyspace("rows", .dense)) == 2)
   }
 
-  @Test("A commit that finds no room in it is taken back; one that is in it all the same is made")
+  @Test("A commit without space is rolled back; one that is complete in the file nevertheless succeeds")
   func refusals() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }

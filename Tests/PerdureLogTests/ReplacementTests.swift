@@ -8,7 +8,7 @@ import Testing
 private final class OpeningBeforeRename: ForwardingFileSystem {
   let behind: any FileSystem
   private let remaining: Guarded<Int>
-  /// The lock that the opening holds until the next attempt to take it.
+  /// The lock that the opening holds until the next attempt to acquire it.
   private let held = Guarded<(any FileLock)?>(nil)
 
   init(_ behind: any FileSystem, times: Int) { (self.behind, remaining) = (behind, Guarded(times)) }

@@ -22,7 +22,7 @@ private final class WatchedFileSystem: ForwardingFileSystem {
 
   let behind: any FileSystem
   let counts = Guarded(Counts())
-  /// Given when a thread that is not watched has synced something.
+  /// Signalled when a thread that is not watched has synced.
   let didSyncElsewhere = DispatchSemaphore(value: 0)
   /// What the next directory sync of a thread that is not watched fails with.
   let refusal = Guarded<FileIOError?>(nil)
@@ -214,7 +214,7 @@ struct SegmentPreparationTests {
       while try store.engine.looking({ $0.end }).offset < 124 << 10 { try put() }
       let before = store.snapshot().count(in: rows)
       let stepping = SteppingFileSystem(fileSystem)
-      // Its header is read as zeros, and before anyone looks behind it there may be frames.
+      // Its header is read as zeros, and frames may follow before the next read.
       stepping.run(before: call) { for _ in 0..<3 { try put() } }
       let reader = try self.store(stepping, isReadOnly: true)
       let isThrough = stepping.isWaiting
@@ -272,7 +272,7 @@ struct SegmentPreparationTests {
     #expect(later?.code == .poisoned)
   }
 
-  @Test("Where the system refuses a file ahead of time the birth asks for it once more")
+  @Test("If the system refuses a file in advance, the creation requests it once more")
   func refused() throws {
     let disk = SimulatedFileSystem()
     let fileSystem = WatchedFileSystem(disk)

@@ -43,7 +43,7 @@ struct SnapshotKeysTests {
     }
   }
 
-  @Test("What the closure throws ends the walk")
+  @Test("An error of the closure ends the walk")
   func throwing() throws {
     struct Enough: Error {}
     let store = try MemoryStore().open()

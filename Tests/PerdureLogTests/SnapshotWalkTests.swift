@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("What a snapshot costs, and how it walks")
+@Suite("The cost of a snapshot, and its walks")
 struct SnapshotWalkTests {
   @Test("A snapshot makes nothing for values of another place before the first is read")
   func openedValues() throws {

@@ -27,7 +27,7 @@ struct StoreFilesTests {
     try store.close()
   }
 
-  /// How many values a store has, all of them right; nil when there is none that opens.
+  /// The number of a store's values, all of them right; nil when no store opens.
   private func count(_ path: String, _ fileSystem: any FileSystem) throws -> Int? {
     var options = options(fileSystem)
     options.createsIfMissing = false
@@ -99,7 +99,7 @@ struct StoreFilesTests {
     #expect(try disk.kind(of: "/b") == nil)
   }
 
-  @Test("A copy goes nowhere where something is, and nothing is copied that is no store")
+  @Test("A copy does not replace existing files, and only stores are copied")
   func refused() throws {
     let disk = InMemoryFileSystem()
     try fill("/a", disk)
@@ -202,7 +202,7 @@ struct StoreFilesTests {
     #expect(StorePath.withoutSlash("//") == "/" && StorePath.withoutSlash("t//") == "t")
   }
 
-  @Test("A medium that gives less than it was asked for does not make a copy shorter")
+  @Test("A medium with short reads does not make a copy shorter")
   func shortReads() throws {
     for nth in 1...40 {
       let disk = SimulatedFileSystem()

@@ -20,7 +20,7 @@ struct StoreOptionsTests {
     }
   }
 
-  @Test("An empty path, and a folder that is not there, are named with what to do")
+  @Test("An empty path, and a missing folder, are errors with a remedy")
   func paths() throws {
     var options = StoreOptions()
     options.fileSystem = InMemoryFileSystem()

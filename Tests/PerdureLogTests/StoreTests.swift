@@ -151,7 +151,7 @@ struct StoreTests {
     #expect(try reader?.value(id: 1, in: files) == large)
     reader = nil
     try replace(.relaxed)
-    // The file before the last is still what a power cut would go back to.
+    // The file before the last is still the state after a power cut.
     #expect(try blobFiles(memory) == 2)
     try store.close()
     #expect(try blobFiles(memory) == 1)
@@ -178,7 +178,7 @@ struct StoreTests {
     #expect(try store.snapshot().value(id: 1, in: rows) == bytes("b"))
   }
 
-  @Test("A range precondition notices entries that come and go")
+  @Test("A range precondition notices entries that are added and removed")
   func rangePreconditions() throws {
     let store = try MemoryStore().open()
     let links = try store.keyspace("links", .bytes)
@@ -291,7 +291,7 @@ struct StoreTests {
     #expect(throws: Never.self) { try memory.open() }
   }
 
-  @Test("A store that was opened for reading names the keyspace or index that it lacks, and says what to do")
+  @Test("A store opened for reading names the missing keyspace or index, with the remedy")
   func missing() throws {
     let memory = try MemoryStore()
     let writer = try memory.open()

@@ -75,7 +75,7 @@ struct UnavailableIndexTests {
 
   private enum Renewal: CaseIterable { case none, reload, keyspace }
 
-  @Test("Where it can be maintained again, it is unavailable until the definition that finds it has built it")
+  @Test("When it can be maintained again, it is unavailable until its definition has built it")
   func builtWhenFound() throws {
     for renewal in Renewal.allCases {
       let memory = UnavailableIndexTests()
@@ -110,7 +110,7 @@ struct UnavailableIndexTests {
     }
   }
 
-  @Test("What cannot be maintained any more is behind, and is built when it is found again")
+  @Test("An index that cannot be maintained any more is incomplete, and is rebuilt when it is defined again")
   func lostAndFound() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -127,7 +127,7 @@ struct UnavailableIndexTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  @Test("Found while nothing can maintain it, or in a store that is only read, it is given back unavailable")
+  @Test("If it cannot be maintained when defined, or the store is only read, it is returned unavailable")
   func foundInVain() throws {
     let (store, rows, index, _) = try behind()
     #expect(try store.defineIndex(groups(rows)) == index)

@@ -139,7 +139,7 @@ struct CompositeMacroTests {
         == ["\"A\" has no stored variable, and a composite has elements @ struct A "])
   }
 
-  @Test("What cannot be an element is refused at its place, and the struct is a composite all the same")
+  @Test("A variable that cannot be an element is refused at its place, and the struct stays a composite")
   func elements() {
     #expect(complaints("let a: Int") == ["\"a\" is a constant, which no store can give back @ let a: In"])
     #expect(complaints("lazy var a: Int = 1") == ["\"a\" is lazy, which no store can give back @ lazy var "])

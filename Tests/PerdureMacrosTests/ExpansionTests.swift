@@ -185,7 +185,7 @@ struct ExpansionTests {
     #expect(text.contains("\n\n\(overriding) class var entityDescription"))
   }
 
-  @Test("Backticks stay where they are needed, and are no part of a name")
+  @Test("Backticks stay where they are needed, and are not part of a name")
   func backticks() {
     let (text, _) = entity("class A: B { var `default`: ToMany<C> }")
     #expect(text.contains("static var `default`: Int"))
@@ -193,7 +193,7 @@ struct ExpansionTests {
     #expect(text.contains("func addToDefault(_ object: C) { `default`.insert(object) }"))
   }
 
-  @Test("What cannot be managed is refused with a sentence, at its place")
+  @Test("A variable that cannot be managed is refused with a message, at its place")
   func refusals() {
     func complaints(_ member: String) -> [String] { entity("class A: B {\n  \(member)\n  var ok: Int\n}").1 }
     #expect(complaints("let a: Int") == ["\"a\" is a constant, which a context cannot load @ let a: I"])

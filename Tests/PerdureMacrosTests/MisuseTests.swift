@@ -2,12 +2,12 @@ import Testing
 
 @testable import PerdureMacros
 
-/// What the macros say of misuse that their source shows. The compiler's share is in PerdureTests,
+/// The macros' messages for misuse that the source shows. The compiler's share is in PerdureTests,
 /// MacroMisuseTests.
 @Suite("Misuse is refused with a sentence at its place")
 struct MisuseTests {
-  /// What a macro complains of, as "message @ the source from there on", where the source has the
-  /// attribute first.
+  /// A macro's diagnostic, as "message @ the source from there on", if the source has the attribute
+  /// first.
   func complaints(
     _ source: String, _ macro: String = "EntityMacro", _ role: String = "member",
     in surroundings: String? = nil
@@ -70,7 +70,7 @@ struct MisuseTests {
     }
   }
 
-  @Test("A class of which something is refused has an initializer, so that the compiler does not ask for one")
+  @Test("A class with an error gets an initializer, so that the compiler does not require one")
   func initializer() {
     for (source, has) in [
       ("class A: B { let a: Int }", true), ("class A<T>: B {}", true), ("class A: B {}", false),
@@ -156,7 +156,7 @@ struct MisuseTests {
     }
   }
 
-  @Test("What an object's isolation and its type do not allow")
+  @Test("Declarations that an object's isolation and its type do not allow")
   func isolation() {
     #expect(
       member("@MainActor var a: Int")
@@ -174,7 +174,7 @@ struct MisuseTests {
     #expect(member("var a: Int??") == ["\"a\" is optional twice, which cannot be stored @ a: Int??\n"])
   }
 
-  @Test("A marker where it says nothing")
+  @Test("A marker without an effect")
   func places() {
     let entity = "@Entity\nfinal class A: B {}"
     #expect(complaints("@Attribute(.unique)\nvar a: Int", "MarkerMacro", "peer", in: entity) == [])

@@ -2,7 +2,8 @@ import Testing
 
 @testable import PerdureMacros
 
-/// What the scanner once read otherwise than SwiftParser. `make scanner-comparison` finds more.
+/// Source that the scanner once read differently from SwiftParser. `make scanner-comparison` finds
+/// more.
 @Suite("The scanner reads what SwiftParser reads")
 struct ScannerAgainstParserTests {
   func type(_ body: String) -> TypeSyntax { DeclarationScanner.type("class C: D {\n\(body)\n}") }

@@ -17,7 +17,7 @@ struct ValidationExpansionTests {
     DeclarationScanner.type("class A: B {\n\(function)\n}").validators.map { "\($0.name) \($0.argumentType)" }
   }
 
-  @Test("validateAge is called for an attribute age; the list of such properties goes with it")
+  @Test("validateAge is called for an attribute age; the list of such properties is generated")
   func golden() {
     let (text, diagnostics) = entity(
       """

@@ -107,7 +107,7 @@ struct WireTests {
         """)
   }
 
-  @Test("To an unknown version every expansion is answered with a sentence at the attribute")
+  @Test("Every expansion of an unknown version is answered with a message at the attribute")
   func unknownVersion() throws {
     var conversation = Conversation()
     _ = conversation.answer(.capability(hostVersion: 8))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("A store takes on what its rows do not depend on")
+@Suite("A store accepts changes that do not affect its rows")
 struct AdoptingDetailsTests {
   private func text(_ difference: ModelDifference) -> String {
     "\(difference.isCompatible ? "" : "! ")\(difference.kind.rawValue) \(difference.entity)"
@@ -21,7 +21,7 @@ struct AdoptingDetailsTests {
     return try ModelDifference.differences(from: model(old), to: model(new)).map(text)
   }
 
-  @Test("Other validation rules and user info are taken on")
+  @Test("Other validation rules and user info are accepted")
   func compatible() throws {
     let plain = AttributeDescription("a", .int64)
     #expect(
@@ -100,7 +100,7 @@ struct AdoptingDetailsTests {
     #expect(third.layouts == first.layouts && third.propertyNumbers(ofEntityAt: 0) == [1, 3])
   }
 
-  @Test("Another hash modifier says that a migration is needed, and is part of the hash")
+  @Test("Another hash modifier requires a migration, and is part of the hash")
   func modifiers() throws {
     let plain = AttributeDescription("a", .int64)
     let modified = AttributeDescription("a", .int64, versionHashModifier: "2")

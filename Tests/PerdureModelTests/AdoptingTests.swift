@@ -78,7 +78,7 @@ struct AdoptingTests {
     #expect(stored.layouts.count == 6)
   }
 
-  @Test("What rows do not depend on may change, and no layout is made for it")
+  @Test("Parts that do not affect rows may change, and no layout is made for them")
   func details() throws {
     let (stored, differences) = try adopt(
       Sample.entities(changing: "Company") { company in

@@ -22,7 +22,7 @@ struct DerivationTests {
   }
 
   @Test(
-    "Each form is read, however the sum is written",
+    "Each form is parsed, however the sum is written",
     arguments: [
       ("name", Derivation.Form.value(["name"])), ("a.b.c", .value(["a", "b", "c"])),
       ("canonical:(name)", .text(.canonical, ["name"])), ("lowercase:(a.b)", .text(.lowercase, ["a", "b"])),
@@ -99,7 +99,7 @@ struct DerivationTests {
     }
   }
 
-  @Test("A derived attribute has no default, is not transient, and takes no room in a constraint")
+  @Test("A derived attribute has no default, is not transient, and is not part of a constraint")
   func shape() {
     let both = AttributeDescription(
       "d", .int64, defaultValue: 1, derivation: "parts.@count", isTransient: true)
@@ -123,7 +123,7 @@ struct DerivationTests {
     #expect(model.schema(named: "Town")?.property(named: "sign")?.isDerived == true)
   }
 
-  @Test("An attribute that is derived from itself, however far around, is a model error")
+  @Test("An attribute that is derived from itself, through any cycle, is a model error")
   func cycles() {
     #expect(findings([place("d")]) == ["derivation Place.d"])
     #expect(findings([place("parts.d.@sum")]) == ["derivation Place.d"])

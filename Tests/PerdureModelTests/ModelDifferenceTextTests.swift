@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("Differences of models say what happened and what to do")
+@Suite("Differences of models name the change and the remedy")
 struct ModelDifferenceTextTests {
   private func differences(
     _ old: [EntityDescription], _ new: [EntityDescription]

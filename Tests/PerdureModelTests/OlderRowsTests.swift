@@ -19,7 +19,7 @@ struct OlderRowsTests {
     try ManagedObjectModel([EntityDescription("E", properties: [.string("n")] + properties)] + more)
   }
 
-  /// What keeps the store from taking a model on.
+  /// The reason why the store does not accept a model.
   private func refusals(_ stored: StoredModel, _ properties: [PropertyDescription]) throws -> [String] {
     let model = try model(properties)
     let refused = stored.differences(to: model).filter { !$0.isCompatible }
@@ -72,7 +72,7 @@ struct OlderRowsTests {
     #expect(try standIn(needed, "r.b") == 4)
   }
 
-  @Test("A composite that is younger than objects has all that it needs by defaults, or no value")
+  @Test("A composite that is newer than objects has all required values by defaults, or is absent")
   func wholes() throws {
     func c(
       _ a: DefaultValue?, _ b: DefaultValue?, optional: Bool = true

@@ -1,7 +1,7 @@
 @testable import PerdureModel
 
-/// The bytes of version 4 that say what the bytes of version 5 say: the contents of sections 1 to
-/// 4.
+/// The bytes of version 4 for the same model as the bytes of version 5: the contents of sections 1
+/// to 4.
 func withoutSections(_ bytes: [UInt8]) throws -> [UInt8] {
   var reader = ByteReader(bytes)
   var contents = Array(try reader.bytes(4)) + [4, 0]
@@ -40,7 +40,7 @@ enum StoredModelOfVersionFour {
     07000000030003000300000008000000090000000a00000004000400020000000b0000000c0000000000000000000000
     """
 
-  /// What `StoredModelOfVersionThree.everything` has.
+  /// The content of `StoredModelOfVersionThree.everything`.
   static let everything =
     """
     504d444c040001000700000001000100000001000000450000010000004500050000000207000000616464726573730100\

@@ -63,7 +63,7 @@ struct StoredModelTests {
         + "00000000" + "00000000")  // no identifiers, no configurations
   }
 
-  @Test("Bytes that say what a known model says are read as that model, and any others as their own")
+  @Test("The bytes of a known model are read as that model, and any others as their own")
   func known() throws {
     let model = try Sample.model()
     let stored = try StoredModel.initial(for: model)
@@ -79,7 +79,7 @@ struct StoredModelTests {
     #expect(try StoredModel(decoding: stored.encode(), as: fewer).isEqual(to: stored))
   }
 
-  @Test("An unknown version is refused with a sentence")
+  @Test("An unknown version is refused with a message")
   func unknownVersion() throws {
     var bytes = try StoredModel.initial(for: Sample.model()).encode()
     bytes[4] = 6
@@ -116,7 +116,7 @@ struct StoredModelTests {
     }
   }
 
-  /// What can be read must say the same when it is written and read again.
+  /// Readable bytes must give the same model when they are written and read again.
   private func readBack(_ bytes: [UInt8], _ seed: UInt64) {
     guard let stored = try? StoredModel(decoding: bytes) else { return }
     let again = try? StoredModel(decoding: stored.encode())

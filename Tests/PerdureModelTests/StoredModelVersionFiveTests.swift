@@ -32,7 +32,7 @@ struct StoredModelVersionFiveTests {
     return writer.bytes
   }
 
-  /// A stored model with one more section behind the others.
+  /// A stored model with one more section after the others.
   private func encoded(_ stored: StoredModel, adding section: [UInt8]) -> [UInt8] {
     var bytes = stored.encode() + section
     bytes[6] += 1
@@ -189,7 +189,7 @@ struct StoredModelVersionFiveTests {
     #expect(version == 5 && !(1...4).contains(version))
   }
 
-  @Test("A model that is known is taken as it is from all versions that have its bytes")
+  @Test("A known model is used unchanged from all versions with its bytes")
   func known() throws {
     let model = try Sample.model()
     #expect(try StoredModel(decoding: StoredModel.initial(for: model).encode(), as: model).model === model)

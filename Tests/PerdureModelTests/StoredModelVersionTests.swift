@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("A stored model says everything that its model says")
+@Suite("A stored model has all declarations of its model")
 struct StoredModelVersionTests {
   /// A model with all that version 2 of the format has and version 1 had not.
   static func model(identifiers: Set<String> = ["1.2", "é"]) throws -> ManagedObjectModel {

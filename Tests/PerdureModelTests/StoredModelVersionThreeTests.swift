@@ -53,7 +53,7 @@ struct StoredModelVersionThreeTests {
     }.joined()
   }
 
-  @Test("What version 3 has survives, and the leaves of a composite have the numbers")
+  @Test("The parts of version 3 survive, and the leaves of a composite have the numbers")
   func roundTrip() throws {
     let stored = try StoredModel.initial(for: Self.model())
     let read = try StoredModel(decoding: stored.encode())
@@ -152,7 +152,7 @@ struct StoredModelVersionThreeTests {
     #expect(try transformed("T") == transformed(nil))
   }
 
-  @Test("Differences within composites name the path, and what older rows can do without may be added")
+  @Test("Differences within composites name the path, and parts that older rows can lack may be added")
   func differences() throws {
     func differences(_ old: PropertyDescription?, _ new: PropertyDescription?) throws -> [String] {
       let empty = PropertyDescription.string("other")

@@ -11,7 +11,7 @@ struct ValidationRuleTests {
     entity("E", .attribute("a", type, default: value, rules: rules))
   }
 
-  /// The rules that a value breaks, by their places.
+  /// The rules that a value breaks, by their positions.
   private func broken(_ type: AttributeType, _ rules: [ValidationRule], by value: Value) throws -> [Int] {
     try CompiledRules(rules, type: type).broken(by: value).compactMap { rules.firstIndex(of: $0.rule) }
   }
@@ -67,7 +67,7 @@ struct ValidationRuleTests {
     #expect(try broken(.uri, secure, by: .url(#require(URL(string: "http://example.org")))) == [0])
   }
 
-  @Test("A predicate is asked about SELF, and one that cannot be asked counts as broken")
+  @Test("A predicate is evaluated on SELF, and one that cannot be evaluated counts as broken")
   func predicates() throws {
     let even = try ValidationRule.predicate(FetchPredicate(format: "modulus:by:(SELF, 2) == 0"), message: "")
     #expect(try broken(.int64, [even], by: .integer(4)) == [])
@@ -128,7 +128,7 @@ struct ValidationRuleTests {
   }
 
   @Test(
-    "A predicate that names anything but SELF is a problem of the model",
+    "A predicate that names anything except SELF is a problem of the model",
     arguments: ["name == 1", "SELF.name == 1", "SELF == $x", "SUBQUERY(a, $x, $x == 1).@count == 0"])
   func names(_ format: String) throws {
     let rule = try ValidationRule.predicate(FetchPredicate(format: format), message: "")
@@ -163,7 +163,7 @@ struct TransientDescriptionTests {
     #expect(findings([entity("E", .transient("a", default: "x"))]) == ["defaultType E.a"])
   }
 
-  @Test("An index, a constraint and a derivation take no transient attribute")
+  @Test("An index, a constraint and a derivation accept no transient attribute")
   func places() {
     let inIndex = EntityDescription(
       "E", properties: [.transient("a", .string)], indexes: [FetchIndexDescription(on: "a")])

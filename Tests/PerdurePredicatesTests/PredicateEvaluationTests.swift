@@ -182,7 +182,7 @@ import Testing
       ("CAST('18446744073709551616', 'NSNumber') == DECIMAL('18446744073709551616')", true),
       ("CAST(CAST(DOUBLE('1e300'), 'NSString'), 'NSNumber') == DOUBLE('1e300')", true),
       ("CAST(CAST(0.1, 'NSDecimalNumber'), 'NSNumber') == 0.1", true),
-      // What a type has no room for is no value of it, and not another one.
+      // A value beyond a type's range is not converted to another value of it.
       ("CAST(DOUBLE('1e300'), 'NSDecimalNumber') == nil", true),
       ("CAST('1e300', 'NSDecimalNumber') == nil", true), ("CAST('-1e300', 'NSDecimalNumber') == nil", true),
       ("CAST(DOUBLE('inf'), 'NSDecimalNumber') == nil", true),

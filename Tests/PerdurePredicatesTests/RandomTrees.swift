@@ -88,7 +88,8 @@ struct RandomTrees {
     }
   }
 
-  /// A path from something else than the evaluated object or another path that it would join.
+  /// A path that starts from another expression than the evaluated object or another path that it
+  /// would join.
   private mutating func member(_ depth: Int) -> FetchExpression {
     switch expression(depth) {
     case .evaluatedObject: return .keyPath(path())

@@ -9,7 +9,7 @@ struct SumTests {
 
   private func decimal(_ text: String) throws -> Value { .decimal(try #require(Decimal(string: text))) }
 
-  @Test("A sum of real numbers is the real number next to it, in whatever order they come")
+  @Test("A sum of real numbers is the real number next to it, in any order")
   func reals() throws {
     #expect(try sum([.double(-1e16), .double(1), .double(1e16)]) == .double(1))
     #expect(try sum([.double(1e308), .double(1e308), .double(-1e308)]) == .double(1e308))

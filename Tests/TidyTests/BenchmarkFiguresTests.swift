@@ -117,7 +117,7 @@ struct BenchmarkFiguresTests {
     [" ns", " µs", " ms", " s"].contains { cell.hasSuffix($0) }
   }
 
-  /// What each engine took, as tables show it, by records and engine.
+  /// The figures of each engine, as in the tables, by records and engine.
   private func durations() throws -> [String: Set<String>] {
     var known: [String: Set<String>] = [:]
     for figure in try results("log.json", [LogFigure].self) {

@@ -32,7 +32,7 @@ struct ImportRulesTests {
     "PerdureLogging": ["Logging", "Perdure"],
     "PerdureCommands": ["Perdure", "PerdureFileIO", "PerdureLog", "PerdureText", "ArgumentParser"],
     "perdure-cli": ["PerdureCommands", "ArgumentParser"],
-    // The proof. What attacks the engine knows nothing of the graph.
+    // The proof. The part that attacks the engine does not import the graph.
     "PerdureProving": foundation + system + [
       "PerdureCompression", "PerdureFileIO", "PerdureFormat", "PerdureLog", "PerdureNumbers",
       "PerdureTestSupport", "PerdureText",
@@ -65,7 +65,7 @@ struct ImportRulesTests {
     }
   }
 
-  @Test("Only one part of the graph knows the engine")
+  @Test("Only one part of the graph imports the engine")
   func engineBehindTheSeam() throws {
     let knowing = ["Coordination/", "Container/", "Verification/", "Perdure.swift"]
     for file in try Repository.swiftFiles(in: "Sources/Perdure") {

@@ -77,7 +77,7 @@ struct PackageHash {
 }
 
 extension PackageHash {
-  /// The hash of everything the model says about `record`.
+  /// The hash of all data that the model has about `record`.
   init(_ record: PackageRecord) {
     self.init(name: record.name, version: record.version, architecture: record.architecture)
     add(maintainer: record.maintainer)

@@ -12,14 +12,14 @@ import Foundation
 //  - The closure of a package name: the packages of that name; then, of each package reached, for
 //    each alternative of Pre-Depends and Depends, every package of that name and every package that
 //    provides it. Versions play no part.
-//  - The digest: over what the engine gives back after it was closed and opened again.
+//  - The digest: over the data that the engine returns after it was closed and opened again.
 
 /// A store that can take the archive and answer questions about it.
 protocol ArchiveEngine: AnyObject {
-  /// What a traversal gives: the packages reached, in the engine's own terms.
+  /// The result of a traversal: the packages reached, in the engine's own terms.
   associatedtype Closure: Collection
 
-  /// What to call it in reports.
+  /// The name in reports.
   static var name: String { get }
   /// Its settings, for repeating the measurement.
   static func settings(_ durability: Durability) -> String
@@ -47,7 +47,7 @@ protocol ArchiveEngine: AnyObject {
   func resultDigest() throws -> ArchiveDigest
 }
 
-/// What a commit survives.
+/// The durability of a commit.
 enum Durability: String, CaseIterable {
   /// A power cut.
   case full

@@ -10,7 +10,7 @@ struct Trial<Engine: ArchiveEngine> {
   var start: String?
   var hotRuns: Int
 
-  /// Packages with large closures, the first of which that exists is asked about.
+  /// Packages with large closures; the first existing one is queried.
   private static var candidates: [String] { ["gnome", "libreoffice", "build-essential", "python3", "dpkg"] }
 
   func run(in folder: URL) throws -> TrialResult {

@@ -1,6 +1,6 @@
 import Measuring
 
-/// What a trial measured.
+/// The results of a trial.
 struct TrialResult {
   var engine: String
   var packageCount = 0

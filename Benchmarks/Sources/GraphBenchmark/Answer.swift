@@ -27,7 +27,7 @@ struct Answer: Equatable {
     digest &+= GraphData.mixed(whole.digest ^ GraphData.mixed(titles.digest &+ UInt64(titles.count)))
   }
 
-  /// A text that is all there is to read.
+  /// A single text, for which reading is the whole work.
   mutating func add(_ text: String) {
     count += 1
     digest &+= GraphData.mixed(text.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })

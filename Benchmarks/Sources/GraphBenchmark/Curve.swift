@@ -1,4 +1,4 @@
-/// How what an object costs grows with the graph that it is in: the same questions and changes in
+/// How the cost for one object grows with the size of its graph: the same queries and changes in
 /// graphs of several sizes.
 struct Curve {
   /// The workloads on a few objects, at any size of the graph, and the insertion of all.

@@ -137,7 +137,7 @@ enum Part: String, ExpressibleByArgument {
   case oo7
 }
 
-/// Everything that is measured: Perdure first, what keeps nothing last.
+/// Everything that is measured: Perdure first, the plain classes last.
 enum Engines {
   static var all: [any GraphEngine.Type] {
     [

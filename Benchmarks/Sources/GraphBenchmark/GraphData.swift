@@ -13,7 +13,7 @@ struct GraphData {
   static let namesakes = 20
 
   let workerCount: Int
-  /// By their numbers; made once, so that no engine's time has a part of it.
+  /// By their numbers; made once, so that the time of no engine includes it.
   let workers: [WorkerValues]
 
   init(workerCount: Int) {
@@ -84,7 +84,7 @@ struct GraphData {
   }()
 }
 
-/// What a worker says of itself.
+/// A worker's own values.
 struct WorkerValues {
   var firstName: String
   var lastName: String

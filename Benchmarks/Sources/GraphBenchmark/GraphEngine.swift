@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a save has survived when it returns.
+/// The durability of a save when it returns.
 enum SaveDurability: String {
   /// A crash of the process.
   case process
@@ -13,7 +13,7 @@ protocol GraphEngine: AnyObject {
   static var name: String { get }
   /// Remarks on its settings.
   static var settings: String { get }
-  /// Those that it has no way to do are not measured of it.
+  /// Unsupported workloads are not measured.
   static var workloads: [Workload] { get }
 
   /// - Parameter folder: An empty one.

@@ -6,7 +6,7 @@ struct Report {
   struct Row {
     var name: String
     var count: Int
-    /// By engine; nil where it was not measured.
+    /// By engine; nil if it was not measured.
     var figures: [(elapsed: Double, processor: Double)?]
   }
 
@@ -86,7 +86,7 @@ struct Report {
     }
   }
 
-  /// The figures of several reports, with all that is worth knowing about how they came about.
+  /// The figures of several reports, with the circumstances of their measurement.
   static func json(_ reports: [(report: Report, n: Int)]) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -1,4 +1,4 @@
-/// Which objects each workload is about: the same for every engine, from the numbers alone.
+/// The objects of each workload: the same for every engine, computed from their numbers.
 struct Script {
   let data: GraphData
   /// Workers, as they come.

@@ -1,10 +1,10 @@
 import Foundation
 import Measuring
 
-/// What one engine came to in one row of the table.
+/// The result of one engine in one row of the table.
 struct Measurement {
   var row: String
-  /// What a figure is divided by: nothing where it is of the whole.
+  /// The divisor of a figure: none if it is for the whole.
   var isPerObject: Bool
   var answer: Answer
   /// Of the clock on the wall, and of the process's processors.
@@ -27,7 +27,7 @@ struct Outcome {
 /// Takes an engine through the workloads, from an empty folder on.
 struct Trial {
   let script: Script
-  /// How often each question is asked; the median counts.
+  /// The number of repetitions of each query; the median counts.
   let repetitions: Int
   /// The workloads to run; the graph is inserted in any case.
   let workloads: Set<Workload>
@@ -91,7 +91,7 @@ struct TrialFolder {
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
   }
 
-  /// Where it cannot be, it stays.
+  /// If it cannot be removed, it stays.
   func remove() { try? FileManager.default.removeItem(at: url) }
 }
 

@@ -31,7 +31,7 @@ enum Workload: String, CaseIterable {
     }
   }
 
-  /// Whether the graph is another one afterwards.
+  /// Whether the graph has changed afterwards.
   var isChange: Bool {
     switch self {
     case .insert, .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany:
@@ -40,6 +40,6 @@ enum Workload: String, CaseIterable {
     }
   }
 
-  /// Whether it can be asked again.
+  /// Whether it can be repeated.
   var isQuestion: Bool { !isChange && self != .open }
 }

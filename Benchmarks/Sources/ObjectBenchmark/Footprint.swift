@@ -1,7 +1,7 @@
 import Foundation
 import Perdure
 
-/// What registered objects without changes take, counted by what the allocator has given out.
+/// The memory of registered objects without changes, by the allocator's own count.
 struct Footprint {
   let objectCount: Int
 

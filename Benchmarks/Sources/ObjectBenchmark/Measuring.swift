@@ -7,7 +7,7 @@ struct Figure: Codable {
   var unit: String
   var plain: Double
   var perdure: Double
-  /// What `perdure` may be, at most; nil where there is no goal.
+  /// The maximum for `perdure`; nil if there is no goal.
   var limit: Double?
 
   var isReached: Bool { limit.map { perdure <= $0 } ?? true }
@@ -51,15 +51,14 @@ enum Measuring {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// The bytes that the allocator has given out, its own headers included; nil where it does not
-  /// say.
+  /// The allocated bytes, including the allocator's headers; nil if it does not report them.
   static var allocatedBytes: Int? {
     let bytes = Int(allocated_bytes())
     return bytes > 0 ? bytes : nil
   }
 }
 
-/// What the optimiser must not leave out.
+/// Prevents the optimiser from removing the value.
 @inline(never)
 @_optimize(none)
 func keep<T>(_ value: T) {}

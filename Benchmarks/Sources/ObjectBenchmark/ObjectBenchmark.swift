@@ -52,7 +52,7 @@ import Perdure
   }
 }
 
-/// All figures, for people and for files.
+/// All figures, for display and for files.
 struct Report: Codable {
   var settings: [String]
   var figures: [Figure]

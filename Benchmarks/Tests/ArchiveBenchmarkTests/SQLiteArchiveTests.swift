@@ -66,7 +66,7 @@ private func packages() throws -> [PackageRecord] {
     }
   }
 
-  @Test("gives back what went in, after it was opened again; what comes twice counts once")
+  @Test("returns the inserted records after reopening; repeated ones count once")
   func digest() throws {
     let records = try packages()
     try withArchive { archive in

@@ -5,7 +5,7 @@ import Testing
 
 // The numbers are from an implementation that shares nothing with this one.
 @Suite struct OO7Tests {
-  @Test("The designs are those that the numbers are known of")
+  @Test("The designs have the known numbers")
   func designs() {
     #expect(DesignData(.tiny).checksum == 0xC1FD_CB5F)
     let small = DesignData(.small)

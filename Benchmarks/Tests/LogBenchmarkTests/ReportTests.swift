@@ -45,7 +45,7 @@ struct ReportTests {
     #expect(processor.text.contains("| read random | 20 ns | 40 ns |"))
   }
 
-  @Test("The summary has a few rows without the floor, and says how many of all rows are won")
+  @Test("The summary has a few rows without the lower bound, and the number of rows won of all")
   func summary() {
     let all = [
       measurement("floor", .readRandom, ns: 1), measurement("Perdure", .readRandom, ns: 20),
@@ -93,7 +93,7 @@ struct ReportTests {
     #expect(throws: EngineError.self) { try TablesCommand.replacing("log", in: "<!-- log -->\n", with: "") }
   }
 
-  @Test("Room that is only held back is counted apart")
+  @Test("Reserved space is counted separately")
   func reserve() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -4,7 +4,7 @@ import Foundation
 import Perdure
 import PerdureText
 
-/// What the graph answers, on standard output.
+/// The graph's answers, on standard output.
 struct ArchiveReport {
   var container: PersistentContainer
   var survey: ArchiveSurvey

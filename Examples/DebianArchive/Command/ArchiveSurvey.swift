@@ -12,7 +12,7 @@ struct ArchiveSurvey {
 
   private(set) var indexes: [Index] = []
   private(set) var packageNames: Set<String> = []
-  /// Places where an index is not as it should be; all have been reported on standard error.
+  /// Errors in an index; all have been reported on standard error.
   private(set) var problemCount = 0
 
   var stanzaCount: Int { indexes.reduce(0) { $0 + $1.stanzaCount } }

@@ -10,9 +10,9 @@ import PerdureFileIO
 import PerdureLog
 import Synchronization
 
-/// When the process is to end, and how many changes it has made.
+/// The moment at which the process ends, and the number of its changes so far.
 final class ImportKill: Sendable {
-  /// The moment that the environment asks for.
+  /// The moment from the environment.
   static let asked = ProcessInfo.processInfo.environment["PERDURE_DEMO_KILL_AT"].flatMap { Int($0) }
     .map(ImportKill.init)
 

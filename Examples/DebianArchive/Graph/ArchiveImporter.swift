@@ -34,7 +34,7 @@ public final class ArchiveImporter {
     try remember()
   }
 
-  /// What an earlier import left.
+  /// The state of an earlier import.
   private func remember() throws {
     for name in try context.fetch(FetchRequest<Name>()) { names[name.text] = name }
     for maintainer in try context.fetch(FetchRequest<Maintainer>()) {
@@ -47,7 +47,7 @@ public final class ArchiveImporter {
     }
   }
 
-  /// How far the index with this label has come; it is noted as begun.
+  /// The progress of the import of the index with this label; it is noted as begun.
   public func progress(ofIndex label: String) throws -> ImportedIndex {
     let request = FetchRequest<ImportedIndex> { $0.label == label }
     if let found = try context.fetch(request).first { return found }
@@ -111,7 +111,7 @@ public final class ArchiveImporter {
     return name
   }
 
-  /// The name of a package. An earlier import may have met it as that of no package.
+  /// The name of a package. An earlier import may have created it without a package.
   private func packageName(_ text: String) -> PackageName {
     let known = names[text]
     if let known = known as? PackageName { return known }

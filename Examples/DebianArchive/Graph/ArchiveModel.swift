@@ -5,7 +5,7 @@ public import Perdure
 public class Name: ManagedObject {
   /// The name itself.
   @Attribute(.unique) public var text: String
-  /// What asks for this name, or speaks against it.
+  /// The dependencies on this name, and the conflicts with it.
   @Relationship(inverse: "target") public var dependents: ToMany<Dependency>
   /// The packages that provide this name.
   @Relationship(inverse: "provided") public var provisions: ToMany<Dependency>
@@ -37,7 +37,7 @@ public final class Package: ManagedObject {
   public var source: String?
   /// How much a system needs it.
   public var priority: String?
-  /// Where its project lives.
+  /// The URL of its project.
   public var homepage: String?
   /// The size of its file in bytes; nil when the archive does not say.
   public var size: Int64?
@@ -47,7 +47,7 @@ public final class Package: ManagedObject {
   @Relationship(inverse: "packages", optional: false) public var packageName: PackageName?
   /// The maintainer of the package.
   @Relationship(inverse: "packages") public var maintainer: Maintainer?
-  /// Where it is filed.
+  /// Its section.
   @Relationship(inverse: "packages") public var section: Section?
   /// The tags of the package.
   @Relationship(inverse: "packages") public var tags: ToMany<Tag>
@@ -64,7 +64,7 @@ public final class Dependency: ManagedObject {
   public var group: Int32
   /// The place among the alternatives.
   public var position: Int32
-  /// What follows a colon after the name.
+  /// The part after a colon after the name.
   public var architecture: String?
   /// How the version must compare with `version`.
   public var relation: String?
@@ -72,7 +72,7 @@ public final class Dependency: ManagedObject {
   public var version: String?
   /// The package that says it.
   @Relationship(inverse: "dependencies", optional: false) public var package: Package?
-  /// The name it asks for; nil for a provision.
+  /// The required name; nil for a provision.
   @Relationship(inverse: "dependents") public var target: Name?
   /// The name it provides.
   @Relationship(inverse: "provisions") public var provided: Name?
@@ -87,7 +87,7 @@ public final class Maintainer: ManagedObject {
   public var address: String
   /// The packages of the maintainer.
   @Relationship(inverse: "maintainer", deleteRule: .cascade) public var packages: ToMany<Package>
-  /// How many that is.
+  /// The number of these.
   @Attribute(.indexed, derived: "packages.@count") public var packageCount: Int64
 }
 
@@ -100,7 +100,7 @@ public final class Section: ManagedObject {
   @Relationship(inverse: "section") public var packages: ToMany<Package>
 }
 
-/// What packages are about.
+/// A subject of packages.
 @Entity
 public final class Tag: ManagedObject {
   /// The tag itself.
@@ -109,7 +109,7 @@ public final class Tag: ManagedObject {
   @Relationship(inverse: "tags") public var packages: ToMany<Package>
 }
 
-/// How far an index has been imported. It is saved with the packages, so it is never wrong.
+/// The progress of an index's import. It is saved with the packages, so it is never wrong.
 @Entity
 public final class ImportedIndex: ManagedObject {
   /// Suite, component and architecture.

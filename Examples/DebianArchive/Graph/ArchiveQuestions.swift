@@ -1,8 +1,7 @@
 import DebianIndexReading
 public import Perdure
 
-/// What can be asked of the archive as a graph. Each answer is found by walking objects, in one
-/// context.
+/// Queries on the archive as a graph. Each answer is found by walking objects, in one context.
 public struct ArchiveQuestions {
   let context: ManagedObjectContext
 

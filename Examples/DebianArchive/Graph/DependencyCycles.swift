@@ -1,7 +1,7 @@
 import Perdure
 
-/// Groups of packages each of which needs every other of the group, directly or not: the strongly
-/// connected components of the graph of dependencies.
+/// Groups of packages that all need each other, directly or not: the strongly connected components
+/// of the graph of dependencies.
 ///
 /// Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with a stack of its
 /// own, because the archive is deeper than a thread's stack.

@@ -1,4 +1,4 @@
-/// What a package says about another.
+/// A package's relation to another.
 public enum DependencyKind: Int, CaseIterable, Sendable {
   /// Must be configured before this package is even unpacked.
   case preDepends
@@ -16,7 +16,7 @@ public enum DependencyKind: Int, CaseIterable, Sendable {
   case conflicts
   /// May have files of it overwritten by this package.
   case replaces
-  /// Is a name this package answers to as well.
+  /// Is a further name of this package.
   case provides
 
   /// The name of the field that lists dependencies of this kind.
@@ -59,7 +59,8 @@ public struct Dependency: Hashable, Sendable {
   public var position: Int
   /// The package or virtual package it names.
   public var target: String
-  /// What follows a colon after the name (`any`, `native`, an architecture); nil when nothing does.
+  /// The part after a colon after the name (`any`, `native`, an architecture); nil when there is
+  /// none.
   public var architecture: String?
   /// The version constraint; nil when any version will do.
   public var constraint: VersionConstraint?

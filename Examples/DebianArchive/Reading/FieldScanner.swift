@@ -20,7 +20,7 @@ struct FieldScanner {
     return true
   }
 
-  /// Takes bytes as long as `matches` holds.
+  /// Reads bytes while `matches` holds.
   mutating func take(while matches: (UInt8) -> Bool) -> ArraySlice<UInt8> {
     let end = rest.firstIndex { !matches($0) } ?? rest.endIndex
     defer { rest = rest[end...] }

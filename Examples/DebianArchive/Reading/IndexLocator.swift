@@ -8,18 +8,18 @@ public enum IndexLocator {
   /// The indexes to read, in a stable order.
   ///
   /// - Parameter path: A file, or a folder of package indexes (files named `Packages`,
-  ///   `..._Packages`, either with `.lz4`, or `status`). Without it: what apt keeps, or where there
-  ///   is none, dpkg's own status file.
+  ///   `..._Packages`, either with `.lz4`, or `status`). Without it: apt's indexes, or without
+  ///   those dpkg's own status file.
   /// - Returns: At least one file.
-  /// - Throws: `.notFound` with what to do.
+  /// - Throws: `.notFound` with the remedy.
   public static func indexes(at path: String? = nil) throws(ArchiveReadError) -> [IndexFile] {
     if let path { return try indexes(inPath: path) }
     let arguments = ["indextargets", "--format", aptFormat, "Created-By: Packages"]
     return try indexes(aptListing: ToolRun.output(of: "apt-get", arguments), statusPath: dpkgStatusPath)
   }
 
-  /// What apt keeps, by its listing, as far as it can be read; where there is none, what dpkg has
-  /// installed.
+  /// apt's indexes, by its own listing, as far as they can be read; without them, dpkg's installed
+  /// packages.
   static func indexes(aptListing: String?, statusPath: String) throws(ArchiveReadError) -> [IndexFile] {
     let fromApt = indexes(inAptListing: aptListing ?? "").filter {
       FileManager.default.isReadableFile(atPath: $0.path)
@@ -69,8 +69,8 @@ public enum IndexLocator {
 
   // MARK: apt
 
-  /// What apt says about each index, as tab-separated fields. Only the file's place and these words
-  /// are asked for: the host stays where it is.
+  /// apt's data about each index, as tab-separated fields. Only the file's path and these words are
+  /// requested: the host name is not read.
   private static let aptFormat = "$(FILENAME)\t$(CODENAME)\t$(SUITE)\t$(COMPONENT)\t$(ARCHITECTURE)"
 
   static func indexes(inAptListing listing: String) -> [IndexFile] {

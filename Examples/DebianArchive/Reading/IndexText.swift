@@ -62,7 +62,7 @@ struct IndexText: ~Copyable {
   }
 }
 
-/// Bytes as they are stored, counted, with a look at the first four before they are read.
+/// Bytes as stored, counted, with a check of the first four before they are read.
 private final class StoredBytes {
   private let source: FrameStream.Source
   private var peeked: [UInt8] = []

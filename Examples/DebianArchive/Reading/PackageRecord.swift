@@ -1,4 +1,4 @@
-/// What a stanza says about one version of one package for one architecture.
+/// A stanza's data about one version of one package for one architecture.
 public struct PackageRecord: Sendable {
   /// The package's name.
   public var name: String
@@ -16,7 +16,7 @@ public struct PackageRecord: Sendable {
   public var source: String?
   /// The first line of its description.
   public var summary: String?
-  /// Where its project lives.
+  /// The URL of its project.
   public var homepage: String?
   /// Disk space it takes, in KiB.
   public var installedSize: Int?

@@ -14,13 +14,13 @@ public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
     self.byteOffset = byteOffset
   }
 
-  /// The place in words, for messages.
+  /// The position in words, for messages.
   public var description: String { "\(index), line \(line) (byte \(byteOffset))" }
 }
 
 /// A problem in the archive that does not end the reading.
 public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
-  /// Where it was met.
+  /// Its position.
   public var place: SourcePlace
   /// The problem, and its treatment.
   public var message: String
@@ -35,13 +35,13 @@ public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(place): \(message)" }
 }
 
-/// Something wrong with the archive that ends the reading of an index.
+/// An error in the archive that ends the reading of an index.
 ///
 /// Every stanza returned before it is valid; the damaged one is not returned.
 public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
   /// What kind of failure it is.
   public enum Code: Sendable {
-    /// There is no such file, or apt could not be asked.
+    /// The file does not exist, or apt could not be run.
     case notFound
     /// The file could not be read.
     case unreadable
@@ -55,9 +55,9 @@ public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
 
   /// What kind of failure it is.
   public var code: Code
-  /// What happened and what to do about it.
+  /// The error and the remedy.
   public var message: String
-  /// How far the text had been read; nil when it was not begun.
+  /// The position reached in the text; nil when reading has not begun.
   public var place: SourcePlace?
 
   /// A failure at `place`.

@@ -48,7 +48,7 @@ public struct Stanza: Sendable {
 }
 
 extension Collection<UInt8> {
-  /// Whether `other` holds the same bytes, A to Z taken as a to z.
+  /// Whether `other` has the same bytes, with A to Z equal to a to z.
   func equalsIgnoringCase(_ other: some Collection<UInt8>) -> Bool {
     zip(self, other).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && (0x61...0x7A).contains($0 | 0x20)) }
   }

@@ -92,7 +92,7 @@ private struct FieldNames {
   private var few: [ArraySlice<UInt8>] = []
   private var many: Set<[UInt8]> = []
 
-  /// Adds a name; false when it is there already.
+  /// Adds a name; false when it is present already.
   mutating func insert(_ name: ArraySlice<UInt8>) -> Bool {
     if many.isEmpty {
       if few.contains(where: { $0.count == name.count && $0.equalsIgnoringCase(name) }) { return false }

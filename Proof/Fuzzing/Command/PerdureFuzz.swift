@@ -48,7 +48,7 @@ private func chosenDecoder() -> HostileDecoder {
   public func fuzzMain(
     _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
   ) -> CInt {
-    // What there is to begin with, into a folder for each decoder.
+    // The samples, in a folder for each decoder.
     if let folder = getenv("PERDURE_FUZZ_SAMPLES") {
       do { try Replay.writeSamples(to: String(cString: folder)) } catch { fatalError("\(error)") }
       return 0

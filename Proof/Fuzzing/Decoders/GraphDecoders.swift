@@ -135,14 +135,14 @@ package enum GraphDecoders {
       var (type, member) = (DeclarationScanner(text), DeclarationScanner(text))
       _ = type.typeDeclaration()
       _ = member.member(isConditional: false)
-      // However the brackets lie: each byte is looked at a few times, or a long source would never
-      // end.
+      // Whatever the nesting of brackets, each byte is read a few times only, or a long source
+      // would never end.
       guard type.steps + member.steps <= 100 + 12 * text.utf8.count else {
         throw Violation("\(type.steps) and \(member.steps) steps for \(text.utf8.count) bytes")
       }
     })
 
-  /// What the compiler sends to the macros: frames of JSON with declarations in them.
+  /// The compiler's requests to the macros: frames of JSON with declarations in them.
   static let message = HostileDecoder(
     "macro-message", cost: 8, throwing: MessageError.self,
     samples: {

@@ -5,7 +5,7 @@ package enum CrashBreadth {
   /// The bytes of a sector of which disks must have torn writes, on a small and on a large sector.
   private static let tornSectors = [512, 4096]
 
-  /// What a full proof must have met and has not, in words; empty when all is there.
+  /// The cases that a full proof must meet and has not met, in words; empty when all were met.
   ///
   /// - Parameter tallies: Of each kind of program.
   package static func shortfalls(of tallies: [CrashTally], disks: Int) -> [String] {

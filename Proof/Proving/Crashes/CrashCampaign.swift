@@ -109,7 +109,7 @@ package struct CrashCampaign: Campaign {
 
   /// Runs one program, and looks at the disks that it may leave.
   ///
-  /// - Parameter prepare: Says how much is tried, when it is known how many operations there are.
+  /// - Parameter prepare: Sets the amount of cases, when the number of operations is known.
   /// - Returns: Nil when the program itself failed.
   private static func explore(
     _ subject: some CrashSubject, _ explorer: CrashExplorer, _ tally: inout CrashTally, _ shared: CrashShared,
@@ -134,7 +134,7 @@ package struct CrashCampaign: Campaign {
     }
   }
 
-  /// How often the power is cut in a row.
+  /// How often the power is cut in succession.
   static let recoveryDepth = 3
   static let imagesPerRecoveryMax = 24
   /// So often a program is tried alone that comes a little differently each time, until it goes
@@ -158,7 +158,7 @@ private final class CrashShared: Sendable {
 
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Something was found: nothing more is begun.
+  /// There is a finding: no further case begins.
   func end() { state.withLock { $0.isOver = true } }
 
   /// Whether this disk was never counted before.

@@ -43,7 +43,7 @@ package enum CrashDefinition: Hashable, Sendable {
 /// The definitions that hold, of each kind in the order in which they were made first.
 package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
   package private(set) var keyspaces: [CrashDefinition] = []
-  /// Those that were removed keep their places, as their numbers stay taken.
+  /// Removed ones keep their places, because their numbers stay taken.
   private var numberedIndexes: [CrashDefinition] = []
   package private(set) var dictionaries: [CrashDefinition] = []
 
@@ -64,7 +64,7 @@ package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
     hasher.combine(dictionaries)
   }
 
-  /// What a store says.
+  /// The state of a store's catalog.
   package init(of store: Store) throws {
     var numbers: [(Int, String)] = []
     for keyspace in try store.keyspaces {
@@ -86,7 +86,7 @@ package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Another definition of an index takes the place of the one that there was.
+  /// Another definition of an index replaces the earlier one.
   private static func add(_ definition: CrashDefinition, to list: inout [CrashDefinition]) -> Bool {
     guard let position = list.firstIndex(where: { $0.name == definition.name }) else {
       list.append(definition)

@@ -43,16 +43,16 @@ package final class CrashHistory: Sendable {
     }
   }
 
-  /// One that has begun is done.
+  /// A commit that had begun has ended.
   func end() { commits.withLock { $0.openCount -= 1 } }
 
-  /// How many commits began while another was on the way.
+  /// How many commits began during another one.
   package var overlapCount: Int { commits.withLock { $0.overlapCount } }
 
   /// The store has compacted itself.
   package func noteCompaction() { commits.withLock { $0.compactions += 1 } }
 
-  /// How often it has.
+  /// How often this was so.
   package var compactions: Int { commits.withLock { $0.compactions } }
 
   /// Makes a definition if the store has no equal one, while no other thread makes one.

@@ -34,7 +34,7 @@ extension WriteTransaction {
 }
 
 extension StoreTransaction {
-  /// What the transaction sees of a key; nil if there is nothing.
+  /// The transaction's view of a key; nil if it is absent.
   mutating func value(of key: Key, in keyspace: Keyspace) throws -> [UInt8]? {
     switch key {
     case .id(let id): try value(id: id, in: keyspace)

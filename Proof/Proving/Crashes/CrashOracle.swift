@@ -12,7 +12,7 @@ package struct CrashOracle: Sendable {
     try check(store, StoreCrashCheck.Promise(upTo: promised))
   }
 
-  /// - Returns: What the store holds.
+  /// - Returns: The content of the store.
   @discardableResult
   func check(_ store: Store, _ promise: StoreCrashCheck.Promise) throws -> CrashHistory.Content {
     let sequence = store.snapshot().sequence

@@ -1,6 +1,7 @@
 import PerdureTestSupport
 
-/// One program of the campaign, and how it is explored: what a violation names, to be seen again.
+/// One program of the campaign, and its exploration: the name in a violation, by which it is
+/// repeated.
 struct CrashPart: Hashable, Sendable {
   /// The kind of program.
   var subject: String
@@ -22,7 +23,7 @@ struct CrashPart: Hashable, Sendable {
     recoveriesOneIn = explorer.recoveriesOneIn
   }
 
-  /// Nil for words that are none.
+  /// Nil for other words.
   init?(_ words: [String]) {
     let numbers = words.dropFirst(2).compactMap { Int($0) }
     guard words.count == 6, let seed = UInt64(words[1]), numbers.count == 4, numbers.allSatisfy({ $0 > 0 })

@@ -7,7 +7,7 @@ package protocol CrashProgram: Sendable {
 
   /// Runs to the end, and reports acknowledgements to `marker`.
   ///
-  /// - Returns: What a disk that it left is held against.
+  /// - Returns: The requirements for a disk of this program.
   func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> Check
 }
 
@@ -18,10 +18,10 @@ package protocol CrashCheck: Sendable {
   /// Opens the store. The power is cut during this too.
   func recover(_ fileSystem: SimulatedFileSystem, _ context: CrashContext) throws -> Recovered
 
-  /// Throws when something is lost, half there, or wrong.
+  /// Throws for a lost, partial or wrong commit.
   func verify(_ recovered: Recovered, _ context: CrashContext) throws
 
-  /// Whether the power went in a recovery, and not in what a check did after it.
+  /// Whether the power failed in a recovery, and not in the check after it.
   func isDuringRecovery(_ context: CrashContext) -> Bool
 
   /// How many commits of the program began while another was on the way.
@@ -53,7 +53,7 @@ extension CrashSubject {
 }
 
 extension CrashExplorer {
-  /// Tries what `check` was made for.
+  /// Tests the purpose of `check`.
   package func examine(
     _ journal: CrashJournal, _ check: some CrashCheck,
     counting count: (CrashContext, Bool) -> Void = { _, _ in }

@@ -30,7 +30,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   /// After one commit in so many a checkpoint is made by hand, and one at each close; 0: none.
   package var checkpointOneIn = 0
   package var reopensEvery = 17
-  /// One step in so many compacts the store, one in twice as many with a snapshot held; 0: none.
+  /// One step in this many compacts the store, one in twice as many with a snapshot held; 0: none.
   package var compactsOneIn = 0
   /// With so many bytes of garbage the store compacts itself, as in the background, but on the
   /// program's thread; 0: never.
@@ -48,11 +48,11 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var removalsOf6 = 2
   /// So many openings of the same process have the store for reading, and follow.
   package var readers = 0
-  /// How much of the log is synced in the background at once, and the next segment prepared; 0:
-  /// nothing.
+  /// How much of the log is synced at once in the background, and when the next segment is
+  /// prepared; 0: nothing.
   package var syncAheadBytes: UInt64 = 0
-  /// Whether checkpoints begin by themselves, on a thread of the store's own. What comes before
-  /// what may differ from run to run then; what must hold does not.
+  /// Whether checkpoints begin by themselves, on a thread of the store's own. Earlier operations
+  /// may differ from run to run then; the requirements do not.
   package var checkpointsInBackground = false
   /// A commit is made in one of these ways. Others than `write` are for a single writer.
   package var ways: [CrashWay] = [.write]

@@ -2,7 +2,7 @@
 // bits, and a store that is crashed has few.
 
 extension CrashState {
-  /// What the entries of slices, a group and a whole number each, come to.
+  /// The sums of the entries of slices, each a group and a whole number.
   func sums(of entries: [[UInt8]]) throws -> [[UInt8]: (sum: Int128, count: Int)] {
     try entries.reduce(into: [:]) { sums, entry in
       guard entry.count == 24 else { throw Violation("\(entry) is no group with a number") }
@@ -28,7 +28,7 @@ extension CrashState {
     number < 128 ? [UInt8(number)] : digits(of: number / 128) + [UInt8(number % 128)]
   }
 
-  /// All but the last say that another one follows.
+  /// All except the last say that another one follows.
   private static func marked(_ digits: [UInt8]) -> [UInt8] {
     digits.enumerated().map { $1 * 2 + ($0 < digits.count - 1 ? 1 : 0) }
   }

@@ -1,6 +1,6 @@
 package import PerdureLog
 
-/// What a store must hold at one time.
+/// The required content of a store at one time.
 package struct CrashState: Sendable {
   package var content: CrashHistory.Content = [:]
   package var catalog = CrashCatalog()
@@ -8,8 +8,8 @@ package struct CrashState: Sendable {
   /// Of a store that has no commit.
   package init() {}
 
-  /// Holds a store against this: values, definitions, and what the values make the entries of the
-  /// indexes.
+  /// Compares a store with this: values, definitions, and the entries of the indexes that follow
+  /// from the values.
   ///
   /// - Parameter when: For the violation: which state this is.
   package func check(_ store: Store, _ when: String) throws {
@@ -43,8 +43,8 @@ package struct CrashState: Sendable {
   }
 }
 
-// What the entries of an index are, made from values alone, and by nothing that the engine has: as
-// its documentation says.
+// The entries of an index, made from values alone, independently of the engine: as its
+// documentation says.
 extension CrashState {
   /// As the store's; all keys of an index have the same length.
   private func entries(_ definition: CrashDefinition) throws -> [UInt8] {

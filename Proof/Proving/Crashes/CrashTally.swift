@@ -21,7 +21,7 @@ package struct CrashTally: Sendable {
   package private(set) var statesBySector: [Int: Int] = [:]
   package private(set) var tornBySector: [Int: Int] = [:]
   package private(set) var violation: CrashViolation?
-  /// What a program threw while the power was on.
+  /// The error of a program while the power was on.
   package private(set) var thrown: String?
   /// The program that went wrong.
   private(set) var part: CrashPart?
@@ -30,7 +30,7 @@ package struct CrashTally: Sendable {
 
   package var states: Int { statesByDepth.reduce(0, +) }
 
-  /// What went wrong; nil when nothing did.
+  /// The violation; nil when there is none.
   package var finding: String? { violation?.description ?? thrown.map { "before any loss of power: \($0)" } }
 
   mutating func add(_ error: any Error, _ part: CrashPart) { (thrown, self.part) = ("\(error)", part) }

@@ -9,7 +9,7 @@ package struct CrashWorkload: CrashProgram {
   package let shape: CrashShape
   package let seed: UInt64
   package let history = CrashHistory()
-  /// What makes the entries of indexes: for an engine that is wrong then.
+  /// The extractors of the indexes: replaced for an engine that is wrong then.
   package var extractor = SliceExtractor.name
 
   package init(shape: CrashShape, seed: UInt64) {

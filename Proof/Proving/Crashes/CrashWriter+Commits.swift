@@ -1,9 +1,9 @@
 import PerdureLog
 
-// The ways to commit (CrashWay). What a commit leaves is the same in all of them.
+// The ways to commit (CrashWay). A commit leaves the same state in all of them.
 extension CrashWriter {
   /// - Parameters:
-  ///   - change: With what the way adds to it.
+  ///   - change: With the additions of its kind.
   ///   - other: A value that no other step puts.
   /// - Returns: The commit's number.
   func commit(
@@ -65,7 +65,7 @@ extension CrashWriter {
     return conditions
   }
 
-  /// - Parameter other: What the first run is overtaken by; nil: nothing.
+  /// - Parameter other: The commit that overtakes the first run; nil: none.
   private func transact(
     _ change: CrashHistory.Change, _ durability: Durability, overtakenBy other: [UInt8]? = nil
   ) throws -> UInt64 {

@@ -45,7 +45,7 @@ struct CrashWriter {
 
   /// The snapshot that is held while the store is compacted.
   private var held: Snapshot?
-  /// What compacts the store when enough is garbage; nil: nothing does.
+  /// The compactor that runs when there is enough garbage; nil: none.
   private let compactor: HandDrivenCompactor?
 
   /// A step that waits for the medium.
@@ -60,7 +60,7 @@ struct CrashWriter {
     try finish()
   }
 
-  /// What comes before a commit, or in its place; gives whether one is to be made.
+  /// An operation before a commit, or in its place; returns whether a commit is to be made.
   private mutating func prepare() throws -> Bool {
     if shape.compactsOneIn > 0, Int.random(in: 0..<shape.compactsOneIn, using: &random) == 0 {
       if held == nil, Bool.random(using: &random) {
@@ -100,7 +100,7 @@ struct CrashWriter {
     if hasRun { history.noteCompaction() }
   }
 
-  /// Does something that makes all that was committed before it durable.
+  /// An operation that makes all earlier commits durable.
   private func promising(_ body: () throws -> Void) throws {
     let sequence = store.snapshot().sequence
     try body()
@@ -170,7 +170,7 @@ struct CrashWriter {
       + [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: length)
   }
 
-  /// Something that must leave no trace, or none but in the catalog.
+  /// An operation that must leave no trace, except in the catalog.
   private mutating func mishap() throws {
     let id = CrashKey(keyspace: "rows", key: .id(number * 100 + 50))
     let twin = CrashKey(keyspace: "rows", key: .id(number * 100 + 51))

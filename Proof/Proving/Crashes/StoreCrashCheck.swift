@@ -4,9 +4,8 @@ package import PerdureTestSupport
 
 // The promises of a store after a power cut, and after further cuts during the recovery.
 //
-// A recovery may be followed by a commit before the power goes again. Such commits are marked, and
-// are of one row each, so that what the store must hold follows from the content before the first
-// of them.
+// A recovery may be followed by a commit before the power goes again. Such commits are marked, with
+// one row each, so that the required content follows from the content before the first of them.
 
 /// Opens a store that a workload wrote, and holds it against the workload's history.
 package struct StoreCrashCheck: CrashCheck {
@@ -25,7 +24,7 @@ package struct StoreCrashCheck: CrashCheck {
     let added: UInt64?
   }
 
-  /// What a store must hold.
+  /// The required content of a store.
   struct Promise {
     /// The last commit that must be there.
     private(set) var least: UInt64 = 0

@@ -8,7 +8,7 @@ import PerdureFormat
 // - SF1 The files of long values are those of the values that are there, one each.
 // - SF2 The index files are the one that the superblock names, or none.
 // - SF3 Up to the segment in which the durable log ends, the segments are those that lead there.
-//   Behind it there may be others: a last one that is not born, and void ones whose numbers must
+//   After it there may be others: a last one without a header, and void ones whose numbers must
 //   stay (R12).
 // - SF4 Nothing is in preparation, and every name is one of FORMAT.md.
 

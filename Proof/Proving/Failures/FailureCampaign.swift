@@ -37,12 +37,12 @@ package struct FailureCampaign: Campaign {
     reports.count { sweep in FailureKind.allCases.allSatisfy { sweep.report.runs[$0] ?? 0 > 0 } }
   }
 
-  /// What a proof says of the sweeps.
+  /// A proof's report of the sweeps.
   package func result(of reports: [Sweep], _ plan: ProofPlan) -> CampaignResult {
     var result = CampaignResult()
     result.report = Self.table(reports)
     for (workload, report) in reports {
-      // What went wrong is tried, and has not held.
+      // Retried; the failure did not reproduce.
       result.counts.ioFailures += max(0, report.struckCount - (report.violation?.failure == nil ? 0 : 1))
       if let violation = report.violation {
         result.violations.append(describe(violation, of: workload, plan))
@@ -51,7 +51,7 @@ package struct FailureCampaign: Campaign {
     return result
   }
 
-  /// What came of one program.
+  /// The result of one program.
   package typealias Sweep = (workload: FailureWorkload, report: FailureReport)
 
   /// Fails the calls of all programs.

@@ -25,7 +25,7 @@ package struct FailureFit {
   package func misfit(of error: StoreError) -> String? {
     if isVolumeFull, error.code == .diskFull, error.cause?.code == .noSpace { return nil }
     guard let failure else { return "without a failure" }
-    // Whether it is shows when it is asked for more (`FailureRun.noteState`).
+    // A later request shows whether it is poisoned (`FailureRun.noteState`).
     if error.code == .poisoned { return isReading ? "though it can be read" : nil }
     guard hasStruck else { return "though no call failed meanwhile" }
     if error.code == .locked { return Self.isLock(failure, error) ? nil : "though nobody has locked it" }
@@ -34,8 +34,8 @@ package struct FailureFit {
     return nil
   }
 
-  /// Why the store should not have been poisoned; nil if it had to be, because the content of the
-  /// log is unknown. FR6
+  /// The reason why the store should not have been poisoned; nil if it must be, because the content
+  /// of the log is unknown. FR6
   ///
   /// - Parameter poison: The reason that the store gives.
   package func needless(_ poison: StoreError) -> String? {
@@ -53,9 +53,8 @@ package struct FailureFit {
     }
   }
 
-  /// A file that seems to end early seems damaged, or the medium to have failed. Where there is no
-  /// room nothing was written; or, when that is not certain, no more than that a call failed is
-  /// said.
+  /// A file that seems to end early seems damaged, or the medium to have failed. On a full volume
+  /// nothing was written; if that is not certain, the error only reports the failed call.
   private static func codes(_ failure: InjectedFailure) -> Set<StoreError.Code> {
     if case .partialRead = failure.effect { return [.corruption, .io] }
     return failure.isLackOfRoom ? [.diskFull, .io] : [.io]
@@ -68,7 +67,7 @@ package struct FailureFit {
     return cause.errno == failure.errno || cause.errno == 0
   }
 
-  /// What the system said is passed on.
+  /// The system's error is passed on.
   private func isCause(_ failure: InjectedFailure, of error: StoreError) -> Bool {
     if case .partialRead = failure.effect { return true }
     guard let cause = error.cause else { return false }

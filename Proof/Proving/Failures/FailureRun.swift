@@ -27,7 +27,7 @@ final class FailureRun {
   static let path = "/s.perdure"
 
   let base: SimulatedFileSystem
-  /// What the store sees.
+  /// The store's file system.
   private let fileSystem: any FileSystem
   let options: StoreOptions
   let history = CrashHistory()
@@ -41,7 +41,7 @@ final class FailureRun {
   /// Whether there was an error since everything was read after a commit.
   private var hasErred = false
   private(set) var isPoisoned = false
-  /// What a poisoned store shows.
+  /// The content of a poisoned store.
   private var shown: UInt64 = 0
   /// Whether a poisoned store is made to refuse reads, which is wrong.
   var refusesPoisonedReads = false
@@ -181,7 +181,7 @@ final class FailureRun {
 
   /// FR2 and FR3.
   ///
-  /// - Parameter commit: What would have been committed, if anything.
+  /// - Parameter commit: The commit that would have been made, if any.
   private func noteState(
     of store: Store, after error: StoreError, _ commit: (CrashHistory.Change, CrashDefinition?)?
   ) throws {
@@ -215,8 +215,7 @@ final class FailureRun {
     try check(store, "reading a poisoned store")
   }
 
-  /// A commit of nothing asks the system for nothing, and is refused by a poisoned store, which
-  /// says why it is.
+  /// An empty commit calls no system function. A poisoned store refuses it, with the reason.
   private func whyPoisoned(_ store: Store) -> StoreError? {
     refusal { try store.write(durability: .relaxed) { _ in } }
   }
@@ -246,7 +245,7 @@ final class FailureRun {
     if let reason = fit.misfit(of: error) { throw Violation("\(action), \(reason): \(error)") }
   }
 
-  /// Whatever the system says, it is closed then.
+  /// It is closed then, whatever the system reports.
   func close(_ store: Store) throws {
     let struck = begin()
     do {
@@ -265,7 +264,7 @@ final class FailureRun {
     }
   }
 
-  /// A snapshot shows one value as it was.
+  /// A snapshot shows one value unchanged.
   func check(_ snapshot: Snapshot, _ id: UInt64, _ keyspace: Keyspace) throws {
     try reading("reading a snapshot") {
       let content = history.contents(upTo: snapshot.sequence)[Int(snapshot.sequence)]

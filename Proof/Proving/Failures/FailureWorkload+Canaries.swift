@@ -22,8 +22,7 @@ extension FailureWorkload {
     }
   }
 
-  /// Syncs again, and again, when all is done: what an early sync left out is made good before the
-  /// end.
+  /// Syncs repeatedly at the end, so that an early missing sync has no effect.
   package static let lateSyncs = FailureWorkload(name: "syncs afterwards", openings: 1, closes: false) {
     session in
     guard let rows = try session.rows() else { return }

@@ -2,7 +2,7 @@ import PerdureLog
 
 // Commits of all kinds, and the log that they make.
 extension FailureWorkload {
-  /// What can be done ahead of the log is.
+  /// All preparations for the log are made.
   private static let ahead: @Sendable (inout StoreOptions) -> Void = { options in
     options.syncAheadBytes = 500
     options.logRoom = .always(upTo: 700)

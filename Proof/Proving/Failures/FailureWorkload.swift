@@ -7,13 +7,13 @@ package struct FailureWorkload: Sendable {
   package let name: String
   /// Its differences from the options of the others.
   var options: @Sendable (inout StoreOptions) -> Void = { _ in }
-  /// What makes the entries of indexes: for an engine that is wrong then.
+  /// The extractors of the indexes: replaced for an engine that is wrong then.
   package var extractor = SliceExtractor.name
   /// Whether a poisoned store is made to refuse reads: for an engine that is wrong then.
   package var refusesPoisonedReads = false
   /// How many bytes the volume has.
   var capacityBytes: UInt64 = 1 << 40
-  /// How often the store is opened.
+  /// The number of openings.
   var openings = 2
   /// Whether each opening ends with a close; if not, as a process that ends.
   var closes = true

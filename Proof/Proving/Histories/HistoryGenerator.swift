@@ -3,7 +3,7 @@ import PerdureTestSupport
 
 /// Makes histories of random steps. It does not know how a store would respond.
 package struct HistoryGenerator {
-  /// What a history is mostly about.
+  /// The main subject of a history.
   private struct Shape {
     var universe: HistoryUniverse
     var groups: UInt8

@@ -4,7 +4,7 @@ import PerdureLog
 /// storage until one of them changes, so a held snapshot keeps its required content.
 struct HistoryContent: Sendable, Equatable {
   struct Entry: Sendable, Equatable {
-    /// The commit that put it; 0: nothing is there.
+    /// The commit that put it; 0: absent.
     var version: UInt32 = 0
     var value = HistoryValue(length: 0)
 
@@ -127,7 +127,7 @@ extension HistoryContent {
 }
 
 extension HistoryContent {
-  /// By group: what the serial numbers of its rows add up to, and how many there are.
+  /// By group: the sum of the serial numbers of its rows, and their number.
   var serialSums: [UInt64: (sum: Int, count: Int)] {
     rows.reduce(into: [:]) { sums, row in
       guard row.isThere, row.value.hasSerial else { return }
@@ -187,8 +187,8 @@ struct HistoryModel {
     return .committed(content.sequence)
   }
 
-  /// Hands serial numbers from the rows that were to those that are; gives those that two would
-  /// have, and leaves everything as it was then.
+  /// Moves serial numbers from the old rows to the new ones. Returns those that two rows would
+  /// have, and then changes nothing.
   private mutating func claim(_ undo: [(place: HistoryPlace, entry: HistoryContent.Entry)]) -> Set<UInt16> {
     var first: [Int: HistoryContent.Entry] = [:]
     for (place, entry) in undo where place.space == .rows && first[place.position] == nil {

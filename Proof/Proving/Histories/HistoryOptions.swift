@@ -11,7 +11,7 @@ package struct HistoryOptions: Hashable, Sendable {
   package var compression = 0
   package var valueBytesMin = 48
   package var dictionaryBytes = 4096
-  /// 0: no groups; else how long they are.
+  /// 0: no groups; else their length.
   package var groupBytes = 0
   package var groupCacheBytes = 16 << 10
   /// 0: by hand; 1: at every close too; 2: in the background too.

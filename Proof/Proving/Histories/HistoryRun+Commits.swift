@@ -20,7 +20,7 @@ extension HistoryRun {
     try check(verdict) { try write(commit.changes, preconditions, durability) }
   }
 
-  /// Holds what the store says to a commit against the verdict of the model.
+  /// Compares the store's answer to a commit with the verdict of the model.
   private func check(_ verdict: HistoryModel.Verdict, _ commit: () throws -> UInt64) throws {
     do {
       let sequence = try commit()
@@ -66,7 +66,7 @@ extension HistoryRun {
       "\(expected) are twice, and it says \(error)")
   }
 
-  /// Conditions as the store takes them, and those that the model says do not hold.
+  /// Conditions in the store's form, and those that do not hold according to the model.
   private func conditions(_ conditions: [HistoryCondition]) throws -> ([Precondition], Set<Int>) {
     var preconditions: [Precondition] = []
     var failing: Set<Int> = []
@@ -155,7 +155,7 @@ extension HistoryRun {
 
   // MARK: - Transactions
 
-  /// What a transaction has read and written so far, as the model sees it.
+  /// The reads and writes of a transaction so far, according to the model.
   private struct Moves {
     let start: HistoryContent
     /// With its own writes.
@@ -195,7 +195,7 @@ extension HistoryRun {
       outcome.tally.commits += 1
       answered(UInt64(10 + attempts))
     } catch let error as StoreError where error.code == .conflict {
-      // That of the commit in between was held against the model where it came.
+      // The commit in between was compared with the model at its own step.
       if case .conflict = verdict {
         try expect(error.isRetryable, "it can be tried again: \(error)")
         outcome.tally.conflicts += 1

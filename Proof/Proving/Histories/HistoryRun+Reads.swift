@@ -1,6 +1,6 @@
 import PerdureLog
 
-/// Compares bytes with what values and keys must be.
+/// Compares bytes with the required values and keys.
 final class HistoryComparison {
   private var scratch = HistoryScratch()
 
@@ -42,7 +42,7 @@ final class HistoryComparison {
 }
 
 extension HistoryRun {
-  /// What of a value goes into the digest.
+  /// The part of a value that the digest includes.
   private static func digest(_ bytes: RawSpan) -> UInt64 {
     bytes.withUnsafeBytes { bytes in
       guard bytes.count >= 8 else { return bytes.reduce(UInt64(bytes.count)) { $0 &* 257 &+ UInt64($1) } }

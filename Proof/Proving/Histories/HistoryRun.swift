@@ -4,7 +4,7 @@ import PerdureLog
 // One history on one store: each step is done by the store and by the model, and their answers are
 // compared.
 
-/// What a history that went well came to.
+/// The result of a successful history.
 package struct HistoryOutcome: Equatable, Sendable {
   /// Answers that were held against the model's.
   package var answers = 0
@@ -15,7 +15,7 @@ package struct HistoryOutcome: Equatable, Sendable {
   mutating func add(_ number: UInt64) { digest = (digest ^ number) &* 0x100_0000_01b3 }
 }
 
-/// How often what happened in histories.
+/// How often each event occurred in histories.
 package struct HistoryTally: Equatable, Sendable {
   package var commits = 0
   package var conflicts = 0
@@ -122,7 +122,7 @@ package final class HistoryRun {
     }
   }
 
-  /// An answer was as it had to be.
+  /// An answer was right.
   func answered(_ number: UInt64) {
     outcome.answers += 1
     outcome.add(subject.remembered(number, options))

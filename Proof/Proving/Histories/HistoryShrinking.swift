@@ -37,8 +37,8 @@ package enum HistoryShrinking {
     return (smallest, text)
   }
 
-  /// What a reason begins with, without the numbers in it: those of steps, keys and commits are
-  /// others in a smaller history.
+  /// The start of a reason, without its numbers: those of steps, keys and commits differ in a
+  /// smaller history.
   private static func kind(of reason: String) -> [Substring] {
     let line = reason.prefix { $0 != "\n" }
     return Array(line.split { !$0.isLetter }.prefix(6))

@@ -7,7 +7,7 @@ package enum HistoryView: Hashable, Sendable {
   case held(Int)
   case reader
 
-  /// How many snapshots may be held.
+  /// The maximum number of held snapshots.
   static let slots = 6
 }
 
@@ -43,7 +43,7 @@ package enum HistoryIndex: UInt8, CaseIterable, Sendable {
   }
 }
 
-/// How a walk goes.
+/// The direction of a walk.
 package struct HistoryWalk: Hashable, Sendable {
   package var limit: Int
   package var isDescending: Bool
@@ -71,10 +71,10 @@ package enum HistoryRead: Hashable, Sendable {
   case indexCount(HistoryIndex, HistoryRange)
 }
 
-/// What one commit does to one key.
+/// The operation of one commit on one key.
 package struct HistoryChange: Hashable, Sendable {
   package var place: HistoryPlace
-  /// Nil: it goes.
+  /// Nil: it is removed.
   package var value: HistoryValue?
   /// The value is written ahead of the commit, in so many pieces; 0: with it.
   package var pieces: Int
@@ -125,7 +125,7 @@ package enum HistoryStep: Hashable, Sendable {
   case read(HistoryView, HistoryRead)
   case commit(HistoryCommit)
   case transaction(HistoryTransaction)
-  /// Takes a snapshot and keeps it, in place of the one that was kept there.
+  /// Takes a snapshot and keeps it, in place of the one kept there before.
   case hold(Int)
   case letGo(Int)
   case compact
@@ -133,7 +133,7 @@ package enum HistoryStep: Hashable, Sendable {
   case train(HistorySpace)
   case sync
   case verify
-  /// Asks for keyspaces and indexes again, and what the store says of itself.
+  /// Gets keyspaces and indexes again, and the store's statistics.
   case lookAround
   case reopen(HistoryOptions, closes: Bool)
   /// Opens for reading beside the writer, or refreshes to the newest state.

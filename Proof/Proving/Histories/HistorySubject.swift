@@ -17,7 +17,7 @@ package protocol HistorySubject: Sendable {
   func adapt(_ options: inout StoreOptions)
   /// The stored form of an answer, to be compared with those under other options.
   func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64
-  /// What makes the entries of the index over groups.
+  /// The extractor of the index over groups.
   var groupExtractor: String { get }
 }
 

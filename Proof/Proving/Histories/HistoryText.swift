@@ -54,7 +54,7 @@ extension History: CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 
-  /// Reads what `description` gives. Empty lines and those that begin with `#` are for people.
+  /// Reads what `description` gives. Empty lines and those that begin with `#` are remarks.
   package init(_ text: String) throws {
     var universe: HistoryUniverse?
     var options: HistoryOptions?

@@ -18,7 +18,7 @@ package enum HistorySpace: UInt8, CaseIterable, Sendable {
 package struct HistoryRange: Hashable, Sendable {
   package var lower: Int
   package var upper: Int
-  /// Bounds that are no keys: right behind the key before.
+  /// Bounds that are not keys: right after the previous key.
   package var isBetween: Bool
 
   package init(_ lower: Int, _ upper: Int, isBetween: Bool = false) {

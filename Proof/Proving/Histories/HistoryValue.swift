@@ -1,18 +1,17 @@
 import PerdureTestSupport
 
-/// A value as a few numbers: what a model keeps of it, and what a history says of it. The bytes
-/// follow.
+/// A value as a few numbers: its form in the model, and in a history. The bytes follow.
 ///
 /// They begin with a group and a serial number, eight bytes each, big-endian; what follows is
 /// filled in one of three styles. A short value is the beginning of that.
 package struct HistoryValue: Hashable, Sendable {
-  /// How the bytes behind the head look.
+  /// The form of the bytes after the head.
   package enum Style: UInt8, CaseIterable, Sendable {
     /// All the same.
     case constant
     /// Words, as other values have them too.
     case words
-    /// Nothing that could be packed.
+    /// Incompressible bytes.
     case noise
   }
 

@@ -34,7 +34,7 @@ package struct ModelsCampaign: Campaign {
     _ plan: ProofPlan, _ progress: ProofProgress
   ) async throws -> (result: CampaignResult, sum: Part) {
     let quota = plan.quota(Self.answersFull)
-    // Many short ones where there is time for little: as many kinds of them as can be.
+    // Many short ones if there is little time: as many kinds of them as possible.
     let steps = min(4_000, max(200, quota / 100))
     let only = try plan.part.map { part in
       guard let number = UInt64(part) else { throw plan.noSuchPart("the number of a history") }

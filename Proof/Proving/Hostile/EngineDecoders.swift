@@ -114,8 +114,8 @@ package enum EngineDecoders {
       let footer = try RewrittenFooter(reading: end, store: store, number: 1, fileLength: bytes.count)
       guard footer.fileLength == bytes.count else { return }
       let map = try footer.verifiedMap(in: bytes)
-      // Behind its last line a map leads nowhere, however long the segment was: one look there says
-      // so.
+      // After its last line a map leads nowhere, however long the segment was: one lookup there
+      // shows it.
       let lines = 128 + Int(footer.lineCount) * OffsetMap.unitsALine * 8
       let last = Int(footer.originalEnd) - 8
       guard last < lines || map.physicalOffset(of: last) == nil else {

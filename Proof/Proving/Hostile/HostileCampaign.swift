@@ -21,7 +21,7 @@ package struct HostileCampaign: Campaign {
 
   private struct Batch: Sendable {
     var decoder: Int
-    /// Among those of this decoder: a part is to mean the same whichever decoders are beside it.
+    /// Among those of this decoder: a part means the same whichever decoders run beside it.
     var number: Int
     var count: Int
   }

@@ -6,7 +6,7 @@ enum HostileChoice: Sendable {
 
   static let form = "decoder|name in the corpus, or decoder|batch|number"
 
-  /// Nil for words that are none.
+  /// Nil for other words.
   init?(_ words: [String]) {
     switch words.count {
     case 2: self = .corpus(decoder: words[0], name: words[1])

@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// Inputs of decoders that are checked in: those that came to places where none had come before,
-/// and those that something was wrong with once.
+/// Inputs of decoders in the repository: those that reached new code, and those that once caused an
+/// error.
 package enum HostileCorpus {
   /// Where they lie, in a folder for each decoder.
   package static let folder =

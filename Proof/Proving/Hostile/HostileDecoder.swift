@@ -17,7 +17,7 @@ package struct HostileDecoder: Sendable {
   ///     by chance.
   ///   - samples: Bytes as writers make them.
   ///   - decode: Reads bytes that begin at a multiple of 16. Throws errors of the given type, and
-  ///     `Violation` for what must not be.
+  ///     `Violation` for a broken contract.
   package init<Failure: Error>(
     _ name: String, cost: Int = 1, throwing: Failure.Type,
     repair: @escaping @Sendable (inout [UInt8]) -> Void = { _ in },
@@ -28,8 +28,7 @@ package struct HostileDecoder: Sendable {
     isAllowed = { $0 is Failure }
   }
 
-  /// What the corpus begins with: each sample as it is, and once more with checksums that are made
-  /// right.
+  /// The start of the corpus: each sample unchanged, and once more with corrected checksums.
   package func samples() throws -> [[UInt8]] { try makeSamples().flatMap { [[0] + $0, [1] + $0] } }
 
   /// Gives an input to the decoder. Its first byte says whether checksums are made right.

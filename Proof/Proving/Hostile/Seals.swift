@@ -84,8 +84,8 @@ enum Seals {
     let entries = footer - groups * GroupEntry.length
     let tableLength = 4 * ((lines * 64 + 4095) / 4096)
     let table = entries - (tableLength + 7) / 8 * 8
-    // Behind the map the table's padding may begin anywhere in 8 bytes: so it is as long as it must
-    // be.
+    // After the map the table's padding may begin anywhere in 8 bytes, so it has the maximum
+    // length.
     let map = (table - lines * 64) / 64 * 64
     guard map >= 0, map + lines * 64 + tableLength <= entries else { return seal(footerAt: footer, &bytes) }
     for index in 0..<groups { end(&bytes, entries + index * GroupEntry.length, GroupEntry.length) }
@@ -115,7 +115,7 @@ enum Seals {
     }
   }
 
-  /// Of a segment's header, its frames, and what a rewritten one ends with.
+  /// For a segment's header, its frames, and the end of a rewritten one.
   static func segment(_ bytes: inout [UInt8]) {
     guard bytes.count >= 128 else { return }
     end(&bytes, 0, 128)

@@ -52,7 +52,7 @@ struct ChildProcess {
     return lines
   }
 
-  /// Kills it, wherever it is, and says how it ended: perhaps it had before.
+  /// Kills it at any moment, and returns how it ended: perhaps it had ended before.
   func kill() -> End {
     sendKill()
     while true { if let end = end(options: 0) { return end } }
@@ -83,8 +83,7 @@ struct ChildProcess {
 
   private func end(options: Int32) -> End? { look(options: options)?.end }
 
-  /// How it ended, and the most bytes of it that were in memory at a time; nil as long as it has
-  /// not.
+  /// Its end, and its maximum resident memory in bytes; nil as long as it runs.
   ///
   /// - Parameter waits: Whether this waits for the end.
   func look(waits: Bool) -> (end: End, peakBytes: Int)? { look(options: waits ? 0 : WNOHANG) }

@@ -10,11 +10,11 @@ package struct KillCampaign: Campaign {
     "processes that write are killed, with and without syncs, beside readers, and in the midst of a write"
 
   private let executable: String
-  /// Whether children say that a step is made before it is, which must be noticed.
+  /// Whether children report a step before they make it, which must be noticed.
   package var isEarly = false
   /// Whether readers never open the store, which must be noticed.
   package var isBlind = false
-  /// For so many milliseconds at least a child is waited for until it has done something.
+  /// The minimum wait for a child's first step, in milliseconds.
   package var waitMax = 10_000
 
   /// In a smaller proof no volume is mounted.
@@ -76,17 +76,17 @@ package struct KillCampaign: Campaign {
   }
 }
 
-/// What came of the kills.
+/// The results of the kills.
 package struct KillTally: Sendable {
   var writers = 0
   package fileprivate(set) var readers = 0
-  /// Those that had read no step when they were killed.
+  /// Readers that had read no step when they were killed.
   package fileprivate(set) var idleReaders = 0
   /// Those that were killed by a write that was cut short.
   package fileprivate(set) var torn = 0
-  /// Those that were to be killed by a write, and made too few.
+  /// Children that were to be killed by a write, and made too few.
   var missed = 0
-  /// Those that had made no step since the kill before.
+  /// Children that had made no step since the previous kill.
   var idle = 0
   var rough = 0
   var verified = 0
@@ -228,14 +228,14 @@ private struct KillLane {
     tally.byDurability[durability, default: 0] += 1
   }
 
-  /// Waits until a child has come so far; not for ever.
+  /// Waits, with a timeout, until a child has reached a step.
   private func wait(for mark: ChildMark, _ isCancelled: () -> Bool) {
     for _ in 0..<campaign.waitMax where !mark.isSet(in: directory) && !isCancelled() {
       SystemLink.waitAMillisecond()
     }
   }
 
-  /// Everything that was acknowledged is there, as a whole, and nothing else.
+  /// Every acknowledged step is complete, and nothing else is there.
   private mutating func check(_ number: Int) throws {
     let store = try Store(at: KillChild.storePath(directory), options: KillChild.options(readOnly: false))
     let rows = try store.keyspace("rows", .dense)

@@ -2,7 +2,8 @@ import PerdureFileIO
 package import PerdureLog
 import PerdureTestSupport
 
-/// What a process does that is going to be killed. It never ends by itself but for a complaint.
+/// The operations of a process that is going to be killed. It never ends by itself but for a
+/// complaint.
 package enum KillChild {
   /// Writes one step after the other, and notes the number of the last that was acknowledged in a
   /// file beside the store.
@@ -96,7 +97,7 @@ package enum KillChild {
   }
 }
 
-/// A file that says how far a process has come.
+/// A file with the progress of a process.
 enum ChildMark: String, CaseIterable {
   /// The writer has made a step.
   case begun

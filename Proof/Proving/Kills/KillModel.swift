@@ -7,14 +7,14 @@ struct KillModel {
   static let head: UInt64 = 1
 
   private let seed: UInt64
-  /// The step that wrote each row that is there.
+  /// The step that wrote each present row.
   private(set) var steps: [UInt64: UInt64] = [:]
   private(set) var count: UInt64 = 0
   private(set) var sum: UInt64 = 0
 
   init(seed: UInt64) { self.seed = seed }
 
-  /// What the next step does, and what the head says then. `nil`: the row is removed.
+  /// The operation of the next step, and the head's content afterwards. `nil`: the row is removed.
   mutating func advance() -> [(id: UInt64, value: [UInt8]?)] {
     count += 1
     var random = SeededGenerator(seed: seed).derived(count)

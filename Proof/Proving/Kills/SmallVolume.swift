@@ -1,9 +1,9 @@
 import PerdureFileIO
 import PerdureLog
 
-/// A volume of 24 MiB that is filled to the last byte, where the machine lets this process mount
-/// one: an ext4 in a file, seen by the processes of a mount namespace alone, so that it goes with
-/// them whatever happens.
+/// A volume of 24 MiB that is filled to the last byte, if the machine lets this process mount one.
+/// It is an ext4 in a file, visible only in a mount namespace, so that it ends with the processes
+/// of the namespace.
 enum SmallVolume {
   enum Outcome: Equatable {
     case held, skipped
@@ -39,8 +39,8 @@ enum SmallVolume {
 }
 
 extension KillChild {
-  /// Fills a volume with rows, and then to the last byte; nothing is lost, rows can be removed, and
-  /// compaction makes room for others.
+  /// Fills a volume with rows, and then to the last byte. Nothing is lost, rows can be removed, and
+  /// compaction frees space for others.
   package static func fill(_ directory: String) throws {
     let path = storePath(directory)
     var options = StoreOptions()
@@ -71,7 +71,7 @@ extension KillChild {
     [UInt8](repeating: UInt8(truncatingIfNeeded: id &* 7), count: 4000)
   }
 
-  /// Puts rows until there is no room; returns the last.
+  /// Puts rows until the volume is full; returns the last.
   private static func fill(_ store: Store, _ rows: Keyspace, from first: UInt64) throws -> UInt64 {
     for id in first... {
       do { try store.write { try $0.put(value(id), id: id, in: rows) } } catch let error as StoreError {

@@ -1,16 +1,15 @@
-// What transactions that ran at the same time say they saw and did, held against what a store
-// promises:
+// The reads and writes of concurrent transactions, compared with a store's promises:
 //
 //  Snapshots. A transaction reads one state: that after commit number `snapshot`, whole, from first
 //  to last. Order. A commit that was acknowledged before a transaction began is in its snapshot,
 //  and one that began later is
 //      not. A commit has a number of its own, above its snapshot's.
-//  Conditions. What a guarded transaction has read was the same when it was committed, and no other
-//  transaction
+//  Conditions. The reads of a guarded transaction were unchanged when it was committed, and no
+//  other transaction
 //      had written it in between; neither had entries of an index that it has read come or gone. Guarded transactions
 //      therefore are serializable, in the order of their numbers. What a commit needed was there, and no two keys of those
 //      that a unique index is over have the same label.
-//  Refusals. One that was refused had read or needed something that was written since, by one that
+//  Refusals. A refused transaction had read or needed a value that was written since, by one that
 //  began before the
 //      refusal was known, or an entry that came or went; or somebody had the label that it wanted.
 //
@@ -18,7 +17,7 @@
 // write it is. The check is a function of the record alone. It takes O(n log n) for n reads and
 // writes.
 
-/// Something that a store has promised not to happen.
+/// A broken promise of a store.
 package struct RaceFinding: Sendable, CustomStringConvertible {
   package enum Anomaly: String, Hashable, Sendable {
     case dirtyRead, thinAir, futureRead, staleRead, fracturedRead, nonRepeatableRead
@@ -155,7 +154,7 @@ package struct RaceChecker {
       ? .fracturedRead : .staleRead
   }
 
-  /// What an index says is what the keys have.
+  /// The entries of an index are those of the keys.
   private mutating func checkEntries(_ number: Int) {
     let transaction = transactions[number]
     for entry in transaction.entries where entry.keys != keys(with: entry.label, upTo: transaction.snapshot) {

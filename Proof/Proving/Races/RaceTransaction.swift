@@ -1,13 +1,13 @@
 /// The keys of a race, and their values.
 enum RaceKeys {
-  /// Those that an index is over: it leads from labels to them.
+  /// The keys of an index: it leads from labels to them.
   static let rows = 0..<5
   static let names = 5..<10
-  /// Those that have a label each for themselves: a unique index is over them.
+  /// The keys with unique labels: a unique index is over them.
   static let badges = 10..<15
   static let all = 0..<15
 
-  /// How many labels there are for a key.
+  /// The number of labels of a key.
   static func labelCount(for key: Int) -> UInt64 { badges.contains(key) ? 12 : 4 }
 
   /// The lowest byte of a tag; nil of nothing.

@@ -37,8 +37,8 @@ struct RaceWriter {
   }
 
   private mutating func pickWrites() -> [(key: Int, tag: UInt64, value: [UInt8])] {
-    // The first one is put: a commit of nothing but tombstones may be nothing to do, and has
-    // another's number then.
+    // The first one is put: a commit of tombstones only may be empty, and then has another commit's
+    // number.
     pickKeys().prefix(random.pick(1...3)).enumerated().map { place, key in
       if place > 0, random.chance(30) { return (key, 0, []) }
       written += 1
@@ -136,7 +136,7 @@ struct RaceWriter {
     return .indexRangeUnchanged(run.labels, .prefix([label]), since: snapshot)
   }
 
-  /// Up to three keys that are there.
+  /// Up to three present keys.
   private mutating func need(
     _ snapshot: Snapshot, _ transaction: inout RaceTransaction
   ) throws -> [Precondition] {

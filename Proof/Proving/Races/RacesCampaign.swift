@@ -13,7 +13,7 @@ package struct RacesCampaign: Campaign {
   private static let transactionsFull = 1_500_000
   /// On each of three threads, in one store.
   private static let transactionsOfThread = 300
-  /// One store alone is tried so often: what its threads do is the same, when they do it is not.
+  /// The number of repetitions for one store: its threads do the same, but their schedule varies.
   private static let timesOfOne = 100
   private let subject: any HistorySubject
 

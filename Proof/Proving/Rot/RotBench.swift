@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// How a flipped bit was looked at.
+/// The method that checked a flipped bit.
 package enum RotMethod: String, CaseIterable, Sendable {
   /// The value was read through every path that leads to it.
   case record = "read"
@@ -14,7 +14,7 @@ package enum RotMethod: String, CaseIterable, Sendable {
   case opening = "opened"
 }
 
-/// Something wrong on purpose, so that it can be seen that it is found.
+/// A deliberate error, to show that it is found.
 package enum RotCanary: Sendable, CaseIterable {
   /// Records are read without their checksums.
   case uncheckedRecords
@@ -101,9 +101,9 @@ final class RotBench {
     try withUnsafeBytes(of: byte) { try files[name]?.write($0, at: UInt64(offset)) }
   }
 
-  /// Flips a bit, sees what `methods` make of it, and puts it back.
+  /// Flips a bit, checks it with `methods`, and restores it.
   ///
-  /// - Returns: What came of each method, or what went wrong.
+  /// - Returns: The result of each method, or the violation.
   func flip(
     bit: Int, of part: RotPart, _ methods: [RotMethod], isThorough: Bool
   ) throws -> (outcomes: [Outcome], violation: String?) {

@@ -52,7 +52,7 @@ struct RotBits: Sendable {
 
   /// One opening in so many reads everything.
   private static let readsAllOneIn = 64
-  /// One bit in so many is looked at with a watch.
+  /// The check of one bit in this many is timed.
   private static let measuresOneIn = 64
 
   /// - Parameter share: The part of the bits that is tried.
@@ -107,7 +107,7 @@ struct RotBits: Sendable {
     return result(harvest)
   }
 
-  /// Gives how many violations there were.
+  /// Returns the number of violations.
   private func tryBits(
     of part: RotPart, number: Int, _ bench: RotBench, _ note: ProofNote, _ progress: ProofProgress,
     _ harvest: inout Harvest

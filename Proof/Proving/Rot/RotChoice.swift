@@ -14,7 +14,7 @@ struct RotChoice: Sendable {
 
   static let form = "store|bits|part|bit, or store|smallest, large, salvage or tails|number"
 
-  /// Nil for words that are none.
+  /// Nil for other words.
   init?(_ words: [String]) {
     guard words.count >= 3, let kind = Kind(rawValue: words[1]), words.count == (kind == .bits ? 4 : 3),
       let round = Int(words[0]), let number = Int(words[2]), round >= 0, number >= 0
@@ -26,8 +26,7 @@ struct RotChoice: Sendable {
   }
 }
 
-/// Something wrong, and the words that choose it again; none where it is not known which of many it
-/// was.
+/// A violation, and the words that choose its case again; none if the case is unknown.
 struct RotFinding: Sendable {
   var what: String
   var part: String?

@@ -10,7 +10,7 @@ struct RotDamage {
   let parts: [RotPart]
   /// Whether it is the superblock as it was at an earlier time.
   let isOlderSuperblock: Bool
-  /// Whether it is a whole segment as it was at an earlier time: that may be right in itself.
+  /// Whether it is a whole segment at an earlier time: that may be valid in itself.
   let isOlderSegment: Bool
   private let file: String
   /// The file's bytes; nil when it was removed.

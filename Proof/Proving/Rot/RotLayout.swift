@@ -46,7 +46,7 @@ package struct RotPart: Sendable {
   package var entries: Entries?
   /// The bytes that an error may name, of the file.
   package var places: [Range<Int>]
-  /// Where the frame begins that it is in.
+  /// The start of its frame.
   package var frame = 0
   /// Frames behind the checkpoint: every opening reads them.
   package var isTail = false
@@ -79,7 +79,7 @@ package struct RotLayout: Sendable {
   private let store: StoreID
   private let checkpoint: CheckpointReference?
   private let tailStart: LogPosition?
-  /// Where the newest record of each key is among the parts.
+  /// The index of each key's newest record among the parts.
   package private(set) var newest: [CrashKey: Int] = [:]
   /// All records of each key, removals too, in the order of the log: that of the segments' names,
   /// as compaction leaves each record in its segment.
@@ -233,7 +233,7 @@ extension RotLayout {
     }
   }
 
-  /// The record is what its key leads to, until another one comes.
+  /// The record is its key's target, until another one follows.
   ///
   /// - Parameter index: The part of the record, or of its group.
   private mutating func note(_ record: Record, at index: Int) {

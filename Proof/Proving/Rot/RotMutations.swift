@@ -45,8 +45,7 @@ struct RotMutations: Sendable {
   /// The only one that is tried.
   var only: Int?
 
-  /// - Parameter truncates: Whether each length is tried, for stores where this is a matter of
-  ///   seconds.
+  /// - Parameter truncates: Whether each length is tried, for stores where this takes seconds.
   /// - Parameter share: The part of all that is tried.
   init(
     _ store: RotStore, truncates: Bool, share: Double, _ canary: RotCanary? = nil, seed: UInt64

@@ -116,7 +116,7 @@ extension RotPart {
     }
   }
 
-  /// How a bit of it is looked at.
+  /// The method that checks one of its bits.
   ///
   /// - Parameter choice: A random number, for checks that do not run for every bit.
   func methods(ofBit bit: Int, choice: UInt64) -> [RotMethod] {
@@ -133,7 +133,7 @@ extension RotPart {
     return methods
   }
 
-  /// Of how many bits one is looked at by opening the store, where that is not the only way.
+  /// One of this many bits is checked by opening the store, if there is another way too.
   private func opensOneIn(_ bit: Int) -> UInt64 {
     switch kind {
     case .definition: 1

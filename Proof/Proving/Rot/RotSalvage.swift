@@ -290,7 +290,7 @@ struct RotSalvage: Sendable {
   private func check(_ report: SalvageReport, _ damaged: Case) throws {
     let last = layout.parts.last { $0.kind == .frameHeader }?.file
     for name in store.files.keys where damaged.isDamaged(name, from: store) {
-      // Where the log has to end is what the superblock says.
+      // The superblock has the end of the log.
       if name == last && damaged.isDamaged("SUPERBLOCK", from: store) { continue }
       let parts = layout.parts.filter {
         $0.file == name && Self.isRead($0.kind) && !isIntact($0, damaged.files)
@@ -318,7 +318,7 @@ struct RotSalvage: Sendable {
   private func isWhole(_ part: RotPart, _ files: [String: [UInt8]]) -> Bool {
     guard isIntact(part, files) else { return false }
     guard part.kind == .groups else { return true }
-    // Where the group begins in what the groups unpack to.
+    // The start of the group in the unpacked groups.
     let tables = layout.parts.filter { $0.file == part.file && $0.kind == .groupTable }
     return tables.allSatisfy { isIntact($0, files) }
   }

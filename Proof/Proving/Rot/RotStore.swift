@@ -18,7 +18,7 @@ package struct RotStore: Sendable {
     package var reference: UInt64
   }
 
-  /// A value where a walk through a keyspace comes to it.
+  /// A value when a walk through a keyspace reaches it.
   struct Row: Hashable, Sendable {
     var key: CrashKey
     var value: [UInt8]
@@ -33,7 +33,8 @@ package struct RotStore: Sendable {
   package let content: CrashHistory.Content
   /// All values that a key ever had.
   package let history: [CrashKey: Set<[UInt8]>]
-  /// What a walk through each keyspace has to give, in this order; and one through each index.
+  /// The required results of a walk through each keyspace, in this order; and of one through each
+  /// index.
   private(set) var walks: [String: [Row]] = [:]
   private(set) var entries: [String: [Entry]] = [:]
   /// The last commit.
@@ -42,7 +43,7 @@ package struct RotStore: Sendable {
   /// As many rounds as make a mebibyte.
   package static let roundsOfMebibyte = 18
 
-  /// - Parameter rounds: How much of everything; 0 makes the smallest store that has all of it, 1
+  /// - Parameter rounds: The amount of everything; 0 makes the smallest store that has all of it, 1
   ///   one of 200 KiB, and each more adds about 50.
   package init(rounds: Int, seed: UInt64) throws {
     var builder = try RotStoreBuilder(rounds: rounds, seed: seed)
@@ -295,7 +296,7 @@ private struct RotStoreBuilder {
 
   private func key(_ id: UInt64) -> CrashKey { CrashKey(keyspace: "rows", key: .id(id)) }
 
-  /// Text, so that it does.
+  /// Text, so that it is compressed.
   private mutating func putGrouped(in store: Store) throws {
     for round in 0..<UInt64(rounds) {
       for _ in 0..<2 {

@@ -2,7 +2,7 @@ package import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Uses one store for a while as a program would, and looks whether anything grows that should not.
+/// Uses one store for a while as a program would, and checks that nothing grows without limit.
 ///
 /// The longest waits are reported and judged by nothing: they are the machine's as much as the
 /// store's.
@@ -14,12 +14,12 @@ package struct SoakCampaign: Campaign {
   /// The file system of the store; the proof's own test uses one that does not close files.
   package var fileSystem: any FileSystem = POSIXFileSystem()
 
-  /// What the process takes of memory, in MiB; the proof of the proof says that it grows. Without
-  /// the files that are mapped: segments in which a row stays add up.
+  /// The memory of the process, in MiB; the proof's own test makes it grow. Without the files that
+  /// are mapped: segments in which a row stays add up.
   package var ownMebibytes: @Sendable () -> Double? = { ProcessMeter.ownMebibytes }
 
-  /// So many steps are made, and each counts as a millisecond, so that no clock is asked; nil: as
-  /// many as there is time for.
+  /// The number of steps, each counted as a millisecond, so that no clock is needed; nil: as many
+  /// as the time allows.
   package var steps: Int?
 
   /// For how many seconds each of these steps counts.
@@ -241,7 +241,7 @@ private struct SoakRun {
     [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: 70_000)
   }
 
-  /// A value with a file of its own, under one of few ids.
+  /// A value with a blob file, under one of few ids.
   private mutating func stream(to store: Store, _ rows: Keyspace) throws {
     note("values in pieces")
     step += 1
@@ -259,12 +259,12 @@ private struct SoakRun {
     // Segments in which a row stays add up: each is a file that has to be open.
     let open = ProcessMeter.openFiles(below: directory)
     openFiles.add(open.map { Double(ProcessMeter.countWithoutSegments($0)) }, at: minutes)
-    // Dictionaries stay for good.
+    // Dictionaries are permanent.
     let rowBytes = model.reduce(0) { $0 + ($1.value & 1 << 63 != 0 ? 70_000 : 150) }
     let live = try rowBytes + store.statistics.dictionaries * Self.dictionaryBytes
     var bytes: UInt64 = 0
     for name in names {
-      // One may go while it is looked at.
+      // A file may be removed while it is checked.
       guard let file = try? campaign.fileSystem.open(path + "/" + name, .read) else { continue }
       bytes += try file.size()
       try file.close()
@@ -281,11 +281,11 @@ private struct SoakRun {
   /// enough to explain more.
   private static let growthMax: (mebibytes: (Double, Double), files: (Double, Double)) = ((8, 8), (30, 32))
 
-  /// Where there is time enough for caches to be full, this is what may grow in a minute of the
-  /// second half.
+  /// With enough time for caches to fill, this is the allowed growth in a minute of the second
+  /// half.
   private static let lateGrowthMax: (mebibytes: Double, files: Double, afterMinutes: Double) = (2, 4, 5)
 
-  /// What grows.
+  /// The growing quantities.
   mutating func judge(memoryToo: Bool) {
     let limits = [(openFiles, Self.growthMax.files)] + (memoryToo ? [(memory, Self.growthMax.mebibytes)] : [])
     for (series, limit) in limits {

@@ -29,7 +29,7 @@ struct SoakSeries {
     return (slope, slope * (last.minutes - first.minutes))
   }
 
-  /// How long it was looked at, and how much it grows in a minute in the second half of that.
+  /// The duration of the measurement, and the growth per minute in its second half.
   var lateGrowth: (minutes: Double, inAMinute: Double) {
     (points.last?.minutes ?? 0, Self.slope(points[(points.count / 2)...]))
   }
@@ -53,7 +53,7 @@ struct SoakSeries {
   }
 }
 
-/// What the system says of this process.
+/// The system's data about this process.
 package enum ProcessMeter {
   /// MiB of the process's own memory, without mapped files; nil if it is unknown.
   static var ownMebibytes: Double? { ProofLimits.ownBytes().map { Double($0) / 1_048_576 } }

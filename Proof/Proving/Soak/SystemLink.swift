@@ -9,7 +9,7 @@
 enum SystemLink {
   static func waitAMillisecond() { usleep(1000) }
 
-  /// Where a symbolic link leads.
+  /// The target of a symbolic link.
   static func target(of path: String) -> String? {
     var bytes = [CChar](repeating: 0, count: 4096)
     let length = readlink(path, &bytes, bytes.count)

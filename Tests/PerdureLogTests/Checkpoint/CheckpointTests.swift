@@ -144,7 +144,7 @@ struct CheckpointTests {
     #expect(try again.verify().findings.map(\.description) == [])
   }
 
-  @Test("A tail behind it is read, and what follows from it is brought up to date")
+  @Test("A tail after it is read, and the derived entries are updated")
   func tail() throws {
     let store = try memory.open()
     let (rows, names) = try fill(store, 1...200)

@@ -255,7 +255,7 @@ struct FirstTouchTests {
     let store = try memory.open(readOnly: true, checking: true)
     #expect(store.recoveryReport.indexRebuild != nil)
     #expect(try CrashOracle.content(of: store) == content)
-    // V10 is about the file that is there.
+    // V10 concerns the present file.
     #expect(try store.verify().findings.map(\.invariant) == [.checkpoint])
   }
 }

@@ -102,7 +102,7 @@ struct TailIndexTests {
     #expect(try !store.snapshot().contains(.id(77), in: rows))
   }
 
-  @Test("An index that becomes unique is known as such by what counts its groups")
+  @Test("An index that becomes unique is known as such to the index that counts its groups")
   func redefinedCounted() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -117,7 +117,7 @@ struct TailIndexTests {
     let again = try memory.open()
     #expect(try again.indexes.map(\.definition) == definitions)
     #expect(try again.verify().findings.map(\.description) == [])
-    // Nor is it another definition, which would be built anew.
+    // A different definition would be rebuilt; this is not one.
     let sequence = again.snapshot().sequence
     let counted = try #require(try again.indexes.first).index
     _ = try again.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: counted)))
@@ -240,7 +240,7 @@ struct CheckpointFailureTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("For lack of a number for its file a checkpoint is not made, and the next one is")
+  @Test("Without a number for its file a checkpoint is not made, and the next one is")
   func tooManyOpenFiles() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

@@ -42,7 +42,7 @@ struct AutomaticCompactionTests {
     #expect(try memory.open().verify().isClean)
   }
 
-  /// A store with 2.5 MB of garbage that nothing has looked at, and one row in ten live.
+  /// A store with 2.5 MB of unexamined garbage, and one row in ten live.
   private static func makeUntidy(_ memory: inout MemoryStore) throws -> (Store, Keyspace) {
     memory.options.compactsAutomatically = false
     let store = try memory.open()
@@ -61,8 +61,8 @@ struct AutomaticCompactionTests {
     }
   }
 
-  /// Waits for what the thread of the compactor is about to do, however long that takes on this
-  /// machine, and for nothing else: nothing is committed.
+  /// Waits for the work that the compactor's thread is about to do, however long that takes on this
+  /// machine. It waits for nothing else: no commit is made.
   private static func wait(until condition: () throws -> Bool) async throws -> Bool {
     for _ in 0..<20_000 {
       if try condition() { return true }
@@ -71,7 +71,7 @@ struct AutomaticCompactionTests {
     return false
   }
 
-  @Test("Where the system gave no thread it is asked for one again when there is more garbage")
+  @Test("If the system gave no thread, one is requested again when there is more garbage")
   func refusedThread() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     memory.options.compactsAutomatically = true
@@ -117,7 +117,7 @@ struct AutomaticCompactionTests {
     #expect(try await Self.wait { compactor.heldBytes.dead > 1 << 20 })
     #expect(try memory.segmentBytes() > 2 << 20)
     #expect(snapshot?.count(in: rows) == 2500)
-    // One goes that held nothing, and is asked about: the other one is waited for all the same.
+    // One that held nothing is released, and reported: the other one is still waited for.
     do { withExtendedLifetime(store.snapshot()) {} }
     #expect(try await Self.wait { compactor.isIdle })
     #expect(store.engine.pins.isAwaited)
@@ -147,7 +147,7 @@ struct AutomaticCompactionTests {
   }
 
   @Test(
-    "Enough garbage is a part of the log, not less than a minimum, and not what the last run had to leave")
+    "Enough garbage is a part of the log, at least a minimum, without the last run's skipped garbage")
   func due() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(_ live: UInt64, _ total: UInt64) -> CompactionPolicy.Totals {
@@ -173,7 +173,7 @@ struct AutomaticCompactionTests {
     #expect(policy.bytesToWrite(forGarbage: 1000, totals(garbage: 5_000_000)) == 5000)
 
     var pace = CompactionPace(policy, totals(garbage: 2_000_000), now: 1_000_000_000)
-    // Nothing comes: a millisecond for a thousand bytes, counted from when they could be written.
+    // No new garbage: a millisecond for a thousand bytes, counted from when they could be written.
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_000_000) == 1_001_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_500_000) == 1_002_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_010_000_000) == 1_011_000_000)

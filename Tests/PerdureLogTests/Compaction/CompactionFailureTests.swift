@@ -69,7 +69,7 @@ struct CompactionFailureTests {
     return store
   }
 
-  @Test("A rewritten segment that does not read as it was written is left out, and said with a place")
+  @Test("A rewritten segment that does not read back as written is skipped, and reported with a place")
   func unreadableResult() throws {
     let fileSystem = MisreadingFileSystem(SimulatedFileSystem())
     let store = try Self.make(fileSystem)

@@ -7,8 +7,8 @@ import Testing
 @testable import PerdureLog
 
 extension MemoryStore {
-  /// What all segments take, in bytes. One that goes meanwhile, as compaction in the background is
-  /// at it, takes nothing.
+  /// What all segments take, in bytes. A release meanwhile removes nothing, because the background
+  /// compaction is running.
   func segmentBytes() throws -> Int {
     try segmentNames().reduce(0) { sum, name in
       guard let file = try? fileSystem.open("/store.perdure/" + name, .read) else { return sum }
@@ -48,7 +48,7 @@ private func numbered(_ id: UInt64, _ round: UInt64) -> [UInt8] {
 struct CompactionTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("An opening says how much it read: of rewritten segments what there is of them now")
+  @Test("An opening reports the bytes read: for rewritten segments their present bytes")
   func bytesRead() throws {
     var memory = CheckpointedStore()
     memory.options.checkpoints = .manual
@@ -161,7 +161,7 @@ struct CompactionTests {
     #expect(try store.statistics.replacedSegmentBytes < 2 * live)
   }
 
-  @Test("The oldest snapshots are in the statistics, and how far they are behind")
+  @Test("The oldest snapshots are in the statistics, with their distance to the newest state")
   func statistics() throws {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)
@@ -184,7 +184,7 @@ struct CompactionTests {
     #expect(try store.statistics.deadRecordBytes == 10 * 32)
   }
 
-  @Test("What a released snapshot held goes with the next compaction")
+  @Test("The garbage of a released snapshot is removed by the next compaction")
   func releasedSnapshot() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     let store = try memory.open()

@@ -10,7 +10,7 @@ struct GroupDamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
   private let grouped: GroupedStore
   private let ids = 0..<60 as Range<UInt64>
-  /// The first segment as it was.
+  /// The first segment, unchanged.
   private let bytes: [UInt8]
   private let entries: [GroupEntry]
 
@@ -84,7 +84,7 @@ struct GroupDamageTests {
     }
     #expect(lost > 0 && lost < 20)
     let findings = try again.verify().findings
-    // One for the group, and not one for each record; what the log has to say of it comes first.
+    // One for the group, and not one for each record; the log's findings come first.
     #expect(findings.count { $0.invariant == .address } == 1, "\(findings)")
     #expect(findings.contains { $0.place.contains("0000000000000001.segment") })
     #expect(findings.contains { $0.message.hasSuffix(" (\(lost) records)") }, "\(findings)")
@@ -143,7 +143,7 @@ struct GroupDamageTests {
     }
   }
 
-  @Test("A table that says too much of a group is refused before memory is taken for it")
+  @Test("A table with an excessive size of a group is refused before memory is allocated for it")
   func hostileTable() throws {
     let table = bytes.count - RewrittenFooter.length - entries.count * GroupEntry.length
     for change in 0..<4 {

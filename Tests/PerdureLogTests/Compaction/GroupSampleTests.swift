@@ -14,7 +14,7 @@ struct GroupSampleTests {
   }
 
   @Test(
-    "A cold segment that would not shrink is not written, and not read again until something of it changed")
+    "A cold segment that would not shrink is not written, and not read again until it changes")
   func noise() throws {
     let counting = CountingFileSystem(behind: InMemoryFileSystem())
     var grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
@@ -63,7 +63,7 @@ struct GroupSampleTests {
     }
   }
 
-  @Test("What a sample takes in groups is what its bytes repeat of each other")
+  @Test("The packed size of a sample follows from the repetitions in its bytes")
   func lengths() {
     let noise = Self.noise(7, 60_000)
     let half = noise.prefix(30_000) + [UInt8](repeating: 1, count: 30_000)

@@ -199,7 +199,7 @@ struct GroupTests {
     #expect(try features() & FormatVersion.groupedSegments != 0)
   }
 
-  @Test("Which commit wrote a record is known in groups too")
+  @Test("The commit of a record is known in groups too")
   func commitNumbers() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 32 << 10)
     let store = try grouped.open()

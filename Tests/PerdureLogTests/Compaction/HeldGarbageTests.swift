@@ -43,7 +43,7 @@ private final class HeldStore {
   /// A commit that is hardly anything.
   func touch() throws { try store.write { try $0.put([1], id: 9999, in: rows) } }
 
-  /// - Returns: How many runs it took until there was nothing more to win, or 20.
+  /// - Returns: The number of runs until there was nothing more to free, or 20.
   func runToRest() -> Int {
     var runs = 0
     while runs < 20, compactor.runIfDue(engine) { runs += 1 }
@@ -57,7 +57,7 @@ struct HeldGarbageTests {
     HeldGarbage.Share(version: version, bytes: HeldGarbage.Bytes(dead: dead, tombstones: tombstones))
   }
 
-  @Test("What a version holds is forgotten when it goes, and nothing else")
+  @Test("The garbage of a version is forgotten when the version is released, and no other")
   func forgetting() {
     var garbage = HeldGarbage()
     #expect(!garbage.isAny)
@@ -75,7 +75,7 @@ struct HeldGarbageTests {
     #expect(garbage.bytes.dead == 0 && !garbage.isAny)
   }
 
-  @Test("A run that begins forgets what versions held that it does not keep: they went since the last look")
+  @Test("A new run forgets the garbage of versions that it does not keep, which were released")
   func beginning() {
     var garbage = HeldGarbage()
     garbage.note(1, [Self.share(3, dead: 100), Self.share(5, dead: 10)])
@@ -129,7 +129,7 @@ struct HeldGarbageTests {
     withExtendedLifetime(companions) {}
   }
 
-  @Test("What two snapshots hold together is looked at once more when the older one goes")
+  @Test("Garbage that two snapshots hold together is checked once more when the older one is released")
   func heirs() throws {
     let held = try HeldStore()
     try held.touch()
@@ -145,7 +145,7 @@ struct HeldGarbageTests {
     #expect(try heir.value(id: 7, in: held.rows) == [UInt8](repeating: 2, count: 300))
   }
 
-  @Test("A snapshot that goes between the look at the pins and what follows from it is not lost")
+  @Test("A release between reading the pins and using them is not lost")
   func race() throws {
     let held = try HeldStore()
     _ = held.runToRest()

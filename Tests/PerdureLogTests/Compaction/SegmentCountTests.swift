@@ -122,7 +122,7 @@ struct SegmentCountTests {
   }
 
   @Test(
-    "Where eight segments are short, the last one is ended by hand for much garbage or for want of room",
+    "With eight short segments, the last one is closed by hand for much garbage or on a full medium",
     arguments: [
       // Garbage and all bytes of the last segment, short ones beside it, lack of room, groups:
       // ended?

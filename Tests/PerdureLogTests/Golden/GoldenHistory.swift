@@ -116,7 +116,7 @@ struct GoldenHistory {
 }
 
 extension Store {
-  /// All that a store holds.
+  /// The whole content of a store.
   func goldenContents() throws -> [GoldenHistory.Key: [UInt8]] {
     let snapshot = snapshot()
     var found: [GoldenHistory.Key: [UInt8]] = [:]

@@ -29,7 +29,7 @@ struct GoldenStore: Hashable, CustomStringConvertible {
   var version: Int
   var kind: Kind
 
-  /// What there must be.
+  /// The required content.
   static let all =
     [.closed, .checkpoint, .rewritten, .cutOff].map { GoldenStore(version: 1, kind: $0) }
     + [.packed, .checkpoint].map { GoldenStore(version: 2, kind: $0) }

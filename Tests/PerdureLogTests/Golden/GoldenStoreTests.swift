@@ -33,7 +33,7 @@ struct GoldenStoreTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  @Test("Every value is there, and every entry of an index", arguments: GoldenStore.all)
+  @Test("Every value is present, and every entry of an index", arguments: GoldenStore.all)
   func reading(_ golden: GoldenStore) throws {
     let directory = try copy(golden.files())
     let store = try open(directory.path)
@@ -81,7 +81,7 @@ struct GoldenStoreTests {
     #expect(try POSIXFileSystem().files(in: directory.path) == files)
   }
 
-  @Test("Each is what its name says")
+  @Test("Each has the content that its name promises")
   func kinds() throws {
     func has(_ suffix: String, _ golden: GoldenStore) throws -> Bool {
       try golden.files().keys.contains { $0.hasSuffix(suffix) }
@@ -117,7 +117,7 @@ struct GoldenStoreTests {
 
   /// Not a test: see CONTRIBUTING.md, "Golden stores".
   @Test(
-    "New golden stores are written when they are asked for",
+    "New golden stores are written on request",
     .enabled(if: Environment.value(of: "PERDURE_WRITE_GOLDEN") != nil, "PERDURE_WRITE_GOLDEN is not set"))
   func write() throws {
     for golden in GoldenStore.all where golden.version == GoldenStore.newestVersion {

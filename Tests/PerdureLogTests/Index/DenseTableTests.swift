@@ -33,7 +33,7 @@ struct DenseTableTests {
   }
 
   @Test(
-    "A walk has handed out what follows in the leaf before it comes there, each once",
+    "A walk has passed the following words of the leaf before it reaches them, each once",
     arguments: [false, true])
   func wordsAhead(descending: Bool) {
     let arena = NodeArena()
@@ -59,7 +59,7 @@ struct DenseTableTests {
     expectTrue(handedOut.count > ids.count * 9 / 10)
   }
 
-  @Test("The cursor goes from any place in either direction", arguments: IDShape.allCases)
+  @Test("The cursor moves from any position in either direction", arguments: IDShape.allCases)
   func cursor(shape: IDShape) {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")

@@ -2,7 +2,7 @@ import PerdureFormat
 
 @testable import PerdureLog
 
-/// An index file in memory: room for so many bytes, handed out from the front, or from the end.
+/// An index file in memory: a number of bytes, allocated from the front, or from the end.
 final class MemoryIndexFile {
   private(set) var bytes: UnsafeMutableRawBufferPointer
   private(set) var usedUnitCount = 1

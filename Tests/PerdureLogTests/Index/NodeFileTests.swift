@@ -142,7 +142,7 @@ struct NodeFileTests {
     }
   }
 
-  @Test("Units that end behind a file that was cut short are missed where it ends, and not where they begin")
+  @Test("Units beyond the end of a truncated file are reported as missing at its end, and not at their start")
   func lostUnits() throws {
     let file = MemoryIndexFile(unitCount: 16)
     let length = 9 * NodeSlot.unitByteCount + 1

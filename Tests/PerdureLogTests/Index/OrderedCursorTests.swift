@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A cursor of an ordered tree")
 struct OrderedCursorTests {
-  @Test("Goes from any place in either direction as an index in an array does", arguments: KeyShape.allCases)
+  @Test("Moves from any position in either direction like an array index", arguments: KeyShape.allCases)
   func walks(shape: KeyShape) {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")
@@ -31,7 +31,7 @@ struct OrderedCursorTests {
   }
 
   @Test(
-    "A walk has handed out what follows, in the next leaf as well, before it comes there, each once",
+    "A walk has passed the following entries, in the next leaf as well, before it reaches them, each once",
     arguments: [false, true])
   func payloadsAhead(descending: Bool) {
     let arena = NodeArena()
@@ -98,7 +98,7 @@ struct OrderedCursorTests {
     return tree.root.map { count(OrderedNode($0)) } ?? 0
   }
 
-  /// Seeks somewhere; returns the index the model says the cursor is at.
+  /// Seeks a position; returns the model's index of the cursor.
   private func seek(
     _ cursor: inout OrderedCursor, _ model: OrderedModel, _ key: [UInt8], _ random: inout SeededGenerator
   ) -> Int {

@@ -50,7 +50,7 @@ struct OrderedTreeMembersTests {
     }
   }
 
-  @Test("There are none in an empty tree")
+  @Test("An empty tree has none")
   func empty() {
     OrderedTree().forEachMember(of: 1) { _ in expectTrue(false) }
   }

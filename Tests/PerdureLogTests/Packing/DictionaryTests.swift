@@ -154,7 +154,7 @@ struct DictionaryTests {
   }
 
   @Test(
-    "When a dictionary is due: after enough bytes, when values shrink less than they did, and later each time"
+    "When a dictionary is due: after enough bytes, when values shrink less than before, and later each time"
   )
   func policy() throws {
     var options = CompressionOptions()

@@ -18,7 +18,7 @@ struct PackedSalvageTests {
     let rows = try store.keyspace("rows", .dense)
     for (start, kind) in [(0, 0), (50, 0), (100, 1)] as [(UInt64, Int)] {
       if start > 0 {
-        // What the dictionary is made from.
+        // The samples of the dictionary.
         try store.write { transaction in
           for id in 1000..<1200 as Range<UInt64> {
             try transaction.put(PackedStore.value(id, kind: kind), id: id, in: rows)

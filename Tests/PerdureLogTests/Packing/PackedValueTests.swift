@@ -35,7 +35,7 @@ struct PackedValueTests {
     #expect(statistics.compressedBytesSinceOpen < 600)
   }
 
-  @Test("A value is packed if that makes it a twentieth shorter, and not for less")
+  @Test("A value is packed if that makes it a twentieth shorter, and not otherwise")
   func limit() {
     #expect(ValuePacker.lengthMax(of: 100) == 95)
     #expect(ValuePacker.lengthMax(of: 101) == 95)

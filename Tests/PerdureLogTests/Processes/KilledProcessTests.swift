@@ -78,7 +78,7 @@ private enum Bank {
     }
   }
 
-  /// Nil when all is as it should be.
+  /// Nil when everything is right.
   static func complaint(_ snapshot: Snapshot, _ store: Store) throws -> String? {
     let rows = try store.keyspace("accounts", .dense)
     let index = try #require(try store.indexes.first?.index)
@@ -119,7 +119,7 @@ private enum Bank {
 
 @Suite("Processes that are killed")
 struct KilledProcessTests {
-  /// How often the writer is killed. A long run sets it in the environment: 600 are about ten
+  /// The number of kills of the writer. A long run sets it in the environment: 600 are about ten
   /// minutes.
   private static let kills = Environment.value(of: "PERDURE_KILLS").flatMap(Int.init) ?? 4
 

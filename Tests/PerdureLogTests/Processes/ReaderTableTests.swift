@@ -41,7 +41,7 @@ struct ReaderTableTests {
       #expect(table.needs().oldestSequence == 7)
       first = nil
       #expect(table.needs().oldestSequence == 9 && !table.needs().mayReach(2..<4, inIndexFile: 2))
-      // It may read on until it says that it does not.
+      // It may continue reading until it reports otherwise.
       #expect(
         table.needs().mayRead(3..<10) && table.needs().mayRead(20..<21) && !table.needs().mayRead(3..<9))
       try second?.narrow(to: ReaderSlot.Hold(sequence: 9, indexFile: 2, checkpoint: 5, lastSequence: 12))

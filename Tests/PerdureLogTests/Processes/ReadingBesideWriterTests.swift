@@ -230,7 +230,7 @@ struct ReadingBesideWriterTests {
     withExtendedLifetime(reader) {}
   }
 
-  @Test("A value with a file of its own stays while a reader may ask for it")
+  @Test("A blob file stays while a reader may read it")
   func blobs() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("blobs of readers"))
     func blobs() throws -> Int {
@@ -282,7 +282,7 @@ struct ReadingBesideWriterTests {
     #expect(fileSystem.operationCount == operations)
   }
 
-  @Test("Where there is no store, nothing is made by reading")
+  @Test("Without a store, reading creates nothing")
   func noStore() throws {
     let fileSystem = InMemoryFileSystem()
     try fileSystem.createDirectory("/empty")

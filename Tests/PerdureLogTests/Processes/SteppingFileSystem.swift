@@ -23,7 +23,7 @@ final class SteppingFileSystem: ForwardingFileSystem {
   /// The error of the closure.
   var failure: (any Error)? { state.withLock { $0.failure } }
 
-  /// Whether something waits to be run.
+  /// Whether a closure waits to be run.
   var isWaiting: Bool { state.withLock { $0.action != nil } }
 
   /// Counts calls from 0 again, and runs `body` before that one.

@@ -105,7 +105,7 @@ final class WitnessedStore {
     return (0..<length).map { _ in UInt8.random(in: 0..<8, using: &random) }
   }
 
-  /// Something that a writer does: commits, and perhaps more.
+  /// A writer's step: commits, and perhaps more.
   func act() throws {
     for _ in 0..<Int.random(in: 1...6, using: &random) { try commit() }
     switch Int.random(in: 0..<6, using: &random) {
@@ -121,7 +121,7 @@ final class WitnessedStore {
     }
   }
 
-  /// Checks everything that a snapshot says against what its commit left.
+  /// Compares everything that a snapshot returns with its commit's state.
   func check(_ snapshot: Snapshot, _ place: String, mayLackBlobs: Bool = false) throws {
     let content = try #require(history[snapshot.sequence], "\(place): commit \(snapshot.sequence)")
     let (rows, names, index) = try parts()

@@ -14,7 +14,7 @@ struct HandmadeLog {
   let fileSystem = InMemoryFileSystem()
   let rows: Keyspace
   private let storeID: StoreID
-  /// Where the next frame goes.
+  /// The position of the next frame.
   private(set) var end: LogPosition
   /// Of the last commit.
   private(set) var sequence: UInt64

@@ -11,8 +11,8 @@ import Testing
   import Glibc
 #endif
 
-/// Files that no writer made: something else in their place, numbers that are far apart, lengths
-/// that hold nothing.
+/// Files that no writer made: other entries in their place, numbers that are far apart, empty
+/// lengths.
 @Suite("Opening a store with hostile files")
 struct HostileOpeningTests {
   private static let value = [UInt8](repeating: 7, count: 60)
@@ -68,7 +68,7 @@ struct HostileOpeningTests {
     let directory = try TemporaryDirectory()
     let path = directory.file("pipe")
     try #require(mkfifo(path, 0o600) == 0)
-    // Where it is waited for, the alarm ends the process.
+    // If the opening waited, the alarm would end the process.
     await #expect(processExitsWith: .success) { [path = path as String] in
       alarm(60)
       for mode in [.read, .readWrite] as [FileMode] {
@@ -257,7 +257,7 @@ struct HostileOpeningTests {
         try Self.read(store)
         try store.close()
       }
-      // A log that has no place in the table of segments cannot be read.
+      // A log that the table of segments cannot hold cannot be read.
       for readOnly in [true, false] {
         let error = #expect(throws: StoreError.self) {
           try Store(at: far, options: Self.options(readOnly: readOnly))

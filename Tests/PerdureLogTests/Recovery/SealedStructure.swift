@@ -6,7 +6,7 @@ import PerdureFormat
 /// knowledge of the format could.
 struct SealedStructure {
   let file: String
-  /// What may be changed.
+  /// The bytes that may be changed.
   let fields: Range<Int>
   /// Makes the checksums right.
   let seal: (inout [UInt8]) -> Void

@@ -131,7 +131,7 @@ struct HostileGapTests {
   }
 
   @Test(
-    "A header that was moved by whole sectors is known by the place that it is right for, and by no other")
+    "A header that was moved by whole sectors is recognised by the one place for which it is valid")
   func places() throws {
     var random = SeededGenerator.forTest("places of headers")
     let store = StoreID(high: random.next(), low: random.next())

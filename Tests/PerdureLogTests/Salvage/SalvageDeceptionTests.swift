@@ -78,13 +78,13 @@ struct SalvageDeceptionTests {
       bytes[bytes.count - 200] ^= 1
       image.setBytes(bytes, at: Self.segment)
       #expect(try salvage(image).filter { $0.key < 6 } == values.filter { $0.key < 6 }, "\(end), damaged")
-      // Nothing but frames says which store it was.
+      // Only frames identify the store.
       image.setBytes([UInt8](repeating: 0, count: 16_384), at: SalvagedStore.path + "/SUPERBLOCK")
       #expect(try salvage(image).filter { $0.key < 6 } == values.filter { $0.key < 6 }, "\(end), no store")
     }
   }
 
-  @Test("Of a table of groups with damaged entries only those are taken that leave room for them")
+  @Test("In a table of groups with damaged entries only entries that leave space for them are used")
   func table() throws {
     let lengths = [800, 1600, 320, 2400]
     var entries: [GroupEntry] = []

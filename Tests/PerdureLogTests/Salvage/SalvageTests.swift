@@ -323,7 +323,7 @@ struct SalvageTests {
     #expect(report.damages.first?.file == StoreFileName.blob(2).string)
   }
 
-  @Test("Where nothing says which store it was, values in files of their own are lost, and said to be")
+  @Test("If nothing identifies the store, values in blob files are lost, and reported")
   func blobsOfNoStore() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)

@@ -47,7 +47,7 @@ struct SalvagedStore {
     var isGrouped: Bool
   }
 
-  /// What a random store has in it besides plain records.
+  /// The content of a random store besides plain records.
   struct Features {
     /// It is compacted on the way.
     var compacts = false
@@ -221,7 +221,7 @@ struct SalvagedStore {
 
   static func name(_ file: String) -> String { String(file.split(separator: "/").last ?? "") }
 
-  /// What a store holds, without its catalog; and whether it is well.
+  /// The content of a store, without its catalog; and whether it verifies.
   static func content(of path: String, _ fileSystem: any FileSystem) throws -> [StoredKey: [UInt8]] {
     var options = StoreOptions()
     options.fileSystem = fileSystem
@@ -286,7 +286,7 @@ enum Bait {
     footer(store, number: random.pick(1...4), dataEnd: 8 * random.pick(20...200), fileEnd: nil)
   }
 
-  /// - Parameter fileEnd: How long the file is that it says that it ends; nil: one with a group.
+  /// - Parameter fileEnd: The file length in the footer; nil: one with a group.
   static func footer(_ store: StoreID, number: UInt64, dataEnd: Int, fileEnd: Int?) -> [UInt8] {
     let footer = RewrittenFooter(
       generation: 1, originalEnd: UInt64(dataEnd), dataEnd: UInt64(dataEnd), recordBytes: 0,

@@ -264,7 +264,7 @@ struct StreamedValueMemoryTests {
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let store = try Store(at: path)
       let rows = try store.keyspace("rows", .dense)
-      // What the process needs anyway.
+      // The memory that the process needs anyway.
       try Self.pass(1 << 20, through: store, rows)
       guard let before = ProcessMemory.bytes("VmHWM") else { return }
       try Self.pass(256 << 20, through: store, rows)

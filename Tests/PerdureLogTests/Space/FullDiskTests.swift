@@ -32,7 +32,7 @@ private struct CrampedStore {
     #expect(try free == left)
   }
 
-  /// Puts rows of 500 bytes until there is no room; returns how many.
+  /// Puts rows of 500 bytes until the volume is full; returns their number.
   func fill(_ store: Store, _ rows: Keyspace, from first: UInt64 = 1) throws -> UInt64 {
     var id = first
     do {
@@ -46,7 +46,7 @@ private struct CrampedStore {
     return id - 1
   }
 
-  /// Whatever a power cut leaves, this is what the next opening finds.
+  /// The next opening finds this after any power cut.
   func checkImages(count: Int, sequence: UInt64) throws {
     var explorer = CrashExplorer(seed: 1)
     explorer.imagesPerOperationMax = 8
@@ -171,7 +171,7 @@ struct FullDiskTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A commit that finds no room leaves the store as it was, whatever it was about to do")
+  @Test("A commit without space leaves the store unchanged, whatever its operations")
   func refusedCommit() throws {
     let disk = CrampedStore(capacityBytes: 300_000)
     let store = try disk.open { $0.blobThresholdBytes = 4096 }
@@ -246,7 +246,7 @@ struct FullDiskTests {
     #expect(try disk.open().snapshot().value(id: 1, in: rows) == [2])
   }
 
-  @Test("A commit that is given back, and a file that can then not be closed, leave the store writable")
+  @Test("A rolled-back commit, and a file that cannot be closed then, leave the store writable")
   func refusedChainAndClose() throws {
     let disk = CrampedStore(capacityBytes: 10 << 20)
     let store = try disk.open { $0.reserveBytes = 0 }
@@ -302,7 +302,7 @@ struct FullDiskTests {
     try disk.takeWhatIsFree(but: left)
     let error = #expect(throws: StoreError.self) { try put(1001...1030) }
     #expect(error?.code == .diskFull)
-    // Those of the short segments live.
+    // The rows of the short segments are live.
     try store.write { for id in 11...200 as ClosedRange<UInt64> { try $0.remove(id: id, in: rows) } }
     if left == 0 { try disk.takeWhatIsFree() }
     #expect(try store.statistics.isShortOfRoom)
@@ -337,7 +337,7 @@ struct FullDiskTests {
   }
 
   @Test(
-    "How much is held back follows from the log",
+    "The size of the reserve follows from the log",
     arguments: [
       (65_535, 65_535, 0, 0), (65_536, 65_536, 131_072, 65_536), (1 << 20, 1 << 20, 1_310_720, 163_840),
       (1 << 30, 64 << 20, 64 << 20, 8 << 20), (1 << 30, 65 << 20, 64 << 20, 8 << 20),

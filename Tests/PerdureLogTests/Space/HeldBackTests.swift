@@ -3,14 +3,14 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("What snapshots hold back, by the interval in which it lived")
+@Suite("Items that snapshots hold back, by the interval in which they were live")
 struct HeldBackTests {
   private struct Thing: Hashable {
     var born: UInt64
     var gone: UInt64
   }
 
-  @Test("The newest version that is held of an interval is found, and none outside of it")
+  @Test("The newest held version of an interval is found, and none outside of it")
   func newest() {
     var pinned = PinnedVersions()
     #expect(pinned.newest(from: 0, before: 100) == nil)
@@ -29,7 +29,7 @@ struct HeldBackTests {
     #expect(pinned.settledEnd(published: 20) == 8)
   }
 
-  @Test("Exactly what a held version has stays, and is looked at once for each version that had it")
+  @Test("Exactly the items of a held version stay, and each is checked once for each version that had it")
   func model() {
     var random = SeededGenerator.forTest("held back")
     for _ in 0..<40 {

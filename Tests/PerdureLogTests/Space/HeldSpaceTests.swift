@@ -63,7 +63,7 @@ private final class OverwrittenStore {
 
   /// How many blob files there are when all is durable.
   func blobCount() throws -> Int {
-    // A commit looks for what may go before it is durable itself.
+    // A commit removes files before it is durable itself.
     store.engine.giveBackFiles()
     return try memory.fileSystem.contents(of: "/store.perdure").count { $0.hasSuffix(".blob") }
   }
@@ -81,7 +81,7 @@ private final class OverwrittenStore {
 
 @Suite("Space and memory that a snapshot holds")
 struct HeldSpaceTests {
-  /// What a store takes that holds these rows and nothing else.
+  /// The size of a store with only these rows.
   private static func liveBytes(valueLength: Int) throws -> Int {
     let store = try OverwrittenStore(valueLength: valueLength)
     try store.overwrite(0)
@@ -115,7 +115,7 @@ struct HeldSpaceTests {
     #expect(try store.store.verify().isClean)
   }
 
-  @Test("Each of two snapshots keeps its own state, and gives it back when it goes")
+  @Test("Each of two snapshots keeps its own state, and frees it on release")
   func two() throws {
     let store = try OverwrittenStore(valueLength: 2000)
     let count = Int(OverwrittenStore.rowCount)
@@ -150,7 +150,8 @@ struct HeldSpaceTests {
       #expect(try store.bytes() < live + live * 3 / 2 + Self.constantBytes, "round \(round)")
     }
     #expect(try store.blobCount() == 2 * Int(OverwrittenStore.rowCount))
-    // Twice what a checkpoint reaches for the writer, and what the reader's checkpoint reaches.
+    // Twice the units that a checkpoint reaches for the writer, and those of the reader's
+    // checkpoint.
     let units = try store.indexFileBytes()
     #expect(units <= 4 * (try store.store.statistics.indexFileBytes), "\(units)")
     try store.expect(0, in: reader.snapshot())

@@ -84,7 +84,7 @@ struct ManyKeysTests {
     let last = try recovered.keyspace("keys", kind)
     let (count, sum) = try Self.countAndSum(of: last, recovered.snapshot())
     #expect(count == Int(keyCount))
-    // Those that were overwritten have one more bit, each once however often it was drawn.
+    // Overwritten ones have one more bit, each once however often it was drawn.
     #expect(sum == keyCount * (keyCount - 1) / 2 + UInt64(Set(drawn).count) * Self.overwritten)
     try recovered.close()
   }

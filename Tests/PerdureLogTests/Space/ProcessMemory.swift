@@ -1,6 +1,6 @@
 import PerdureFileIO
 
-/// What the system says of this process's memory.
+/// The system's data about this process's memory.
 enum ProcessMemory {
   /// - Parameter name: As Linux calls it: `VmHWM` is the most that was ever resident, `VmSize` the
   ///   address space.

@@ -67,7 +67,7 @@ private struct Answers {
   }
   mutating func add(_ number: UInt64) { add(withUnsafeBytes(of: number) { Array($0) }) }
 
-  /// What the next write puts.
+  /// The value of the next write.
   var value: [UInt8] { [UInt8(truncatingIfNeeded: sum >> 20), UInt8(truncatingIfNeeded: sum >> 40)] }
 }
 

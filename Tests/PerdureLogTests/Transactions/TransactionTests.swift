@@ -162,7 +162,7 @@ struct TransactionTests {
     }
     #expect(try first(2, whileComes: 25) == [1, 2])
     #expect(try first(2, descending: true, whileComes: 15) == [4, 3])
-    // Another reference of a key that was seen comes, or goes.
+    // Another reference of a visited key is added, or removed.
     #expect(throws: StoreError.self) { try first(1, whileComes: 10) }
     #expect(throws: StoreError.self) { try first(1, whileComes: 30) }
     #expect(throws: StoreError.self) { try first(2, descending: true, whileComes: 35) }

@@ -51,7 +51,7 @@ struct VerificationTests {
     try file.write([byte[0] ^ 4], at: UInt64(offset))
   }
 
-  @Test("A store that is well has no findings, and everything was looked at")
+  @Test("An intact store has no findings, and everything was checked")
   func well() throws {
     let report = try store.verify()
     #expect(report.isClean)
@@ -219,7 +219,7 @@ struct VerificationTests {
     #expect(try findings() == [.usage])
   }
 
-  @Test("V11: a rewritten segment that says too much of itself")
+  @Test("V11: a rewritten segment with excessive counts of itself")
   func footer() throws {
     for id in 1...10 as ClosedRange<UInt64> { try store.write { try $0.put([9], id: id, in: rows) } }
     _ = try store.compact()

@@ -31,7 +31,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "What its parent has saved meanwhile as it was, a child deletes all the same, also after it has moved on")
+    "A child deletes an object that its parent saved unchanged meanwhile, also after the child has advanced")
   func deletesWhatWasSaved() throws {
     let (ada, eve) = (context.worker("Ada"), context.worker("Eve"))
     let child = try draft()
@@ -44,7 +44,7 @@ struct ChildContextTests {
     #expect(try container.newContext().fetch(Employee.fetchRequest()).map(\.name) == ["Eve"])
   }
 
-  @Test("What its parent has changed meanwhile, a child that has moved on does not delete unasked")
+  @Test("A child that has advanced does not delete an object that its parent changed meanwhile")
   func deletesNothingThatChanged() throws {
     let (ada, eve) = (context.worker("Ada"), context.worker("Eve"))
     let child = try draft()
@@ -83,7 +83,7 @@ struct ChildContextTests {
     #expect(throws: PerdureError.self) { try child.existingObject(with: gone.objectID) }
   }
 
-  @Test("A child stays at the state that it was made with, until it saves, rolls back or refreshes")
+  @Test("A child stays at its first state, until it saves, rolls back or refreshes")
   func staysAtItsState() throws {
     let child = try draft()
     context.worker("late")
@@ -92,7 +92,7 @@ struct ChildContextTests {
     #expect(try child.count(for: Employee.fetchRequest()) == 1)
   }
 
-  @Test("A child that merges by itself sees its parent's changes at the next fetch")
+  @Test("A child that merges automatically sees its parent's changes at the next fetch")
   func mergesByItself() throws {
     let child = try draft()
     child.automaticallyMergesChangesFromParent = true
@@ -104,7 +104,7 @@ struct ChildContextTests {
     #expect(try child.fetch(Employee.fetchRequest()).map(\.name) == ["later"] && same.name == "later")
   }
 
-  @Test("What a child throws away never was")
+  @Test("Changes that a child discards have no effect")
   func rollback() throws {
     let ada = context.worker("Ada")
     try context.save()
@@ -357,7 +357,7 @@ struct ChildContextTests {
     #expect(ada.name == "Eve")
   }
 
-  @Test("Where there are several stores a child is refused")
+  @Test("With several stores a child is refused")
   func severalStores() throws {
     let joined = try Staff.context(.joined)
     let error = #expect(throws: PerdureError.self) { try joined.newChildContext() }

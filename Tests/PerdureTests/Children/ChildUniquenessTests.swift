@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Unique values that change hands")
 struct ChildUniquenessTests {
-  /// Contexts that a save goes through, from the one that is saved first to the one on the store.
+  /// The contexts of a save, from the one that is saved first to the one on the store.
   private static func line(_ container: PersistentContainer, _ depth: Int) throws -> [ManagedObjectContext] {
     var line = [container.newContext()]
     for _ in 0..<depth { line.insert(try line[0].newChildContext(), at: 0) }

@@ -28,7 +28,7 @@ struct RandomFamilyTests {
 }
 
 private struct Family: RandomEdits {
-  /// Whose child each context is; nil for those on the store.
+  /// The parent of each context; nil for those on the store.
   private static let parents: [Int?] = [nil, nil, 0, 0, 2]
   private static let policies: [(name: String, policy: MergePolicy)] = [
     ("error", .error), ("store", .mergeByPropertyStoreTrump), ("object", .mergeByPropertyObjectTrump),

@@ -16,7 +16,7 @@ private final class TreacherousStore: PersistentStore {
 
   var schema: StoreSchema { inner.schema }
   var identifier: String { inner.identifier }
-  /// How many commits were made.
+  /// The number of commits made.
   var commits: Int { state.withLock { $0.commits } }
   func view() -> any StoreView { inner.view() }
   func check(_ change: StoreChange) throws { try inner.check(change) }

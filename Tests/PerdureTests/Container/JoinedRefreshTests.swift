@@ -2,8 +2,8 @@ import Perdure
 import Synchronization
 import Testing
 
-/// What happens when one of several stores that are only read cannot be moved on.
-@Suite("Several stores of which one cannot be read on")
+/// The behaviour when one of several stores opened for reading cannot be advanced.
+@Suite("Several stores of which one cannot be refreshed")
 struct JoinedRefreshTests {
   @Test("Only fetches that ask the store get the error that its newest state is unavailable, once")
   func refresh() throws {

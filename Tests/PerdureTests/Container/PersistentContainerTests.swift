@@ -38,7 +38,7 @@ struct PersistentContainerTests {
     try again.close()
   }
 
-  @Test("A description says what the engine is opened with; its own words hold all the same")
+  @Test("A description sets the engine's options; its own settings take precedence")
   func engine() throws {
     let fileSystem = InMemoryFileSystem()
     var description = PersistentStoreDescription(path: "/things.perdure")
@@ -60,7 +60,7 @@ struct PersistentContainerTests {
     #expect(try container.newContext().count(for: Company.fetchRequest()) == 1)
   }
 
-  @Test("A store that cannot be opened is reported, and the container can be asked again")
+  @Test("A store that cannot be opened is reported, and the container can be loaded again")
   func failure() throws {
     let container = PersistentContainer(
       name: "Staff", model: try .init(Staff.entities), at: "/nonexistent/directory/x.perdure")

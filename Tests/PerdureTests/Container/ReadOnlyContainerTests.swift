@@ -134,7 +134,7 @@ struct ReadOnlyContainerTests {
     try next.close()
   }
 
-  @Test("A newest state that cannot be had once is an error of the next fetch alone, and is asked for again")
+  @Test("A newest state that is unavailable once is an error of the next fetch alone, and is requested again")
   func passingFailure() throws {
     let (container, failing) = try UnreadableStore.container(isReadOnly: true)
     let background = container.newBackgroundContext()

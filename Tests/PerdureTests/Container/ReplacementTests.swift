@@ -25,7 +25,7 @@ struct ReplacementTests {
     try store.close()
   }
 
-  /// What a store has, opened for writing as a program opens it; "nothing" for a new one.
+  /// The content of a store, opened for writing as a program opens it; "nothing" for a new one.
   private func content(_ path: String, _ disk: any FileSystem) throws -> String {
     let store = try Store(at: path, options: options(disk))
     defer { try? store.close() }
@@ -154,7 +154,7 @@ struct ReplacementTests {
     #expect(met > 0)
   }
 
-  @Test("A store that is open, or beside a file of its user, is not replaced, and stays as it is")
+  @Test("A store that is open, or beside a user's file, is not replaced, and stays unchanged")
   func refused() throws {
     let disk = InMemoryFileSystem()
     try fill("/target", "old", disk)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Batch faulting: what a fetch gave, and what its objects are related to")
+@Suite("Batch faulting: the objects of a fetch, and their related objects")
 struct BatchFaultingTests {
   private static let count = 200
   private static let blocks = (count + SiblingGroup.blockCount - 1) / SiblingGroup.blockCount
@@ -96,7 +96,7 @@ struct BatchFaultingTests {
     let asked = context.statistics.since(before)
     #expect(found == 3 * Self.count)
     #expect(asked.relationshipRequestCount <= Self.blocks + 1)
-    // Those of the company that was asked first are read by themselves.
+    // The objects of the first company are read separately.
     #expect(asked.rowRequestCount <= (3 * Self.count + 63) / 64 + Self.blocks + 1)
   }
 
@@ -137,7 +137,7 @@ struct BatchFaultingTests {
   }
 
   @Test(
-    "Objects that came as faults fire together, as many at a time as the request says",
+    "Faults of one fetch fire together, as many at a time as the request says",
     arguments: [0, 7, 500])
   func faults(batch: Int) throws {
     let context = try staff().newContext()
@@ -152,7 +152,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.rowCount == Self.count && context.statistics.fetchRequestCount == 1)
   }
 
-  @Test("A request for objects that are no faults gives such")
+  @Test("A request for objects that are not faults returns such objects")
   func realised() throws {
     let context = try staff().newContext()
     let workers = try workers(context) {

@@ -99,7 +99,7 @@ struct DeleteRuleTests {
     #expect(dangling.objectID == address.objectID)
     #expect(dangling.street == "")
     #expect(dangling.isDeleted)
-    // That is what the rule asks for, and no damage.
+    // The rule requires that, so it is no damage.
     let (core, model) = (context.core, container.managedObjectModel)
     #expect(GraphVerification(core.view, core.graph.store, model).run().isClean)
     let other = container.newContext()

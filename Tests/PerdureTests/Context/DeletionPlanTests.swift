@@ -124,7 +124,7 @@ struct DeletionPlanTests {
     try expectWhole(container)
   }
 
-  @Test("Sets are counted, asked for members, and taken apart without a row or an object")
+  @Test("Sets are counted, tested for members, and decomposed without a row or an object")
   func sets() throws {
     let (container, counts) = try counted()
     let setup = container.newContext()

@@ -1,9 +1,9 @@
 // Two contexts, three edits each, and every order in which their edits and saves can follow one
 // another.
 //
-// What each acknowledged save did is replayed on a model of a few sets. At the end the store must
-// show exactly the model's state: so no link is lost, no key is taken twice, and no reference leads
-// to nothing.
+// The changes of each acknowledged save are replayed on a model of a few sets. At the end the store
+// must show exactly the model's state: so no link is lost, no key is taken twice, and no reference
+// leads to nothing.
 //
 // The two contexts are alike, so two programs in one order of turns represent their mirror image
 // too. Edits are not visible to other contexts before they are saved. So with three saves at once,
@@ -93,7 +93,7 @@ private struct Expectation: Equatable {
     if !companyExists { members = [] }
   }
 
-  /// What a new context sees. Looks at each relationship from both sides.
+  /// The content of a new context. Looks at each relationship from both sides.
   init(reading scene: Scene, in context: ManagedObjectContext) throws {
     let workers = try scene.workers.map { id in
       try #require(try context.existingObject(with: id) as? Employee)
@@ -186,7 +186,7 @@ private struct Play {
     case save
   }
 
-  /// What each context does in each of its turns.
+  /// The operations of each context in each of its turns.
   let programs: [[[Step]]]
   /// The context whose turn it is.
   let turns: [Int]

@@ -26,7 +26,7 @@ struct KeptRelationsTests {
     return (other, try other.same(company))
   }
 
-  /// Asks often enough that what can be kept is.
+  /// Reads often enough that everything cacheable is cached.
   private func heldWorkers(_ company: Company) -> [Employee] {
     let workers = Array(company.workers)
     for _ in 0..<3 {

@@ -76,7 +76,7 @@ struct LifetimeTests {
     #expect(orphanage.workers.isEmpty && orphan.company == nil)
   }
 
-  @Test("A property that was set back to what the store has follows what others save")
+  @Test("A property that was set back to the stored value follows the saves of others")
   func setBack() throws {
     let container = try Staff.container()
     let context = container.newContext()

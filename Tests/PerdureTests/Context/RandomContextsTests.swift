@@ -93,7 +93,7 @@ private final class World {
 
   private func isPinned(_ editor: PartEditor) -> Bool { editor.context.queryGenerationToken != nil }
 
-  /// Whether a context has moved on to the newest state, or has stayed where it was.
+  /// Whether a context has advanced to the newest state, or has stayed at its own.
   private func expectMove(_ editor: PartEditor, from before: UInt64, moves: Bool) {
     let sequence = editor.context.core.view.sequence
     run.expect(
@@ -194,7 +194,7 @@ private final class World {
     .relationshipExceedsMaximumCount,
   ]
 
-  /// Whether a save or a validation is refused for what the plain values say, one detail for each.
+  /// Whether a save or a validation is refused according to the plain values, one detail for each.
   private func expectRefusal(_ error: PerdureError, _ least: Int, _ most: Int) {
     let count = error.details.count
     run.expect(
@@ -269,7 +269,7 @@ private final class World {
     }
   }
 
-  /// At a state that some context was pinned to: for good where it is newer than the context's own.
+  /// At a state that a context was pinned to: permanently if it is newer than the context's own.
   private func lookBack(_ editor: PartEditor) throws {
     guard !tokens.isEmpty else { return }
     let (token, sequence) = run.random.pick(tokens)

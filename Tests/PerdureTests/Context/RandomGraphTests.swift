@@ -29,11 +29,11 @@ private struct World {
   let container: PersistentContainer
   let context: ManagedObjectContext
   var random: SeededGenerator
-  /// What the context shows, and what the store has.
+  /// The content of the context, and of the store.
   var current = StaffTwin()
   var saved = StaffTwin()
   var ids: [Int: ManagedObjectID] = [:]
-  /// Some of the objects are held, the others come and go.
+  /// Some of the objects are retained, the others are freed and loaded again.
   var held: [ManagedObject] = []
   var watch = KeptWatch()
   var trace: [String] = []

@@ -30,11 +30,11 @@ private struct World {
   var container: PersistentContainer
   var context: ManagedObjectContext
   var random: SeededGenerator
-  /// What the context shows, and what the store has.
+  /// The content of the context, and of the store.
   var current: GraphTwin
   var saved: GraphTwin
   var ids: [Int: ManagedObjectID] = [:]
-  /// Some of the objects are held, the others come and go.
+  /// Some of the objects are retained, the others are freed and loaded again.
   var held: [ManagedObject] = []
   var trace: [String] = []
   var hasFailed = false
@@ -151,7 +151,7 @@ private struct World {
     check(plan, before)
   }
 
-  /// What a plan said beside what became of it.
+  /// The prediction of a plan compared with the result.
   private mutating func check(_ plan: DeletionPlan, _ before: GraphTwin) {
     let gone = Set(before.living).subtracting(current.living)
     expect(

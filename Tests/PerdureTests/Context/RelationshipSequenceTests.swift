@@ -63,7 +63,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Node") == 0)
   }
 
-  @Test("A child that denies goes with a new parent that takes it along", arguments: [false, true])
+  @Test("A child that denies is deleted with a new parent that cascades to it", arguments: [false, true])
   func cascadeFromNew(isChildStored: Bool) throws {
     let scene = try family(.cascade, .deny)
     let child = scene.new("Child")
@@ -178,7 +178,7 @@ struct RelationshipSequenceTests {
 
   // MARK: Strangers
 
-  @Test("What cannot be in a relationship is not in it, and removing it changes nothing")
+  @Test("An object that cannot be in a relationship is not in it, and removing it changes nothing")
   func unrelated() throws {
     let scene = try ModelScene(
       EntityDescription(
@@ -206,7 +206,7 @@ struct RelationshipSequenceTests {
     }
   }
 
-  @Test("Objects of a context that was made with other stores are known by their ids")
+  @Test("Objects of a context that was made with other stores are recognised by their ids")
   func otherNumbers() throws {
     let entities = [
       EntityDescription("Parent", properties: [.toMany("children", "Child", inverse: "parent")]),

@@ -184,7 +184,7 @@ struct RelationshipTests {
     #expect(try other.same(ada).bookmarks.map(\.objectID) == [second.objectID])
   }
 
-  @Test("Nothing is left of a link that was made and taken back")
+  @Test("A link that was made and undone leaves nothing")
   func unchanged() throws {
     let context = try Staff.context()
     let (worker, project) = (context.worker("W"), Project(context: context))

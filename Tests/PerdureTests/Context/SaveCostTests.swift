@@ -21,7 +21,7 @@ import Testing
   @Relationship(inverse: "hands") var firm: Firm?
 }
 
-/// What a save reads. The number of children is `PERDURE_CHILDREN`, a million in a long run.
+/// The reads of a save. The number of children is `PERDURE_CHILDREN`, a million in a long run.
 @Suite("A save reads the objects that it changes")
 struct SaveCostTests {
   /// The log engine, with a count of its reads.

@@ -64,7 +64,7 @@ struct SiblingLimitTests {
     withExtendedLifetime(heads) {}
   }
 
-  @Test("What leads to nothing is forgotten too")
+  @Test("Objects without related ones are dropped from the cache too")
   func leadingToNothing() throws {
     let context = try Staff.container().newContext()
     let mentor = context.worker("w").shape.relationship(9)

@@ -15,7 +15,7 @@ struct SiblingRandomTests {
     var mentorOf: [String: String] = [:]
   }
 
-  @Test("Walks, changes, saves, rollbacks and objects that come and go show what there is", arguments: 0..<6)
+  @Test("Walks, changes, saves, rollbacks and reloaded objects show the present state", arguments: 0..<6)
   func walks(round: Int) throws {
     let seed = SeededGenerator.seedFromEnvironment() &+ UInt64(round)
     var random = SeededGenerator(seed: seed)

@@ -80,7 +80,7 @@ struct SiblingTests {
     #expect(workers[..<64].allSatisfy { $0.isFault } && workers[128...].allSatisfy { $0.isFault })
   }
 
-  @Test("What a fault's row does not hold is answered without it")
+  @Test("A value outside of a fault's row is answered without reading the row")
   func derived() throws {
     let container = try Staff.container()
     let id = try company(container, workers: 2)

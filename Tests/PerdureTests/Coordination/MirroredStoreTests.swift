@@ -116,7 +116,7 @@ struct MirroredStoreTests {
     }
   }
 
-  @Test("The one key that nothing follows, null in a descending index, is found")
+  @Test("The one key without a following key, null in a descending index, is found")
   func lastKey() throws {
     let store = try StoreFactory.standard.open(.inMemory, try TestModel.model(indexed: true))
     let employee = try #require(store.schema.entity(named: "Employee")).number
@@ -150,7 +150,7 @@ struct MirroredStoreTests {
     return new
   }
 
-  /// What a commit was refused for; empty when it was done.
+  /// The refusals of a commit; empty when it succeeded.
   private func result(_ commit: () throws -> any StoreView) -> Set<String> {
     do {
       _ = try commit()

@@ -144,7 +144,7 @@ struct CompoundIndexTests {
     return try TestGraph(objects, schema)
   }
 
-  /// What the best plan is, and how many rows it looks at.
+  /// The best plan, and the number of rows it reads.
   private func run(
     _ graph: TestGraph, _ predicate: String, _ order: [FetchOrder] = [], limit: Int? = nil
   ) throws -> (plan: FetchPlan, rowsRead: Int) {

@@ -192,7 +192,7 @@ struct DerivedFetchTests {
     }
   }
 
-  @Test("Text that is longer than what an index keeps of it is found through other objects too")
+  @Test("Text that is longer than an index's part of it is found through other objects too")
   func longText() throws {
     let directory = try TemporaryDirectory()
     let container = try PersistentContainer(

@@ -39,7 +39,7 @@ struct FetchErrorTests {
     #expect(try error("nmae == 'x'")?.suggestions == ["name"])
   }
 
-  @Test("An unknown key behind a relationship is looked for in the other entity")
+  @Test("An unknown key behind a relationship is searched in the other entity")
   func unknownKeyBehind() throws {
     let error = try #require(try error("company.fonded == nil"))
     #expect(error.entity == "Company")
@@ -53,7 +53,7 @@ struct FetchErrorTests {
     #expect(try error("ANY age == 1")?.code == .notARelationship)
   }
 
-  @Test("What makes one value of many is refused where it is asked to make it of objects, or a sum of texts")
+  @Test("An aggregate is refused where its operands are objects, or a sum of texts")
   func aggregates() throws {
     for format in [
       "tags.@sum.holders > 1", "employees.@avg.boss > 1", "employees.@min.company == nil",
@@ -91,7 +91,7 @@ struct FetchErrorTests {
     #expect(try error("active == 1 AND age == 1.5 AND level < 3 AND name == nil") == nil)
   }
 
-  @Test("Many values are not compared with one: ANY, ALL, NONE or an aggregate says how")
+  @Test("Many values are not compared with one: ANY, ALL, NONE or an aggregate is required")
   func manyValues() throws {
     let error = try #require(try error("tags.label == 'a'"))
     #expect(error.code == .manyValues)

@@ -207,7 +207,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("There are no more candidates than objects, though an index knows objects of other entities too")
+  @Test("There are no more candidates than objects, though an index contains objects of other entities too")
   func candidatesOfOthers() throws {
     let plan = try explain("Company", order: [FetchOrder("name")], limit: 3)
     #expect(plan.contains("from index on name: all of it"))
@@ -268,7 +268,7 @@ struct FetchPlannerTests {
     #expect(try explain("Employee", "ANY tags.objectID == %@", [tag]).contains("whose tags is one"))
   }
 
-  @Test("A predicate that cannot hold has no candidates")
+  @Test("A predicate that is always false has no candidates")
   func impossible() throws {
     #expect(try explain("Employee", "age == 1.5").contains("candidates: 0 of 1100"))
   }

@@ -31,7 +31,7 @@ struct IndexedPrefixTests {
       predicate: try FetchPredicate(format: "%K BEGINSWITH %@", argumentArray: [key, prefix]))
   }
 
-  /// Made of texts, so that one is often the beginning of another.
+  /// Made of texts, so that one is often a prefix of another.
   private static func text(_ random: inout SeededGenerator) -> String {
     (0..<Int.random(in: 1...3, using: &random)).map { _ in random.pick(texts) }.joined()
   }
@@ -90,7 +90,7 @@ struct IndexedPrefixTests {
     for name in ["e", "ea", "é", "e\u{301}a", "각", "가", "", "日本"] {
       context.insertNewObject(forEntityName: "Item").setValue(name, forKey: "name")
     }
-    // Enough others that a part of them is found by the index.
+    // Enough others that the index finds a part of them.
     for _ in 0..<60 { context.insertNewObject(forEntityName: "Item").setValue("z", forKey: "name") }
     try context.save()
     func names(_ prefix: String) throws -> [String] {

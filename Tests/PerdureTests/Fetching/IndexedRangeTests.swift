@@ -181,7 +181,7 @@ struct IndexedRangeTests {
     }
   }
 
-  @Test("Ranges find what the planner finds, in its order: few objects and many, numbers, text and dates")
+  @Test("Ranges find the same as the planner, in its order: few objects and many, numbers, text and dates")
   func rangeDifferential() throws {
     var random = SeededGenerator.forTest("ranges of an index")
     let context = try Self.context()
@@ -242,7 +242,7 @@ struct IndexedRangeTests {
     #expect(view.entriesRead == 20 && view.rowsRead == 0)
   }
 
-  @Test("A mistake in such a request is the error that it always was")
+  @Test("An error in such a request is the same error as before")
   func mistakes() throws {
     let context = try Self.context()
     for number in 0..<5 {

@@ -74,7 +74,7 @@ struct NumberRuleTests {
       let figure = Figure(context: context)
       figure.number = number
       let double = Self.double(&random)
-      // Often the same number in all types, as well as it goes.
+      // Often the same number in all types, as far as possible.
       for name in Self.names {
         let own = random.chance(60) ? double : Self.double(&random)
         let value: (any PredicateArgument)? =

@@ -24,7 +24,7 @@ struct PartialIndexTests {
 
   // MARK: Any predicate, any request
 
-  @Test("Whatever an index's predicate is and whatever is asked, every plan finds what each object says")
+  @Test("For any predicate of an index and any query, every plan finds the objects that match")
   func differential() throws {
     var random = SeededGenerator.forTest("partial indexes")
     var (used, unused) = (0, 0)
@@ -131,7 +131,7 @@ struct PartialIndexTests {
     return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
   }
 
-  @Test("A plan says which partial index it takes, and does not ask again what its predicate makes sure of")
+  @Test("A plan names its partial index, and does not repeat conditions that the predicate ensures")
   func description() throws {
     #expect(
       try explain("done == NO", "size > 3 AND done == NO") == """

@@ -115,7 +115,7 @@ struct QueryTests {
     try same("SUBQUERY(tags, $_1, $_1.isRare == FALSE).@count == 0") { $0.tags.none { !$0.isRare } }
   }
 
-  @Test("What users write first says the same in both forms")
+  @Test("The first queries of users mean the same in both forms")
   func twins() throws {
     try same("isActive == TRUE AND age > 3") { $0.isActive && $0.age > 3 }
     try same("age > 3 AND isActive == TRUE") { $0.age > 3 && $0.isActive }

@@ -119,7 +119,7 @@ struct SubentityTests {
     }
   }
 
-  @Test("A class that only sub-entities have is in the way only where they are wanted")
+  @Test("A class that only subentities have is an error only where they are wanted")
   func otherClasses() throws {
     let context = try context()
     for _ in 0..<2 {

@@ -179,7 +179,7 @@ struct FailingDiskTests {
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 0)
   }
 
-  @Test("An object that cannot be read is never taken for one that is not there")
+  @Test("A fault that cannot be read is never taken for an absent object")
   func unreadable() throws {
     let fileSystem = SimulatedFileSystem()
     let container = try Self.container(fileSystem)

@@ -133,7 +133,7 @@ private struct Rivals: RandomEdits {
   }
 }
 
-/// What a stored graph breaks of the limits of its model.
+/// The limits of its model that a stored graph breaks.
 private enum Issues {
   static func unmet(_ context: ManagedObjectContext, _ model: RandomModel) -> [String] {
     model.concrete.flatMap { entity -> [String] in

@@ -25,7 +25,7 @@ private struct Rivals {
   var random: SeededGenerator
   var trace: [String] = []
   var hasFailed = false
-  /// Some objects are held, the others come and go.
+  /// Some objects are retained, the others are freed and loaded again.
   var held: [ManagedObject] = []
 
   init(_ random: SeededGenerator) throws {

@@ -14,7 +14,8 @@ struct ReentrancyTests {
         ])
     }
 
-    /// What the hooks do in the task that sets it, so that tests do not meet each other's.
+    /// The operations of the hooks in the task that sets it, so that tests do not affect each
+    /// other.
     @TaskLocal static var onInsert: Action?
     @TaskLocal static var onDelete: Action?
 

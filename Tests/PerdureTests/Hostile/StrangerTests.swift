@@ -4,7 +4,7 @@ import Testing
 @testable import Perdure
 
 /// Objects and identities that are not, or not any more, of the context's store.
-@Suite("Objects that are not there")
+@Suite("Absent objects")
 struct StrangerTests {
   @Test("An object that another context has removed is connected with nothing, from either end")
   func removedElsewhere() throws {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Perdure
 
-/// What cannot be read is an error, and never taken for deleted.
-@Suite("A graph that cannot be read for a while")
+/// Unreadable data is an error, and never taken for deleted.
+@Suite("A graph that is unreadable for a while")
 struct UnreadableStoreTests {
   private let container: PersistentContainer
   private let failing: UnreadableStore.Switch

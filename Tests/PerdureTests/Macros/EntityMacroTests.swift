@@ -77,7 +77,7 @@ struct EntityMacroTests {
     return container.newContext()
   }
 
-  @Test("The description says what the class says")
+  @Test("The description has the declarations of the class")
   func description() {
     let cat = Cat.entityDescription
     #expect(cat.name == "Feline" && cat.managedObjectClassName == "Cat" && cat.superentityName == "Creature")

@@ -58,7 +58,7 @@ struct MacroMisuseTests {
     @Entity final class Rule: ManagedObject { @Relationship(deleteRule: .no) var a: Good? } // error: no member 'no'
     """
 
-  /// A message with its line, or where it comes from in what a macro wrote.
+  /// A message with its line, or its origin in the generated code.
   private struct Message {
     let file: String
     let line: Int

@@ -85,7 +85,7 @@ struct FailedMergeTests {
     #expect(mine.note == "\(count)" && mine.first == 1)
   }
 
-  @Test("What a policy would have dropped is pending again when the save fails for something else")
+  @Test("Changes that a policy would have dropped are pending again when the save fails for another reason")
   func droppedAndBack() throws {
     let container = try Staff.container()
     let there = container.newContext()

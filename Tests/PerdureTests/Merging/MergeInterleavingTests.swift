@@ -30,7 +30,7 @@ private enum Edit: Int, CaseIterable, Sendable {
 
 /// The known state of the object.
 private struct Content: Equatable {
-  /// By the edit that changes it: the number of the context that did, 2 for both; 0 as it was.
+  /// By the edit that changes it: the number of the context that did, 2 for both; 0 unchanged.
   var columns: [Edit: Int] = [.name: 0, .salary: 0, .company: 0]
   /// The numbers of the friends: those that the contexts make, and 2.
   var friends: Set<Int> = [2]
@@ -53,7 +53,7 @@ private struct PlayedPolicy: Sendable, CustomTestStringConvertible {
   var testDescription: String { hasRule ? "\(standard), the greater salary" : "\(standard)" }
 }
 
-/// A store of one object, and what each context would make of it.
+/// A store of one object, and each context's version of it.
 private struct Model: Equatable {
   var content: Content? = Content()
   /// Counts the writes of the row, and those of links.
@@ -126,7 +126,7 @@ private struct Model: Equatable {
   }
 }
 
-/// What a context has not saved.
+/// The unsaved changes of a context.
 private struct Local {
   var columns: [Edit: Int] = [:]
   var friends: Set<Int> = []
@@ -136,8 +136,8 @@ private struct Local {
   var isEmpty: Bool { columns.isEmpty && friends.isEmpty && unfriended.isEmpty && !isDeleted }
 }
 
-/// The objects of one play: the one that is edited, for each context a company and a friend, and a
-/// friend to begin with.
+/// The objects of one play: the edited one, for each context a company and a friend, and an initial
+/// friend.
 private struct Scene {
   let object: ManagedObjectID
   let companies: [ManagedObjectID]

@@ -172,7 +172,7 @@ struct MergePolicyTests {
     }
   }
 
-  @Test("A rule for a to-one relationship takes and gives ids")
+  @Test("A rule for a to-one relationship takes and returns ids")
   func toOneRule() throws {
     let (here, there, mine, theirs) = try scene(
       .error.merging(
@@ -189,7 +189,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "A rule for a many-to-many relationship: union keeps what one has removed, others choose a side or refuse"
+    "A rule for a many-to-many relationship: union keeps removed members, others choose a side or refuse"
   )
   func sets() throws {
     for (rule, expected) in [

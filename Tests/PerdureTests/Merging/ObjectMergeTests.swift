@@ -72,7 +72,7 @@ struct ObjectMergeTests {
     #expect(outcome(.overwrite, local: [:], store: [0: .null], deleted: true) == .deleted)
   }
 
-  @Test("Rules: sums of both changes, extremes, and conflicts where a rule has no answer")
+  @Test("Rules: sums of both changes, extremes, and conflicts if a rule returns nil")
   func rules() throws {
     let container = try Staff.container()
     let id = container.newContext().worker("W").objectID
@@ -110,7 +110,7 @@ struct ObjectMergeTests {
     }
   }
 
-  @Test("Sets: without contradiction the side that has changed; else as the rule says")
+  @Test("Sets: without contradiction the changed side; otherwise by the rule")
   func sets() {
     func merged(_ rule: PropertyMergeRule, _ base: Set<Int>, _ local: Set<Int>, _ store: Set<Int>) -> Set<
       Int

@@ -69,7 +69,7 @@ struct PutBackTests {
     #expect(here.registeredObject(for: id) != nil)
   }
 
-  @Test("Dropped changes are back with what transient attributes held before, which a rollback gives back")
+  @Test("Dropped changes are restored with earlier transient values, which a rollback restores")
   func dropped() throws {
     let (theirs, guardian) = (ware(there, "x"), guardian())
     try there.save()
@@ -108,7 +108,7 @@ struct PutBackTests {
     #expect(mine.managedObjectContext == nil && !here.hasChanges)
   }
 
-  @Test("An object that was to be inserted again has what its transient attributes held before")
+  @Test("An object to be inserted again has its earlier transient values")
   func insertedAgain() throws {
     let (theirs, guardian) = (ware(there, "x"), guardian())
     try there.save()

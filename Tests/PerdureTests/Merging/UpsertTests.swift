@@ -49,7 +49,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("Store trump fills only what the saved one has no value for, and nothing is deleted by a delete rule")
+  @Test("Store trump fills only absent values of the saved object, and no delete rule deletes anything")
   func storeTrump() throws {
     let container = try Self.catalogue()
     let (here, there) = (container.newContext(), container.newContext())
@@ -130,7 +130,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("Which of two it is to be merged into, and what of it fits another entity, is not guessed: 133021")
+  @Test("An ambiguous merge target, and values for another entity, are not guessed: 133021")
   func ambiguous() throws {
     let container = try Self.catalogue()
     let there = container.newContext()
@@ -158,7 +158,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("An object with a row that is to get a taken value: set back where the store wins, refused else")
+  @Test("An object with a row that is to get a taken value: reverted where the store wins, refused otherwise")
   func savedObjects() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyStoreTrump)
     let other = there.worker("other", email: "o")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Attributes of objects")
 struct AttributeTests {
-  @Test("A new object has its defaults, and zero where it has none")
+  @Test("A new object has its defaults, and zero where there is none")
   func defaults() throws {
     let sample = Sample(context: try Staff.context())
     #expect(sample.flag)

@@ -3,7 +3,7 @@ import Perdure
 import PerdureModel
 import Testing
 
-@Suite("What a log shows")
+@Suite("The content of a log")
 struct DescriptionTests {
   @Test("An object shows class, identity, state and loaded values, and is not loaded by that")
   func objects() throws {
@@ -53,7 +53,7 @@ struct DescriptionTests {
     #expect(three.isInserted && "\(container)" == "<PersistentContainer Staff in memory; 8 entities>")
   }
 
-  @Test("A request reads as a sentence")
+  @Test("A request prints as a sentence")
   func requests() throws {
     var request = FetchRequest<Employee>(
       predicate: try FetchPredicate(format: "salary > 1000"), sortDescriptors: [FetchOrder("name")])

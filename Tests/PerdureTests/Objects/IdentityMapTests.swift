@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The identity map")
 struct IdentityMapTests {
-  @Test("It holds what a dictionary holds, through growth, removal and shrinking")
+  @Test("It has the same content as a dictionary, through growth, removal and shrinking")
   func random() throws {
     var random = SeededGenerator.forTest("identity map")
     let context = try Staff.context()

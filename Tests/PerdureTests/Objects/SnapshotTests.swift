@@ -149,7 +149,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("A path may follow what only a sub-entity has; objects without it are there without")
+  @Test("A path may follow properties of a subentity only; objects without them are included without")
   func subentityPaths() throws {
     let container = try PersistentContainer(
       name: "Players", classes: [Player.self, Team.self, Substitute.self], description: .inMemory)
@@ -167,7 +167,7 @@ struct SnapshotTests {
     #expect(typed.players.count == 2 && typed.contents == snapshot)
   }
 
-  @Test("What no attribute holds is not written")
+  @Test("Values that no attribute can hold are not encoded")
   func unwritable() throws {
     let property = ObjectSnapshot.Property.attribute(.list([.integer(1)]))
     #expect(throws: EncodingError.self) { try JSONEncoder().encode(property) }
@@ -225,7 +225,7 @@ struct SnapshotTests {
   @Test("A URL with an escape that is none is no id", arguments: ["%+A", "%-0", "%4", "%", "%G0", "%FF"])
   func wrongEscapes(escape: String) throws {
     #expect(ManagedObjectID(uriRepresentation: try #require(URL(string: "x-perdure://s/%41/p1"))) != nil)
-    // Where URLs are checked there is none to read.
+    // If URLs are validated there is none to read.
     guard let url = URL(string: "x-perdure://s/A\(escape)/p1", encodingInvalidCharacters: false) else {
       return
     }

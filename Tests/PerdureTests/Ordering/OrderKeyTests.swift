@@ -74,7 +74,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("Spread keys ascend between their bounds, and there is room between each two of them")
+  @Test("Spread keys ascend between their bounds, with space between each two of them")
   func spread() throws {
     var random = SeededGenerator.forTest("spread keys")
     for _ in 0..<2000 {

@@ -1,4 +1,4 @@
-// Ordered relationships of classes, and what a verification says of places.
+// Ordered relationships of classes, and a verification's findings about positions.
 
 import PerdureLog
 import PerdureModel

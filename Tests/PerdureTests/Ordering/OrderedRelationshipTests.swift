@@ -117,7 +117,7 @@ struct OrderedRelationshipTests {
     #expect(numbers(list) == [0, 2, 1])
   }
 
-  @Test("A change that is discarded leaves members where they were")
+  @Test("A discarded change leaves members at their positions")
   func discarded() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 4)

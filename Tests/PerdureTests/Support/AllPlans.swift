@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perdure
 
-/// Compares what every plan of a query gives with what asking each object gives.
+/// Compares the results of every plan of a query with those of evaluating each object.
 struct AllPlans {
   let graph: TestGraph
   let query: FetchQuery

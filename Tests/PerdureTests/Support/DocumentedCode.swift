@@ -28,7 +28,7 @@ struct DocumentedCode {
     (blocks.count, lines.count { Self.text($0).hasPrefix("// \(name) ") })
   }
 
-  /// Expects that a block is what the file has, but for its imports, which are the file's own.
+  /// Expects that a block equals the file's part, except for its imports, which are the file's own.
   func expectSame(_ number: Int) throws {
     let block = try #require(blocks.dropFirst(number - 1).first)
     let imports = block.prefix { $0.hasPrefix("import ") }

@@ -111,7 +111,7 @@ struct GraphTwin {
     return nil
   }
 
-  /// What a save has to refuse; empty when it has to take everything.
+  /// The refusals of a save; empty when it must succeed.
   var violations: [String] {
     objects.keys.sorted().flatMap { number in
       ends(of: number).compactMap { end -> String? in

@@ -1,11 +1,11 @@
-// Whether what objects keep of their relationships is what a look at the context gives.
+// Whether the cached relationships of objects equal those of the context.
 
 import PerdureTestSupport
 import Testing
 
 @testable import Perdure
 
-/// Loads objects, and asks each twice where its relationships lead, so that what can be kept is.
+/// Loads objects, and reads each relationship twice, so that everything cacheable is cached.
 func askTwice(_ objects: [ManagedObject], _ core: ContextCore) {
   for object in objects where object.context === core { _ = object.loadRow() }
   for _ in 0..<2 {
@@ -87,8 +87,8 @@ private func keptMistakes(
   }
 }
 
-/// Holds what a context's objects keep against what there is; and now and then has them keep all
-/// they can, and lets some of them go, for the next step to be made upon that.
+/// Compares the caches of a context's objects with the present state. Sometimes it fills all
+/// caches, and releases some objects, for the next step to start from.
 struct KeptWatch {
   private var alive: [ManagedObject] = []
   /// How many relationships were found kept.

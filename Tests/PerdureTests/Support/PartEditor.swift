@@ -1,4 +1,4 @@
-// Random edits of one part of a graph in a context, done to plain values as well.
+// Random edits of one part of a graph in a context, and of plain values in the same way.
 
 import PerdureModel
 import PerdureTestSupport
@@ -13,7 +13,7 @@ final class PartEditor {
   var part: Int
   /// What the context shows of its part.
   var state: PartState
-  /// Some objects are held, the others come and go.
+  /// Some objects are retained, the others are freed and loaded again.
   var held: [ManagedObject] = []
 
   init(_ run: RandomRun, _ name: String, _ context: ManagedObjectContext, _ part: Int, _ state: PartState) {

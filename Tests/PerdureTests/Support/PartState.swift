@@ -15,7 +15,7 @@ struct PartState {
   }
 
   var graph: GraphTwin
-  /// What the attribute `number` of each object is.
+  /// The attribute `number` of each object.
   var values: [Int: Int] = [:]
   /// The members of an ordered end, in order.
   private(set) var orders: [Place: [Int]] = [:]
@@ -63,7 +63,7 @@ struct PartState {
     settleOrders()
   }
 
-  /// Why another state is not the same; nil where it is.
+  /// The difference from another state; nil if there is none.
   func difference(_ other: PartState) -> String? {
     guard graph.living == other.graph.living else { return "\(graph.living) are not \(other.graph.living)" }
     for owner in graph.living {

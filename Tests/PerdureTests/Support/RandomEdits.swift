@@ -10,7 +10,7 @@ protocol RandomEdits {
   var model: RandomModel { get }
   var contexts: [ManagedObjectContext] { get }
   var random: SeededGenerator { get set }
-  /// Some objects are held, the others come and go.
+  /// Some objects are retained, the others are freed and loaded again.
   var held: [ManagedObject] { get set }
 
   /// Notes the steps, for the report of a failure.

@@ -31,7 +31,7 @@ struct RandomEnd: Hashable {
   }
 }
 
-/// What an inverse of an end is.
+/// The kind of an end's inverse.
 enum RandomInverse: Hashable { case none, itself, other }
 
 /// A model drawn at random, as plain values.

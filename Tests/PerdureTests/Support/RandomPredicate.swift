@@ -7,7 +7,7 @@ import PerdureTestSupport
 struct RandomPredicate {
   let schema: StoreSchema
   var random: SeededGenerator
-  /// Where the relationship leads that was drawn last.
+  /// The destination of the last drawn relationship.
   private var destination: UInt16 = 0
 
   init(_ schema: StoreSchema, _ random: SeededGenerator) {

@@ -64,7 +64,7 @@ final class RandomRun {
 
 // MARK: - What a context has to show
 
-/// What a context has to show. Asked anew each time, as reading may move a context on.
+/// The required content of a context. Asked anew each time, as reading may move a context on.
 struct Showing {
   let context: ManagedObjectContext
   let name: String

@@ -1,4 +1,5 @@
-// The naive store: dictionaries and sorting. What the real ones are checked against.
+// The naive store: dictionaries and sorting. The simple stores that the real ones are compared
+// with.
 
 import Perdure
 import PerdurePredicates

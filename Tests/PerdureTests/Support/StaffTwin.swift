@@ -1,4 +1,4 @@
-// The staff graph as plain values: what a context has to show after any sequence of changes.
+// The staff graph as plain values: the required content of a context after any sequence of changes.
 
 import Perdure
 

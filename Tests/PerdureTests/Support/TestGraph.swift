@@ -7,7 +7,7 @@ import PerdureModel
 import PerdurePredicates
 import PerdureTestSupport
 
-/// The entities that tests of fetching ask about.
+/// The entities of the tests of fetching.
 enum TestModel {
   /// - Parameter derives: Whether the model has derived attributes besides the count, and an
   ///   ordered relationship.

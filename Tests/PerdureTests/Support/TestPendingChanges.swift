@@ -1,4 +1,4 @@
-// Unsaved changes, played by a second store that holds what the context would show.
+// Unsaved changes, simulated by a second store with the content that the context would show.
 
 import PerdurePredicates
 

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Forwards all calls to another store, except those set to fail.
 final class UnreadableStore: PersistentStore {
-  /// What can be made unreadable.
+  /// The parts that can be made unreadable.
   enum Part: Hashable, Sendable {
     /// The place of a row: whether it is there, and its version.
     case versions

@@ -70,7 +70,7 @@ struct GraphVerificationTests {
     try store.store.write { try $0.put(row, id: reference.id, in: rows) }
   }
 
-  /// Adds a link, or removes it, without the one that leads back.
+  /// Adds a link, or removes it, without the reverse link.
   private func change(
     _ property: String, _ source: ObjectReference, _ target: ObjectReference, adds: Bool = true
   ) throws {
@@ -83,7 +83,7 @@ struct GraphVerificationTests {
     _ = try store.commit(change)
   }
 
-  @Test("A whole graph has no findings, and everything was looked at")
+  @Test("An intact graph has no findings, and everything was checked")
   func whole() {
     let report = GraphVerification(store.view(), store.schema, store.model.model).run()
     #expect(report.isClean && report.rows == 3 && report.links == 1)

@@ -65,7 +65,7 @@ struct UnavailableIndexTests {
 
   // MARK: Stale
 
-  @Test("What a program without the indexes has changed is found right when they are made anew")
+  @Test("Changes by a program without the indexes are found right when the indexes are rebuilt")
   func stale() throws {
     try fill()
     try stranger { store, rows in
@@ -133,7 +133,7 @@ struct UnavailableIndexTests {
 
   // MARK: Unavailable
 
-  @Test("What rests on an index that cannot be made is refused with the reason; nothing is answered wrongly")
+  @Test("A request that needs an index that cannot be built is refused with the reason, and never wrong")
   func unavailable() throws {
     try fill()
     try damage()
@@ -145,7 +145,7 @@ struct UnavailableIndexTests {
       let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: format))
       expectUnreadable { try context.fetch(request).count }
       expectUnreadable { try context.count(for: request) }
-      // A plan is no answer: it says what a fetch would read.
+      // A plan is not a result: it says what a fetch would read.
       #expect(try !context.explain(request).isEmpty)
     }
     let companies = FetchRequest<Company>(predicate: try FetchPredicate(format: "workers.@count == 20"))

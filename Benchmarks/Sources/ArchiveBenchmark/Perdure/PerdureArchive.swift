@@ -89,7 +89,7 @@ final class PerdureArchive: ArchiveEngine {
 struct ArchiveClosed: Error {}
 
 extension PackageHash {
-  /// The hash of everything the graph says about `package`.
+  /// The hash of all data that the graph has about `package`.
   fileprivate init(_ package: Package) {
     self.init(name: package.name, version: package.version, architecture: package.architecture)
     add(maintainer: package.maintainer.map { .init(name: $0.name, address: $0.address) })

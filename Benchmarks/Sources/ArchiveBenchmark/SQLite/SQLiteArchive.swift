@@ -53,7 +53,7 @@ final class SQLiteArchive: ArchiveEngine {
       for record in records { try writer.insert(record) }
       try archive.connection.execute("COMMIT")
     } catch {
-      // The ids handed out in this transaction are void; so is the writer that remembers them.
+      // The ids assigned in this transaction are void; so is the writer that remembers them.
       archive.dropWriter()
       try archive.connection.execute("ROLLBACK")
       throw error

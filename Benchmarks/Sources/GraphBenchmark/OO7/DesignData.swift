@@ -53,7 +53,7 @@ struct DesignData {
   struct Base {
     var part: Part
     var parent: Int
-    /// Places of composite parts.
+    /// Positions of composite parts.
     var privates: [Int] = []
     var shared: [Int] = []
   }
@@ -118,7 +118,7 @@ struct DesignData {
     bases.append(base)
   }
 
-  /// Drawn again where one is there already.
+  /// Drawn again if it is already used.
   private func drawComposites(_ random: inout DesignRandom) -> [Int] {
     var places: [Int] = []
     while places.count < DesignSize.compositesPerAssembly {

@@ -42,7 +42,7 @@ struct DesignTrial {
       row: workload.rawValue, isPerObject: false, answer: answer, cost: .median(of: costs))
   }
 
-  /// Everything that is there, and as much as should be.
+  /// Everything exists, with the right counts.
   @discardableResult
   private func check(_ engine: some DesignEngine, additions: Int) throws -> Answer {
     try engine.prepare(.scan)
@@ -57,7 +57,7 @@ struct DesignTrial {
 }
 
 extension DesignData {
-  /// How many atomic parts a question finds; nil for what counts something else.
+  /// The number of atomic parts that a query finds; nil for other queries.
   func expected(_ workload: DesignWorkload) -> Int? {
     switch workload {
     case .traverseCold, .traverseHot:

@@ -14,7 +14,7 @@ final class PerdureGraph: GraphEngine {
   /// Ids as a program keeps them, by the numbers of workers and of companies.
   private(set) var workers: [ManagedObjectID] = []
   private(set) var companies: [ManagedObjectID] = []
-  /// What a walk has read, for the next one.
+  /// The objects of a traversal, for the next one.
   private var walked: (context: ManagedObjectContext, objects: [ManagedObject])?
 
   init(folder: URL, data: GraphData) throws {

@@ -1,6 +1,6 @@
 import Foundation
 
-// Plain classes, with what a program has to keep right by hand.
+// Plain classes, with the consistency that a program must maintain by hand.
 
 final class PlainCompany {
   var name: String
@@ -42,7 +42,7 @@ final class PlainProject {
 }
 
 /// The floor: the graph as plain Swift objects in memory, with a dictionary by number, by email and
-/// by last name. Nothing is kept anywhere, nothing is ordered, and nothing can be taken back.
+/// by last name. It has no storage, no order, and no undo.
 final class PlainGraph: GraphEngine {
   static let name = "plain classes"
   static let settings = "Swift objects and dictionaries in memory: the floor, no database"

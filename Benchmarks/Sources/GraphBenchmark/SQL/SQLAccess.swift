@@ -9,7 +9,7 @@ protocol SQLStatement: AnyObject {
   func bind(_ index: Int32, _ value: Double) throws
   func bind(_ index: Int32, _ value: String?) throws
 
-  /// Goes to the next row; false when there is none.
+  /// Moves to the next row; false when there is none.
   func step() throws -> Bool
   /// Runs a statement that gives no rows.
   func run() throws

@@ -1,4 +1,4 @@
-/// What every engine on SQLite has in common, so that they differ in how they ask alone.
+/// The common settings of every engine on SQLite, so that only their queries differ.
 enum SQLGraphSettings {
   static let text = "WAL, synchronous NORMAL (FULL where durable), 64 MiB of pages, 4 GiB mapped"
 

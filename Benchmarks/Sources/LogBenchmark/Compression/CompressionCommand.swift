@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import PerdureLog
 
-/// What compression does to small records: how long they are, and what writing and reading them
-/// takes.
+/// The effect of compression on small records: their length, and the cost of writing and reading
+/// them.
 struct CompressionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compression",
@@ -53,7 +53,7 @@ struct CompressionFigure: Codable {
   var kind: SmallRecords.Kind
   var mode: CompressionTrial.Mode
   var valueBytes: Double
-  /// How many times shorter values are stored.
+  /// How many times shorter stored values are.
   var ratio: Double
   /// All that the log takes.
   var logBytesPerRecord: Double

@@ -48,7 +48,7 @@ struct SmallRecords {
     return Array("{\(fields.joined(separator: ","))}".utf8)
   }
 
-  /// A number of a layout, bits, numbers, ends of texts, texts: about what an object graph stores.
+  /// A layout number, bits, numbers, ends of texts, texts: similar to the rows of an object graph.
   private func binary(_ number: Int, _ generator: inout Scramble) -> [UInt8] {
     var bytes: [UInt8] = [2, 1, 0, 0, 0x3F, 7]
     func put<T: FixedWidthInteger>(_ value: T) {

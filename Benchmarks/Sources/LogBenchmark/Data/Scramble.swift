@@ -1,4 +1,4 @@
-/// Numbers that look random and are always the same.
+/// Pseudorandom numbers that are always the same.
 struct Scramble: RandomNumberGenerator {
   private var state: UInt64
 

@@ -3,13 +3,13 @@ import CLogFloor
 
 /// How the keys of a store look.
 enum KeyKind: String, Codable {
-  /// 16 bytes that say nothing about each other.
+  /// 16 bytes without a relation to each other.
   case hashed
   /// Ids from 1, without gaps.
   case dense
 }
 
-/// What the records of a run look like, and how many there are.
+/// The form and the number of a run's records.
 enum Shape: String, CaseIterable, ExpressibleByArgument, Codable {
   case hashed100 = "hashed-100"
   case dense100 = "dense-100"

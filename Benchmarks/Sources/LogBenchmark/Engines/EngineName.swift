@@ -6,7 +6,7 @@ enum EngineName: String, CaseIterable, ExpressibleByArgument {
   case lmdbWriteMap = "lmdb-writemap"
   case rocksdb, leveldb, sqlite
 
-  /// Does something with the engine's type: this is where a name becomes specialised code.
+  /// Calls generic code with the engine's type: here a name becomes specialised code.
   func open<R>(_ user: some EngineUser<R>) throws -> R {
     switch self {
     case .floor: try user.use(FloorEngine.self)
@@ -20,7 +20,7 @@ enum EngineName: String, CaseIterable, ExpressibleByArgument {
   }
 }
 
-/// What wants to know an engine's type.
+/// Code that is generic over an engine's type.
 protocol EngineUser<Result> {
   associatedtype Result
   func use<Engine: LogEngine>(_ engine: Engine.Type) throws -> Result

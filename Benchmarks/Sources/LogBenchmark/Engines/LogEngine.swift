@@ -33,7 +33,7 @@ protocol LogEngine: AnyObject, Sendable {
   /// Whether it moves written data in the background.
   static var compacts: Bool { get }
 
-  /// What the engine counts itself, by name; in bytes, but for ratios.
+  /// The engine's own counters, by name; in bytes, except for ratios.
   var figures: [String: Double] { get throws }
 
   /// All views and writers have ended.
@@ -45,7 +45,7 @@ extension LogEngine {
   var figures: [String: Double] { [:] }
 }
 
-/// What a scan has seen.
+/// The result of a scan.
 struct ScanResult: Equatable {
   var count = 0
   /// Independent of the order.
@@ -59,8 +59,8 @@ struct ScanResult: Equatable {
   }
 }
 
-/// Reads one state of the store, the newest when it was made or last advanced, as far as the engine
-/// has states.
+/// Reads one state of the store, the newest when it was made or last advanced, if the engine has
+/// states.
 protocol EngineView {
   /// The fold of the value; nil if the key is not there.
   mutating func read(_ key: log_key) throws -> UInt64?
@@ -78,7 +78,7 @@ protocol EngineView {
   static var takesSnapshots: Bool { get }
 
   /// Takes a snapshot of the newest state and releases it, in the engine's cheapest way. Afterwards
-  /// the view is good for nothing else.
+  /// the view must not be used.
   mutating func takeSnapshot() throws
 
   /// Goes to the newest state.
@@ -97,7 +97,7 @@ extension EngineView {
   }
 }
 
-/// A view that goes through its entries in order; both kinds of scan follow from that.
+/// A view that visits its entries in order; both kinds of scan follow from that.
 protocol WalkingView: EngineView {
   /// Calls `body` with key, value and the value's length of each entry, from the first key not
   /// below `key` (nil: from the very first), until it says false.

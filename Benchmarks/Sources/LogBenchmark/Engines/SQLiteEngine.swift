@@ -148,7 +148,7 @@ struct SQLiteView: WalkingView {
     }
   }
 
-  /// A transaction has its snapshot when it has read something.
+  /// A transaction gets its snapshot at its first read.
   mutating func takeSnapshot() throws {
     if snapshot.isEmpty {
       try advance()
@@ -202,7 +202,7 @@ struct SQLiteWriter: EngineWriter {
   }
 
   mutating func commit(_ operations: UnsafeBufferPointer<log_operation>) throws {
-    // One statement is a transaction of its own.
+    // One statement is a transaction.
     if operations.count > 1 { try connection.step(begin) }
     guard let start = operations.baseAddress else { return }
     for index in operations.indices { try execute(start + index) }

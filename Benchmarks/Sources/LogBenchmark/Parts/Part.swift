@@ -24,7 +24,7 @@ struct Schedule {
   var parts: [Part]
   var shapes: [Shape]
   var workloads: [Workload]
-  /// As asked for; nil: those that the part takes by itself.
+  /// As requested; nil: the part's own selection.
   var engines: [EngineName]?
   var records: Int
   var largeRecords: Int
@@ -68,7 +68,7 @@ struct Schedule {
     return largeRecords > 0 ? [turn, Turn(part: .steady, plan: large, engines: own)] : [turn]
   }
 
-  /// Ids are loaded in order, as they are given out; hashed keys in none.
+  /// Ids are loaded in ascending order, as they are assigned; hashed keys in no order.
   private func large(_ shape: Shape) -> Turn {
     let load = shape.keyKind == .dense ? Workload.fillSequential1000 : .fillRandom1000
     let own = [load, .readRandom, .openAfterKill, .openClean]

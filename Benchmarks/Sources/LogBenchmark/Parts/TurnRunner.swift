@@ -41,7 +41,7 @@ struct TurnRunner {
     ResultTable.all(results, .elapsed).map(\.text)
   }
 
-  /// What took how long.
+  /// The duration of a turn.
   var durations: String {
     let lines = seconds.map { "\($0.title): \(String(format: "%.0f", $0.seconds)) s" }
     let sum = String(format: "%.1f", seconds.reduce(0) { $0 + $1.seconds } / 60)

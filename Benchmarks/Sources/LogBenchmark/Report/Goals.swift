@@ -1,12 +1,12 @@
-/// Where the engine is going, and where it is: a bound for a figure of Perdure, and what others
-/// have beside it.
+/// The goals of the engine, and its results: a bound for a figure of Perdure, and the figures of
+/// others.
 struct Goal {
   var title: String
   var bound: Double
   var format: (Double) -> String
   /// More is better.
   var isLeast = false
-  /// What an engine has; nil if it was not measured.
+  /// The figure of an engine; nil if it was not measured.
   var value: (ResultSet, _ engine: String) -> Double?
 
   /// A table in Markdown, and in how many of its rows Perdure is ahead of the best peer.
@@ -47,7 +47,7 @@ struct Goal {
     ResultTable.peers.compactMap { peer in value(results, peer).map { (peer, $0) } }.min { $0.1 < $1.1 }
   }
 
-  /// What Perdure has beside what the best peer has; nil where only one of them has a figure.
+  /// Perdure's figure relative to that of the best peer; nil if one of them has no figure.
   private func ratioToBest(_ results: ResultSet) -> Double? {
     guard let ours = value(results, PerdureEngine.name), let best = best(results), best.value > 0 else {
       return nil
@@ -80,7 +80,7 @@ extension Goal {
     ]
   }
 
-  /// Bounds that depend on what others take in the same run are bounds for a ratio.
+  /// Bounds that depend on other engines in the same run are bounds for a ratio.
   private static var durable: [Goal] {
     [
       Goal(title: "\(Workload.durable1.title), beside the floor", bound: 1.2, format: Format.ratio) {
@@ -188,7 +188,7 @@ extension ResultSet {
     counts(shape).first { $0 >= ResultTable.largeCount }.flatMap { self[workload, engine, shape, $0] }
   }
 
-  /// What an engine takes beside the fastest of others, with hashed keys.
+  /// The figure of an engine relative to the fastest other, with hashed keys.
   fileprivate func ratio(_ workload: Workload, _ engine: String, to others: [String]) -> Double? {
     let best = others.compactMap { usual(workload, $0, .hashed100)?.nsPerOp }.min()
     guard let best, best > 0 else { return nil }

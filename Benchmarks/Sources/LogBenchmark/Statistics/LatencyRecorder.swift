@@ -20,7 +20,7 @@ struct LatencyRecorder {
     last = now
   }
 
-  /// Does something that is not measured.
+  /// Runs code that is not measured.
   mutating func skip(_ body: () throws -> Void) rethrows {
     let cpu = log_cpu_ns()
     try body()
@@ -34,7 +34,7 @@ struct LatencyRecorder {
   var elapsed: Cost { Cost(nanoseconds: last - begin, cpuNanoseconds: log_cpu_ns() - beginCPU) }
 }
 
-/// What something took.
+/// The duration of an operation.
 struct Cost {
   var nanoseconds: UInt64
   /// Of all threads.

@@ -16,7 +16,7 @@ struct Measurement: Codable, Equatable {
   var p50: UInt64
   var p99: UInt64
   var p999: UInt64
-  /// 0 where it was not taken.
+  /// 0 if it was not measured.
   var p9999: UInt64 = 0
   var maxNs: UInt64
   /// Blocks that the files take, after the workload, without room that is only held back for a full

@@ -7,12 +7,11 @@ struct Comparison {
   /// Called with the current step.
   var progress: (String) -> Void
 
-  /// What a turn has come to.
+  /// The result of a turn.
   struct Outcome {
     /// One for each engine and workload.
     var measurements: [Measurement] = []
-    /// What engines could not do, or did otherwise than those before them; nothing of theirs is
-    /// measured then.
+    /// Engines that failed, or had other results than earlier ones; these are not measured.
     var failures: [String] = []
   }
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the process and its files take.
+/// The resources of the process and its files.
 enum Resources {
-  /// Blocks that all files of a folder take, in bytes, but for room that is only held back.
+  /// Blocks of all files in a folder, in bytes, without reserved space.
   static func diskBytes(of folder: String) -> Int { bytes(of: folder) { !isReserve($0) } }
 
   /// The reserve that keeps a store usable when the disk is full, in bytes.
@@ -29,7 +29,8 @@ enum Resources {
     }
   }
 
-  /// Private memory that is resident; mapped files do not count. 0 where the system does not say.
+  /// Private memory that is resident; mapped files do not count. 0 if the system does not report
+  /// it.
   static var privateMemoryBytes: Int {
     guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
     for line in text.split(separator: "\n") where line.hasPrefix("RssAnon:") {

@@ -1,7 +1,7 @@
 import CLogFloor
 import Foundation
 
-/// How much a trial does.
+/// The size of a trial.
 struct TrialPlan: Codable {
   var shape: Shape
   /// Records of the store.
@@ -108,7 +108,7 @@ final class Trial<Engine: LogEngine> {
     output.measurements[index].memoryBytes = Resources.privateMemoryBytes
   }
 
-  /// Waits, at most 20 seconds, until the engine's own threads have nothing to do.
+  /// Waits, at most 20 seconds, until the engine's own threads are idle.
   func settle() {
     for _ in 0..<200 {
       let before = log_cpu_ns()
@@ -125,7 +125,7 @@ final class Trial<Engine: LogEngine> {
   }
 }
 
-/// What a trial says to the process that started it.
+/// A trial's report to the process that started it.
 struct TrialOutput: Codable {
   var measurements: [Measurement] = []
   /// Sums that must be equal for all engines, by subject.

@@ -22,7 +22,7 @@ enum Threads {
   }
 }
 
-/// Something that threads share under a lock.
+/// A value that threads share under a lock.
 // Unchecked: the value is touched under the lock only.
 final class Shared<Value>: @unchecked Sendable {
   private let lock = NSLock()

@@ -45,12 +45,12 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   /// Whether the engine must keep its keys in order.
   var needsOrder: Bool { self == .scan || self == .prefix || self == .ycsbE }
 
-  /// Whether processor time says little about it.
+  /// Whether processor time is a poor measure for it.
   var waitsForDisk: Bool {
     [.durable1, .durable8, .steadyDurable, .openAfterKill, .openClean].contains(self)
   }
 
-  /// Whether it is about what the engine moves in the background.
+  /// Whether it measures the engine's background work.
   var needsCompaction: Bool { self == .steadyCommit || self == .steadyDurable }
 
   var title: String {
