@@ -4,26 +4,26 @@ import PerdureLog
 import PerdureProving
 package import PerdureTestSupport
 
-// What a store must hold whose program had one model after the other.
+// The required content of a store whose program had several models in succession.
 //
 // Every opening is a step that begins, so that a crash shows which model the program had. The
 // opening after the crash has the same model, and adds the parts that the store lacks. The commits
 // of an opening change no row and no link. If fewer of them survived, the repeated opening makes at
 // most as many commits again, and the content is that of any of them.
 
-/// Holds the store of a graph against what its saves left.
+/// Compares the store of a graph with the content that its saves left.
 package struct GraphCrashCheck: CrashCheck {
   /// One opening of the program.
   private struct Opening: Sendable {
     let version: Int
-    /// How many commits there were when it began, and when it was over.
+    /// The number of commits when it began, and when it ended.
     let start: UInt64
     var end: UInt64
-    /// The model that the store had then, as it is stored.
+    /// The store's model at that time, in its stored form.
     var model: [UInt8]?
   }
 
-  /// The label of an opening's step: below zero, where no promise is.
+  /// The label of an opening's step: negative, unlike those of promises.
   private static func label(ofOpening number: Int) -> Int { -1 - number }
 
   /// A store that was opened after a crash, and the disk that it is on.
@@ -37,7 +37,7 @@ package struct GraphCrashCheck: CrashCheck {
   }
 
   package let program: GraphCrashProgram
-  /// What there was after each commit.
+  /// The content after each commit.
   private var states: [GraphContent] = [GraphContent()]
   /// The commit that first showed a row.
   private var births: [UInt64: UInt64] = [:]
@@ -58,7 +58,7 @@ package struct GraphCrashCheck: CrashCheck {
     openings[openings.count - 1].model = try GraphFiles.storedModel(store)
   }
 
-  /// Commits that are no saves (of the model, of a keyspace, of ids) change no row and no link.
+  /// Commits that are not saves (of the model, of a keyspace, of ids) change no row and no link.
   ///
   /// - Returns: Whether anything has changed.
   mutating func note(_ store: LogPersistentStore) throws -> Bool {
@@ -71,18 +71,18 @@ package struct GraphCrashCheck: CrashCheck {
     return content != before
   }
 
-  /// The opening that the program was in, or had behind it, when the power went.
+  /// The opening that was running, or had ended last, when the power failed.
   private func opening(_ context: CrashContext) -> Opening {
     openings[context.begun.last.map { -1 - $0 } ?? 0]
   }
 
-  /// Whether a store that has so many commits is in the midst of a change of its model.
+  /// Whether a store with this number of commits is within a change of its model.
   private func isWithinChange(_ commits: UInt64, _ context: CrashContext) -> Bool {
     let opening = opening(context)
     return opening.start > 0 && opening.start < commits && commits < opening.end
   }
 
-  /// Whether a store that has so many commits has yet to get the model of its next opening.
+  /// Whether a store with this number of commits lacks the model of its next opening.
   package func isBeforeChange(_ commits: UInt64, _ context: CrashContext) -> Bool {
     let opening = opening(context)
     return opening.start > 0 && opening.start == commits && commits < opening.end
@@ -97,7 +97,7 @@ package struct GraphCrashCheck: CrashCheck {
   package func recover(
     _ fileSystem: SimulatedFileSystem, _ context: CrashContext
   ) throws -> Recovered {
-    // On a copy of the disk: a look changes nothing that the recovery finds.
+    // On a copy of the disk: the check changes nothing that the recovery finds.
     if program.subject.world.isGrowing { try look(at: SimulatedFileSystem(fileSystem.currentImage), context) }
     let store = try program.open(on: fileSystem, version: opening(context).version)
     // A state that a recovery has shown counts as promised.
@@ -162,7 +162,7 @@ package struct GraphCrashCheck: CrashCheck {
     if context.operation % 8 == 0 { try goOn(recovered, behind: sequence) }
   }
 
-  /// Where the log may end after an opening that has found so many commits.
+  /// The possible ends of the log after an opening that has found this many commits.
   private func end(_ context: CrashContext, after found: UInt64) -> ClosedRange<UInt64> {
     guard program.subject.world.isGrowing else {
       // All later openings find the first opening's additions.

@@ -7,7 +7,7 @@ import Testing
 struct SoakTests {
   private let plan = ProofPlan(seed: SeededGenerator.seedFromEnvironment(), scale: 1.5 / 60)
 
-  @Test("Nothing grows that should not, every value is as written, and a closed store has no file open")
+  @Test("Nothing grows without limit, every value is as written, and a closed store has no file open")
   func slice() async throws {
     var campaign = SoakCampaign()
     campaign.steps = 600
@@ -35,7 +35,7 @@ struct SoakTests {
     #expect(samples.withLock { $0 } > 50)
   }
 
-  @Test("In ten minutes less growth is noticed than in one", arguments: [7, 1])
+  @Test("A threshold for ten minutes is lower than for one", arguments: [7, 1])
   func minutes(_ mebibytesInAMinute: Double) async throws {
     let samples = Guarded(0.0)
     var campaign = SoakCampaign()
@@ -51,7 +51,7 @@ struct SoakTests {
     #expect(result.violations.contains { $0.what.contains("memory of its own") } == (mebibytesInAMinute > 2))
   }
 
-  @Test("Room that grows as steadily as the store is used is noticed")
+  @Test("Space that grows as steadily as the store is used is noticed")
   func room() async throws {
     var campaign = SoakCampaign()
     campaign.fileSystem = GrowingFileSystem()
@@ -68,11 +68,11 @@ struct SoakTests {
       (campaign.steps, campaign.looksMax) = (300, 50)
       let result = try await campaign.run(plan, .silent)
       #expect(result.violations.contains { $0.what.contains("stay open") })
-      // Also while the store is in use: looking at its files opens some with each sample.
+      // Also while the store is in use: listing its files opens some with each sample.
       #expect(result.violations.contains { $0.what.contains("open files of the store") })
     }
 
-    @Test("A segment may be open once while it is there; open twice, or removed, it is one too many")
+    @Test("An existing segment may be open once; opened twice, or removed, it is one too many")
     func segments() {
       let names = ["1.segment", "2.segment", "1.segment", "3.segment (deleted)", "SUPERBLOCK"]
       let files = names.map { "/s/" + $0 }
@@ -101,7 +101,7 @@ private final class GrowingFileSystem: ForwardingFileSystem {
   }
 }
 
-/// Keeps every file that it opens, and closes none.
+/// Keeps every opened file open.
 private final class LeakingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem = POSIXFileSystem()
   private let files = Guarded<[any File]>([])

@@ -31,30 +31,30 @@ public protocol Directory: AnyObject, Sendable {
   /// - Throws: `.permissionDenied`, `.mediaError`.
   func kind(of name: String) throws(FileIOError) -> FileKind?
 
-  /// Opens or creates a file. As `FileSystem.open(_:_:)`; the name of a created file is durable
+  /// Opens or creates a file. Like `FileSystem.open(_:_:)`; the name of a created file is durable
   /// after `sync()`.
   ///
-  /// - Throws: What `FileSystem.open(_:_:)` throws; a file that was absent is still absent.
+  /// - Throws: The errors of `FileSystem.open(_:_:)`; a file that was absent is still absent.
   func open(_ name: String, _ mode: FileMode) throws(FileIOError) -> any File
 
-  /// Renames the file `source` to `destination`, and replaces a file of that name in one step. As
+  /// Renames the file `source` to `destination`, and replaces a file of that name in one step. Like
   /// `FileSystem.rename(_:to:)`, within this directory.
   ///
   /// - Throws: The errors of `FileSystem.rename(_:to:)`; nothing was renamed.
   func rename(_ source: String, to destination: String) throws(FileIOError)
 
-  /// Removes a file's name, or an empty directory. As `FileSystem.remove(_:)`.
+  /// Removes a file's name, or an empty directory. Like `FileSystem.remove(_:)`.
   ///
   /// - Throws: `.notFound`, `.directoryNotEmpty`; nothing was removed.
   func remove(_ name: String) throws(FileIOError)
 
-  /// Makes the names in the directory durable. As `FileSystem.syncDirectory(_:)`.
+  /// Makes the names in the directory durable. Like `FileSystem.syncDirectory(_:)`.
   ///
   /// - Throws: `.mediaError`; then it is unknown whether names changed since the last sync are
   ///   durable.
   func sync() throws(FileIOError)
 
-  /// Takes the lock of the file `name`, and creates that file if it is absent. As
+  /// Takes the lock of the file `name`, and creates that file if it is absent. Like
   /// `FileSystem.lock(_:_:holder:)`. `FileLock.isNamed()` looks the name up in this directory.
   ///
   /// - Throws: The errors of `FileSystem.lock(_:_:holder:)`. Then no lock is held.

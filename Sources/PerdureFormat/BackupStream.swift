@@ -78,7 +78,7 @@ package struct BackupChunk: Hashable, Sendable {
       Self.checksum(UnsafeRawBufferPointer(bytes), payload, store: store, place: place), at: 0)
   }
 
-  /// The length of the payload behind a header. It is read before the checksum can be verified.
+  /// The length of the payload after a header. It is read before the checksum can be verified.
   package static func payloadLength(
     in header: UnsafeRawBufferPointer
   ) throws(FormatError) -> Int {

@@ -1,4 +1,4 @@
-/// Every number of FORMAT.md, "Limits", that a writer must keep to and a reader may rely on.
+/// The limits of FORMAT.md, "Limits", that a writer must keep and a reader may rely on.
 @usableFromInline package enum FormatLimits {
   /// Everything in the log starts at a multiple of this many bytes.
   @inlinable package static var alignment: Int { 8 }
@@ -8,7 +8,7 @@
   @inlinable package static var inlineValueLengthMax: Int { 1 << 20 }
   /// The longest value of a blob file, in bytes.
   @inlinable package static var blobLengthMax: UInt64 { 1 << 32 }
-  /// The longest dictionary, in bytes: further back no LZ4 block can look.
+  /// The longest dictionary, in bytes: LZ4 blocks cannot refer further back.
   @inlinable package static var dictionaryLengthMax: Int { 65_536 }
   /// The highest number of a dictionary.
   @inlinable package static var dictionaryNumberMax: Int { 2047 }
@@ -22,23 +22,23 @@
   @inlinable package static var framePayloadMax: Int { 4 << 20 }
   /// The unpacked bytes of a group from which a writer starts the next one.
   @inlinable package static var groupLengthTarget: Int { 1 << 16 }
-  /// The longest group that a reader accepts, in bytes as they are unpacked: a single record fits.
+  /// The longest group that a reader accepts, in unpacked bytes: a single record fits.
   @inlinable package static var groupLengthMax: Int { recordLengthMax }
   /// The longest piece of a file in a backup stream, in bytes.
   package static var backupChunkMax: Int { 1 << 20 }
-  /// The most parts that one commit may be cut into.
+  /// The maximum number of parts of one commit.
   @inlinable package static var commitPartsMax: Int { 1 << 20 }
   /// The smallest segment, in bytes.
   @inlinable package static var segmentCapacityMin: Int { 4096 }
-  /// The largest segment, in bytes: what an address word can reach.
+  /// The largest segment, in bytes: an address word can reach its end.
   @inlinable package static var segmentCapacityMax: Int { 256 << 20 }
-  /// Whether a segment may be so large, in bytes.
+  /// Whether a segment may have this size, in bytes.
   package static func isLegal(segmentCapacity: UInt64) -> Bool {
     (UInt64(segmentCapacityMin)...UInt64(segmentCapacityMax)).contains(segmentCapacity)
       && segmentCapacity % UInt64(alignment) == 0
   }
   /// The highest value of counters: numbers of commits, generations, checkpoints and blob files.
-  /// One more of each always fits into its field.
+  /// The field of each can hold one more.
   @inlinable package static var counterMax: UInt64 { 1 << 62 }
   /// The highest segment number that an address word can hold.
   @inlinable package static var segmentNumberMax: UInt64 { (1 << 26) - 1 }

@@ -133,9 +133,9 @@ struct Replacement {
     }
   }
 
-  /// Renames the draft to the path, whose store was destroyed. Openings that make the directory of
-  /// the path anew at the same time find the replacement (`checkIsNotPending`) and give up. They
-  /// leave a directory without a store, which is removed here.
+  /// Renames the draft to the path, whose store was destroyed. Openings that create the directory
+  /// of the path at the same time find the replacement (`checkIsNotPending`) and throw. They leave
+  /// a directory without a store, which is removed here.
   ///
   /// - Throws: `StoreError` with code `.locked` if another process holds the path for a second;
   ///   `FileIOError`. The draft is kept.

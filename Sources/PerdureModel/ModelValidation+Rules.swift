@@ -169,7 +169,7 @@ extension AttributeType {
     }
   }
 
-  /// The subject of a sentence about values.
+  /// The subject of the messages about values.
   fileprivate var phrase: String {
     switch self {
     case .undefined: "An attribute that holds anything"

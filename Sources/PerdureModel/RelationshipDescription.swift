@@ -1,8 +1,8 @@
-/// What happens to the objects at the other end when an object is deleted. Raw values are stored.
+/// The effect on the objects at the other end when an object is deleted. Raw values are stored.
 public enum DeleteRule: UInt8, Sendable, Hashable, CaseIterable {
-  /// Nothing: references to the deleted object stay behind. The program is responsible.
+  /// None: references to the deleted object stay. The program is responsible.
   case noAction = 0
-  /// The other end forgets the deleted object.
+  /// The other end drops the deleted object.
   case nullify = 1
   /// The objects at the other end are deleted too, each once.
   case cascade = 2
@@ -17,15 +17,16 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var name: String
   /// The name of the entity at the other end.
   public var destinationEntityName: String
-  /// The name of the relationship of the destination that leads back, or nil for a one-way link.
+  /// The name of the destination's inverse relationship, or nil for a one-way link.
   public var inverseName: String?
-  /// How few objects may be at the other end when an object is saved, unless there are none and the
-  /// relationship is optional.
+  /// The least number of objects at the other end at a save. An optional relationship may also have
+  /// none.
   public var minCount: Int
-  /// How many objects may be at the other end: 1 makes the relationship to-one, 0 means no limit.
+  /// The greatest number of objects at the other end: 1 makes the relationship to-one, 0 means no
+  /// limit.
   public var maxCount: Int
-  /// Whether an object may be saved with nothing at the other end. If not, a save of one without is
-  /// error 1570 for a to-one and 1580 for a to-many relationship.
+  /// Whether an object may be saved without an object at the other end. If not, saving one without
+  /// is error 1570 for a to-one and 1580 for a to-many relationship.
   public var isOptional: Bool
   /// What deleting an object does to the other end.
   public var deleteRule: DeleteRule
@@ -34,17 +35,17 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var isOrdered = false
   /// Whether the links are not stored. They exist in the context that made them. They end when an
   /// object that has the relationship or its inverse is refreshed without merging or deleted, and
-  /// with the context. A save keeps them and writes nothing. The inverse has to be transient as
-  /// well; neither can be ordered. Counts, whether it is optional, and delete rules hold as for any
-  /// other relationship.
+  /// with the context. A save keeps them and writes nothing. The inverse must be transient as well;
+  /// neither can be ordered. Counts, whether it is optional, and delete rules hold as for any other
+  /// relationship.
   public var isTransient = false
   /// The name that the relationship had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
-  /// Whatever a program wants to say about the relationship; stored with the model, and not part of
-  /// the version hash.
+  /// The program's own data about the relationship; stored with the model, and not part of the
+  /// version hash.
   public var userInfo: [String: String]
-  /// Makes the version hash another one. A store that was written with another modifier is not
-  /// opened without a migration.
+  /// Changes the version hash. A store that was written with another modifier is not opened without
+  /// a migration.
   public var versionHashModifier: String?
 
   /// Makes a description. Nothing is checked here: the model checks everything at once.

@@ -4,32 +4,32 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case nothing
   /// No pending change survived.
   case everything
-  /// A write was lost whole.
+  /// A write was lost completely.
   case write
-  /// Of a write, some sectors arrived and others did not.
+  /// Some sectors of a write arrived and others did not.
   case tornWrite
   /// A write was lost or torn although a later one to the same file arrived.
   case reorderedWrite
-  /// Bytes of a write that did not arrive are zeros: behind the old end of the file, or in sectors
-  /// that it was to replace whole.
+  /// Missing bytes of a write are zeros: after the old end of the file, or in sectors that it was
+  /// to replace whole.
   case zeros
-  /// Bytes of a write that did not arrive are noise, in these places.
+  /// Missing bytes of a write are noise, in these places.
   case garbage
-  /// Bytes of a write that did not arrive are those of a removed file, in these places.
+  /// Missing bytes of a write are those of a removed file, in these places.
   case stale
   /// A new name was lost.
   case creation
   /// A rename was lost.
   case rename
-  /// A removal was lost: the name is back.
+  /// A removal was lost: the name exists again.
   case removal
-  /// A change of a name was lost though a later one arrived.
+  /// A change of a name was lost although a later one arrived.
   case reorderedNames
 }
 
 extension CrashLoss {
-  /// What `fates` take of `pending`; nothing is pending if both are empty. Zeros, garbage and stale
-  /// bytes show only in the bytes that they make (`DiskCutter`).
+  /// The losses of `fates` among `pending`; nothing is pending if both are empty. Zeros, garbage
+  /// and stale bytes are visible only in the resulting bytes (`DiskCutter`).
   static func kinds(_ pending: [PendingChange], _ fates: [Fate]) -> Set<CrashLoss> {
     var found: Set<CrashLoss> = []
     if fates.allSatisfy({ $0 == .kept }) { found.insert(.nothing) }

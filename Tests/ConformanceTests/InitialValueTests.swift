@@ -43,8 +43,7 @@ private struct Secret: CodableAttributeValue {
   @Attribute(.composite) var sign: Sign? = Sign(secret: Secret())
 }
 
-/// A7 of the reference: defaults that are the same for all objects, and such that each gets of its
-///    own.
+/// A7 of the reference: defaults that are the same for all objects, and those made for each object.
 @Suite("Initial values of attributes")
 struct InitialValueTests {
   private func visits(_ count: Int) throws -> (context: ManagedObjectContext, visits: [Visit]) {
@@ -58,8 +57,8 @@ struct InitialValueTests {
     properties.compactMap { if case .attribute(let attribute) = $0 { attribute.defaultValue } else { nil } }
   }
 
-  /// Whether a date is the time of this run, and not one of a model or of nothing. Clocks may be
-  /// put back meanwhile.
+  /// Whether a date is the time of this run, and not that of a model or a zero. Clocks may be put
+  /// back meanwhile.
   private func isNow(_ date: Date?) -> Bool { abs(date?.timeIntervalSinceNow ?? .infinity) < 86_400 }
 
   @Test("The time and a UUID are made for each object that is inserted; other values once")
@@ -123,7 +122,7 @@ struct InitialValueTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("An initial value of a composite with a part that nothing can be made of stops the program")
+    @Test("An initial value of a composite with a part that cannot be stored stops the program")
     func unkept() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = Post.entityDescription

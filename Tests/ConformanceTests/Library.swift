@@ -1,7 +1,7 @@
 import Perdure
 
 // The graph of the tests of several stores: authors and books, which may be in two of them, and
-// notes beside.
+// notes besides.
 
 @Entity final class LibraryAuthor: ManagedObject {
   var name: String?

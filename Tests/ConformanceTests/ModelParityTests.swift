@@ -69,7 +69,7 @@ struct ModelParityTests {
     #expect(error.map { "\($0)" }?.contains("Thing") == true)
   }
 
-  @Test("M9 Entities and properties carry what a program notes on them, outside the version")
+  @Test("M9 Entities and properties have a program's own data, outside the version")
   func userInfo() throws {
     var attribute = AttributeDescription("name", .string)
     attribute.userInfo = ["sync.key": "n"]
@@ -130,7 +130,7 @@ struct ModelParityTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("A3 A number without a value reads as 0 where the property has no place for none")
+  @Test("A3 A number without a value reads as 0 if the property cannot be nil")
   func scalars() throws {
     let context = try Sandbox(Parcel.self).container.newContext()
     let parcel = Parcel(context: context)
@@ -138,7 +138,7 @@ struct ModelParityTests {
     #expect(parcel.weight == 0 && parcel.value(forKey: "weight") == nil)
   }
 
-  @Test("A4 Defaults are there before awakeFromInsert, once, and not again when an object is fetched")
+  @Test("A4 Defaults are set before awakeFromInsert, once, and not again when an object is fetched")
   func defaults() throws {
     let container = try Sandbox(Parcel.self).container
     let context = container.newContext()
@@ -150,7 +150,7 @@ struct ModelParityTests {
     #expect(same.note == nil && same.weight == 0)
   }
 
-  @Test("A11 An earlier name is kept with the property; two that claim one are a mistake of the model")
+  @Test("A11 An earlier name is kept with the property; two with one name are an error of the model")
   func earlierNames() throws {
     func attribute(_ name: String) -> PropertyDescription {
       .attribute(AttributeDescription(name, .string, renamingIdentifier: "old"))
@@ -178,7 +178,7 @@ struct ModelParityTests {
     #expect(last.bytes.isEmpty && last.text.utf8.count == 1_000_000)
   }
 
-  @Test("1650 A moment that is not a number is saved and read as such: no date is invalid by itself")
+  @Test("1650 A date that is NaN is saved and read as such: no date is invalid by itself")
   func notANumber() throws {
     let container = try Sandbox(Parcel.self).container
     let context = container.newContext()

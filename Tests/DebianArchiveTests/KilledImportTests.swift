@@ -35,7 +35,7 @@ struct KilledImportTests {
     var state = (there: Self.stanzaCount, hasOpened: true)
     var struck: [Phase: Int] = [:]
     for _ in 0..<(8 * Self.kills) where Self.isWanting(struck) {
-      // Through: once more, from nothing.
+      // Complete: once more, from an empty folder.
       if state.there == Self.stanzaCount, random.chance(50) {
         try FileManager.default.removeItem(atPath: store)
         state = (0, false)
@@ -70,14 +70,14 @@ struct KilledImportTests {
     #expect(run.output.contains("graph: ") && run.output.hasSuffix(": clean\n"), "\(run.output)")
   }
 
-  /// The store is well, and holds a whole number of batches with all that was acknowledged, and at
-  /// most one more. Returns the number of packages.
+  /// The store is intact, and has a whole number of batches with all acknowledged ones, and at most
+  /// one more. Returns the number of packages.
   private func check(_ path: String, acknowledged: Int, _ hasOpened: Bool) throws -> Int {
     let inspection: StoreInspection
     do {
       inspection = try StoreInspection(at: path)
     } catch {
-      // Killed before the model was stored: there is nothing yet.
+      // Killed before the model was stored: there is no store yet.
       #expect(acknowledged == 0 && !hasOpened, "\(error)")
       return 0
     }
@@ -113,7 +113,7 @@ struct KilledImportTests {
   }
 }
 
-/// One run of the example's import, to its end or to the change that it ends itself in.
+/// One run of the example's import, to its end or to the change during which it ends itself.
 private struct ImportRun {
   private let lines: [Substring]
   let wasKilled: Bool
@@ -127,7 +127,7 @@ private struct ImportRun {
     #expect(run.status == (wasKilled ? SIGKILL : 0), "\(run.output)\(run.errors)")
   }
 
-  /// The last stanza that was acknowledged.
+  /// The last acknowledged stanza.
   var lastSaved: Int { numbers("saved").max() ?? 0 }
 
   /// The number of changes when a state was reached, if it was.

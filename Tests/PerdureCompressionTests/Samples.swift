@@ -19,7 +19,7 @@ func sample(_ size: Int, using random: inout SeededGenerator) -> [UInt8] {
   return Array(bytes.prefix(size))
 }
 
-/// `bytes` with one to four bits, bytes, cuts or insertions of damage.
+/// `bytes` damaged by one to four changed bits, changed bytes, cuts or insertions.
 func mutated(_ bytes: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
   var result = bytes
   for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -40,13 +40,14 @@ func compressed(_ bytes: [UInt8]) throws -> [UInt8] {
   try bytes.withUnsafeBytes { input in try LZ4Block.compress(input) }
 }
 
-/// What came of opening a block: its bytes, or the error.
+/// The result of decompressing a block: its bytes, or the error.
 enum Outcome: Equatable {
   case bytes([UInt8])
   case failure(CompressionError.Code)
 }
 
-/// Opens `block` behind `history` with `room` bytes of room, between two walls of canary bytes.
+/// Decompresses `block` after `history` with `room` bytes of space, between two guards of canary
+/// bytes.
 ///
 /// - Returns: The outcome, the error if there was one, and whether both guards and the history are
 ///   unchanged.

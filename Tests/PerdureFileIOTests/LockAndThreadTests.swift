@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Locks and conditions between threads")
 struct LockAndThreadTests {
-  /// A counter, and the threads that are done.
-  // Unchecked: everything is touched under `lock`, except by a test after `waitForThreads`.
+  /// A counter, and the number of finished threads.
+  // Unchecked: everything is accessed under `lock`, except by a test after `waitForThreads`.
   private final class Shared: @unchecked Sendable {
     let lock = Lock()
     let changed = Condition()
@@ -26,7 +26,7 @@ struct LockAndThreadTests {
     }
   }
 
-  @Test("Threads that take the lock count right, and have numbers of their own")
+  @Test("Threads under the lock count right, and have separate numbers")
   func counting() {
     let shared = Shared()
     for index in 0..<4 {

@@ -49,7 +49,7 @@ struct RecordTests {
     }
   }
 
-  @Test("Kinds with a value of a fixed length say so")
+  @Test("Kinds with a value of a fixed length check the length")
   func fixedLengths() {
     #expect(RecordHeader.Kind.put.valueLengths == 0...1_048_576)
     #expect(RecordHeader.Kind.tombstone.valueLengths == 8...8)
@@ -58,7 +58,7 @@ struct RecordTests {
   }
 
   #if os(Linux) || os(macOS) || os(Windows)
-    @Test("Sealing a longer key than the format allows is the caller's mistake")
+    @Test("Sealing a longer key than the format allows is the caller's error")
     func tooLong() async {
       await #expect(processExitsWith: .failure) {
         var bytes = [UInt8](repeating: 0, count: 70_000)

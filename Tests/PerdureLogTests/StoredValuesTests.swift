@@ -24,7 +24,7 @@ private struct Settings: IndexExtractorFactory {
 
 @Suite("Values that extractors look up")
 struct StoredValuesTests {
-  @Test("A value with a file of its own is read from the disk, at opening too")
+  @Test("A value with a blob file is read from the disk, at opening too")
   func blob() throws {
     let directory = try TemporaryDirectory()
     var options = StoreOptions()

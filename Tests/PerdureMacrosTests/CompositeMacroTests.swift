@@ -23,7 +23,7 @@ struct CompositeMacroTests {
     composite("struct A {\n\(member)\nvar ok: Int\n}").1
   }
 
-  @Test("A struct gets its elements, their names, and the way there and back")
+  @Test("A struct gets its elements, their names, and the conversions in both directions")
   func golden() {
     let (text, complaints) = composite(
       """

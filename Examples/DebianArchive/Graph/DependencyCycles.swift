@@ -3,8 +3,8 @@ import Perdure
 /// Groups of packages that all need each other, directly or not: the strongly connected components
 /// of the graph of dependencies.
 ///
-/// Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with a stack of its
-/// own, because the archive is deeper than a thread's stack.
+/// Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with an explicit
+/// stack, because the archive is deeper than a thread's stack.
 struct DependencyCycles {
   /// By package: the packages it needs, as positions.
   private let edges: [[Int]]
@@ -58,7 +58,7 @@ struct DependencyCycles {
     return Visit(node: node)
   }
 
-  /// A node that reaches nothing older closes a component.
+  /// A node that reaches no older node closes a component.
   private mutating func leave(_ node: Int) {
     guard lowest[node] == order[node] else { return }
     var members: [Int] = []

@@ -10,7 +10,7 @@ public struct PackageRecord: Sendable {
   public var maintainer: Maintainer?
   /// The section of the archive it is filed under.
   public var section: String?
-  /// How much a system needs it.
+  /// The importance of the package for a system.
   public var priority: String?
   /// The source package it was built from, without a version.
   public var source: String?

@@ -6,9 +6,9 @@ import PerdureLog
 
 /// The result of a successful history.
 package struct HistoryOutcome: Equatable, Sendable {
-  /// Answers that were held against the model's.
+  /// Answers that were compared with the model's.
   package var answers = 0
-  /// All answers but those of upkeep, and the content at the end, as bytes that the store gave.
+  /// All answers except those of upkeep, and the content at the end, as bytes from the store.
   package var digest: UInt64 = 0xcbf2_9ce4_8422_2325
   package var tally = HistoryTally()
 
@@ -20,7 +20,7 @@ package struct HistoryTally: Equatable, Sendable {
   package var commits = 0
   package var conflicts = 0
   package var duplicates = 0
-  /// Answers of snapshots that were held, and of other openings.
+  /// Answers of held snapshots, and of other openings.
   package var heldReads = 0
   package var readerReads = 0
   package var openings = 0
@@ -48,7 +48,7 @@ package struct HistoryTally: Equatable, Sendable {
   }
 }
 
-/// A step whose answer was not the model's.
+/// A step whose answer differs from the model's.
 package struct HistoryFailure: Error, CustomStringConvertible {
   package var step: Int
   package var what: String
@@ -89,9 +89,9 @@ package final class HistoryRun {
 
   /// Runs a history to its end.
   ///
-  /// - Parameter path: Of a directory that is not there yet.
-  /// - Parameter beside: Called before each step, with the path of the store: what happens to its
-  ///   files meanwhile.
+  /// - Parameter path: The path of an absent directory.
+  /// - Parameter beside: Called before each step, with the path of the store, to change its files
+  ///   meanwhile.
   /// - Throws: `HistoryFailure`.
   package static func run(
     _ history: History, on subject: any HistorySubject = WholeStore(), _ fileSystem: any FileSystem,
@@ -246,7 +246,7 @@ package final class HistoryRun {
     let back = try store.defineIndex(backlinks)
     let sums = try store.defineIndex(.sums("sums", rows))
     let order = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
-    // In the order of `HistoryIndex`; those behind are for `checkSums`.
+    // In the order of `HistoryIndex`; later ones are for `checkSums`.
     return [groups, counts, serials, back, sums, order]
   }
 

@@ -167,7 +167,7 @@ package enum EngineDecoders {
     decode: { bytes in
       let root = try CheckpointRoot(reading: bytes)
       try same(encoded(root.length) { root.write(to: $0) }, bytes, "a root block")
-      // Segments without records may be left out when it is written again.
+      // Segments without records may be missing from the encoding.
       let usage = try root.segmentUsage.withUnsafeBytes { try LogDecoders.segmentUsage($0) }
       guard try usage.withUnsafeBytes({ try LogDecoders.segmentUsage($0) }) == usage else {
         throw Violation("a table of usage does not come back")

@@ -13,9 +13,8 @@
 //  began before the
 //      refusal was known, or an entry that came or went; or somebody had the label that it wanted.
 //
-// Every value that is written is a tag that no other write has, so a value that was read says whose
-// write it is. The check is a function of the record alone. It takes O(n log n) for n reads and
-// writes.
+// Every write has a unique tag, so a read value identifies its write. The check is a function of
+// the record alone. It takes O(n log n) for n reads and writes.
 
 /// A broken promise of a store.
 package struct RaceFinding: Sendable, CustomStringConvertible {
@@ -37,7 +36,7 @@ package struct RaceChecker {
     var commit: UInt64
     var tag: UInt64
     var transaction: Int
-    /// When the earliest began of those that wrote the key with this commit or a later one.
+    /// When the earliest writer of the key with this commit or a later one began.
     var earliest: UInt64 = 0
   }
 
@@ -103,7 +102,7 @@ package struct RaceChecker {
     return count == 0 ? nil : versions[key]?[count - 1]
   }
 
-  /// The first that it had after a later commit.
+  /// The key's first value after a later commit.
   private func version(_ key: Int, after commit: UInt64) -> Version? {
     let count = count(key, upTo: commit)
     return versions[key].flatMap { count < $0.count ? $0[count] : nil }
@@ -138,7 +137,7 @@ package struct RaceChecker {
     }
   }
 
-  /// What kind of wrong read it is.
+  /// The kind of a wrong read.
   private func anomaly(
     of read: RaceTransaction.Access, in transaction: RaceTransaction, _ expected: Version?
   ) -> RaceFinding.Anomaly {
@@ -148,7 +147,7 @@ package struct RaceChecker {
       if commit > transaction.snapshot { return .futureRead }
     }
     guard let expected else { return .futureRead }
-    // Another part of the commit whose write is missing here was seen.
+    // Another part of the commit whose write is missing here was read.
     let others = Set(transactions[expected.transaction].writes)
     return transaction.reads.contains { $0.key != read.key && others.contains($0) }
       ? .fracturedRead : .staleRead
@@ -165,7 +164,7 @@ package struct RaceChecker {
     }
   }
 
-  /// The keys with a label after a commit, of those that the index is over.
+  /// The indexed keys with a label after a commit.
   private func keys(with label: UInt8, upTo commit: UInt64) -> [Int] {
     RaceKeys.rows.filter { RaceKeys.label(of: version($0, upTo: commit)?.tag ?? 0) == label }
   }
@@ -239,7 +238,7 @@ package struct RaceChecker {
     } || transaction.writes.contains { isTaken($0, transaction) }
   }
 
-  /// What a key had after the transaction's snapshot, by those that began before its end.
+  /// A key's values after the transaction's snapshot, by transactions that began before its end.
   private func versions(_ key: Int, beside transaction: RaceTransaction) -> [Version] {
     guard let all = versions[key] else { return [] }
     return all[count(key, upTo: transaction.snapshot)...].filter {
@@ -247,7 +246,7 @@ package struct RaceChecker {
     }
   }
 
-  /// Whether a key has got a label, or lost it.
+  /// Whether a key has gained or lost a label.
   private func hasChanged(_ label: UInt8, _ transaction: RaceTransaction) -> Bool {
     RaceKeys.rows.contains { key in
       let wasThere = RaceKeys.label(of: version(key, upTo: transaction.snapshot)?.tag ?? 0) == label
@@ -255,8 +254,8 @@ package struct RaceChecker {
     }
   }
 
-  /// Whether another key that is not written with it has had the label of a write, or one that is
-  /// gets it as well.
+  /// Whether a key that the transaction does not write has had a written label, or another written
+  /// key gets it as well.
   private func isTaken(_ write: RaceTransaction.Access, _ transaction: RaceTransaction) -> Bool {
     guard RaceKeys.badges.contains(write.key), let label = RaceKeys.label(of: write.tag) else { return false }
     return RaceKeys.badges.contains { key in
@@ -302,7 +301,7 @@ package struct RaceChecker {
     }
   }
 
-  /// What began when a snapshot was there already is not in it.
+  /// A commit that began when a snapshot existed is not in it.
   private mutating func checkFuture(_ commits: [Int]) {
     let byBegin = commits.sorted { transactions[$0].began > transactions[$1].began }
     var next = 0

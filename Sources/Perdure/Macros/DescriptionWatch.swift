@@ -16,7 +16,7 @@ final class DescriptionWatch: Sendable {
 
   private init() {}
 
-  /// Runs a body that reads the descriptions of classes, and watches how long it takes.
+  /// Runs a body that reads the descriptions of classes, with a limit on its duration.
   ///
   /// - Parameter classes: The classes, for the message.
   /// - Parameter body: Reads the descriptions.

@@ -2,7 +2,7 @@ internal import PerdurePredicates
 
 /// The objects at the other end of an ordered to-many relationship: a live view, not a copy.
 ///
-/// It is as `ToMany`, and its objects have positions. Objects connected from the other end, or
+/// It is like `ToMany`, and its objects have positions. Objects connected from the other end, or
 /// added without a position, are added at the end.
 ///
 ///     conversation.messages.append(message)
@@ -13,7 +13,7 @@ internal import PerdurePredicates
 /// Every operation on one object, at any position, is O(log n). It loads nothing, and a save of it
 /// writes one short record with the object's order key. Insertions of several contexts at different
 /// positions all succeed. Insertions at the same position are adjacent, in an order that is the
-/// same for all contexts. Where both have moved the same object, the second save is a conflict.
+/// same for all contexts. If both have moved the same object, the second save is a conflict.
 public struct OrderedToMany<Element: ManagedObject> {
   @usableFromInline let owner: ManagedObject
   @usableFromInline let slot: Int
@@ -59,7 +59,7 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// The last object. O(log n).
   public var last: Element? { object(at: count - 1) }
 
-  /// The position of an object; nil for one that is not there. O(log n).
+  /// The position of an object; nil for an absent one. O(log n).
   public func firstIndex(of object: Element) -> Int? {
     guard let context = owner.context, contains(object) else { return nil }
     return context.orderedPosition(of: object.reference, in: owner.reference, relationship)
@@ -74,10 +74,10 @@ public struct OrderedToMany<Element: ManagedObject> {
 
   // MARK: Changing
 
-  /// Connects an object behind all others. A present object keeps its position.
+  /// Connects an object after all others. A present object keeps its position.
   public func append(_ object: Element) { unordered.insert(object) }
 
-  /// Connects objects behind all others, in their order.
+  /// Connects objects after all others, in their order.
   public func append(contentsOf objects: some Sequence<Element>) {
     for object in objects { append(object) }
   }
@@ -146,8 +146,8 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// Disconnects all objects.
   public func removeAll() { unordered.removeAll() }
 
-  /// Connects exactly these objects, in this order; an object that occurs again counts where it
-  /// occurs first.
+  /// Connects exactly these objects, in this order; a repeated object counts at its first
+  /// occurrence.
   ///
   /// - Complexity: O(n log n). Objects already in the right relative order are mostly not moved:
   ///   each decision considers only the next object.
@@ -189,7 +189,7 @@ public struct OrderedToMany<Element: ManagedObject> {
 extension OrderedToMany: Sendable {}
 
 extension OrderedToMany: Sequence {
-  /// The objects that are connected now, in order; changes during the iteration do not disturb it.
+  /// The objects connected now, in order; changes during the iteration do not affect it.
   @inlinable
   public func makeIterator() -> ToMany<Element>.Iterator { ToMany<Element>.Iterator(owner.siblings(slot)) }
 }

@@ -20,9 +20,10 @@ struct RetiredBlobs {
     var end: LogPosition
   }
 
-  /// With which state the files came which were named since the store was opened.
+  /// The state with which each file that was named since the opening came.
   private var births: [UInt64: (version: UInt64, sequence: UInt64)] = [:]
-  /// Not asked about yet, or not durable, in the order in which they went.
+  /// Removed files that were not checked yet, or whose removal is not durable, in the order of
+  /// removal.
   private var fresh: [Blob] = []
   /// RB1
   private var held = HeldBack<Blob>()
@@ -46,7 +47,7 @@ struct RetiredBlobs {
     fresh.append(Blob(number: number, born: born.version, version: version, sequences: sequences, end: end))
   }
 
-  /// Takes out the files that may be removed.
+  /// Removes and returns the files that may be removed.
   ///
   /// - Parameter published: The newest version.
   /// - Parameter readers: The states that other openings may read. It is asked only if a removal

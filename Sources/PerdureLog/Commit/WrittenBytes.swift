@@ -5,9 +5,9 @@ final class WrittenBytes: Sendable {
   private let compacted = Atomic<UInt64>(0)
   private let blobFiles = Atomic<UInt64>(0)
 
-  /// By compaction, to segments; also to those that turned out not to be worth it.
+  /// By compaction, to segments, including those that were not worth the rewriting.
   var compaction: UInt64 { compacted.load(ordering: .relaxed) }
-  /// To the files of long values that are whole.
+  /// To completed blob files.
   var blobs: UInt64 { blobFiles.load(ordering: .relaxed) }
 
   func addCompaction(_ count: Int) { compacted.wrappingAdd(UInt64(count), ordering: .relaxed) }

@@ -9,17 +9,17 @@ import PerdureFormat
 //  SU1  `liveBytes` of a segment is the sum over the words that the newest root maps a key to.
 //  SU2  `totalBytes` is the sum over all records in the segment's file, `tombstoneBytes` the part
 //       of it that is tombstones. So the rest, neither live nor tombstones, is dead.
-//  SU3  A commit changes the counts when it is published, and not at all if it is refused or fails.
+//  SU3  A commit changes the counts when it is published, and not if it is refused or fails.
 
 /// The counts of one segment, in bytes of records.
 struct SegmentUsage: Hashable, Sendable {
-  /// How often the segment had been rewritten when the counts were right.
+  /// How often the segment had been rewritten at the time of the counts.
   var generation: UInt64 = 0
   var liveBytes: UInt64 = 0
   var totalBytes: UInt64 = 0
   var tombstoneBytes: UInt64 = 0
 
-  /// What the newest root does not see and no tombstone is.
+  /// The bytes that are neither visible to the newest root nor tombstones.
   var deadBytes: UInt64 { totalBytes - min(totalBytes, liveBytes + tombstoneBytes) }
 
   /// A rewritten segment's data about itself: it may have been rewritten since it was counted.
@@ -72,7 +72,7 @@ struct SegmentUsageTable: Equatable, Sendable {
     add(liveBytes: 0, tombstoneBytes: UInt64(address.recordLengthMax), to: address.segment)
   }
 
-  /// Records were added, of which keys lead to some, and the others are tombstones.
+  /// Records were added: keys lead to some, and the others are tombstones.
   fileprivate mutating func add(liveBytes: UInt64, tombstoneBytes: UInt64, to segment: UInt64) {
     usages.change(Int(segment)) { usage in
       usage.liveBytes += liveBytes
@@ -107,18 +107,17 @@ struct SegmentUsageTable: Equatable, Sendable {
 
 /// A commit's changes of the counts, kept until it is known to succeed. SU3
 struct UsageChange: ~Copyable {
-  /// What comes to one segment, in bytes.
+  /// The changes of one segment, in bytes.
   private struct Added {
     var segment: UInt64 = 0
     var live: UInt64 = 0
     var tombstones: UInt64 = 0
   }
 
-  /// A commit adds to one segment after the other, and mostly to a single one: the last, and those
-  /// before it.
+  /// A commit adds to one segment after the other, mostly to a single one.
   private var last = Added()
   private var earlier: [Added] = []
-  /// The words of records that go.
+  /// The address words of removed records.
   private var released = RawBuffer()
   private var addedLength = 0
   private var releasedLength = 0
@@ -146,10 +145,10 @@ struct UsageChange: ~Copyable {
     last = Added(segment: segment)
   }
 
-  /// Whether less is live than before.
+  /// Whether fewer bytes are live than before.
   var shrinksStore: Bool { releasedLength > addedLength }
 
-  /// Brings the changes into the table, and begins anew.
+  /// Applies the changes to the table, and resets them.
   mutating func apply(to table: inout SegmentUsageTable) {
     for added in earlier {
       table.add(liveBytes: added.live, tombstoneBytes: added.tombstones, to: added.segment)
@@ -164,7 +163,7 @@ struct UsageChange: ~Copyable {
     removeAll()
   }
 
-  /// Begins anew; memory is kept unless it was unusually much.
+  /// Resets the changes; memory is kept unless it is unusually large.
   mutating func removeAll() {
     last = Added()
     if !earlier.isEmpty { earlier = [] }
@@ -215,6 +214,6 @@ extension SegmentUsageTable {
     }
   }
 
-  /// No segment holds more: a size class is less than twice the shortest record in it.
+  /// No segment has more: a size class is less than twice the shortest record in it.
   private static var totalBytesMax: UInt64 { 2 * UInt64(FormatLimits.segmentCapacityMax) }
 }

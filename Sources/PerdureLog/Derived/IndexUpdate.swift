@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// What one commit does to the derived indexes.
+/// The changes of one commit to the derived indexes.
 ///
 /// Entries are a pure function of records: an update removes the entries of the old record and adds
 /// those of the new one. They are collected, and applied together (`IndexOperations`). Uniqueness
@@ -12,10 +12,10 @@ struct IndexUpdate: ~Copyable {
   private var before = IndexEntries()
   private var after = IndexEntries()
   private var operations = IndexOperations()
-  /// Tree keys that were added to unique indexes, and to which.
+  /// Tree keys that were added to unique indexes, with their indexes.
   private var addedUnique = IndexEntries()
   private var uniqueIndexes: [IndexSet.RecordIndex] = []
-  /// For each counting index: the groups that were touched, with how many entries they had.
+  /// For each counting index: the changed groups, with their earlier numbers of entries.
   private var touchedGroups: [GroupID: Int] = [:]
   private var sums = SumChanges()
 
@@ -30,7 +30,7 @@ struct IndexUpdate: ~Copyable {
     self.arena = arena
   }
 
-  /// One record of a source keyspace went from `old` to `new` (nil: it was, or is, not there).
+  /// One record of a source keyspace changed from `old` to `new` (nil: it was, or is, absent).
   mutating func change(
     _ index: IndexSet.RecordIndex, keyspace: UInt32, key: UnsafeRawBufferPointer,
     from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?
@@ -79,7 +79,7 @@ struct IndexUpdate: ~Copyable {
     }
   }
 
-  /// Notes how many entries the entry's group had before this commit.
+  /// Notes the number of entries of the entry's group before this commit.
   private mutating func touch(_ index: IndexSet.RecordIndex, group reference: UInt64?) {
     guard let reference else { return }
     for counting in index.dependents {

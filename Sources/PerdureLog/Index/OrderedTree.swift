@@ -32,7 +32,7 @@ struct OrderedTree: @unchecked Sendable {
   /// The mapped file that may contain its nodes, besides the arena's memory.
   var file = FileNodes.none
 
-  /// Leads nowhere from now on if it may have led into a file; its count stays.
+  /// Becomes an empty tree if it may have led into a file; its count stays.
   mutating func letGoOfNodes() { if file.isSomewhere { (root, height) = (nil, 0) } }
 
   /// The payload of `key`, nil if there is no such entry.
@@ -44,7 +44,7 @@ struct OrderedTree: @unchecked Sendable {
     return place.isFound ? leaf.word(place.index) : nil
   }
 
-  /// The leaf that holds `key` if any does.
+  /// The leaf that contains `key`, if one does.
   @inline(__always)
   func leaf(for key: UnsafeRawBufferPointer) -> OrderedNode? {
     guard let root else { return nil }

@@ -21,10 +21,10 @@ final class MappedPlace: Sendable {
   static let countMax = 8192
   private static let count = Atomic<Int>(0)
 
-  /// How many places are taken.
+  /// The number of used places.
   static var inUse: Int { count.load(ordering: .relaxed) }
 
-  /// Takes a place; nil if all are taken.
+  /// Claims a place; nil if all are used.
   static func take() -> MappedPlace? {
     if count.add(1, ordering: .relaxed).newValue <= countMax { return MappedPlace() }
     count.subtract(1, ordering: .relaxed)
@@ -54,7 +54,7 @@ final class CopiedBytes: @unchecked Sendable {
 }
 
 /// The values that one snapshot has read.
-// Unchecked: what varies is guarded by `lock`.
+// Unchecked: its state is guarded by `lock`.
 final class OpenedBlobs: @unchecked Sendable {
   private struct Mapped {
     var number: UInt64
@@ -62,7 +62,7 @@ final class OpenedBlobs: @unchecked Sendable {
     var place: MappedPlace
   }
 
-  /// How many of the last lent files stay mapped.
+  /// The number of recently lent files that stay mapped.
   static let recentMax = 8
 
   private let lock = Lock()
@@ -74,7 +74,7 @@ final class OpenedBlobs: @unchecked Sendable {
   /// Packed values, and values in groups, by address word. OB2
   private var unpacked: [UInt64: CopiedBytes] = [:]
 
-  /// How many files are mapped.
+  /// The number of mapped files.
   var mappedCount: Int { lock.withLock { recent.count + kept.count } }
 
   /// Calls `body` with the value that a record names. OB1

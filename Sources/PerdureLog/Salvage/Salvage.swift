@@ -75,7 +75,7 @@ struct Salvage: ~Copyable {
     }
   }
 
-  /// The second pass: hands over what counts, in the order of the log.
+  /// The second pass: passes the records that count, in the order of the log.
   mutating func giveBack(to writer: inout SalvageWriter) throws {
     try writer.define(index.state, &report)
     var scan = SalvageScan(source)
@@ -135,7 +135,7 @@ struct Salvage: ~Copyable {
     try progress(done, total)
   }
 
-  /// Names damaged groups, of which every record may be whole. For a damaged record, the unpacked
+  /// Names damaged groups, whose records may all be intact. For a damaged record, the unpacked
   /// group is named as well: only that makes keys older than they were.
   private mutating func noteGroups(_ content: SegmentContent, in segment: SalvageSource.SourceSegment) {
     for range in content.damagedGroups {
@@ -212,7 +212,7 @@ struct Salvage: ~Copyable {
       return (try? DictionaryTable.unpacked(record, dictionary: index.state.dictionary)) != nil
     }
     guard record.header.kind == .blob else { return true }
-    // Blob files say which store they belong to. Of one without an id none can be trusted.
+    // Blob files name their store. A file without an id cannot be trusted.
     guard let blobs, let reference = try? BlobReference(in: record) else { return false }
     return try blobs.holds(reference)
   }

@@ -1,10 +1,10 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Writes what a salvage gives back into a new store.
+/// Writes the restored values into a new store.
 struct SalvageWriter {
   private let store: Store
-  /// By the number that the damaged store knew a keyspace by.
+  /// By the keyspace's number in the damaged store.
   private var keyspaces: [UInt32: (keyspace: Keyspace, place: Int)] = [:]
   private var definitions: [(name: String, fields: CatalogRecord.IndexFields)] = []
   private var batch: [(keyspace: Keyspace, key: [UInt8], value: [UInt8])] = []
@@ -19,7 +19,7 @@ struct SalvageWriter {
     case older
   }
 
-  /// Bytes of keys and values that one commit takes, more or less.
+  /// The approximate bytes of keys and values in one commit.
   private static let batchLengthMax = 4 << 20
 
   init(_ store: Store) { self.store = store }
@@ -83,7 +83,7 @@ struct SalvageWriter {
 
   /// Copies the value of a blob file, in pieces.
   ///
-  /// - Returns: False if the file, which could be read before, cannot be read now; the report names
+  /// - Returns: False if the file, which was readable before, cannot be read now; the report names
   ///   it.
   private mutating func putBlob(
     of record: Record, _ blobs: BlobFiles, _ keyspace: Keyspace, _ report: inout SalvageReport

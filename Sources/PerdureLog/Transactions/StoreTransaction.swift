@@ -8,8 +8,8 @@ import PerdureFormat
 // moment. So the order of the commits is a serial order of the transactions with the same results.
 //
 // Invariants
-//  TX1  Every answer about the store that `body` gets is covered by a precondition: a key by its
-//       version (or its absence), a range by all its keys as far as they were visited.
+//  TX1  Every result about the store that `body` gets is covered by a precondition: a key by its
+//       version (or its absence), a range by all its visited keys.
 //  TX2  Reads see the snapshot with the transaction's own writes on top; index entries see the
 //       snapshot alone.
 //  TX3  Nothing is written, and no precondition checked, before `body` has returned. A transaction
@@ -23,7 +23,7 @@ public struct StoreTransaction: ~Copyable {
     var key: Key
   }
 
-  /// What the key has after the transaction.
+  /// The key's content after the transaction.
   enum Write {
     case put([UInt8])
     case putWritten(WrittenBlob)
@@ -47,7 +47,7 @@ public struct StoreTransaction: ~Copyable {
   // MARK: - One key
 
   /// A copy of the value of an id, or nil: this transaction's value, else the store's. The commit
-  /// will demand that it has not changed.
+  /// will require that it has not changed.
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   public mutating func value(id: UInt64, in keyspace: Keyspace) throws -> [UInt8]? {
     try WriteTransaction.check(keyspace, .dense)
@@ -58,7 +58,7 @@ public struct StoreTransaction: ~Copyable {
   }
 
   /// A copy of the value of a byte-string key, or nil: this transaction's value, else the store's.
-  /// The commit will demand that it has not changed.
+  /// The commit will require that it has not changed.
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   public mutating func value(key: [UInt8], in keyspace: Keyspace) throws -> [UInt8]? {
     try WriteTransaction.check(keyspace, .bytes)
@@ -68,8 +68,8 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.value(key: key, in: keyspace)
   }
 
-  /// Whether the key is there, without reading its value. The commit will demand that its record
-  /// has not changed.
+  /// Whether the key exists, without reading its value. The commit will require that its record has
+  /// not changed.
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func contains(_ key: Key, in keyspace: Keyspace) throws -> Bool {
     try WriteTransaction.check(keyspace, key.kind)
@@ -156,7 +156,7 @@ public struct StoreTransaction: ~Copyable {
 }
 
 extension StoreTransaction.Write {
-  /// Whether the key is there then.
+  /// Whether the key exists then.
   var leavesValue: Bool {
     if case .remove = self { false } else { true }
   }
@@ -172,7 +172,7 @@ extension StoreTransaction.Write {
 }
 
 extension Key {
-  /// The kind of keyspace that has such keys.
+  /// The kind of keyspace with such keys.
   var kind: KeyspaceKind {
     switch self {
     case .id: .dense

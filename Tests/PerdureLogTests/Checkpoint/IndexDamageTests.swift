@@ -6,8 +6,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Whatever happens to an index file: a store that checks it at opening opens with everything in
-/// it. What happens otherwise: FirstTouchTests.
+/// After any damage of an index file, a store that checks it at opening opens with its whole
+/// content. Other cases: FirstTouchTests.
 @Suite("A damaged index file")
 struct IndexDamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -21,7 +21,7 @@ struct IndexDamageTests {
     bytes = store.bytes(file)
   }
 
-  /// Opens with these bytes in the index file's place; gives whether the checkpoint was used.
+  /// Opens with these bytes in place of the index file; returns whether the checkpoint was used.
   private func isUsed(_ damaged: [UInt8]) throws -> Bool {
     guard try store.outcome(store.withFile(file, damaged)) == store.last else {
       throw Violation("an error, or a loss")
@@ -55,12 +55,12 @@ struct IndexDamageTests {
         return
       }
     }
-    // What the newest checkpoint does not reach may be anything.
+    // Bytes that the newest checkpoint does not reach may have any value.
     print("bits of the index file: \(places.count), \(used) of no account")
     #expect(used < places.count * 3 / 4)
   }
 
-  @Test("Nor does cutting it short, nor zeros, units put elsewhere, or an old file in its place")
+  @Test("Nor does truncation, nor do zeros, misplaced units, or an old file in its place")
   func larger() throws {
     var random = SeededGenerator(seed: seed)
     for length in stride(from: 0, to: bytes.count, by: 192) { _ = try isUsed(Array(bytes[..<length])) }
@@ -81,13 +81,13 @@ struct IndexDamageTests {
       }
       _ = try isUsed(damaged)
     }
-    // Another store's file, whole in itself.
+    // Another store's file, intact in itself.
     let stranger = try DamagedStore(closing: true, withCheckpoints: true)
     #expect(try !isUsed(stranger.bytes(file)))
   }
 
   @Test(
-    "An index file of an earlier time, or units of one where a write was lost, are not taken for newer ones")
+    "An older index file, or one with older units after a lost write, is not taken for the newer one")
   func earlier() throws {
     var random = SeededGenerator(seed: seed)
     let memory = CheckpointedStore()
@@ -150,7 +150,7 @@ struct IndexDamageTests {
     var random = SeededGenerator(seed: seed)
     for file in store.files where !file.hasSuffix(".index") {
       let bytes = store.bytes(file)
-      // Of the superblock what slots use.
+      // The used slots of the superblock.
       let places =
         file.hasSuffix("SUPERBLOCK") ? (0..<4).flatMap { slot in (0..<128).map { slot * 4096 + $0 } } : []
       for place in places + (0..<200).map({ _ in Int.random(in: 0..<bytes.count, using: &random) }) {
@@ -163,7 +163,7 @@ struct IndexDamageTests {
   }
 
   @Test(
-    "Counts of live bytes that the trees contradict make the index of no use, and the store opens all the same"
+    "Counts of live bytes that the trees contradict make the index unusable, and the store opens nevertheless"
   )
   func lowUsage() throws {
     let memory = CheckpointedStore()
@@ -186,7 +186,7 @@ struct IndexDamageTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A newer superblock that is lost leads to a checkpoint that is whole, or to none")
+  @Test("A lost newer superblock leads to an intact checkpoint, or to none")
   func olderSuperblock() throws {
     let memory = CheckpointedStore()
     let store = try memory.open()
@@ -200,7 +200,7 @@ struct IndexDamageTests {
     let content = try CrashOracle.content(of: store)
     store.engine.abandon()
     var used = 0
-    // The three newest superblocks go, one after the other.
+    // The three newest superblocks are damaged, one after the other.
     for lost in 1...3 {
       try memory.change("SUPERBLOCK") { bytes in
         let newest = bytes.withUnsafeBytes { try? Superblock.newest(in: $0) }

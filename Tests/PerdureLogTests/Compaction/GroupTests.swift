@@ -68,7 +68,7 @@ struct GroupTests {
         })
     }
     func word() -> String {
-      // Few of them often.
+      // A few rows, often.
       words[Int.random(in: 0...Int.random(in: 0..<words.count, using: &random), using: &random)]
     }
     for id in 0..<8000 as Range<UInt64> {
@@ -144,7 +144,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Values longer than a group, values of no length and packed ones")
+  @Test("Values longer than a group, empty values and packed ones")
   func lengths() throws {
     var grouped = try GroupedStore()
     grouped.memory.options.blobThresholdBytes = 1 << 20
@@ -178,7 +178,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("The feature flag is in a superblock that was synced before the first segment in groups has its name")
+  @Test("The feature flag is in a superblock that was synced before the first grouped segment has its name")
   func feature() throws {
     let fileSystem = SimulatedFileSystem()
     var grouped = try GroupedStore()

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose rows were overwritten while a snapshot held them, and a compactor that runs when
-/// it is asked to, on this thread.
+/// A store whose rows were overwritten while a snapshot held them, and a compactor that runs on
+/// request, on this thread.
 private final class HeldStore {
   static let rowCount: UInt64 = 240
   let memory: MemoryStore
@@ -21,7 +21,7 @@ private final class HeldStore {
     self.memory = memory
     store = try memory.open()
     rows = try store.keyspace("rows", .dense)
-    // It begins no thread.
+    // It starts no thread.
     compactor.stop()
     try overwrite(0)
     old = store.snapshot()
@@ -40,7 +40,7 @@ private final class HeldStore {
     }
   }
 
-  /// A commit that is hardly anything.
+  /// A commit of minimal size.
   func touch() throws { try store.write { try $0.put([1], id: 9999, in: rows) } }
 
   /// - Returns: The number of runs until there was nothing more to free, or 20.
@@ -87,7 +87,7 @@ struct HeldGarbageTests {
     #expect(!garbage.isAny)
   }
 
-  @Test("Held tombstones and held dead records are left out of account, and never more than there is")
+  @Test("Held tombstones and held dead records are not counted, and never more than there are")
   func totals() {
     let totals = CompactionPolicy.Totals(liveBytes: 500, totalBytes: 1000, tombstoneBytes: 100)
     let rest = totals.without(held: HeldGarbage.Bytes(dead: 300, tombstones: 60))
@@ -95,7 +95,7 @@ struct HeldGarbageTests {
     #expect(totals.without(held: HeldGarbage.Bytes(dead: 9000, tombstones: 9000)).garbageBytes == 0)
   }
 
-  @Test("Snapshots that come and go beside an old one start no run, with commits between them or without")
+  @Test("Snapshots taken and released beside an old one start no run, with commits between them or without")
   func companions() throws {
     let held = try HeldStore()
     var companions: [Snapshot] = []
@@ -107,12 +107,12 @@ struct HeldGarbageTests {
     #expect((1...5).contains(first), "\(first)")
     let bytes = held.compactor.heldBytes.dead
     #expect(bytes > 240 * 300)
-    // Idle: one goes after the other.
+    // Idle: one snapshot is released after the other.
     while companions.count > 1 {
       companions.removeFirst()
       #expect(held.runToRest() == 0)
     }
-    // With commits: there is always one more when one goes.
+    // With commits: there is always a further one when one is released.
     for _ in 0..<20 {
       companions.append(held.store.snapshot())
       try held.touch()

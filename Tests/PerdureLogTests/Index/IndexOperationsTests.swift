@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Operations on indexes, done in order of their keys")
+@Suite("Operations on indexes, applied in order of their keys")
 struct IndexOperationsTests {
   private static let indexCount = 3
 
@@ -52,7 +52,7 @@ struct IndexOperationsTests {
     }
   }
 
-  @Test("A key of eight bytes is the same as its bytes")
+  @Test("An eight-byte key equals its bytes")
   func numbers() {
     let number: UInt64 = 0x0102_0304_0506_0708
     var entries = IndexEntries()

@@ -4,7 +4,7 @@ import PerdureTestSupport
 /// Runs a closure before one of the calls that go through it: another process's work at that
 /// moment.
 ///
-/// Used by an opener whose every call is a place where a writer can come in between.
+/// For an opener, before each of whose calls a writer can work.
 final class SteppingFileSystem: ForwardingFileSystem {
   private struct State {
     var callCount = 0
@@ -17,7 +17,7 @@ final class SteppingFileSystem: ForwardingFileSystem {
 
   init(_ behind: any FileSystem) { self.behind = behind }
 
-  /// How many calls there were.
+  /// The number of calls.
   var callCount: Int { state.withLock { $0.callCount } }
 
   /// The error of the closure.

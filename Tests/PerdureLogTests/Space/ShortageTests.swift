@@ -153,7 +153,7 @@ struct ShortageTests {
     #expect(store.snapshot().count(in: rows) == 3)
   }
 
-  @Test("A checkpoint is refused if its superblock has no room, and the next one succeeds")
+  @Test("A checkpoint without space for its superblock is refused, and the next one succeeds")
   func superblock() throws {
     let store = try memory.open()
     let rows = try fill(store)

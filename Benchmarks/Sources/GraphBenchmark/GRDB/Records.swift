@@ -67,7 +67,7 @@ struct ProjectRecord: Codable, FetchableRecord, PersistableRecord {
   }
 }
 
-/// That a worker works on a project.
+/// A worker's work on a project.
 struct LinkRecord: Codable, FetchableRecord, PersistableRecord {
   static let databaseTableName = "worker_project"
   static let project = belongsTo(ProjectRecord.self, using: ForeignKey(["project"]))

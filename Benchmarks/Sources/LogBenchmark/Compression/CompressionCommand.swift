@@ -55,7 +55,7 @@ struct CompressionFigure: Codable {
   var valueBytes: Double
   /// How many times shorter stored values are.
   var ratio: Double
-  /// All that the log takes.
+  /// All bytes of the log.
   var logBytesPerRecord: Double
   var writeNanoseconds: Double
   var readNanoseconds: Double
@@ -94,7 +94,7 @@ struct CompressionFigure: Codable {
     unpackNanoseconds = 0
   }
 
-  /// - Parameter figures: Of the same kind and mode; at least one.
+  /// - Parameter figures: Figures of one kind and mode; at least one.
   init(medianOf figures: [CompressionFigure]) {
     self = figures[0]
     rounds = figures.count

@@ -4,8 +4,7 @@ import ArgumentParser
 enum Part: String, CaseIterable, ExpressibleByArgument {
   /// All workloads on a million records (of 1 KiB: a quarter of it), in rounds.
   case main
-  /// A store that is overwritten again and again, once; Perdure also with as many records as
-  /// `large`.
+  /// A store that is overwritten repeatedly, once; Perdure also with as many records as `large`.
   case steady
   /// Opening and memory with many records, once.
   case large
@@ -58,7 +57,7 @@ struct Schedule {
     return Turn(part: .main, plan: plan, engines: engines ?? EngineName.allCases)
   }
 
-  /// Hashed keys only. SQLite takes as long as all others together.
+  /// Hashed keys only. SQLite takes as long as all others combined.
   private var steady: [Turn] {
     guard shapes.contains(.hashed100) else { return [] }
     let usual = plan(.hashed100, records, Workload.steady.contains)
