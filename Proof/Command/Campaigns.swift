@@ -6,7 +6,7 @@ import PerdureProving
 /// This program, which is started for each campaign and for processes to be killed.
 let ownProgram = Bundle.main.executablePath ?? CommandLine.arguments[0]
 
-/// Programs whose power is cut, beside those that use the engine alone.
+/// Programs whose power is cut, besides those that use the engine alone.
 private let otherCrashes: [any CrashSubject] =
   GraphCrashSubject.all.map { $0 as any CrashSubject } + [BackupCrashSubject()]
 

@@ -9,7 +9,7 @@ import Perdure
   @Attribute(.indexed, derived: "stalls.@count") var stallCount: Int
   @Attribute(.indexed, derived: "stalls.takings.@sum") var takings: Int
   @Attribute(.indexed, derived: "stalls.weight.@sum") var weight: Double
-  /// Of nothing that an index keeps.
+  /// Without data in an index.
   @Attribute(derived: "stalls.@sum.debt") var debt: Int
   @Attribute(.indexed, derived: "canonical:(name)") var plainName: String?
 }

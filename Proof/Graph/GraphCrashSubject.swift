@@ -14,7 +14,7 @@ package struct GraphCrashSubject: CrashSubject {
   /// loss of power: the additions of an opening show the state that it must find
   /// (`GraphCrashCheck`).
   package var durabilities: [Durability]
-  /// Whether saves are taken for promised that are not: for a check that must find that out.
+  /// Whether unpromised saves count as promised: for a check that must detect that.
   package var believesAll = false
 
   package init(

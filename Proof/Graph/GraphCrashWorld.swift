@@ -56,7 +56,7 @@ package enum GraphCrashWorld: Sendable {
 
   /// Objects that there were never before.
   ///
-  /// - Returns: How many.
+  /// - Returns: Their number.
   func insertMore(_ context: ManagedObjectContext) -> Int {
     switch self {
     case .guild:

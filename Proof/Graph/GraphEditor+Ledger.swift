@@ -2,7 +2,7 @@ import Perdure
 import PerdureTestSupport
 
 extension GraphEditor {
-  /// What the model does not have yet is left alone.
+  /// Parts that the model does not have yet are not changed.
   mutating func edit(_ edit: GraphCrashWorld.LedgerEdit) throws {
     switch edit {
     case .open: try open(name())

@@ -5,7 +5,7 @@ import PerdureProving
 
 // A store's data besides rows and links: exactly the data that they require.
 
-/// Holds files and indexes against the rows and the model.
+/// Compares files and indexes with the rows and the model.
 package enum GraphFiles {
   /// After an opening there is a file for every long value, and no unreferenced file.
   ///

@@ -6,8 +6,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Stores that are wrong on purpose, in what indexes, long values and changed models are about:
-/// whether power cuts of graphs would show it.
+/// Deliberately wrong stores, in indexes, long values and changed models: they show whether power
+/// cuts of graphs detect the errors.
 @Suite("Power cuts show that a graph's store is wrong")
 struct GraphCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -89,7 +89,7 @@ struct GraphCanaryTests {
   }
 }
 
-/// A kind of program on a store that does something wrong.
+/// A kind of program on a store with an error.
 private struct GraphCanary: CrashSubject {
   let subject: GraphCrashSubject
   /// How the names of the indexes begin that lack entries.

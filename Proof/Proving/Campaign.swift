@@ -18,7 +18,7 @@ package protocol Campaign: Sendable {
   func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult
 }
 
-/// How much a campaign tries, and which random choices it makes.
+/// The amount of a campaign's cases, and its random choices.
 package struct ProofPlan: Sendable {
   /// The same seed makes the same choices.
   package var seed: UInt64
@@ -26,11 +26,11 @@ package struct ProofPlan: Sendable {
   /// 1 is a full proof; a slice of it runs with the tests; a long one is more than 1. Above 0.
   package var scale: Double
 
-  /// Whether nothing else runs in this process, so that its memory is what the campaign takes.
-  /// Tests run beside each other.
+  /// Whether nothing else runs in this process, so that its memory is the campaign's. Tests run
+  /// beside each other.
   package var hasProcessAlone: Bool
 
-  /// The one thing that is tried, in words of the campaign; nil: everything. The names in
+  /// The one case that is tried, in words of the campaign; nil: everything. The names in
   /// violations, by which their cases can be repeated alone. It means the same with the same seed
   /// and scale only.
   package var part: String?
@@ -109,7 +109,7 @@ package struct ProofCounts: Sendable, Equatable {
   package var bitFlips = 0
   /// Other damage, and hostile bytes given to decoders.
   package var mutations = 0
-  /// Operations whose answers were held against a model's.
+  /// Operations whose answers were compared with a model's.
   package var modelOperations = 0
   /// Processes that were killed at work.
   package var kills = 0

@@ -19,7 +19,8 @@ package struct CampaignProcess: Sendable {
     package var desk: String { path + "/desk" }
     var result: String { path + "/result" }
 
-    /// Writes what a campaign gave: under another name first, so that half of it is nothing.
+    /// Writes the result of a campaign: under another name first, so that an incomplete file is not
+    /// read.
     package func write(_ result: CampaignResult) throws {
       let fileSystem = POSIXFileSystem()
       let file = try fileSystem.open(self.result + ".new", .create)
@@ -40,7 +41,7 @@ package struct CampaignProcess: Sendable {
   package var executable: String
   /// Its arguments, of which those that the campaign needs are a matter of the program.
   package var arguments: @Sendable (Folder) -> [String]
-  /// It is looked at so often without a sign of life before it is killed.
+  /// The number of checks without progress before it is killed.
   package var looksMax: Int
   /// The time between two checks of it.
   package var pause: Duration

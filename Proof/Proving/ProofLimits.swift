@@ -18,8 +18,8 @@ package enum ProofLimits {
 
   /// What some tries have cost.
   struct Cost: Sendable {
-    /// Of the slowest, in seconds of a processor, so that what else a machine does makes no
-    /// difference.
+    /// Of the slowest, in seconds of processor time, so that other work of the machine does not
+    /// matter.
     var seconds = 0.0
     var samples = 0
 
@@ -47,13 +47,13 @@ package enum ProofLimits {
 
   static func cost(since start: Double) -> Cost { Cost(seconds: now() - start, samples: 1) }
 
-  /// Bytes of this process that are in memory; nil where the system does not say.
+  /// Resident bytes of this process; nil if the system does not report them.
   static func residentBytes() -> Int? { statusBytes("VmRSS:") }
 
   /// Bytes of those without a file; nil if the system does not report it.
   static func ownBytes() -> Int? { statusBytes("RssAnon:") }
 
-  /// The most that were in memory at a time; nil where the system does not say.
+  /// The maximum of resident bytes; nil if the system does not report it.
   static func peakBytes() -> Int? { statusBytes("VmHWM:") }
 
   private static func statusBytes(_ field: String) -> Int? {

@@ -7,7 +7,7 @@ package struct Violation: Error, CustomStringConvertible {
 
 /// The requested part does not exist: an error of the request, not a finding.
 package struct NoSuchPart: Error, CustomStringConvertible {
-  /// What a process ends with then: the code for words of a command that are wrong (EX_USAGE).
+  /// The exit code of a process with wrong arguments (EX_USAGE).
   package static let exitCode: Int32 = 64
 
   package let description: String

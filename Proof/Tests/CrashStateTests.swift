@@ -4,7 +4,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// What a store is held against: values, definitions and entries of indexes.
+/// The requirements for a store: values, definitions and entries of indexes.
 @Suite("The state that a store must have")
 struct CrashStateTests {
   private let fileSystem = SimulatedFileSystem()

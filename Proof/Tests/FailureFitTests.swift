@@ -81,7 +81,7 @@ struct FailureFitTests {
     #expect(misfit(error(.io), medium)?.hasPrefix("with a cause that is not") == true)
   }
 
-  @Test("A store that a refusal poisons is wrong; by a sync, or a write that may be there, it is right")
+  @Test("A store poisoned by a refusal is wrong; by a sync, or a write that may have succeeded, it is right")
   func needlessPoison() {
     func needless(_ operation: String, _ failure: InjectedFailure?, _ path: String = "/a") -> String? {
       let cause = FileIOError(errno: failure?.errno ?? 0, operation: operation, path: path)

@@ -126,7 +126,7 @@ struct FailureTests {
     #expect(violation.what.contains("reading a poisoned store, though it can be read"), "\(violation)")
   }
 
-  @Test("What a salvage under failing calls gives that never was is caught")
+  @Test("A value that never existed, in a salvage under failing calls, is caught")
   func inventedSalvage() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = [.inventiveSalvage]

@@ -14,7 +14,7 @@ struct KillTests {
   private let plan = ProofPlan(seed: SeededGenerator.seedFromEnvironment(), scale: 0.01)
 
   @Test(
-    "Whenever a writer is killed, also in the midst of a write, all that it acknowledged is there, and whole")
+    "Whenever a writer is killed, also during a write, all that it acknowledged is complete")
   func slice() async throws {
     let (result, tally) = try await KillCampaign(executable: program).runCounting(plan, .silent)
     for line in result.report { print(line) }

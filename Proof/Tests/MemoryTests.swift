@@ -21,7 +21,7 @@ import Testing
       return try await HostileCampaign([decoder]).run(plan, .silent)
     }
 
-    @Test("A decoder that takes too much of it for a moment is found out")
+    @Test("A decoder that takes too much memory for a moment is detected")
     func tooMuch() async throws {
       await #expect(processExitsWith: .success) {
         let found = try await Self.run(100)

@@ -100,7 +100,7 @@ struct PartTests {
     try await findAgain(RacesCampaign(on: UncheckedConditions()), scale: 0.001)
   }
 
-  @Test("A part of a store that is well is tried alone, counts as one, and finds nothing")
+  @Test("A part of an intact store is tried alone, counts as one, and has no finding")
   func well() async throws {
     func counts(_ campaign: some Campaign, _ part: String) async throws -> ProofCounts {
       let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.01, part: part), .silent)

@@ -41,7 +41,7 @@ struct RacesTests {
     #expect(try await anomalies(of: OldSnapshots()).contains(.staleRead))
   }
 
-  /// That so many stores are enough for each kind of finding.
+  /// Checks that this many stores are enough for each kind of finding.
   private func expect(
     _ expected: Set<RaceFinding.Anomaly>, of subject: any HistorySubject, stores: UInt64 = 60
   ) async throws {
@@ -168,7 +168,7 @@ struct RaceCheckerTests {
     #expect(anomalies(first, transaction(10...20, sees: 1, reads: [1: 99])) == [.thinAir])
   }
 
-  @Test("A refusal has a reason; what came and went again is none to refuse, and none needed to")
+  @Test("A refusal has a reason; a value added and removed in between is none, and none is required")
   func refusals() {
     let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused, guarded: true)
     #expect(anomalies(first, refused) == [.refusedForNothing])
@@ -211,7 +211,7 @@ struct RaceCheckerTests {
     #expect(history(0, .refused).isEmpty)
   }
 
-  @Test("A label is one key's at a time, of those that the unique index is over")
+  @Test("Each label of the unique index belongs to one key at a time")
   func labels() {
     let holder = transaction(1...4, sees: 0, writes: [10: 7, 5: 7], .committed(1))
     func second(_ writes: [Int: UInt64], _ outcome: RaceTransaction.Outcome) -> Set<Anomaly> {

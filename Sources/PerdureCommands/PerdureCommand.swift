@@ -63,7 +63,7 @@ package struct PerdureCommand: ParsableCommand {
 }
 
 extension ExitCode {
-  /// Something in the store is wrong.
+  /// The store has a finding.
   static let findings = ExitCode(1)
   /// The work could not be done.
   static let failed = ExitCode(2)

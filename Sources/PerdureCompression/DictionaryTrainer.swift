@@ -46,7 +46,7 @@ package enum DictionaryTrainer {
   private static let pieceLengths = [16, 32, 64, 128]
   fileprivate static let runLength = 6
 
-  /// A dictionary, and how well it does.
+  /// A dictionary, and its effect.
   package struct Trained: Sendable {
     package var bytes: [UInt8]
     /// The packed size of samples not used for training: bytes for each 1,000 of theirs; 1,000 at
@@ -110,7 +110,7 @@ package enum DictionaryTrainer {
 private struct Covering {
   private let samples: DictionarySamples
   private let pieceLength: Int
-  /// By the hash of a run: in how many samples it occurs.
+  /// By the hash of a run: the number of samples that contain it.
   private var worth = [UInt32](repeating: 0, count: 1 << hashBits)
   private static let hashBits = 18
 

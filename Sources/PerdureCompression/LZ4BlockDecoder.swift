@@ -7,7 +7,7 @@
 //               what it writes (offset 1 repeats one byte).
 // The last sequence ends after its literals.
 //
-// Only the bounds of the block and of the output are held. The format also keeps matches some bytes
+// Only the bounds of the block and of the output are kept. The format also keeps matches some bytes
 // away from the end, so that decoders may copy in strides; a decoder that does not stride has no
 // use for that rule.
 

@@ -22,7 +22,7 @@ package final class LZ4DictionaryEncoder: Sendable {
   /// Places in the dictionary, by hash, ascending.
   // Unsafe: only `init` writes it, and it is freed with the encoder.
   nonisolated(unsafe) private let places: UnsafeMutableBufferPointer<UInt16>
-  /// For each hash, where its places begin in `places`; one more at the end.
+  /// For each hash, the start of its positions in `places`; one more at the end.
   // Unsafe: only `init` writes it, and it is freed with the encoder.
   nonisolated(unsafe) private let starts: UnsafeMutableBufferPointer<UInt32>
 
@@ -119,7 +119,7 @@ private struct Matcher {
   private static let lastMatchDistance = 12
   private static let lastLiterals = 5
   private static let offsetMax = 0xFFFF
-  /// How many places of the dictionary are looked at for each of the value.
+  /// The number of dictionary positions compared for each position of the value.
   private static let candidatesMax = 16
   /// A match of this length is taken without looking for a better one.
   private static let longEnough = 32

@@ -51,7 +51,7 @@ extension FileIOError {
   }
 }
 
-/// The error numbers that tests have the system say.
+/// The error numbers that tests make the system return.
 package enum ErrorNumber {
   package static let mediaError = EIO
   package static let noSpace = ENOSPC

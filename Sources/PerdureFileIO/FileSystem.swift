@@ -22,7 +22,7 @@ public enum FileKind: Sendable, Hashable {
   case file
   /// A directory.
   case directory
-  /// Anything else: a socket, a device, a pipe.
+  /// Another kind: a socket, a device, a pipe.
   case other
 }
 

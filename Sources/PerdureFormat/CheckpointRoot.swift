@@ -36,7 +36,7 @@ package struct CheckpointRoot: Hashable, Sendable {
     package var tree: Tree
     /// Otherwise the tree says nothing, and the index is to be built from the records.
     package var isComplete: Bool
-    /// The index is unique, and held a key twice when that was last looked at.
+    /// The index is unique, and had a duplicate key at the last check.
     package var hasDuplicates: Bool
 
     package init(tree: Tree, isComplete: Bool, hasDuplicates: Bool) {
@@ -173,7 +173,7 @@ extension CheckpointRoot {
     segmentUsage = Array(bytes[blobsEnd...])
   }
 
-  /// Whole entries begin with numbers from 1 that ascend.
+  /// Complete entries begin with ascending numbers from 1.
   private static func checkAscending(
     _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, stride: Int
   ) throws(FormatError) {

@@ -122,7 +122,7 @@ extension ExactSum {
     return count
   }
 
-  /// Seven bits a byte, the highest first, each with a bit that says whether another one follows.
+  /// Seven bits a byte, the highest first, each with a bit that is set if another byte follows.
   private static func append(count: Int, to bytes: inout [UInt8]) {
     let value = UInt64(max(0, count))
     var shift = 0

@@ -18,11 +18,11 @@
 package struct GroupEntry: Hashable, Sendable {
   package static let length = 24
 
-  /// Where the group begins in the body, counted as offsets in a segment are.
+  /// The start of the group in the body, as an offset in the segment.
   package var offset: Int
   /// Its bytes when it is unpacked.
   package var unpackedLength: Int
-  /// Where it begins in the file.
+  /// Its start in the file.
   package var fileOffset: Int
   /// Its bytes in the file.
   package var storedLength: Int
@@ -37,7 +37,7 @@ package struct GroupEntry: Hashable, Sendable {
     self.checksum = checksum
   }
 
-  /// Where the next group begins in the body.
+  /// The start of the next group in the body.
   package var end: Int { offset + unpackedLength }
   /// Where the next group begins in the file.
   package var fileEnd: Int { (fileOffset + storedLength).roundedUpToAlignment }
@@ -150,11 +150,10 @@ package struct GroupTable: Sendable {
   /// The entries in a file whose other parts may be damaged: from the footer back to the first
   /// group. They may be bytes of values, in a file that has no groups.
   ///
-  /// - Returns: By their places, none over another, with room between them for those that are
-  ///   damaged. GT1
+  /// - Returns: By their positions, without overlaps, with space between them for damaged ones. GT1
   package static func search(in file: UnsafeRawBufferPointer) -> [GroupEntry] {
     var found: [GroupEntry] = []
-    // Places of entries since the last one where none is right.
+    // Positions of entries since the last one where none is valid.
     var passed = 0
     var place = (file.count - GroupEntry.length) / 8 * 8
     while place >= SegmentHeader.length {

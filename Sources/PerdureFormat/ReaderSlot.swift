@@ -4,7 +4,7 @@
 /// as that of a reader that is about to open: it may need everything.
 package struct ReaderSlot: Hashable, Sendable {
   package static let length = 64
-  /// How many there can be.
+  /// The maximum number of slots.
   package static let countMax = 4096
   static let version: UInt16 = 1
 

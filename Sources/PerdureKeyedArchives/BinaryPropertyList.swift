@@ -116,7 +116,7 @@ struct BinaryPropertyList {
     guard marker >> 4 == 1, marker & 15 <= 3 else { throw Self.damaged }
     let length = 1 << (marker & 15)
     let count = try integer(place + 2, length)
-    // More is not there, and less does not overflow.
+    // There cannot be more bytes, and fewer do not overflow.
     guard count <= bytes.count else { throw Self.damaged }
     return (count, place + 2 + length)
   }

@@ -56,8 +56,8 @@ public struct KeyedArchiveTransformer: ValueTransformer {
 
   /// The archive of a value.
   ///
-  /// - Throws: `KeyedArchiveError` for a value that is, or has in it, what cannot be archived; what
-  ///   archiving throws.
+  /// - Throws: `KeyedArchiveError` for a value that cannot be archived, or contains such a value;
+  ///   the errors of archiving.
   public func data(from value: Any) throws -> Data {
     if let wrong = notArchivable(value) {
       throw KeyedArchiveError(

@@ -28,7 +28,7 @@ struct PlainArchive {
   private var read: [Int: Made] = [:]
   private var open: Set<Int> = []
 
-  /// - Parameter byteCount: How long the archive is.
+  /// - Parameter byteCount: The length of the archive.
   init(_ objects: [PropertyListItem], byteCount: Int) {
     self.objects = objects
     weightMax = byteCount * Self.sharingMax

@@ -141,7 +141,7 @@ public final class WrittenBlob {
   func didCommit() { lock.withLock { use = .committed } }
 }
 
-// Unchecked: what varies is guarded by `lock`.
+// Unchecked: its state is guarded by `lock`.
 extension WrittenBlob: @unchecked Sendable {}
 
 extension Store {

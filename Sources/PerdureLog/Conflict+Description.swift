@@ -2,7 +2,7 @@
 // key.
 
 extension Conflict: CustomStringConvertible {
-  /// What did not hold, with the keyspace or index and the key; of long keys the beginning.
+  /// The failed condition, with the keyspace or index and the key; for long keys the beginning.
   public var description: String {
     switch self {
     case .precondition(_, let precondition): precondition.failure
@@ -40,7 +40,7 @@ extension KeyRange: CustomStringConvertible {
 }
 
 extension [Conflict] {
-  /// The first few in words, and how many more there are.
+  /// The first few in words, and the number of others.
   var summary: String {
     let listed = prefix(3).map(\.description).joined(separator: "; ")
     return count > 3 ? "\(listed); and \(count - 3) more" : listed

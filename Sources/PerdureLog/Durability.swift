@@ -1,4 +1,4 @@
-/// What a commit survives once its call has returned.
+/// The durability of a commit once its call has returned.
 ///
 /// At every level, commits are atomic and ordered: after any crash the store holds the effect of a
 /// prefix of the commits, never a part of one. A commit is visible to new snapshots when it has

@@ -2,7 +2,7 @@ import PerdureFormat
 
 /// How the keys of a keyspace look.
 public enum KeyspaceKind: UInt8, Sendable, Hashable {
-  /// Keys are 64-bit ids, best given out densely from 1: the index is a table.
+  /// Keys are 64-bit ids, best assigned densely from 1: the index is a table.
   case dense = 0
   /// Keys are byte strings of 0 to 65,535 bytes, ordered bytewise: the index is a tree.
   case bytes = 1
@@ -17,7 +17,7 @@ public struct Keyspace: Hashable, Sendable {
   public let id: UInt32
   /// The name that it was created under.
   public let name: String
-  /// How its keys look.
+  /// The form of its keys.
   public let kind: KeyspaceKind
   /// A hash of the store, the name and the kind. It distinguishes keyspaces with the same number in
   /// two stores.

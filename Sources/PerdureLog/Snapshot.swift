@@ -99,7 +99,7 @@ extension Snapshot {
     }
   }
 
-  /// Whether the key is there.
+  /// Whether the key exists.
   /// - Precondition: The key is of the keyspace's kind.
   /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
   public func contains(_ key: Key, in keyspace: Keyspace) throws(StoreError) -> Bool {

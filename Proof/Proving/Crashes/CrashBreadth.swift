@@ -1,6 +1,6 @@
 import PerdureTestSupport
 
-/// Whether power cuts were of all kinds: a proof that left out some has shown less than it says.
+/// Whether power cuts were of all kinds: a proof without some kinds has shown less than it claims.
 package enum CrashBreadth {
   /// The bytes of a sector of which disks must have torn writes, on a small and on a large sector.
   private static let tornSectors = [512, 4096]

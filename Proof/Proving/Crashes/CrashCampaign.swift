@@ -18,7 +18,7 @@ package struct CrashCampaign: Campaign {
   /// The disks of a full proof.
   package static let statesFull = 1_000_000
 
-  /// - Parameter others: Kinds of programs beside those that use the engine alone.
+  /// - Parameter others: Kinds of programs besides those that use the engine alone.
   package init(beside others: [any CrashSubject] = []) { subjects = CrashShape.all + others }
 
   /// One more kind of program alone.
@@ -81,7 +81,7 @@ package struct CrashCampaign: Campaign {
     return tallies.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// Runs programs of a kind until so many new disks have been looked at.
+  /// Runs programs of a kind until this many new disks have been checked.
   private static func explore(
     _ subject: some CrashSubject, _ seed: UInt64, states: Int, _ shared: CrashShared
   ) async -> CrashTally {
@@ -137,12 +137,11 @@ package struct CrashCampaign: Campaign {
   /// How often the power is cut in succession.
   static let recoveryDepth = 3
   static let imagesPerRecoveryMax = 24
-  /// So often a program is tried alone that comes a little differently each time, until it goes
-  /// wrong.
+  /// The number of repetitions of a program with a varying schedule, until it fails.
   private static let triesMax = 100
 }
 
-/// What all kinds of programs of one campaign have in common.
+/// The common state of all kinds of programs in one campaign.
 private final class CrashShared: Sendable {
   private struct State {
     /// The disks that were counted.
@@ -172,8 +171,8 @@ private final class CrashShared: Sendable {
   }
 }
 
-/// How much is tried of one program, so that the share of its kind is about full, with enough from
-/// recoveries.
+/// The number of cases for one program, so that the share of its kind is about full, with enough
+/// from recoveries.
 private struct CrashAim {
   /// How many new disks the crashes behind one operation were so far, with twelve images of it, and
   /// those in one recovery.
@@ -202,7 +201,7 @@ private struct CrashAim {
     last = explorer
   }
 
-  /// Takes what came of the program that it prepared last.
+  /// Takes the result of the program that it prepared last.
   mutating func learn(_ report: CrashReport) {
     guard let explorer = last else { return }
     let operations = report.operationCount / explorer.operationsOneIn

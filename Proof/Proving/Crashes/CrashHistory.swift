@@ -5,7 +5,7 @@ import PerdureFileIO
 // definition beside other writers learns no number, and needs none. Definitions are made one at a
 // time, so the first of those without a number has the first unused number.
 
-/// What a store must hold after each commit.
+/// The required content of a store after each commit.
 package final class CrashHistory: Sendable {
   package typealias Content = [CrashKey: [UInt8]]
   package typealias Change = [(key: CrashKey, value: [UInt8]?)]
@@ -69,7 +69,7 @@ package final class CrashHistory: Sendable {
     }
   }
 
-  /// What there is after every commit up to `last`.
+  /// The content after every commit up to `last`.
   package func states(upTo last: UInt64) -> [CrashState] {
     let commits = commits.withLock { $0 }
     var unnumbered = commits.unnumbered[...]

@@ -11,7 +11,8 @@ package protocol CrashProgram: Sendable {
   func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> Check
 }
 
-/// Recovers a store from a disk that a power cut left, and holds it against what the program did.
+/// Recovers a store from a disk that a power cut left, and compares it with the program's
+/// operations.
 package protocol CrashCheck: Sendable {
   associatedtype Recovered
 

@@ -23,7 +23,7 @@ package struct CrashTally: Sendable {
   package private(set) var violation: CrashViolation?
   /// The error of a program while the power was on.
   package private(set) var thrown: String?
-  /// The program that went wrong.
+  /// The program with the violation.
   private(set) var part: CrashPart?
 
   package init(name: String) { self.name = name }

@@ -90,7 +90,7 @@ struct CrashWriter {
     }
   }
 
-  /// As the background does behind each commit; sometimes with a snapshot held, which keeps
+  /// Like the background compaction after each commit; sometimes with a held snapshot, which keeps
   /// garbage.
   private mutating func compactIfDue() throws {
     guard let compactor else { return }

@@ -7,7 +7,7 @@ package import PerdureTestSupport
 // A recovery may be followed by a commit before the power goes again. Such commits are marked, with
 // one row each, so that the required content follows from the content before the first of them.
 
-/// Opens a store that a workload wrote, and holds it against the workload's history.
+/// Opens a store that a workload wrote, and compares it with the workload's history.
 package struct StoreCrashCheck: CrashCheck {
   package let workload: CrashWorkload
   package let oracle: CrashOracle

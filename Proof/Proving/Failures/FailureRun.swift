@@ -56,7 +56,7 @@ final class FailureRun {
     let promised: UInt64
   }
 
-  /// Which disks are built of a power cut afterwards, and how many.
+  /// The kinds and the number of disks built for a power cut afterwards.
   private let disks: Disks
 
   /// What losses of power leave.
@@ -123,7 +123,7 @@ final class FailureRun {
 
   /// A commit that changes this, or defines something; `body` gives its number.
   ///
-  /// - Parameter isRefused: Whether it must meet a conflict, unless something else comes first.
+  /// - Parameter isRefused: Whether it must meet a conflict, unless another error comes first.
   /// - Returns: Whether it was made.
   @discardableResult
   func commit(
@@ -285,7 +285,7 @@ final class FailureRun {
     }
   }
 
-  /// What a reader shows: no fewer commits than were there when it looked, and only whole ones.
+  /// A reader's content: no fewer commits than existed when it was opened, and only complete ones.
   func follow(_ reader: Store) throws {
     let (newest, seen) = (acknowledged, reader.snapshot().sequence)
     var isThere = false

@@ -17,7 +17,7 @@ final class FailureSession {
   let store: Store
   /// Which opening it is, from 0.
   let part: UInt64
-  /// What makes the entries of indexes.
+  /// The extractors of the indexes.
   let extractor: String
   private var writtenCount: UInt64
 

@@ -1,7 +1,6 @@
 import PerdureLog
 
-// Programs that are wrong on purpose, or that hide what an engine does wrong: the oracle has to
-// notice.
+// Deliberately wrong programs, or programs that hide the engine's errors: the oracle must notice.
 extension FailureWorkload {
   /// Makes a commit without changes that the history does not contain.
   package static let secretCommit = FailureWorkload(name: "a commit in secret") { session in

@@ -9,7 +9,7 @@ package struct FailureWorkload: Sendable {
   var options: @Sendable (inout StoreOptions) -> Void = { _ in }
   /// The extractors of the indexes: replaced for an engine that is wrong then.
   package var extractor = SliceExtractor.name
-  /// Whether a poisoned store is made to refuse reads: for an engine that is wrong then.
+  /// Whether a poisoned store is made to refuse reads, for an engine that is wrong then.
   package var refusesPoisonedReads = false
   /// How many bytes the volume has.
   var capacityBytes: UInt64 = 1 << 40

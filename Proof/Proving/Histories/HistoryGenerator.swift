@@ -14,7 +14,7 @@ package struct HistoryGenerator {
     /// Steps of a hundred that write.
     var writes: Int
     var changesMax: Int
-    /// One step in so many is upkeep.
+    /// One step in this many is upkeep.
     var upkeepOneIn: Int
   }
 
@@ -196,7 +196,7 @@ package struct HistoryGenerator {
     HistoryWalk(limit: random.pick([1, 2, 10, 10, 50, .max]), isDescending: random.chance(50))
   }
 
-  /// Small ones mostly; now and then all, nothing, or one that ends before it begins.
+  /// Mostly small ones; sometimes all, none, or an inverted one.
   private mutating func range(upTo limit: Int) -> HistoryRange {
     let isBetween = random.chance(30)
     switch random.pick(0..<20) {

@@ -123,7 +123,7 @@ struct HistoryKeys: Sendable {
     return KeyRange(lower: lower, upper: range.upper == keys.count ? nil : bound(range.upper))
   }
 
-  /// Nil for a range of no ids, which cannot be said.
+  /// Nil for an empty range, which cannot be expressed.
   func idRange(_ range: HistoryRange) -> ClosedRange<UInt64>? {
     guard range.lower < range.upper else { return nil }
     let (first, last) = (ids[range.lower], ids[range.upper - 1])

@@ -14,7 +14,7 @@ package struct ModelsCampaign: Campaign {
 
   package init(on subject: any HistorySubject = WholeStore()) { self.subject = subject }
 
-  /// What came of one history, or of all.
+  /// The result of one history, or of all.
   package struct Part: Sendable {
     var answers = 0
     var histories = 0

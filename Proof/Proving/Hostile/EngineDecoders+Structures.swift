@@ -76,8 +76,8 @@ extension EngineDecoders {
       let dictionaryLength = min(bytes.count - 5, Int(bytes.integer(at: 2, as: UInt16.self)))
       let dictionary = UnsafeRawBufferPointer(rebasing: bytes[4..<(4 + dictionaryLength)])
       let block = UnsafeRawBufferPointer(rebasing: bytes[(4 + dictionaryLength)...])
-      // What the library opens, the decoder in Swift opens to the same bytes, but for what the
-      // format forbids (LB4 of `LZ4BlockDecoding`).
+      // If the library decompresses a block, the decoder in Swift gives the same bytes, except for
+      // blocks that the format forbids (LB4 of `LZ4BlockDecoding`).
       let library = unpacked(block, dictionary, length, LZ4Block.self)
       let swift = unpacked(block, dictionary, length, LZ4BlockDecoder.self)
       guard case .success(let bytes) = library else { return }

@@ -3,7 +3,7 @@ import PerdureFileIO
 /// Inputs of decoders in the repository: those that reached new code, and those that once caused an
 /// error.
 package enum HostileCorpus {
-  /// Where they lie, in a folder for each decoder.
+  /// Their directory, with a folder for each decoder.
   package static let folder =
     #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
     + "/Fuzzing/Corpus"

@@ -58,7 +58,7 @@ struct ChildProcess {
     while true { if let end = end(options: 0) { return end } }
   }
 
-  /// Kills it; it is still to be waited for.
+  /// Kills it; the caller must still wait for it.
   func sendKill() {
     #if canImport(Darwin)
       _ = Darwin.kill(id, SIGKILL)

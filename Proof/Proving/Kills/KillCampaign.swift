@@ -82,7 +82,7 @@ package struct KillTally: Sendable {
   package fileprivate(set) var readers = 0
   /// Readers that had read no step when they were killed.
   package fileprivate(set) var idleReaders = 0
-  /// Those that were killed by a write that was cut short.
+  /// Writers that were killed by an interrupted write.
   package fileprivate(set) var torn = 0
   /// Children that were to be killed by a write, and made too few.
   var missed = 0

@@ -34,7 +34,7 @@ package enum RotCanary: Sendable, CaseIterable {
   case resealedDamage
   /// Records are not bound to their addresses, but checked as if they were.
   case unboundRecords
-  /// What a salvage gives lacks a row.
+  /// A salvaged store that lacks a row.
   case lossySalvage
   /// What a salvage gives has a value that was never written.
   case inventiveSalvage

@@ -4,7 +4,7 @@ struct RotChoice: Sendable {
     case bits, smallest, large, salvage, tails
   }
 
-  /// Which of the stores of a long proof.
+  /// The store of a long proof.
   var round: Int
   var kind: Kind
   /// Of the part of the store, or of the damage.
@@ -32,7 +32,7 @@ struct RotFinding: Sendable {
   var part: String?
 }
 
-/// What came of much damage.
+/// The result of heavy damage.
 struct RotResult: Sendable {
   var count = 0
   var report: [String] = []

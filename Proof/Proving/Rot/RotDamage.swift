@@ -16,7 +16,7 @@ struct RotDamage {
   /// The file's bytes; nil when it was removed.
   private let bytes: [UInt8]?
 
-  /// Nil for what changes nothing.
+  /// Nil for damage that changes nothing.
   init?(_ mutation: RotMutations.Mutation, of store: RotStore, _ layout: RotLayout) {
     let before = store.files[mutation.file] ?? []
     let now = mutation.damage.map { $0.applied(to: before) }

@@ -85,7 +85,7 @@ struct RotMutations: Sendable {
 
   private static func sectors(_ store: RotStore, _ random: inout SeededGenerator) -> [Mutation] {
     let names = store.files.keys.sorted().filter { (store.files[$0]?.count ?? 0) > 0 }
-    // Those that have a sector of either length to be taken for one of another file.
+    // The files that have a sector of either length to be replaced by one of another file.
     let longNames = names.filter { (store.files[$0]?.count ?? 0) >= 4096 }
     var all: [Mutation] = []
     for name in names {

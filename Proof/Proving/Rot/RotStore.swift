@@ -75,7 +75,7 @@ package struct RotStore: Sendable {
     }
   }
 
-  /// How many keys each keyspace has.
+  /// The number of keys in each keyspace.
   var keyCounts: [String: Int] { content.keys.reduce(into: [:]) { $0[$1.keyspace, default: 0] += 1 } }
 
   package var byteCount: Int { files.values.reduce(0) { $0 + $1.count } }
@@ -92,7 +92,7 @@ package struct RotStore: Sendable {
     return fileSystem
   }
 
-  /// How it is read: nothing that was unpacked once is kept.
+  /// The options for reading: no unpacked data is cached.
   package static func options(on fileSystem: any FileSystem, isReadOnly: Bool = true) -> StoreOptions {
     var options = RotStoreBuilder.options(on: fileSystem)
     options.isReadOnly = isReadOnly

@@ -25,9 +25,9 @@ package struct SoakCampaign: Campaign {
   /// For how many seconds each of these steps counts.
   package var secondsOfStep = 0.001
 
-  /// How often a closed store's files are looked at until all are closed. So often, that a machine
-  /// which has no time for the store's threads is no leak; where nothing is leaked it costs
-  /// nothing.
+  /// How often a closed store's files are looked at until all are closed. The number of
+  /// repetitions, so that delayed threads of the store do not count as a leak; without a leak it
+  /// costs nothing.
   package var looksMax = 20_000
 
   package init() {}
@@ -49,7 +49,7 @@ package struct SoakCampaign: Campaign {
   }
 }
 
-/// One store, used at random by one thread, beside what the store does by itself.
+/// One store, used at random by one thread, beside the store's own background work.
 private struct SoakRun {
   private let path: String
   private let directory: String
@@ -143,7 +143,7 @@ private struct SoakRun {
       try store.close()
     }
     store = nil
-    // Waited for in vain once is enough.
+    // One wait without success is enough.
     guard leaks.isEmpty,
       let files = ProcessMeter.openFilesInTheEnd(below: directory, looks: campaign.looksMax), !files.isEmpty
     else { return }
@@ -277,8 +277,8 @@ private struct SoakRun {
     latencies = []
   }
 
-  /// What may grow in a minute, and in all however short the run: no machine is slow or quick
-  /// enough to explain more.
+  /// The allowed growth in a minute, and in all for any run: no machine is slow or fast enough to
+  /// explain more.
   private static let growthMax: (mebibytes: (Double, Double), files: (Double, Double)) = ((8, 8), (30, 32))
 
   /// With enough time for caches to fill, this is the allowed growth in a minute of the second
@@ -310,6 +310,6 @@ private struct SoakRun {
     leaks.append("\(excess.line): \(second) in the second third, \(last) in the last")
   }
 
-  /// So many MiB are no growth.
+  /// The number of MiB that do not count as growth.
   private static let roomSwing = 4.0
 }

@@ -12,7 +12,7 @@ struct SoakSeries {
     if let value { points.append((minutes, value)) }
   }
 
-  /// How much it grows in a minute, by least squares.
+  /// The growth in a minute, by least squares.
   private static func slope(_ points: ArraySlice<(minutes: Double, value: Double)>) -> Double {
     let count = Double(points.count)
     let (x, y) = points.reduce((0, 0)) { ($0.0 + $1.minutes / count, $0.1 + $1.value / count) }
@@ -21,7 +21,7 @@ struct SoakSeries {
     return spread > 0 ? common / spread : 0
   }
 
-  /// Without the first third, in which caches fill: how much it grows in a minute, and in all.
+  /// Without the first third, in which caches fill: the growth in a minute, and in all.
   var growth: (inAMinute: Double, inAll: Double) {
     let later = points[(points.count / 3)...]
     guard let first = later.first, let last = later.last else { return (0, 0) }
@@ -73,7 +73,7 @@ package enum ProcessMeter {
 
   /// As above, after cancelled threads have ended.
   ///
-  /// - Parameter looks: For so many milliseconds at least they are waited for.
+  /// - Parameter looks: The minimum wait for them, in milliseconds.
   static func openFilesInTheEnd(below directory: String, looks: Int) -> [String]? {
     for _ in 0..<looks {
       guard let files = openFiles(below: directory), !files.isEmpty else { break }

@@ -99,7 +99,7 @@ extension ClassResolution {
 }
 
 extension EntityDescription {
-  /// What the places of its properties follow from, in words.
+  /// A description of the positions of its properties.
   fileprivate var slotSignature: String {
     let own = slotted.map { property in
       switch property {

@@ -18,7 +18,7 @@ struct OpenStores: Sendable {
   let members: [Member]
   let source: ContextSource
 
-  /// Whether any of the stores that a context was made with is open.
+  /// Whether any of the context's stores is open.
   func hasAny(of store: any PersistentStore) -> Bool {
     let parts = (store as? JoinedStore)?.members.map(\.store) ?? [store]
     return members.contains { member in parts.contains { $0 === member.store } }
@@ -82,7 +82,7 @@ extension PersistentContainer {
     }
   }
 
-  /// The stores that are open, in the order in which they are asked.
+  /// The open stores, in the order in which they are queried.
   public var persistentStores: [LoadedStore] {
     loaded.withLock { $0?.members.map(\.name) ?? [] }
   }

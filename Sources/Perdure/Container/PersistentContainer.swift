@@ -26,7 +26,7 @@ public final class PersistentContainer: Sendable {
   public let name: String
   /// The model.
   public let managedObjectModel: ManagedObjectModel
-  /// Where the objects are kept: what `loadPersistentStores` opens, in this order.
+  /// The stores that `loadPersistentStores` opens, in this order.
   public let persistentStoreDescriptions: [PersistentStoreDescription]
   let classes: [ManagedObject.Type]
   let classesByEntityName: [String: ManagedObject.Type]

@@ -95,7 +95,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
 }
 
 extension PersistentStoreDescription {
-  /// Whether both mean the same store, opened in the same way; `configuresEngine` is not looked at.
+  /// Whether both mean the same store, opened in the same way; `configuresEngine` is not compared.
   public static func == (left: Self, right: Self) -> Bool { left.compared == right.compared }
 
   /// Hashes the compared properties.

@@ -31,8 +31,8 @@ extension ManagedObjectContext {
   }
 
   /// Makes the next save check whether another context has changed an object that this one has not
-  /// changed: then it throws as for changed ones. Until a save that writes something has looked, or
-  /// the context is rolled back or reset.
+  /// changed: then it throws as for changed ones. Until a save that writes has checked it, or the
+  /// context is rolled back or reset.
   ///
   /// The version that it is compared with is that of the context's state. Objects without a row are
   /// not checked.

@@ -2,7 +2,7 @@
 
 public import PerdurePredicates
 
-/// What happens in a context.
+/// The kinds of events in a context.
 public enum ContextEventKind: Hashable, Sendable {
   /// A save has begun: delete rules are applied, no hook was called yet.
   case willSave
@@ -45,8 +45,7 @@ public struct ContextEvent: Sendable {
   }
 }
 
-/// Something that has happened in a context, with the objects: for observers in the context's
-/// isolation.
+/// An event in a context, with the objects: for observers in the context's isolation.
 public struct ContextNotification {
   /// The kind of event.
   public let kind: ContextEventKind

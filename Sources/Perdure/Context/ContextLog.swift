@@ -33,7 +33,7 @@ public struct ContextLogEntry: Sendable {
   public let duration: Duration
   /// The requests to the store meanwhile.
   public let requests: ContextStatistics
-  /// The error that was thrown, in words; nil where there was none.
+  /// The error, in words; nil if there was none.
   public let failure: String?
 }
 

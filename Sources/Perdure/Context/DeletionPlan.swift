@@ -5,8 +5,8 @@
 ///     if plan.isDenied { print(plan.denied) } else { print("\(plan.deletedObjectIDs.count) objects would go") }
 ///
 /// It is about the moment in which it was made, unsaved changes included. A save may still find
-/// that another context was faster, and asks what a plan does not: rules of other properties, a
-/// required relationship that lost its object (`Link.isRequired`), and what classes do in
+/// that another context was faster, and checks more than a plan: rules of other properties, a
+/// required relationship that lost its object (`Link.isRequired`), and the classes'
 /// `prepareForDeletion()`.
 public struct DeletionPlan: Hashable, Sendable {
   /// One object that another one has at an end of a relationship.
@@ -64,12 +64,12 @@ extension ManagedObjectContext {
   /// - Parameter objects: Objects of this context.
   /// - Throws: `PerdureError` 134060 when the store could not be read.
   /// - Complexity: O(k log n) for k objects that would go or are linked with them. Reads at most
-  ///   one row for each object that would go (`ContextStatistics.uninstantiatedRowCount`).
+  ///   one row for each deleted object (`ContextStatistics.uninstantiatedRowCount`).
   public func plan<T: ManagedObject>(
     delete objects: some Sequence<T>
   ) throws(PerdureError) -> DeletionPlan { try core.plan(delete: Array(objects)) }
 
-  /// What deleting one object would do; see `plan(delete:)` of several.
+  /// The effects of deleting one object; see `plan(delete:)` for several.
   public func plan(delete object: ManagedObject) throws(PerdureError) -> DeletionPlan {
     try core.plan(delete: [object])
   }

@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     try core.logged(.count, core.subject(request), count: { $0 }) { try core.count(ClassedRequest(request)) }
   }
 
-  /// How a request would be fetched, in words; over several stores, for each of them.
+  /// The plan of a request, in words; over several stores, for each of them.
   ///
   /// Of an entity that several stores have, an index with a reference beside other components
   /// serves the store alone that the container has first.

@@ -131,7 +131,7 @@ extension ManagedObjectContext {
 extension ManagedObjectContext {
   /// The id with a URI, as this context's store knows it; nil when it belongs to another store or
   /// to an entity that the model does not have. The object's existence is not checked:
-  /// `existingObject(with:)` does.
+  /// `existingObject(with:)` checks that.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     core.graph.managedObjectID(ManagedObjectID(uri: uri))
   }
@@ -184,8 +184,8 @@ extension ManagedObjectContext {
   /// Holds everything that is pending against the rules that a save holds it against, as often as
   /// one likes: after applying delete rules, which stay applied as by `processPendingChanges()`.
   /// Classes are asked by `validateForInsert()` and its like, but no `willSave()` is called. The
-  /// context does not move on: a save that follows may still meet what others have saved, and what
-  /// others have removed is not looked for.
+  /// context does not advance: a later save may still conflict with others' saves, and objects that
+  /// others removed are not detected.
   ///
   /// - Throws: `PerdureError` 1550 to 1690 with all `details`, as `save()` would; 134060 when a row
   ///   could not be read. Everything stays pending.

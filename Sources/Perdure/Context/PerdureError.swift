@@ -3,7 +3,7 @@ public import PerdurePredicates
 
 /// The reason why an operation of a context or a container failed. Nothing has changed: pending
 /// changes are still pending. One case is open: a save whose write or sync has failed
-/// (`isOutcomeUnknown`). And where there are several stores some may have saved (`incompleteSave`).
+/// (`isOutcomeUnknown`). With several stores, some may have saved (`incompleteSave`).
 ///
 ///     do {
 ///       try context.save()
@@ -96,8 +96,7 @@ public struct PerdureError: Error, Sendable {
     public let value: Value
     /// The rule that is broken, in words.
     public let rule: String
-    /// The rule of the model that is broken; nil for what follows from options, counts and delete
-    /// rules.
+    /// The violated rule of the model; nil for violations of options, counts and delete rules.
     public internal(set) var validationRule: ValidationRule?
     /// The error that a validation method of the program has thrown.
     public let cause: (any Error)?

@@ -12,7 +12,7 @@ public import PerdurePredicates
 ///       predicate: try FetchPredicate(format: "name BEGINSWITH[cd] %@", "li"))
 ///
 /// A request is a value: it reads nothing and belongs to no context until it is fetched, and may be
-/// sent to any isolation. Whether it fits the model is found out then.
+/// sent to any isolation. The fetch checks whether it fits the model.
 /// `ManagedObjectContext.explain(_:)` shows the index that it uses.
 ///
 /// In a query, attributes, to-one paths and numbers of objects are compared with values and with
@@ -25,20 +25,20 @@ public import PerdurePredicates
 public struct FetchRequest<Root> {
   /// The name of the entity, or nil for the entity of the class.
   public var entityName: String?
-  /// What the objects must satisfy; nil for all.
+  /// The condition for the objects; nil for all.
   public var predicate: FetchPredicate?
   /// The order, most significant criterion first; empty for no particular order.
   public var sortDescriptors: [FetchOrder] = []
   /// The most objects wanted; 0 for all. Not negative.
   public var fetchLimit = 0
-  /// How many objects to leave out at the front. Not negative.
+  /// The number of objects to skip at the front. Not negative.
   public var fetchOffset = 0
   /// Whether objects of sub-entities are wanted too.
   public var includesSubentities = true
   /// Whether unsaved changes of the context count. When they do, limit and offset are of the
   /// objects as the context shows them.
   public var includesPendingChanges = true
-  /// The stores that are asked; nil for all of the context's. Another store is an error.
+  /// The stores to search; nil for all of the context's. Another store is an error.
   public var affectedStores: [LoadedStore]?
   /// The relationships to prefetch, as paths such as `company` or `workers.projects`. The fetch
   /// makes one request for each relationship and one for the rows at its other end. The result is

@@ -33,7 +33,7 @@ public struct RelationshipPath<End: QueryableObject> {
 }
 
 extension FetchRequest where Root: QueryableObject {
-  /// Adds a path to what the fetch gets beforehand (`relationshipKeyPathsForPrefetching`):
+  /// Adds a path to be prefetched (`relationshipKeyPathsForPrefetching`):
   ///
   ///     var request = Company.fetchRequest()
   ///     request.prefetch { $0.workers.projects }

@@ -164,14 +164,14 @@ public struct _CompositeAssembly {
     elements.append(.attribute(attribute))
   }
 
-  /// Adds a composite that always has a value.
+  /// Adds a composite that is never nil.
   public mutating func add<C: CompositeAttributeValue>(
     _ name: String, _ type: C.Type, default value: C? = nil, originalName: String? = nil
   ) {
     add(.always(name, C.elements(default: value)), originalName)
   }
 
-  /// Adds a composite that may have no value, and has none at first where no other is given.
+  /// Adds a composite that may be nil, and is nil at first unless a default is given.
   public mutating func add<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, default value: C? = nil, originalName: String? = nil
   ) {

@@ -45,8 +45,7 @@ public import PerdureModel
 ///     migrations: no migration reads it so far, and a renamed entity counts as a removed one and a
 ///     new one.
 ///   - userInfo: The program's own data about the entity; stored with the model.
-///   - versionHashModifier: Makes the version hash another one:
-///     `EntityDescription.versionHashModifier`.
+///   - versionHashModifier: Changes the version hash: `EntityDescription.versionHashModifier`.
 @attached(
   member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
   named(_lifeCycle), named(_validatedProperties), named(_validateProperty), arbitrary)
@@ -113,7 +112,7 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///     migrations: no migration reads it so far, and a renamed relationship counts as a removed one
 ///     and a new one.
 ///   - userInfo: The program's own data about the relationship; stored with the model.
-///   - versionHashModifier: Makes the version hash another one:
+///   - versionHashModifier: Changes the version hash:
 ///     `RelationshipDescription.versionHashModifier`.
 @attached(peer, names: prefixed(_inverseOf_))
 public macro Relationship(
@@ -133,9 +132,9 @@ public macro Transient() = #externalMacro(module: "PerdureMacros", type: "Marker
 ///
 /// An initial value is the element's default. `Date()` and `UUID()` are made for each inserted
 /// object. Any other value is computed whenever the elements are requested, and must be the same
-/// each time, or the model would differ at each start. That goes for initial values of whole
-/// composites as well. In `var stay: Stay = Stay()` no macro sees the result of `Stay()`, so a
-/// struct with a `Date()` or `UUID()` in it is declared without one. Rules belong to the elements
+/// each time, or the model would differ at each start. The same goes for initial values of whole
+/// composites. In `var stay: Stay = Stay()` no macro sees the result of `Stay()`, so a struct with
+/// a `Date()` or `UUID()` in it is declared without one. Rules belong to the elements
 /// (`@Attribute(.length(1...80)) var street: String?`); the entity declares uniqueness and indexes,
 /// with the path (`@Entity(indexes: [["address.street"]])`). Computed and static variables are left
 /// alone.
@@ -172,12 +171,12 @@ public enum AttributeOption: Sendable, Hashable {
   /// change inside an object that it references is not noticed, nor saved, until the variable is
   /// set.
   case transformed(by: String)
-  /// What values have to be like for a save to take them. The functions below write the usual ones.
+  /// The requirements that values must meet for a save. The functions below write the usual ones.
   case rules([ValidationRule])
   /// The program's own data about the attribute; stored with the model, and not part of the version
   /// hash.
   case userInfo([String: String])
-  /// Makes the version hash another one: `AttributeDescription.versionHashModifier`.
+  /// Changes the version hash: `AttributeDescription.versionHashModifier`.
   case versionHashModifier(String)
 }
 

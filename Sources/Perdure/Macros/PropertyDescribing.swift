@@ -347,8 +347,8 @@ extension _EntityAssembly {
 }
 
 extension DefaultValue {
-  /// An initial value as models have it. One that nothing can be made of would be none, and found
-  /// out when it is missed.
+  /// An initial value as models have it. A default that cannot be stored would be lost without a
+  /// message.
   init?(initial value: Value?, of name: String) {
     guard let value else { return nil }
     if let problem = value.transformationProblem {

@@ -53,7 +53,7 @@ public struct MergePolicy: Sendable {
   /// The same, with a rule for one property of an entity and its subentities. It decides where both
   /// have changed the property, under every policy but `rollback`.
   ///
-  /// A rule for a to-many relationship is about many-to-many ones: `error`, `store`, `object` or
+  /// A rule for a to-many relationship applies to many-to-many ones: `error`, `store`, `object` or
   /// `union`. For a relationship whose inverse is to-one, the rule belongs to the inverse.
   public func merging(
     _ property: String, of entityName: String, by rule: PropertyMergeRule

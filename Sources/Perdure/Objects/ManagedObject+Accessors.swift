@@ -56,7 +56,7 @@ extension ManagedObject {
     related(slot)?.typed(T.self)
   }
 
-  /// Reads a to-one relationship that always has an object.
+  /// Reads a to-one relationship that is never nil.
   @inlinable
   public final func _get<T: ManagedObject>(_ slot: Int) -> T {
     guard let object: T = _get(slot) else { return absentTarget(slot, T.self).typed(T.self) }

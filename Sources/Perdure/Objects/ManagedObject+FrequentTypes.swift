@@ -183,7 +183,7 @@ extension ManagedObject {
   /// Changes a date.
   public final func _set(_ slot: Int, _ value: Date) { setAttributeValue(.date(value), slot) }
 
-  /// Changes a date; nil takes it away.
+  /// Changes a date; nil removes it.
   public final func _set(_ slot: Int, _ value: Date?) {
     setAttributeValue(value.map(Value.date) ?? .null, slot)
   }

@@ -21,7 +21,7 @@ extension ManagedObject {
     C(compositeContent: compositeContent(slot))
   }
 
-  /// Changes all of a composite attribute; nil takes its value away. For generated code.
+  /// Changes a whole composite attribute; nil removes its value. For generated code.
   public final func _setComposite<C: CompositeAttributeValue>(_ slot: Int, _ value: C?) {
     let composite = typedComposite(slot)
     guard let new = value?.compositeContent.values else {

@@ -13,8 +13,8 @@ internal import PerdurePredicates
 ///
 /// Changing it connects both sides at once. Inserting a present object, and removing an absent one,
 /// change nothing. Changes are saved with the context; the cost of a connection does not depend on
-/// the number of connections. Where the store cannot be read, it shows no objects, and the next
-/// fetch or save of the context throws why.
+/// the number of connections. If the store cannot be read, it shows no objects, and the next fetch
+/// or save of the context throws the error.
 public struct ToMany<Element: ManagedObject> {
   @usableFromInline let owner: ManagedObject
   @usableFromInline let slot: Int

@@ -11,7 +11,7 @@ internal import PerdurePredicates
 // MARK: - The store's order
 
 extension ContextCore {
-  /// How many members the store has in front of a place.
+  /// The number of stored members before an order key.
   private func storedCount(
     before place: OrderPlace, of owner: ObjectReference, _ order: OrderIndexes
   ) throws -> Int {
@@ -278,7 +278,7 @@ extension ContextCore {
     }
   }
 
-  /// How many places there are.
+  /// The number of order keys.
   private func orderedCount(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> Int {

@@ -1,7 +1,7 @@
 internal import PerdurePredicates
 
-/// How the order of a relationship differs from what the store has. A class, so that changes are
-/// made in place.
+/// The difference between the order of a relationship and the stored one. A class, so that changes
+/// are made in place.
 ///
 /// Invariants, at the context's view:
 ///   OD1. `tree` has the order key of each member in `placed`. As hidden entries, it has the stored

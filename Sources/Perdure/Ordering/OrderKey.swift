@@ -88,7 +88,7 @@ extension OrderKey: CustomStringConvertible {
 // MARK: - Making keys
 
 extension OrderKey {
-  /// How many bytes a level has.
+  /// The number of bytes of a level.
   private static let levelLength = 3
   /// The distance of a run's keys on their level: it leaves space for later insertions between
   /// them.

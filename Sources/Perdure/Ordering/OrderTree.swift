@@ -30,8 +30,7 @@ struct OrderTree {
     var sum: Int
 
     var priority: UInt64 {
-      // The finalizer of SplitMix64: neighbouring references get numbers that have nothing to do
-      // with each other.
+      // The finalizer of SplitMix64: neighbouring references get unrelated numbers.
       var bits = place.reference.rawValue &+ 0x9E37_79B9_7F4A_7C15
       bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
       bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
@@ -45,7 +44,7 @@ struct OrderTree {
 
   var isEmpty: Bool { root < 0 }
 
-  /// How many objects more there are than the store has.
+  /// The difference between the number of objects here and in the store.
   var weight: Int { weight(root) }
 
   /// Adds an order key that is absent.
@@ -63,7 +62,7 @@ struct OrderTree {
     root = merge(merge(left, position), right)
   }
 
-  /// Takes a place out that is there.
+  /// Removes a present order key.
   mutating func remove(_ place: OrderPlace) {
     let (left, rest) = split(root, before: place)
     // The first of the rest goes.

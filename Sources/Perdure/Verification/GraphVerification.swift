@@ -50,7 +50,7 @@ public struct GraphVerificationReport: Sendable {
   /// program. They are no damage.
   public internal(set) var referencesLeft = 0
 
-  /// Whether nothing was found.
+  /// Whether there are no findings.
   public var isClean: Bool { findings.isEmpty }
 }
 
@@ -65,8 +65,8 @@ package struct GraphVerification {
   private let steps: VerificationSteps
   private let relationships: RelationshipChecks
 
-  /// - Parameter goesOn: Hears now and then how far the work is, in rows and entries, of how many;
-  ///   false ends it.
+  /// - Parameter goesOn: Called now and then with the finished rows and entries, and their total;
+  ///   false cancels.
   package init(
     _ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel, findingsMax: Int = 1000,
     goesOn: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil

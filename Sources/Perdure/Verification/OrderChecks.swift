@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// One ordered relationship, to be looked at.
+/// One ordered relationship to check.
 struct OrderCheck {
   let name: String
   /// From an owner to its members.

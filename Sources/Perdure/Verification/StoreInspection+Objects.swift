@@ -35,10 +35,10 @@ public struct InspectedObject: Sendable {
   public let entity: String
   /// Its number among the objects of the entity.
   public let id: UInt64
-  /// What its row holds, in the order of the model: attributes, and the to-one relationships that
-  /// are kept there.
+  /// The values of its row, in the order of the model: attributes, and the to-one relationships
+  /// stored there.
   public let properties: [(name: String, value: Property)]
-  /// Why the row cannot be read; nil for one that can. Then there are no properties.
+  /// The reason why the row cannot be read; nil for a readable one. Then there are no properties.
   public let problem: String?
 }
 

@@ -2,7 +2,7 @@ public import PerdureLog
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// A look into the store of a graph from outside: what the `perdure` command shows.
+/// A view of a graph's store from outside, as the `perdure` command shows it.
 ///
 /// It opens the store for reading only, by the model that is stored in it.
 public struct StoreInspection: Sendable {
@@ -55,8 +55,8 @@ public struct StoreInspection: Sendable {
   /// Checks that rows and links make a whole graph. An unreadable row is a finding, and the next
   /// one follows.
   ///
-  /// - Parameter progress: Hears now and then how far the work is: rows and entries of indexes that
-  ///   were looked at, and how many there are. Throw from it to cancel.
+  /// - Parameter progress: Called now and then with the checked rows and entries of indexes, and
+  ///   their total. Throw from it to cancel.
   /// - Throws: the errors of `progress`, and no others.
   /// - Complexity: reads every row once, every link, and every unique value.
   public func verifyGraph(

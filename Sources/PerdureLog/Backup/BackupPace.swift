@@ -1,7 +1,7 @@
 /// Computes when a backup may read its next piece, without clock or disk.
 ///
 /// The speed is limited while commits are made. After `busyNanoseconds` without a commit the limit
-/// ends. Where commits cannot be seen, it never ends.
+/// ends. If commits are not visible, the limit always applies.
 struct BackupPace {
   /// How long after a commit the store counts as busy.
   static let busyNanoseconds: UInt64 = 250_000_000

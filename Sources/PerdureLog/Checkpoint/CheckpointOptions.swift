@@ -60,7 +60,7 @@ extension CheckpointOptions {
   /// length. So waiting that long bounds the writes of checkpoints to a small multiple of the log.
   func dueTailBytes(indexBytes: Int) -> UInt64 { UInt64(max(tailBytes, indexBytes / 2)) }
 
-  /// From which length on the tail is worth a look.
+  /// The length of the tail from which it is checked.
   func nextLookBytes(indexBytes: Int) -> UInt64 {
     min(dueTailBytes(indexBytes: indexBytes), UInt64(idleTailBytes))
   }

@@ -7,7 +7,7 @@ struct CheckpointSource {
   let catalog: Catalog
   /// Indexes whose trees are not what their definitions say.
   let untrusted: Set<UInt32>
-  /// Unique indexes that hold a key twice, or did when that was last looked at.
+  /// Unique indexes with a duplicate key at the last check.
   let duplicated: Set<UInt32>
   /// The blob files that live records name.
   let blobs: Set<UInt64>

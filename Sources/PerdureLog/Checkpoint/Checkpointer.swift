@@ -11,7 +11,7 @@ import Synchronization
 ///  CP1  The thread that writes has set `isRunning`; it owns `writer`. After `stop` the thread that
 ///       closes the store owns it.
 ///  CP2  After `stop` nothing here writes, or touches the engine, any more.
-// Unchecked: what varies is guarded by `lock`; `writer` by CP1.
+// Unchecked: its state is guarded by `lock`; `writer` by CP1.
 final class Checkpointer: @unchecked Sendable {
   private let lock = Lock()
   private let condition = Condition()
@@ -113,7 +113,7 @@ final class Checkpointer: @unchecked Sendable {
 
   private func runInBackground() {
     guard let engine else { return }
-    // Counted, and tried again when the tail has grown; the store is well without.
+    // Counted, and retried when the tail has grown; the store does not depend on it.
     do { try run(engine) } catch { return }
   }
 

@@ -67,7 +67,7 @@ struct CommitterState: ~Copyable {
   var usageChange = UsageChange()
   /// The blob files that live records name.
   var liveBlobs: Set<UInt64> = []
-  /// Unique indexes that hold a key twice, or did when that was last looked at.
+  /// Unique indexes with a duplicate key at the last check.
   var duplicatedIndexes: Set<UInt32> = []
   /// Bytes of the log behind the newest checkpoint.
   var tailBytes: UInt64 = 0
@@ -175,8 +175,7 @@ struct CommitterState: ~Copyable {
     if !hasAsMany { freeSpareRoots() }
   }
 
-  /// Frees what no reader can reach any more: of all that went out of use, what no version has that
-  /// is held.
+  /// Frees everything retired that no held version reaches.
   ///
   /// - Complexity: beyond what `NodeArena.reclaim` and the pins cost, O(n) for n roots and replaced
   ///   files that are held; `shouldReclaim` sees to it that many commits share it.
@@ -239,7 +238,7 @@ struct CommitterState: ~Copyable {
     return low
   }
 
-  /// Adds a segment that was just born.
+  /// Adds a newly created segment.
   mutating func add(_ segment: Segment) {
     segments.add(segment)
     readableSince[segment.number] = root.pointee.version + 1
@@ -303,7 +302,7 @@ struct CommitterState: ~Copyable {
   /// Brings what the commit has changed into the counts. SU3
   mutating func applyUsageChange() { usageChange.apply(to: &usage) }
 
-  /// Whether enough has been retired to make a look at the pins worth it.
+  /// Whether enough has been retired to make reading the pins worthwhile.
   var shouldReclaim: Bool { arena.unsortedByteCount > 256 << 10 || unsortedRootCount >= 64 }
 
   /// Whether there are replaced files that a reader may use.

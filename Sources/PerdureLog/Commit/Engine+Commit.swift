@@ -187,7 +187,7 @@ extension Engine {
   /// Calls `body` with the value of a record that may be absent.
   private func withValue(of record: Record?, _ body: (UnsafeRawBufferPointer?) throws -> Void) throws {
     guard let record else { return try body(nil) }
-    // Asked here as well: `contents` costs a commit more to take up than this.
+    // Checked here as well: `contents` costs a commit more to take up than this.
     if record.header.kind.holdsPlainValue { return try body(record.value) }
     try contents.withValue(of: record) { try body($0) }
   }

@@ -49,10 +49,10 @@ final class SyncGate: @unchecked Sendable {
   /// The position up to which the log is durable.
   var syncedEnd: LogPosition { LogPosition(packed: synced.load(ordering: .acquiring)) }
 
-  /// Why nothing more can be made durable; nil while all is well.
+  /// The reason why nothing more can be made durable; nil if there is none.
   var poison: StoreError? { isPoisoned.load(ordering: .acquiring) ? lock.withLock { failure } : nil }
 
-  /// How many syncs there were.
+  /// The number of syncs.
   var syncs: Int { lock.withLock { syncCount } }
 
   /// A segment was created: its header, which ends at `end`, and everything before it are durable.

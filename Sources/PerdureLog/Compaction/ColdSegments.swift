@@ -14,7 +14,7 @@ enum ColdSegments {
   /// all did before.
   ///
   /// - Parameter length: Counts unchanged frames too.
-  /// - Parameter frames: What of `length` is frames.
+  /// - Parameter frames: The part of `length` that is frames.
   /// - Parameter storedNow: The present size of the frames in the file, in groups.
   /// - Parameter framesNow: The current bytes of the frames when unpacked.
   static func expectedLength(length: Int, frames: Int, storedNow: Int, framesNow: Int) -> Int {

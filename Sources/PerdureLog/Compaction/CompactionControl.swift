@@ -28,7 +28,7 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// A trial said that the segment would not shrink in groups, as it is.
+  /// A trial showed that the segment, unchanged, would not shrink in groups.
   func noteNotShrinking(_ segment: UInt64, _ usage: SegmentUsage) {
     lock.withLock { notShrinking[segment] = usage }
   }

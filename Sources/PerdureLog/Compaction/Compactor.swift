@@ -10,7 +10,7 @@ import PerdureFileIO
 /// Invariant: the note that a snapshot was released is taken before files are freed and pins are
 /// read, not after. So a release in between is either seen in the pins, or leaves a note that
 /// causes one more round.
-// Unchecked: what changes is guarded by `lock`.
+// Unchecked: its state is guarded by `lock`.
 final class Compactor: @unchecked Sendable {
   private let lock = Lock()
   private let condition = Condition()
@@ -107,7 +107,7 @@ final class Compactor: @unchecked Sendable {
     return !isStopped
   }
 
-  /// A run on this thread, if there is something to win.
+  /// A run on this thread, if there is garbage to free.
   ///
   /// - Returns: Whether there was.
   @discardableResult
@@ -132,7 +132,7 @@ final class Compactor: @unchecked Sendable {
     return true
   }
 
-  // What follows is one after the other, and apart for tests: snapshots go in between.
+  // The following steps are sequential, and separate for tests that release snapshots between them.
 
   /// Frees the files of released snapshots.
   private func takeReleases(_ engine: Engine) {

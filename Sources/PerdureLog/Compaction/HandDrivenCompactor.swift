@@ -22,7 +22,7 @@ package final class HandDrivenCompactor {
 
   /// Does the background's present work.
   ///
-  /// - Returns: Whether there was enough garbage, and why the run failed; nil if it did not.
+  /// - Returns: Whether there was enough garbage, and the error of the run; nil if it did not fail.
   package func step() -> (hasRun: Bool, failure: String?) {
     let hasRun = compactor.runIfDue(store.engine)
     return (hasRun, hasRun ? compactor.current.failure : nil)

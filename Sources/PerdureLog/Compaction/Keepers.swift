@@ -48,9 +48,9 @@ struct Keepers {
     return record.keyLength == 8
   }
 
-  /// Which of them lead to a record, when the first that could does.
+  /// The keepers that lead to a record, if the first possible one does.
   ///
-  /// - Complexity: nothing where that is the newest, otherwise a look at the newest.
+  /// - Complexity: none if that is the newest, otherwise a lookup in the newest.
   func sight(
     ofKey key: UnsafeRawBufferPointer, _ keyspace: Int, at address: RecordAddress, leadingIn state: Int
   ) -> Sight {

@@ -40,7 +40,7 @@ struct SegmentMarking {
 
   /// - Parameter cleaned: Includes the segment itself in its rewritten form.
   /// - Parameter keysStay: Whether the bytes of a frame are there until all were visited.
-  /// - Parameter keepsTombstones: False is wrong.
+  /// - Parameter keepsTombstones: False is wrong, and only for tests.
   init(
     _ segment: UInt64, originalEnd: Int, _ keepers: Keepers, _ cleaned: CleanedSegments, keysStay: Bool,
     keepsTombstones: Bool

@@ -25,7 +25,7 @@ public struct CompactionReport: Hashable, Sendable {
   public var wasCancelled = false
 }
 
-/// How far a compaction is.
+/// The progress of a compaction.
 public struct CompactionProgress: Hashable, Sendable {
   /// Segments that are done with.
   public var segmentsDone: Int

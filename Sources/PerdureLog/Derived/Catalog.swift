@@ -8,9 +8,9 @@ import PerdureNumbers
 struct Catalog: Sendable {
   /// The store; handles of other stores are recognised by it.
   private let store: StoreID?
-  /// By id; ids are given out without gaps. The first is the catalog itself.
+  /// By id; ids are assigned without gaps. The first is the catalog itself.
   private(set) var keyspaces: [Keyspace] = [.catalog]
-  /// By id; those that were removed keep their places.
+  /// By id; removed ones keep their places.
   private(set) var indexes: [IndexEntry] = []
   /// By number, from 1.
   private(set) var dictionaries: [DictionaryEntry] = []
@@ -252,7 +252,7 @@ enum CatalogRecord {
 // MARK: - Entries by themselves, whatever else the catalog has
 
 extension CatalogRecord {
-  /// What a catalog key defines.
+  /// The kind of definition of a catalog key.
   enum Subject: Hashable {
     case keyspace(String)
     case index(String)

@@ -57,11 +57,11 @@ public struct GroupSum: Equatable, Sendable {
   /// The kind of the numbers.
   public var kind: Kind { sum.radix == .binary ? .integersAndDoubles : .integersAndDecimals }
 
-  /// How many numbers are in it, those included that are none.
+  /// The number of its terms, including those that are not numbers.
   public var termCount: Int { sum.termCount }
   /// How many of them are NaN, or of the other kind.
   public var notNumberCount: Int { sum.notNumberCount }
-  /// How many of them are infinite.
+  /// The number of infinite terms.
   public var infinityCount: Int { sum.positiveInfinityCount + sum.negativeInfinityCount }
 
   /// Adds a number.

@@ -5,7 +5,7 @@ import PerdureFormat
 public struct IndexDefinition: Hashable, Sendable {
   /// The name by which the index is found again.
   public var name: String
-  /// What makes its entries.
+  /// The extractor of its entries.
   public var source: Source
   /// Whether an index key may lead to one reference only. A commit that would make two share a key
   /// is refused while the index is available. An index that is not maintained refuses nothing; the
@@ -87,7 +87,7 @@ extension IndexDefinition.Source {
     }
   }
 
-  /// Whether its entries have keys that may be asked to be unique.
+  /// Whether its keys can be unique.
   var canBeUnique: Bool {
     switch self {
     case .records, .groupCounts: true

@@ -1,4 +1,4 @@
-// What a commit does to the entries of derived indexes, collected and then done in order of the
+// A commit's changes of the entries of derived indexes, collected and then applied in order of the
 // keys.
 //
 // Entries of a commit's records are scattered over an index. In key order many of them share a
@@ -8,7 +8,7 @@
 
 import PerdureFormat
 
-/// Entries to add to indexes, and to take away.
+/// Entries to add to indexes, and to remove.
 struct IndexOperations: ~Copyable {
   private struct Operation {
     /// The first sixteen bytes of the key, big-endian, padded with zeros.
@@ -45,7 +45,7 @@ struct IndexOperations: ~Copyable {
     note(index, isRemoval: false, extract)
   }
 
-  /// Notes the entries that `extract` finds as taken away.
+  /// Notes the entries that `extract` finds as removed.
   ///
   /// - Returns: Their position in `keys`, until the operations are applied.
   @inline(__always)
@@ -64,7 +64,7 @@ struct IndexOperations: ~Copyable {
     return found
   }
 
-  /// Notes an entry that is taken away.
+  /// Notes a removed entry.
   mutating func remove(_ treeKey: UnsafeRawBufferPointer, from index: UInt32) {
     keys.append(treeKey: treeKey)
     note(keys.count - 1, index, isRemoval: true)

@@ -1,4 +1,4 @@
-// What of a changed record an index follows from.
+// The parts of a changed record that an index follows from.
 //
 // Most changes of a record concern one part of it, and most indexes another part. The code that
 // encodes records knows both. So a record is compared with the previous version once, and indexes
@@ -32,7 +32,7 @@ extension IndexSet {
     let all: [RecordIndex]
     /// For each index the parts that it follows from.
     private let parts: [UInt64]
-    /// One of those that number the parts.
+    /// An extractor that numbers the parts.
     private let comparing: (any PartwiseExtractor)?
 
     init(_ all: [RecordIndex], over keyspace: UInt32) {

@@ -57,7 +57,7 @@ struct DenseNode {
   @inline(__always)
   func word(_ slot: Int) -> UInt64 { slotAddress(slot).load(as: UInt64.self) }
 
-  /// Where the child of a slot is: to be compared, not to be read (FN1).
+  /// The address of a slot's child: to be compared, not to be read (FN1).
   @inline(__always)
   func childAddress(_ slot: Int) -> UnsafeMutableRawPointer? {
     let distance = slotAddress(slot).load(as: Int.self)

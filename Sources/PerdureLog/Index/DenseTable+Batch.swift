@@ -4,7 +4,8 @@ extension DenseTable {
   /// Looks up many ids, a few at a time, each level for all of them before the next, so that their
   /// cache misses overlap.
   ///
-  /// - Parameter words: Receives the word of each id, 0 for none; as many as there are ids.
+  /// - Parameter words: Receives the word of each id, 0 for none; it has as many elements as there
+  ///   are ids.
   func getMany(_ ids: UnsafeBufferPointer<UInt64>, into words: UnsafeMutableBufferPointer<UInt64>) {
     precondition(words.count >= ids.count, "a word for each id")
     let width = 16

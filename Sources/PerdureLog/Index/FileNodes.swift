@@ -90,7 +90,7 @@ struct FileNodes: @unchecked Sendable {
 
   /// The root of a tree in the file, checked.
   ///
-  /// - Throws: `FormatError` when it differs from the image. Nothing is noted then.
+  /// - Throws: `FormatError` when it differs from the image. Then nothing is noted.
   fileprivate func root(
     _ image: TreeImage, _ nodeClass: NodeClass, heightLimit: Int
   ) throws(FormatError) -> UnsafeMutableRawPointer? {

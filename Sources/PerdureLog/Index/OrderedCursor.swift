@@ -17,7 +17,7 @@ struct OrderedCursor: ~Copyable {
   /// The direction of `ahead`.
   private var aheadWay = Way.none
   private var ahead: Ahead
-  /// The leaf whose prefix the key buffer begins with, and how long that is.
+  /// The leaf whose prefix the key buffer begins with, and the prefix's length.
   private var prefixOwner: UnsafeMutableRawPointer?
   private var prefixLength = 0
 
@@ -37,15 +37,15 @@ struct OrderedCursor: ~Copyable {
     case descending
   }
 
-  /// How far a walk has looked ahead of the cursor. The entries left in the leaf are counted in one
-  /// direction only.
+  /// How far a walk has prefetched ahead of the cursor. The entries left in the leaf are counted in
+  /// one direction only.
   private struct Ahead {
     /// The leaf to read: the cursor's, or the next one.
     var leaf: OrderedNode
     /// Its next entry, and the number of entries from there on.
     var index = 0
     var left = 0
-    /// How many entries were handed out, from the cursor's own on.
+    /// The number of passed entries, from the cursor's own on.
     var count = 0
   }
 
@@ -100,7 +100,8 @@ struct OrderedCursor: ~Copyable {
     }
   }
 
-  /// How many entries of this leaf are in a range, from the cursor's on in the direction of a walk.
+  /// The number of entries of this leaf in a range, from the cursor's on in the direction of a
+  /// walk.
   func countLeft(in range: RawKeyRange, descending: Bool) -> Int {
     precondition(isValid, "the cursor is on no entry")
     if descending {
@@ -199,7 +200,7 @@ extension OrderedCursor {
     return index < leafCount || nextLeaf()
   }
 
-  /// Goes to the entry with `position` entries in front of it.
+  /// Moves to the entry with `position` entries before it.
   mutating func seek(position: Int) -> Bool {
     guard position >= 0 else { return end(.beforeFirst) }
     guard position < tree.count, var node = tree.root else { return end(.afterLast) }
@@ -291,7 +292,7 @@ extension OrderedCursor {
     return index < leafCount || nextLeaf()
   }
 
-  /// Goes to the entry before; false if there is none.
+  /// Moves to the previous entry; false if there is none.
   @inline(__always)
   mutating func previous() -> Bool {
     guard place == .onEntry else { return place == .afterLast && seekLast() }

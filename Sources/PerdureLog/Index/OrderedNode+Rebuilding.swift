@@ -7,7 +7,7 @@ struct OrderedEntryList {
   /// The entry put in, and where it is in the list.
   var inserted: OrderedEntry?
   var insertedIndex = Int.max
-  /// How many entries of `right` the list leaves out.
+  /// The number of entries of `right` that the list leaves out.
   var skippedCount = 0
   let count: Int
 

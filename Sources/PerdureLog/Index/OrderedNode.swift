@@ -134,8 +134,8 @@ extension OrderedNode {
   @inline(__always)
   var gapByteCount: Int { heapStart &- Self.bodiesEnd(count, bodyByteCount: bodyByteCount) }
 
-  /// Where the bodies of `count` entries begin. Heads get room by eights, so that the bodies seldom
-  /// move.
+  /// The offset of the bodies of `count` entries. Heads get room by eights, so that the bodies
+  /// seldom move.
   @inline(__always)
   static func bodiesOffset(_ count: Int) -> Int { headsOffset &+ ((count &+ 7) & ~7) &* headByteCount }
 
@@ -254,7 +254,7 @@ extension OrderedNode {
     return start..<(start + heapByteCount(index))
   }
 
-  /// How far the block of an entry whose key is out of line is away from the node.
+  /// The distance from the node to the block of an entry whose key is out of line.
   func blockDistance(_ index: Int) -> Int { heapAddress(index).loadUnaligned(as: Int.self) }
 
   /// The block of an entry whose key is out of line.

@@ -57,7 +57,7 @@ extension OrderedTree {
     return node
   }
 
-  /// A child that a path did not go to.
+  /// A child that a path did not enter.
   private struct Turn {
     var node: OrderedNode
     var index: Int
@@ -72,7 +72,7 @@ private struct MemberWalk {
 
   private static let keyByteCount = 16
 
-  /// Hands out the members in a leaf; true when there can be none behind it.
+  /// Passes the members in a leaf; true when there can be none after it.
   @inline(__always)
   mutating func visit(_ leaf: OrderedNode, from start: Int, _ body: (UInt64) -> Void) -> Bool {
     let count = leaf.count

@@ -54,7 +54,7 @@ final class UnpackedGroup: @unchecked Sendable {
 }
 
 /// The unpacked groups of a store.
-// Unchecked: what varies is guarded by `lock`.
+// Unchecked: its state is guarded by `lock`.
 final class GroupCache: @unchecked Sendable {
   private struct Key: Hashable {
     var owner: Int

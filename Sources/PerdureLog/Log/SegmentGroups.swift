@@ -81,7 +81,7 @@ final class SegmentGroups: @unchecked Sendable {
 extension GroupEntry {
   /// Unpacks stored bytes.
   ///
-  /// - Parameter target: As many bytes as the group has.
+  /// - Parameter target: It has as many bytes as the group.
   /// - Returns: Whether these are exactly the bytes that came out. If not, the target's content is
   ///   unspecified.
   func unpack<Decoder: LZ4BlockDecoding>(

@@ -15,7 +15,7 @@ import PerdureFormat
 //       holds the gate's lock must not call this type.
 
 /// Makes the files of segments that are to be born.
-// Unchecked: what varies is guarded by `lock`.
+// Unchecked: its state is guarded by `lock`.
 final class SegmentPreparation: @unchecked Sendable {
   /// A file for a segment, under its final name.
   struct Prepared {

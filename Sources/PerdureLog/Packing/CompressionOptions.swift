@@ -67,7 +67,7 @@ public struct CompressionOptions: Hashable, Sendable {
   /// for walks and repeated reads; old records are rarely read.
   public var groupCacheBytes = 16 << 20
 
-  /// How long groups become, in bytes as they are unpacked; tests have shorter ones.
+  /// The length of groups, in unpacked bytes; tests have shorter ones.
   package var groupLengthTarget = FormatLimits.groupLengthTarget
 
   /// All defaults.

@@ -1,7 +1,7 @@
 import PerdureFormat
 import Synchronization
 
-/// A dictionary as the catalog has it. FORMAT.md, "Catalog".
+/// A dictionary in the catalog. FORMAT.md, "Catalog".
 struct DictionaryEntry: Hashable, Sendable {
   /// From 1, without gaps, over all keyspaces.
   var number: Int

@@ -3,7 +3,7 @@ import PerdureFileIO
 import PerdureFormat
 
 /// The compression state of an open store: the newest dictionary of each keyspace, and its effect.
-// Unchecked: what changes is guarded by `lock`.
+// Unchecked: its state is guarded by `lock`.
 final class Packing: @unchecked Sendable {
   let options: CompressionOptions
   /// For values that have no dictionary.
@@ -104,7 +104,7 @@ struct PackingRecord {
   /// How many bytes of values are needed for each byte of a first dictionary, so that common parts
   /// can be found.
   private static let samplesPerByte: UInt64 = 64
-  /// So many for each byte of a dictionary until it is judged.
+  /// The number of value bytes for each byte of a dictionary until it is judged.
   private static let judgedPerByte: UInt64 = 1024
 
   /// - Parameter perMille: The stored size of the samples of the dictionary in use; nil without

@@ -19,7 +19,7 @@ import PerdureFormat
 ///  FO5  An engine that found a damaged node in the index file is replaced even without new
 ///       commits. Only the next engine verifies the whole index file before it uses it, because the
 ///       node may be in the newest checkpoint too. A damaged index is built from the log.
-// Unchecked: what varies is guarded by `lock`.
+// Unchecked: its state is guarded by `lock`.
 final class Follower: @unchecked Sendable {
   private let refreshing = Lock()
   private let lock = Lock()

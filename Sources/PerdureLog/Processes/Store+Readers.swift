@@ -5,7 +5,7 @@ import PerdureFormat
 public struct ReaderProcess: Hashable, Sendable {
   /// The number of its process.
   public var processID: Int32
-  /// When it came, in seconds since the beginning of 1970.
+  /// Its start, in seconds since the beginning of 1970.
   public var secondsSince1970: UInt64
   /// The oldest commit whose state it may read; nil while it opens, when it may need everything.
   public var sequence: UInt64?

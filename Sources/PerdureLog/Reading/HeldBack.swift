@@ -17,7 +17,7 @@
 //  HB3  So each item is filed at most once for every version that was held when it was retired. The
 //       releases of readers limit the work, not the number of checks.
 
-/// What readers hold back, by the newest version that does.
+/// The items that readers hold back, by the newest version that holds them.
 struct HeldBack<Element> {
   private struct File {
     var version: UInt64
@@ -29,7 +29,7 @@ struct HeldBack<Element> {
 
   var isEmpty: Bool { files.isEmpty }
 
-  /// How many things there are.
+  /// The number of items.
   var count: Int { files.reduce(0) { $0 + $1.elements.count } }
 
   /// Keeps an item until this version is released. HB1

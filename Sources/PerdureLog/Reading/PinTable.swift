@@ -144,7 +144,7 @@ final class PinTable: Sendable {
     return isHeld
   }
 
-  /// How many snapshots there are.
+  /// The number of snapshots.
   var count: Int {
     var count = 0
     forEachPin { _ in count += 1 }

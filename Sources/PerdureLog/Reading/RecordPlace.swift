@@ -10,8 +10,7 @@ extension UnsafeMutablePointer<Root> {
     pointee.segments + Int(truncatingIfNeeded: address.segment)
   }
 
-  /// Where the log ends in a segment. The entry's own end is not looked at before it is set for
-  /// good.
+  /// Where the log ends in a segment. The entry's own end is not read before it is final.
   @inline(__always)
   func end(of segment: UInt64, _ entry: UnsafeMutablePointer<SegmentTable.Entry>) -> Int {
     segment == pointee.end.segment ? Int(pointee.end.offset) : entry.pointee.end

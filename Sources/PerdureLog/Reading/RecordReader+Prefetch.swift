@@ -11,7 +11,7 @@ import PerdureFormat
 // read.
 
 extension RecordReader {
-  /// How many records ahead a walk asks for.
+  /// How many records ahead a walk prefetches.
   static let distanceAhead = 8
 
   /// The prefetched lines of a record; the processor predicts further ones.
@@ -41,7 +41,7 @@ extension RecordReader {
 }
 
 extension OrderedCursor {
-  /// Asks for the records that a walk comes to soon.
+  /// Prefetches the records that a walk reaches soon.
   @inline(__always)
   mutating func prefetchAhead(_ reader: RecordReader, descending: Bool) {
     forEachPayloadAhead(RecordReader.distanceAhead, descending: descending) { reader.prefetch($0) }
@@ -49,7 +49,7 @@ extension OrderedCursor {
 }
 
 extension DenseCursor {
-  /// Asks for the records that a walk comes to soon.
+  /// Prefetches the records that a walk reaches soon.
   @inline(__always)
   mutating func prefetchAhead(_ reader: RecordReader, descending: Bool) {
     forEachWordAhead(RecordReader.distanceAhead, descending: descending) { reader.prefetch($0) }

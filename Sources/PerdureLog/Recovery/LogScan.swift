@@ -27,12 +27,12 @@ struct LogScan {
   /// last.
   private(set) var end = LogPosition.start
   private(set) var sequence: UInt64 = 0
-  /// Up to where the frames that were read say that the log was synced.
+  /// The synced end of the log according to the frames read.
   private(set) var vouched = LogPosition.start
-  /// Where the right frames end in the last segment, those of a commit that is not whole as well.
+  /// The end of the valid frames in the last segment, including those of an incomplete commit.
   private(set) var reached = LogPosition.start
   private var parts: [Part] = []
-  /// Where reading begins.
+  /// The start of reading.
   private let start: LogPosition
   /// The segment before was rewritten, and no frame was read since: the next frame may continue a
   /// chain without a known earlier part. Such a chain is complete (FORMAT.md, T6).

@@ -27,7 +27,7 @@ struct OpenedCheckpoint {
   let reference: CheckpointReference
   let root: CheckpointRoot
   let file: any File
-  /// The index file as long as it was at opening.
+  /// The index file with its length at opening.
   let mapping: FileMapping
   let nodes: MappedNodes
   let catalog: Catalog

@@ -29,7 +29,7 @@ public struct RecoveryReport: Sendable {
   /// Keys that a unique index holds twice, the first 1,000 of them. They were there before; correct
   /// the records.
   public var duplicates: [Conflict] = []
-  /// How many such keys there are.
+  /// The number of such keys.
   public var duplicateCount = 0
   /// Names of derived indexes that nothing given to this opening can maintain, or that lack a value
   /// which is damaged.

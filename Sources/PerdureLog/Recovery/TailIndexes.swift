@@ -5,7 +5,7 @@ import PerdureFormat
 // The checkpoint has the entries for the records at that time. The replay of the tail notes the
 // address words of two sets: records of the checkpoint that were replaced, and all new records. The
 // entries of replaced records are removed. The entries of new records that are still live are
-// added. Records that came and went within the tail cancel out.
+// added. Records that were added and removed within the tail cancel out.
 //
 // A replaced record is older than the tail, so this opening has not verified it. It must have the
 // same keyspace and key as the record that replaced it. Another record there would make the index
@@ -137,7 +137,7 @@ struct TailIndexes {
   }
 }
 
-/// What the log behind a checkpoint did to the records.
+/// The changes of records by the log after a checkpoint.
 struct TailChanges {
   /// The position of the checkpoint.
   let start: LogPosition

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-// Which records count, when not every frame is there to say so.
+// Determines which records count, when frames are missing.
 //
 // A commit counts if its chain is complete (FORMAT.md, L4). Where frames are damaged, other
 // evidence decides:

@@ -16,7 +16,7 @@ public struct SalvageReport: Sendable {
       case truncated = "the file is too short"
       /// The medium does not give these bytes.
       case unreadable = "the medium cannot be read"
-      /// Bytes that should be frames and are not.
+      /// Bytes in place of frames.
       case frames = "there should be frames"
       /// Records of a frame are damaged, or moved.
       case records = "records are damaged"
@@ -119,7 +119,7 @@ public struct SalvageReport: Sendable {
 
   /// Whether no damage was found: the new store holds what the old one held.
   public var isClean: Bool { damageCount == 0 }
-  /// Keys given back, in all keyspaces.
+  /// Restored keys, in all keyspaces.
   public var keys: Int { contents.reduce(0) { $0 + $1.keys } }
   /// How many of them may have had a newer value, or been removed.
   public var keysMaybeOlder: Int { contents.reduce(0) { $0 + $1.keysMaybeOlder } }

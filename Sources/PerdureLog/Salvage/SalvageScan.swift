@@ -6,7 +6,7 @@ struct SalvageScan {
   enum Setting {
     /// A frame with a right header.
     case frame
-    /// Bytes that should be frames.
+    /// Bytes in place of frames.
     case gap(isDoubtful: Bool)
   }
 
@@ -38,7 +38,7 @@ struct SalvageScan {
 
   /// Visits the content of one segment.
   ///
-  /// - Parameter progress: Hears after each frame how far in the segment that is.
+  /// - Parameter progress: Called after each frame with the position in the segment.
   mutating func visit(
     _ segment: SalvageSource.SourceSegment, _ content: SegmentContent, progress: (Int) throws -> Void,
     _ body: (Event) throws -> Void

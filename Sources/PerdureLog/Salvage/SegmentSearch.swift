@@ -7,7 +7,7 @@ struct SegmentSearch {
   enum Piece {
     /// A frame; of its payload the part that the file has.
     case frame(FrameHeader, at: Int, payload: Range<Int>)
-    /// Bytes that should be frames and are not.
+    /// Bytes in place of frames.
     case gap(Range<Int>)
   }
 
