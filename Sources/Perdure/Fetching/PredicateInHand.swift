@@ -5,7 +5,7 @@
 public import PerdurePredicates
 
 extension FetchPredicate {
-  /// Whether the predicate holds for an object, including its unsaved changes. The result tells
+  /// Whether the predicate holds for an object, including its unsaved changes. The result is
   /// whether a fetch of the object's entity with this predicate would return the object.
   ///
   ///     let predicate = try FetchPredicate(format: "salary > 1000")
