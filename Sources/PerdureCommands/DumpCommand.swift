@@ -41,7 +41,7 @@ struct DumpCommand: ConsoleCommand {
   @Option(help: "Only this keyspace; may be given several times.")
   var keyspace: [String] = []
 
-  @Option(help: "Objects of this entity, instead of records.")
+  @Option(help: "Objects of this entity, instead of records.", completion: EntityCompletion.kind)
   var entity: String?
 
   @Option(help: "The first key.")

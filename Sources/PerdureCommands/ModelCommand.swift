@@ -28,7 +28,7 @@ struct ModelShowCommand: ConsoleCommand {
   @Argument(help: "The store's directory.", completion: .directory)
   var path: String
 
-  @Option(help: "Only this entity; may be given several times.")
+  @Option(help: "Only this entity; may be given several times.", completion: EntityCompletion.kind)
   var entity: [String] = []
 
   @Option(help: "How the model is written.")

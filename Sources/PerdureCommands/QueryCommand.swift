@@ -34,7 +34,7 @@ struct QueryCommand: ConsoleCommand {
   @Argument(help: "The store's directory.", completion: .directory)
   var path: String
 
-  @Argument(help: "The entity.")
+  @Argument(help: "The entity.", completion: EntityCompletion.kind)
   var entity: String
 
   @Argument(help: "The predicate. (default: all objects)")

@@ -200,6 +200,14 @@ struct QueryCommandTests {
     try container.close()
   }
 
+  @Test("A shell completes the names of the store's entities, and none without a store")
+  func completion() {
+    #expect(
+      Set(EntityCompletion.names(for: ["perdure", "query", path, "W"])) == ["Staff", "Worker", "Company"])
+    #expect(EntityCompletion.names(for: ["perdure", "dump", "--entity"]) == [])
+    #expect(EntityCompletion.names(for: ["perdure", "query", directory.file("none")]) == [])
+  }
+
   @Test("Results are printed while objects are still read, so memory does not grow with them")
   func streaming() throws {
     let inspection = try StoreInspection(at: path)

@@ -41,7 +41,8 @@ struct VerifyGroupsTests {
   private func bytes() throws -> [String: [UInt8]] {
     let fileSystem = POSIXFileSystem()
     var all: [String: [UInt8]] = [:]
-    for name in try fileSystem.contents(of: path) {
+    // A reader notes itself in the file of the readers.
+    for name in try fileSystem.contents(of: path) where name != "READERS" {
       let file = try fileSystem.open(path + "/" + name, .read)
       all[name] = try file.read(Int(file.size()), at: 0)
     }
