@@ -56,9 +56,8 @@ package struct PerdureCommand: ParsableCommand {
   private static func complaint(about name: String, _ commands: [any ParsableCommand.Type]) -> String {
     let shown = commands.map { $0.configuration }.filter(\.shouldDisplay)
     let names = shown.compactMap(\.commandName)
-    let near = NearMisses.of(name, in: names)
-    let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
-    return "There is no subcommand \"\(name)\".\(hint) The subcommands are \(names.joined(separator: ", "))."
+    return "There is no subcommand \"\(name)\". The subcommands are \(names.joined(separator: ", "))."
+      + NearMisses.question(name, in: names)
   }
 }
 

@@ -46,10 +46,10 @@ extension CommandTests {
   func nearNames() throws {
     let entity = try Outcome("dump", try makeGraph(), "--entity", "Shop")
     #expect(entity.code == .failed)
-    #expect(entity.errors.contains("There is no entity Shop. Did you mean Ship? The store has Ship, Sailor"))
+    #expect(entity.errors.contains("The store has no entity Shop. Did you mean Ship? It has Ship, Sailor"))
     let keyspace = try Outcome("dump", path, "--keyspace", "page")
     #expect(keyspace.code == .failed)
-    #expect(keyspace.errors.contains("There is no keyspace page. Did you mean pages?"))
+    #expect(keyspace.errors.contains("The store has no keyspace page. Did you mean pages?"))
     #expect(DumpCommand.helpMessage().contains("(default: all)"))
   }
 

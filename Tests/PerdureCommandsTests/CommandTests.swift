@@ -351,6 +351,8 @@ struct CommandTests {
         == "There is no subcommand \"vrfy\". The subcommands are verify, stats, dump, query, "
         + "model, backup, restore, salvage, compact."
     )
+    let near = #expect(throws: (any Error).self) { try Outcome("verfy", path) }
+    #expect(PerdureCommand.message(for: try #require(near)).hasSuffix(" Did you mean verify?"))
     #expect(PerdureCommand.exitCode(for: try #require(error)) == .validationFailure)
   }
 

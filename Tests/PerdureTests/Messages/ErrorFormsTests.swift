@@ -12,22 +12,25 @@ struct ErrorType: Hashable {
   let name: String
   let isVisible: Bool
 
-  /// Public types, and package types, which can be the cause of a public error.
+  /// The declarations of a text that name `Error` or `LocalizedError` as a parent.
   static func all(in text: String) -> [ErrorType] {
-    let pattern =
-      /(?m)^ *(?:@\w+ )?(public |package |private |fileprivate |internal )?(?:final )?(?:struct|enum|class|actor|extension) ([A-Za-z.]+)(?:<[^>\n]*>)?: ([^{\n]*)\{/
-    return text.matches(of: pattern).compactMap { match in
+    let declaration =
+      /^ *(?:@\w+ )?(public |package |private |fileprivate |internal )?(?:final )?(?:struct|enum|class|actor|extension) ([A-Za-z.]+)(?:<[^>]*>)?: ([^{]*)\{/
+    return text.split(separator: "\n").filter { $0.contains("Error") }.compactMap { line in
+      guard let match = line.prefixMatch(of: declaration) else { return nil }
       let parents = match.output.3.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
       guard parents.contains("Error") || parents.contains("LocalizedError") else { return nil }
-      let isVisible = ["public ", "package "].contains(match.output.1 ?? "")
-      return ErrorType(name: String(match.output.2), isVisible: isVisible)
+      return ErrorType(
+        name: String(match.output.2), isVisible: ["public ", "package "].contains(match.output.1 ?? ""))
     }
   }
 
   /// The names that a text makes conform to `LocalizedError`.
   static func localized(in text: String) -> [String] {
-    text.matches(of: /(?m)(?:struct|enum|class|extension) ([A-Za-z.]+): [^{\n]*\bLocalizedError\b/)
-      .map { String($0.output.1) }
+    text.split(separator: "\n").filter { $0.contains("LocalizedError") }.compactMap { line in
+      line.firstMatch(of: /(?:struct|enum|class|extension) ([A-Za-z.]+): [^{]*\bLocalizedError\b/)
+        .map { String($0.output.1) }
+    }
   }
 }
 

@@ -13,7 +13,7 @@ struct ValidationSentenceTests {
         .attribute(AttributeDescription("priority", .int64, rules: [.minimum(1), .maximum(3)])),
         .attribute(AttributeDescription("code", .string, rules: [.pattern("[A-Z]+")])),
         .attribute(AttributeDescription("seats", .int16, isOptional: false, defaultValue: 1)),
-        .toMany("visitors", "Visitor", inverse: "ticket", deleteRule: .deny, minCount: 1, maxCount: 2),
+        .toMany("visitors", "Visitor", inverse: "ticket", minCount: 1, maxCount: 2, deleteRule: .deny),
       ]),
     EntityDescription(
       "Visitor", properties: [.toOne("ticket", "Ticket", inverse: "visitors", optional: false)]),
