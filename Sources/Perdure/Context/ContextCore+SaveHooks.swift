@@ -243,8 +243,8 @@ extension ContextCore {
         violation = PropertyRules.unfit(value)
       }
     } else if !object.canLack(slot) {
-      // The value was passed in, so "was never set" would be wrong.
-      violation = PropertyRules.missing(slot, of: shape, isNew: false)
+      // As a save reports it, so that both reports are one.
+      violation = PropertyRules.missing(slot, of: shape, isNew: object.overlay?.isNew == true)
     } else {
       addAbsentComposites(of: object, without: slot, to: &details)
     }

@@ -22,6 +22,7 @@ struct ContextLogTests {
     let context = container.newContext()
     let book = Book()
     container.log { book.add($0) }
+    #expect(book.take().allSatisfy { $0.kind == .warning })
     for number in 0..<3 { context.worker("w\(number)") }
     try context.save()
     let saved = try #require(book.take().first)
@@ -46,6 +47,7 @@ struct ContextLogTests {
     let context = container.newContext()
     let book = Book()
     container.log { book.add($0) }
+    #expect(book.take().allSatisfy { $0.kind == .warning })
     let worker = context.worker("w", email: "e")
     try context.save()
     context.worker("v", email: "e")
