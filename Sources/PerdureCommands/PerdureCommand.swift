@@ -56,8 +56,8 @@ package struct PerdureCommand: ParsableCommand {
   private static func complaint(about name: String, _ commands: [any ParsableCommand.Type]) -> String {
     let shown = commands.map { $0.configuration }.filter(\.shouldDisplay)
     let names = shown.compactMap(\.commandName)
-    return "There is no subcommand \"\(name)\". The subcommands are \(names.joined(separator: ", "))."
-      + NearMisses.question(name, in: names)
+    return "There is no subcommand \"\(name)\".\(NearMisses.question(name, in: names))"
+      + " The subcommands are \(names.joined(separator: ", "))."
   }
 }
 

@@ -352,7 +352,7 @@ struct CommandTests {
         + "model, backup, restore, salvage, compact."
     )
     let near = #expect(throws: (any Error).self) { try Outcome("verfy", path) }
-    #expect(PerdureCommand.message(for: try #require(near)).hasSuffix(" Did you mean verify?"))
+    #expect(PerdureCommand.message(for: try #require(near)).contains(" Did you mean verify?"))
     #expect(PerdureCommand.exitCode(for: try #require(error)) == .validationFailure)
   }
 
