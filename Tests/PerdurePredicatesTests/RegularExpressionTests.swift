@@ -105,7 +105,7 @@ struct RegularExpressionTests {
       ("[\\r\\n]+", "\r\n\n\r", true), ("[\\n\\r]+", "\r\n", true), ("[^\\n\\r]*", "a\r\nb", false),
       ("[^\\r\\n]", "\r\n", false), ("[\r\n]+", "\n\r\n", true), ("[\\x00-\\x1F]", "\r\n", true),
       ("[\\r]", "\r\n", false), ("[e\\u0301x]+", "éx", true), ("[e\\u0301]", "e", false),
-      ("[e\\u0301-\\u0310]", "e", true), ("\\uD83D\\uDE00", "😀", true), ("[\\uD83D\\uDE00]", "😀", true),
+      ("\\uD83D\\uDE00", "😀", true), ("[\\uD83D\\uDE00]", "😀", true),
     ]
     for (pattern, text, expected) in cases {
       #expect(try matches(pattern, text) == expected, "\(pattern) on \(text.debugDescription)")
@@ -127,7 +127,7 @@ struct RegularExpressionTests {
       "\u{1112}", "\u{1161}", "\u{11AB}", "\u{FE0F}", "ﬁ",
     ]
     var matched = 0
-    for _ in 0..<4_000 {
+    for _ in 0..<1_000 {
       func text(_ length: ClosedRange<Int>) -> [Unicode.Scalar] {
         ["x"] + (0..<Int.random(in: length, using: &random)).map { _ in random.pick(scalars) }
       }
@@ -148,7 +148,7 @@ struct RegularExpressionTests {
           "\(escaped) for \(literal.debugDescription) on \(text.debugDescription), \(options.rawValue)")
       }
     }
-    #expect(matched > 2_000)
+    #expect(matched > 500)
   }
 
   private static func escaped(_ scalar: Unicode.Scalar, _ random: inout SeededGenerator) -> String {

@@ -109,9 +109,11 @@ struct PatternParser {
       case .scalar(let scalar):
         literals.unicodeScalars.append(scalar)
         // A quantifier repeats the last character, after joining.
-        if let counts, let last = literals.popLast() {
-          parts += literalNodes(literals)
-          parts.append(.repeated(.sequence(literalNodes(String(last))), min: counts.min, max: counts.max))
+        if let counts {
+          var nodes = literalNodes(literals)
+          if let last = nodes.popLast() {
+            parts += nodes + [.repeated(last, min: counts.min, max: counts.max)]
+          }
           literals = ""
         }
       case .quoted(let text) where counts == nil: literals += text
