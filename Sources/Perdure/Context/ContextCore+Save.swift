@@ -31,6 +31,7 @@ extension ContextCore {
   /// - Parameter isFirst: Whether nothing has been merged yet. That a save begins is told once.
   /// - Returns: Why the store has refused, where others were faster; then nothing has changed but by hooks.
   func trySave(isFirst: Bool) throws(PerdureError) -> StoreConflict? {
+    if !tracker.isEmpty { try checkIsOpen() }
     propagateDeletes()
     // Only hooks could ask.
     if tracker.containsEntity(where: \.hasSaveHooks) || isObserved { endEvent() }
@@ -55,6 +56,15 @@ extension ContextCore {
     callDidSave(saved)
     tell(news)
     return nil
+  }
+
+  /// Checks that the container has not been closed, which every read of the save would report.
+  private func checkIsOpen() throws(PerdureError) {
+    do { try view.checkIsOpen() } catch {
+      var failure = PerdureError(.saveFailed, "The container was closed. Nothing was saved.")
+      failure.cause = error
+      throw failure
+    }
   }
 
   /// Where the store is only read, a save can settle what it does not write.

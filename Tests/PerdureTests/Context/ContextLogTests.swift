@@ -41,6 +41,24 @@ struct ContextLogTests {
     #expect(fetched[0].subject.hasSuffix("at most 5") && "\(fetched[0])".contains("Employee"))
   }
 
+  @Test("New objects that a save merges into others do not count as inserted")
+  func upserts() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let book = Book()
+    context.worker("w", email: "e")
+    try context.save()
+    container.log { book.add($0) }
+    context.worker("v", email: "e")
+    context.worker("u", email: "f")
+    try context.save()
+    #expect(book.take().map(\.subject) == ["1 inserted, 1 merged into others, 0 updated, 0 deleted"])
+    context.worker("t", email: "g")
+    try context.save()
+    #expect(book.take().map(\.subject) == ["1 inserted, 0 updated, 0 deleted"])
+  }
+
   @Test("It has what failed, and is silent once it is switched off")
   func failures() throws {
     let container = try Staff.container()

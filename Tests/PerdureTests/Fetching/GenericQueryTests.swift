@@ -255,7 +255,7 @@ struct GenericQueryTests {
     let context = container.newContext()
     let (quay, ship) = (Quay(context: context), Ship(context: context))
     (ship.name, ship.berth, ship.spare, ship.draught, ship.home) = ("S", .closed, .open, 2.5, quay)
-    (ship.log, quay.owner) = (Data([1]), ship)
+    (ship.log, quay.owner, quay.name) = (Data([1]), ship, "Q")
     func found<T: ManagedObject & Moored>(_ type: T.Type) throws -> [T] {
       try context.fetch(
         T.fetchRequest {
