@@ -1,3 +1,5 @@
+public import PerdurePredicates
+
 extension ManagedObjectContext {
   /// The objects that a request asks for, unsaved changes of this context included.
   ///
@@ -17,6 +19,57 @@ extension ManagedObjectContext {
     }
     // Each of them was found to be of the class (`ClassedRequest.check`); a copy would be made by generic code.
     return unsafeBitCast(objects, to: [T].self)
+  }
+
+  /// All objects of a class's entity, unsaved changes of this context included.
+  ///
+  ///     let workers = try context.fetch(Worker.self)
+  ///     let first = try context.fetch(Worker.self, order: [FetchOrder(\Worker.name)], limit: 10)
+  ///
+  /// - Parameters:
+  ///   - type: The class of the objects. Objects of sub-entities are included.
+  ///   - predicate: What the objects must satisfy; nil for all.
+  ///   - order: The order, most significant criterion first; empty for no particular order.
+  ///   - limit: The most objects wanted; 0 for all.
+  /// - Throws: as `fetch(_:)` with a request.
+  public func fetch<T: ManagedObject>(
+    _ type: T.Type, predicate: FetchPredicate? = nil, order: [FetchOrder] = [], limit: Int = 0
+  ) throws -> [T] {
+    var request = FetchRequest<T>(predicate: predicate, sortDescriptors: order)
+    request.fetchLimit = limit
+    return try fetch(request)
+  }
+
+  /// The objects of a class's entity that a query holds for.
+  ///
+  ///     let rich = try context.fetch(Worker.self) { $0.salary > 1000 }
+  ///     let first = try context.fetch(Worker.self, order: [FetchOrder(\Worker.name)], limit: 10) {
+  ///       $0.company.name == "Acme"
+  ///     }
+  ///
+  /// - Parameters:
+  ///   - type: The class of the objects. Objects of sub-entities are included.
+  ///   - order: The order, most significant criterion first; empty for no particular order.
+  ///   - limit: The most objects wanted; 0 for all.
+  ///   - query: Runs once, on a stand-in for the object; it may name properties, and nothing is read.
+  /// - Throws: what the query throws; as `fetch(_:)` with a request.
+  public func fetch<T: ManagedObject>(
+    _ type: T.Type, order: [FetchOrder] = [], limit: Int = 0,
+    where query: (EntityRef<T>) throws -> FetchPredicate
+  ) throws -> [T] {
+    try fetch(type, predicate: FetchPredicate.query(type, query), order: order, limit: limit)
+  }
+
+  /// The objects of a class's entity of which a truth value is true:
+  /// `context.fetch(Book.self) { $0.isLent }`.
+  ///
+  /// - Throws: as the other overload.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject>(
+    _ type: T.Type, order: [FetchOrder] = [], limit: Int = 0,
+    where query: (EntityRef<T>) throws -> PropertyRef<Bool>
+  ) throws -> [T] {
+    try fetch(type, predicate: FetchPredicate.query(type, query), order: order, limit: limit)
   }
 
   /// The identities of the objects that a request asks for; makes no instances.
