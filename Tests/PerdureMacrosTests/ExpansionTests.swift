@@ -46,6 +46,7 @@ struct ExpansionTests {
   }
 
   static let workerExpansion = """
+    @dynamicMemberLookup
     public enum _Slot {
       @inlinable public static var email: Int { Person._Slot._count + 0 }
       @inlinable public static var salary: Int { Person._Slot._count + 1 }
@@ -53,6 +54,9 @@ struct ExpansionTests {
       @inlinable public static var projects: Int { Person._Slot._count + 3 }
       @inlinable public static var mark: Int { Person._Slot._count + 4 }
       @inlinable public static var _count: Int { Person._Slot._count + 5 }
+      @available(*, unavailable, message: "Worker has no property of this name. Its own are: email, salary, born, \
+    projects, mark.")
+      public static subscript(dynamicMember name: String) -> Int { 0 }
       public static func _names<_Root: Worker>(_ root: _Root.Type) -> [AnyKeyPath: String] {
         var names = Person._Slot._names(root)
         names[\\_Root.email] = "email"
@@ -100,6 +104,17 @@ struct ExpansionTests {
     /// Disconnects objects from `projects`.
     public func removeFromProjects(_ objects: some Sequence<Project>) {
       for object in objects { projects.remove(object) }
+    }
+
+    /// Inserts a new object and sets its properties. An omitted parameter keeps the default of its property.
+    public convenience init(
+      context: Perdure.ManagedObjectContext,
+      email: String,
+      projects: [Project] = []
+    ) {
+      self.init(context: context)
+      self.email = email
+      for object in projects { self.projects.insert(object) }
     }
     """
 
@@ -165,7 +180,9 @@ struct ExpansionTests {
   func empty() {
     let (text, complaints) = entity("@Entity class A: ManagedObject {}")
     #expect(complaints == [])
-    #expect(text.hasPrefix("enum _Slot {\n  static var _count: Int { ManagedObject._Slot._count + 0 }"))
+    #expect(
+      text.hasPrefix(
+        "@dynamicMemberLookup\nenum _Slot {\n  static var _count: Int { ManagedObject._Slot._count + 0 }"))
     #expect(text.contains("    ManagedObject._Slot._names(root)\n  }"))
     #expect(text.contains("    let entity = Perdure._EntityAssembly()\n    return entity.description"))
   }
@@ -181,7 +198,7 @@ struct ExpansionTests {
     ])
   func access(modifier: String, slots: String, constant: String, overriding: String) {
     let (text, _) = entity("@Entity \(modifier)class A: B { var x: Int }")
-    #expect(text.hasPrefix("\(slots) _Slot {\n  \(constant) var x"))
+    #expect(text.hasPrefix("@dynamicMemberLookup\n\(slots) _Slot {\n  \(constant) var x"))
     #expect(text.contains("\n\n\(overriding) class var entityDescription"))
   }
 

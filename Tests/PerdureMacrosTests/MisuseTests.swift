@@ -104,6 +104,12 @@ struct MisuseTests {
       member("var `a b`: Int") == [
         "\"a b\" is no name of a property: use letters, digits and underscores @ `a b`: In"
       ])
+    for name in ["isDeleted", "objectID", "description", "entity"] {
+      #expect(
+        member("var \(name): Int").first?.hasPrefix(
+          "\"\(name)\" is the name of a member of every managed object")
+          == true)
+    }
     #expect(member("var größe_2: Int\nvar `default`: Int") == [])
   }
 
@@ -171,6 +177,18 @@ struct MisuseTests {
     for type in ["Any?", "(any P)?", "some P", "AnyObject?"] {
       #expect(member("var a: \(type)").first?.hasPrefix("\"a\" is of no certain type") == true, "\(type)")
     }
+    for (type, words) in [
+      ("UInt", "is a UInt, which is no type of an attribute"),
+      ("Character?", "is a Character, which is no type"),
+      ("Set<Issue>", "is a Set, which no property can be"),
+      ("Swift.Set<A.B>?", "is a Set, which no property"),
+    ] {
+      #expect(member("var a: \(type)").first?.hasPrefix("\"a\" \(words)") == true, "\(type)")
+      #expect(
+        member("@Transient var a: \(type)") == [] && member("@Attribute(.transient) var a: \(type)") == [])
+    }
+    #expect(member("@Relationship var a: [Issue]").first?.hasPrefix("\"a\" is an array") == true)
+    #expect(member("var a: [Issue]\nvar b: [String: Set<Int>]") == [])
     #expect(member("var a: Int??") == ["\"a\" is optional twice, which cannot be stored @ a: Int??\n"])
   }
 

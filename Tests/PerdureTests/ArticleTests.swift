@@ -270,6 +270,8 @@ private enum AttributeTypes {
     var source: URL?
     var quality: Quality = .raw
     var settings: Settings?
+    var tags: [String] = []
+    var counts: [String: Int]?
     @Attribute(.composite) var position: Position?
     @Attribute(.transformed(by: "SampleColor")) var color: Color?
     @Attribute(.transient) var isSelected: Bool = false
@@ -284,10 +286,9 @@ private enum AttributeTypes {
       name: "Samples", classes: [Sample.self], description: .inMemory)
     try container.loadPersistentStores()
     let context = container.newContext()
-    let sample = Sample(context: context)
-    sample.station = "North"
-    sample.price = 12.5
+    let sample = Sample(context: context, station: "North", price: 12.5)
     sample.settings = Settings(gain: 2)
+    sample.tags.append("coast")
     sample.position = Position(latitude: 48.9, longitude: 2.4)
     sample.position?.place = "Paris"
     sample.color = Color(red: 255, green: 0, blue: 0)
@@ -297,7 +298,7 @@ private enum AttributeTypes {
     let found = try container.newContext().fetch(
       Sample.fetchRequest {
         $0.price == 12.5 && $0.quality == .raw && $0.position.latitude > 40 && $0.value == nil
-          && $0.settings != nil
+          && $0.settings != nil && $0.tags == ["coast"]
       })
     print(found.first?.position?.place ?? "", found.first?.color?.red ?? 0)  // Paris 255
     // end

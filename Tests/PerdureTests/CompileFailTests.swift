@@ -168,10 +168,18 @@ struct CompileFailTests {
   func wrongType() throws {
     try check(
       """
-      func describe() {
-        var entity = _EntityAssembly()
-        entity.add("tags", ([String]).self)
+      final class Counted: ManagedObject {
+        var count: UInt { get { _get(0) } set { _set(0, newValue) } }
       }
-      """, refusedFor: "A managed property is a type of AttributeValue, an optional of one")
+      """, refusedFor: "No property can have this type. Attributes are Bool, Int, Int16")
+  }
+
+  @Test("A required value that an initializer call omits is refused, and its name is given")
+  func omittedValue() throws {
+    try check(
+      """
+      @Entity final class Worker: ManagedObject { var name: String; var salary: Double = 0; var born: Int? }
+      func hire(_ context: ManagedObjectContext) { _ = Worker(context: context, salary: 4200) }
+      """, refusedFor: "missing argument for parameter 'name' in call")
   }
 }

@@ -23,13 +23,10 @@ private func runGraphExample() async throws {
     name: "Staff", classes: [Company.self, Worker.self], at: "Staff.perdure")
   try container.loadPersistentStores()
   let context = container.newContext()
-  let acme = Company(context: context)
-  acme.name = "Acme"
-  let ada = Worker(context: context)
-  ada.salary = 4200
-  ada.company = acme  // acme.workers now contains ada
+  let acme = Company(context: context, name: "Acme")
+  let ada = Worker(context: context, salary: 4200, company: acme)  // acme.workers now contains ada
   try context.save()  // atomic and durable
-  let found = try context.fetch(Worker.fetchRequest { $0.salary > 4000 && $0.company.name == "Acme" })
+  let found = try context.fetch(Worker.self) { $0.salary > 4000 && $0.company.name == "Acme" }
   print(found.map(\.salary))
   // end
 

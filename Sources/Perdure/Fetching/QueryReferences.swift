@@ -88,7 +88,7 @@ public struct EntityRef<Root: QueryableObject> {
     PropertyRef(.path(from: expression, PropertyPath("objectID")))
   }
 
-  private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
+  func path(_ keyPath: AnyKeyPath) -> FetchExpression {
     .path(from: expression, PropertyPath(Root.propertyName(of: keyPath)))
   }
 }

@@ -22,11 +22,8 @@ extension _EntityAssembly {
     add(CompositeAttributeDescription(name, C.elements(of: value)), options, originalName)
   }
 
-  /// Explains what types a composite attribute can have.
+  /// Accepts any other type: the getter has the message.
   @_disfavoredOverload
-  @available(
-    *, unavailable, message: "A composite attribute is a struct that is marked @Composite, optional or not."
-  )
   public mutating func addComposite<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -40,11 +37,8 @@ extension _EntityAssembly {
   /// The number of slots of a composite attribute. For generated code.
   public static func _width<C: CompositeAttributeValue>(_ type: C?.Type) -> Int { _width(C.self) }
 
-  /// Explains what types a composite attribute can have.
+  /// Accepts any other type: the getter has the message.
   @_disfavoredOverload
-  @available(
-    *, unavailable, message: "A composite attribute is a struct that is marked @Composite, optional or not."
-  )
   public static func _width<Other>(_ type: Other.Type) -> Int { stop("\(Other.self) is no composite.") }
 }
 
@@ -58,11 +52,8 @@ extension ManagedObject {
     stop("\(Other.self) is no composite.")
   }
 
-  /// Explains what types a composite attribute can have.
+  /// Accepts any other type: the getter has the message.
   @_disfavoredOverload
-  @available(
-    *, unavailable, message: "A composite attribute is a struct that is marked @Composite, optional or not."
-  )
   public final func _setComposite<Other>(_ slot: Int, _ value: Other) {
     stop("\(Other.self) is no composite.")
   }
@@ -158,7 +149,7 @@ public struct _CompositeAssembly {
         name, Attribute.attributeType, defaultValue: value, renamingIdentifier: originalName), options)
   }
 
-  private mutating func add(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
+  mutating func add(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
     var attribute = attribute
     attribute.take(options)
     elements.append(.attribute(attribute))
@@ -213,7 +204,8 @@ public struct _CompositeAssembly {
   @available(
     *, unavailable,
     message: """
-      An element of a composite is a type of AttributeValue or a struct that is marked @Composite, optional or not.
+      An element of a composite is a type of AttributeValue, an array or dictionary of Codable values, or a struct \
+      that is marked @Composite, optional or not.
       """
   )
   public mutating func add<Other>(

@@ -95,7 +95,7 @@ extension _EntityAssembly {
         renamingIdentifier: originalName), options)
   }
 
-  private mutating func addAttribute(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
+  mutating func addAttribute(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
     var attribute = attribute
     attribute.take(options)
     if options.contains(.transient) { attribute.isTransient = true }
@@ -318,31 +318,20 @@ extension _EntityAssembly {
     _ name: String, _ type: Destination?.Type, _ option: AttributeOption, _ more: AttributeOption...
   ) {}
 
-  /// Explains how a struct becomes a composite attribute.
-  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
-  public mutating func add<C: CompositeAttributeValue>(
-    _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
-    originalName: String? = nil
-  ) {}
-
-  /// Explains how a struct becomes a composite attribute.
-  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
-  public mutating func add<C: CompositeAttributeValue>(
-    _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
-    originalName: String? = nil
-  ) {}
-
-  /// Explains what types a property can have.
+  /// Accepts any other type without adding it: the accessor of the property has the compiler's
+  /// message (UnmanagedAccessors.swift), and one message is enough.
   @_disfavoredOverload
-  @available(
-    *, unavailable,
-    message: """
-      A managed property is a type of AttributeValue, an optional of one, an optional managed object, or ToMany of \
-      managed objects. A Codable type of your own says CodableAttributeValue. Mark any other variable @Transient.
-      """
-  )
   public mutating func add<Other>(
-    _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...
+    _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...,
+    derived: String? = nil, originalName: String? = nil
+  ) {}
+
+  /// Accepts any other type with the options of a relationship.
+  @_disfavoredOverload
+  public mutating func add<Other>(
+    _ name: String, _ type: Other.Type, inverse: String?, deleteRule: DeleteRule = .nullify,
+    optional: Bool = true, minCount: Int = 0, maxCount: Int = 0, transient: Bool = false,
+    originalName: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {}
 }
 

@@ -1,5 +1,6 @@
-// The functions that a variable's accessors call if no property can have its type, so that the
-// compiler reports the error at the variable. `_EntityAssembly.add` reports it at the class.
+// The functions that a variable's accessors call if no property can have its type. The getter has the
+// compiler's message. The setter and the description accept such a type, so that there is one
+// message for each property.
 
 extension ManagedObject {
   /// Explains what types a property can have.
@@ -7,36 +8,48 @@ extension ManagedObject {
   @available(
     *, unavailable,
     message: """
-      A managed property is a type of AttributeValue, an optional of one, an optional managed object, or ToMany of \
-      managed objects. A Codable type of your own says CodableAttributeValue. Mark any other variable @Transient.
+      No property can have this type. Attributes are Bool, Int, Int16, Int32, Int64, Double, Float, Decimal, String, \
+      Date, Data, UUID, URL, ManagedObjectID, types that conform to AttributeValue or CodableAttributeValue, and arrays \
+      and dictionaries of Codable values, each optional or not. Relationships are optional managed objects and ToMany. \
+      Mark any other variable @Transient.
       """
   )
-  public final func _get<Other>(_ slot: Int) -> Other { stop("No property has the type \(Other.self).") }
+  public final func _get<Other>(_ slot: Int) -> Other { stopUnmanaged(Other.self) }
 
-  /// Explains what types a property can have.
-  @_disfavoredOverload
+  // Not disfavoured, or they would be ambiguous with the function above. The compiler prefers a
+  // function that is available.
+
+  /// Explains what elements an array can have.
   @available(
     *, unavailable,
     message: """
-      A managed property is a type of AttributeValue, an optional of one, an optional managed object, or ToMany of \
-      managed objects. A Codable type of your own says CodableAttributeValue. Mark any other variable @Transient.
+      An array is an attribute if its elements are Codable. A relationship to several objects is ToMany, or \
+      OrderedToMany if their order is to be kept: write ToMany<Issue> instead of [Issue].
       """
   )
-  public final func _set<Other>(_ slot: Int, _ value: Other) {
-    stop("No property has the type \(Other.self).")
-  }
+  public final func _get<Element>(_ slot: Int) -> [Element] { stopUnmanaged([Element].self) }
+
+  /// Explains what elements an array can have.
+  @available(
+    *, unavailable,
+    message: """
+      An array is an attribute if its elements are Codable. A relationship to several objects is ToMany, or \
+      OrderedToMany if their order is to be kept: write ToMany<Issue> instead of [Issue].
+      """
+  )
+  public final func _get<Element>(_ slot: Int) -> [Element]? { stopUnmanaged([Element].self) }
 
   /// Explains how a struct becomes a composite attribute.
   @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
-  public final func _get<C: CompositeAttributeValue>(_ slot: Int) -> C { stop("\(C.self) is a composite.") }
+  public final func _get<C: CompositeAttributeValue>(_ slot: Int) -> C { stopUnmanaged(C.self) }
 
   /// Explains how a struct becomes a composite attribute.
   @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
-  public final func _get<C: CompositeAttributeValue>(_ slot: Int) -> C? { stop("\(C.self) is a composite.") }
+  public final func _get<C: CompositeAttributeValue>(_ slot: Int) -> C? { stopUnmanaged(C.self) }
 
-  /// Explains how a struct becomes a composite attribute.
-  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
-  public final func _set<C: CompositeAttributeValue>(_ slot: Int, _ value: C?) {
-    stop("\(C.self) is a composite.")
-  }
+  /// Accepts any other type: the getter has the message.
+  @_disfavoredOverload
+  public final func _set<Other>(_ slot: Int, _ value: Other) { stopUnmanaged(Other.self) }
+
+  private func stopUnmanaged(_ type: Any.Type) -> Never { stop("No property has the type \(type).") }
 }

@@ -80,7 +80,7 @@ public struct CodableTransformer<Content: Codable>: ValueTransformer {
 }
 
 /// JSON as stores keep it: the same for equal values, unless they encode themselves in no order, as sets do.
-private enum StoredJSON {
+enum StoredJSON {
   private static let names = ("inf", "-inf", "nan")
 
   static func data(_ value: some Encodable) throws -> Data {

@@ -12,6 +12,7 @@ extension ManagedObject {
   /// | an attribute | its Swift value, an `Int` for 64 bits; nil without a value |
   /// | a transient attribute of undefined type | the value that was set, or nil |
   /// | a transformable attribute | a new result of its transformer or class for each call |
+  /// | an array or dictionary | the collection, decoded for each call |
   /// | a composite attribute | `[String: Any?]`; nil if no element has a value |
   /// | a to-one relationship | the object or nil |
   /// | a to-many relationship | `Set<ManagedObject>`; `[ManagedObject]` if it is ordered |
@@ -35,13 +36,16 @@ extension ManagedObject {
   /// The value of the property called `key`, for a name from outside of the program; see
   /// `value(forKey:)`.
   ///
-  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if the entity has no such property.
+  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if the entity has no such property. 1550 if
+  ///   the property is an array or dictionary and its stored bytes are not the JSON of its type.
   public func checkedValue(forKey key: String) throws(PerdureError) -> Any? {
     try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in try keyedValue(key) }
   }
 
   func keyedValue(_ key: String) throws(KeyedProblem) -> Any? {
-    if shape.composite(named: key) == nil { _ = try knownSlot(key) }
+    if shape.composite(named: key) == nil, let problem = collectionProblem(try knownSlot(key)) {
+      throw problem
+    }
     return value(forKey: key)
   }
 

@@ -127,6 +127,7 @@ extension ManagedObject {
   /// A value by name as the attribute would keep it; nil where it cannot.
   func held(_ value: Any, _ slot: Int) -> Value? {
     if let transformed = transformed(value, slot) { return transformed }
+    if let type = collectionType(slot) { return type.converted(value) }
     let argument = (value as? any PredicateArgument)?.predicateValue
     switch shape.properties[slot] {
     case .attribute(let kind, _):

@@ -237,7 +237,7 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
     property(keyPath).objects.map { TypedSnapshot<D>($0) }
   }
 
-  private func property(_ keyPath: PartialKeyPath<Root>) -> ObjectSnapshot.Property {
+  func property(_ keyPath: PartialKeyPath<Root>) -> ObjectSnapshot.Property {
     guard let property = contents.properties[Self.name(keyPath)] else { stopNotIncluded(keyPath) }
     return property
   }

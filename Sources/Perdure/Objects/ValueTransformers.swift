@@ -154,6 +154,7 @@ extension ManagedObject {
 /// Tells optionals from other types.
 protocol MayBeNothing {
   var something: Any? { get }
+  /// The type that the optional wraps.
   static var somethingType: Any.Type { get }
 }
 

@@ -10,6 +10,7 @@
 ///     override class var _propertyNamesByKeyPath …
 ///     override class var _lifeCycle                                 the hooks that the class overrides
 ///     override class var _validatedProperties, func _validateProperty   for each `validateAge(_:)`
+///     convenience init(context:email:…)                            a parameter for each property
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many property
 ///
 /// Which kind of property a variable is follows from its type, and only the compiler knows types. So the
@@ -49,12 +50,13 @@ struct EntityExpansion {
       case .refused(let message, let offset): report(message, offset)
       }
     }
+    if let problem = type.initializerProblem { report(problem.message, problem.offset) }
     let options = DeclarationScanner.attribute(request.attribute.source)?.arguments ?? ""
     let expansion = EntityExpansion(
       type: type, superclass: type.inheritance[0], properties: properties, options: options)
     let isRefused = diagnostics.contains { $0.severity == .error }
-    let initializer = !isRefused ? "" : "\n\n" + TypeSyntax.initializer
-    return .expansion(expansion.source + initializer, diagnostics)
+    let initializer = isRefused ? TypeSyntax.initializer : expansion.initializer
+    return .expansion(expansion.source + (initializer.map { "\n\n" + $0 } ?? ""), diagnostics)
   }
 
   var source: String {
@@ -82,9 +84,12 @@ struct EntityExpansion {
   private var slots: String {
     let base = "\(superclass)._Slot._count"
     return """
+      @dynamicMemberLookup
       \(access)enum _Slot {
       \(constants(from: base).joined(separator: "\n"))
+      \(unknownName)
       \(nameFunction)
+      \(parameterDefaults.map { $0 + "\n" }.joined())\
         static let _nameTable = Perdure._PropertyNames(_names(\(type.name).self))
       \(descriptionConstant)
       }
@@ -112,6 +117,15 @@ struct EntityExpansion {
       }
     }
     return lines + [line("_count")]
+  }
+
+  /// What the compiler says where `@Relationship` names an inverse that is no property of the class.
+  private var unknownName: String {
+    let names = properties.map(\.name).joined(separator: ", ")
+    return """
+        @available(*, unavailable, message: "\(type.name) has no property of this name. Its own are: \(names).")
+        \(access)static subscript(dynamicMember name: String) -> Int { 0 }
+      """
   }
 
   private var nameFunction: String {

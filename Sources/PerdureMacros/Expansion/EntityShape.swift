@@ -35,6 +35,17 @@ extension TypeSyntax {
     return nil
   }
 
+  /// An initializer that would make an object without a context, and where it is.
+  var initializerProblem: Problem? {
+    let own = initializers.first { !$0.modifiers.contains("convenience") && $0.firstLabel != "_" }
+    return own.map {
+      (
+        "Contexts make the objects of \"\(name)\". Write \"convenience init\" with a parameter for the context, and "
+          + "call self.init(context:) in it.", $0.offset
+      )
+    }
+  }
+
   var entityAttributes: [AttributeSyntax] { attributes.filter { $0.name == "Entity" } }
 
   /// What can stand behind the colon of a class and is none of ours, for certain.

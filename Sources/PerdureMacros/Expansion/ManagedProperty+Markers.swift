@@ -39,6 +39,7 @@ extension ManagedProperty {
           + "@Transient.", binding.offset
       )
     }
+    if let problem = ReservedNames.problem(of: name) { return (problem, binding.offset) }
     let isIdentifier = name.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
     return isIdentifier
       ? nil : ("\"\(name)\" is no name of a property: use letters, digits and underscores.", binding.offset)
@@ -122,11 +123,8 @@ extension ManagedProperty {
         actor.offset
       )
     }
-    if let kind = unmanaged(type), !isTransient(variable), !isTransformed(variable) {
-      return (
-        "\"\(name)\" is \(kind), which cannot be stored. Use a type of AttributeValue, an object or ToMany, or mark "
-          + "it @Transient.", binding.offset
-      )
+    if !isTransient(variable), !isTransformed(variable), let message = typeProblem(name, type, variable) {
+      return (message, binding.offset)
     }
     if isTransformed(variable), isTransient(variable) || binding.initializer != nil {
       return (
@@ -159,29 +157,6 @@ extension ManagedProperty {
     }
     if toManyElement(of: type) != nil, binding.initializer != nil {
       return ("\"\(name)\" begins empty, and has no default. Remove the initial value.", binding.offset)
-    }
-    return nil
-  }
-
-  /// The types of the standard library and of Foundation that hold values for certain.
-  private static let values: Set<String> = [
-    "Bool", "Int", "Int16", "Int32", "Int64", "Double", "Float", "String", "Date", "Data", "UUID", "URL",
-    "Decimal", "ManagedObjectID",
-  ]
-
-  private static func withoutOptional(_ type: String) -> String {
-    type.hasSuffix("?") ? String(type.dropLast()) : type
-  }
-
-  /// What a type is that no value of an attribute has, in words.
-  private static func unmanaged(_ type: String) -> String? {
-    let words = Lexer.tokens(of: type).map(\.text)
-    if Array(words.suffix(2)) == ["?", "?"] { return "optional twice" }
-    if words.contains("->") { return "a function" }
-    if words.first == "(", words.contains(",") { return "a tuple" }
-    let core = words.drop { $0 == "(" }
-    if ["any", "some", "Any", "AnyObject"].contains(core.first) {
-      return "of no certain type"
     }
     return nil
   }

@@ -16,6 +16,8 @@ struct ManagedProperty: Hashable, Sendable {
   var isTransformed = false
   /// Whether that says `.composite`.
   var isComposite = false
+  /// Whether it is derived, or has a setter that is less visible than its getter.
+  var isReadOnly = false
 
   /// What the name of the function ends with that adds the property to the description.
   var suffix: String {
@@ -61,7 +63,8 @@ struct ManagedProperty: Hashable, Sendable {
         access: access(variable.modifiers),
         options: marker?.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 },
         isTransient: isTransient(variable), isTransformed: isTransformed(variable),
-        isComposite: isComposite(variable)))
+        isComposite: isComposite(variable),
+        isReadOnly: isDerived(variable) || variable.modifiers.contains { $0.hasSuffix("(set)") }))
   }
 
   /// Whether `@Attribute` has the option `.transient`.

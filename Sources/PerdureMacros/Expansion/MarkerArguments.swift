@@ -29,6 +29,15 @@ struct MarkerArguments {
     }
   }
 
+  /// The argument with a label, if it is one word.
+  func word(label: String) -> String? {
+    for argument in arguments where argument.count == 3 {
+      let words = Array(argument)
+      if words[0].is(label), words[1].is(":"), words[2].kind == .word { return words[2].text }
+    }
+    return nil
+  }
+
   /// The argument that is called so, where it is a string of letters, digits and underscores.
   func text(label: String) -> String? {
     for argument in arguments where argument.count == 3 {

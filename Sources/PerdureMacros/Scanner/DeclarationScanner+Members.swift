@@ -43,7 +43,7 @@ extension DeclarationScanner {
       attributes: attributes, modifiers: modifiers, keyword: keyword?.text ?? "",
       keywordOffset: keyword?.range.lowerBound ?? 0,
       name: name, isGeneric: isGeneric, inheritance: inheritance, inheritanceOffset: inheritanceOffset,
-      variables: variables,
+      variables: variables, initializers: initializers,
       overriddenFunctions: overriddenFunctions, validators: validators)
   }
 
@@ -102,6 +102,11 @@ extension DeclarationScanner {
         validators.append(validator)
       }
       skipToBody()
+    case "init":
+      initializers.append(
+        InitializerSyntax(
+          modifiers: modifiers, firstLabel: firstLabel(), offset: introducer.range.lowerBound))
+      skipToBody()
     case "typealias": skipAlias()
     case _ where introducer.kind == .pound:
       // A macro, with all that is passed to it.
@@ -112,6 +117,16 @@ extension DeclarationScanner {
       skipToBody()
     }
     return nil
+  }
+
+  /// The label of the first parameter of the initializer before `position`, which does not change.
+  private mutating func firstLabel() -> String? {
+    lookAhead { ahead in
+      while ahead.isNext("?") || ahead.isNext("!") { ahead.position += 1 }
+      if ahead.isNext("<") { ahead.skipAngles() }
+      guard ahead.skip("("), let label = ahead.next, label.kind == .word else { return nil }
+      return Self.withoutBackticks(label.text)
+    }
   }
 
   private static func beginsDeclaration(_ token: Token) -> Bool {

@@ -18,6 +18,8 @@ struct DeclarationScanner {
   private(set) var steps = 0
   /// The functions marked `override` that were stepped over.
   var overriddenFunctions: Set<String> = []
+  /// The initializers that were stepped over.
+  var initializers: [InitializerSyntax] = []
   /// The skipped functions that can be validations of a property.
   var validators: [ValidatorSyntax] = []
   /// Whether the type before `position` ended inside a token, at a `=`: `Array<Int>=[]`.

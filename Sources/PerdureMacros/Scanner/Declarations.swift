@@ -53,6 +53,14 @@ struct ValidatorSyntax: Hashable, Sendable {
   let argumentType: String
 }
 
+/// An initializer that a type declares.
+struct InitializerSyntax: Hashable, Sendable {
+  let modifiers: [String]
+  /// The label of the first parameter; `_` for one without a label, nil without parameters.
+  let firstLabel: String?
+  let offset: Int
+}
+
 /// A class, actor, struct, enum or extension, with the variables it declares.
 struct TypeSyntax: Hashable, Sendable {
   let attributes: [AttributeSyntax]
@@ -67,6 +75,8 @@ struct TypeSyntax: Hashable, Sendable {
   /// Where the first of these is written.
   let inheritanceOffset: Int?
   let variables: [VariableSyntax]
+  /// The initializers, inside `#if` or not.
+  let initializers: [InitializerSyntax]
   /// The names of the functions that are marked `override`, `#if` or not.
   let overriddenFunctions: Set<String>
   /// The functions outside of `#if` whose form and name can be those of a validation.

@@ -33,6 +33,11 @@ struct MacroMisuseTests {
     @Entity final class Underscore: ManagedObject { var _count: Int } // error: begins with an underscore
     @Entity final class Unsure: ManagedObject { var a: Any? } // error: of no certain type
     @Entity final class Isolated: ManagedObject { @MainActor var a: Int } // error: Remove @MainActor
+    @Entity final class Unsigned: ManagedObject { var a: UInt } // error: "a" is a UInt, which is no type of
+    @Entity final class Letter: ManagedObject { var a: Character = "x" } // error: Write String. Attributes are Bool
+    @Entity final class Grouped: ManagedObject { var a: Set<Good> } // error: Write ToMany<Good> for a relationship
+    @Entity final class Listed: ManagedObject { @Relationship(inverse: "x") var a: [Good] } // error: Write ToMany<Good>
+    @Entity final class Made: ManagedObject { var a: Int; init(a: Int) { self.a = a } } // error: Write "convenience init"
     @Entity final class Marked: ManagedObject { @Attribute(.unique) @Attribute var a: Int } // error: One @Attribute
     @Entity final class Both: ManagedObject { @Attribute @Relationship var a: Good? } // error: Remove one
     @Entity final class Held: ManagedObject { @Relationship var a: URL? } // error: Write @Attribute instead
@@ -94,25 +99,52 @@ struct MacroMisuseTests {
     #expect(others.map(\.text) == [])
   }
 
-  @Test("A type that only the compiler knows is refused at the property too, with the types that there are")
+  @Test("A type that only the compiler knows is refused once at its property, with the types that there are")
   func types() throws {
     let found = try errors(
       """
       import Perdure
+      enum Plain { case a }
+      struct Pod { var a = 1 }
       @Entity final class Good: ManagedObject { var name: String }
-      @Entity final class Texts: ManagedObject { var texts: [Never] }
-      @Entity final class Objects: ManagedObject { var goods: Set<Good> }
+      @Entity final class Enums: ManagedObject { var a: Plain; var b: Plain? = .a; var c: [String: Pod] = [:] }
+      @Entity final class Arrays: ManagedObject { var a: [Pod]; var b: [Pod]? }
+      @Entity final class Objects: ManagedObject { var a: [Good]; @Attribute(originalName: "c") var b: Plain }
       @Entity final class Marked: ManagedObject { @Attribute(.unique) var good: Good? }
       """)
-    // Two for each property's accessors, which the compiler shows with its line, and one for its
-    // description.
-    let unavailable = found.filter { $0.text.contains("A managed property is a type of AttributeValue") }
     #expect(
-      unavailable.map { $0.text.prefix(6) }.sorted() == [
-        "'_get'", "'_get'", "'_set'", "'_set'", "'add(_", "'add(_",
-      ])
-    #expect(found.contains { $0.text.contains("Write @Relationship instead of @Attribute") })
-    #expect(found.count == 7, "\(found)")
+      found.count { $0.text.contains("No property can have this type. Attributes are Bool, Int,") } == 4)
+    #expect(found.count { $0.text.contains("write ToMany<Issue> instead of [Issue]") } == 3)
+    #expect(found.count { $0.text.contains("Write @Relationship instead of @Attribute") } == 1)
+    #expect(found.count == 8, "\(found)")
+  }
+
+  @Test("Exactly the names that no model accepts are refused as reserved")
+  func reservedNames() throws {
+    let model = try Self.names(in: "Sources/PerdureModel/ReservedNames.swift")
+    #expect(
+      model.count > 30 && model == (try Self.names(in: "Sources/PerdureMacros/Expansion/ReservedNames.swift"))
+    )
+    let found = try errors(
+      """
+      import Perdure
+      @Entity final class Named: ManagedObject {
+        var objectWillChange: Int
+        var name: String
+      }
+      """)
+    #expect(found.count == 1 && found.first?.line == 3, "\(found)")
+    #expect(found.first?.text.contains("is the name of a member of every managed object") == true)
+  }
+
+  /// The strings of the set in a source file.
+  private static func names(in path: String) throws -> Set<String> {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let source = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    guard let begin = source.range(of: "Set<String> = [") else { return [] }
+    let body = source[begin.upperBound...].prefix { $0 != "]" }
+    return Set(body.matches(of: /"([A-Za-z]+)"/).map { String($0.1) })
   }
 
   @Test("An inverse that the other class does not have is refused at its relationship, if that is an @Entity")
@@ -140,7 +172,10 @@ struct MacroMisuseTests {
     let found = try errors(source)
     #expect(
       Set(found.map(\.text)) == [
-        "type 'Lent._Slot' has no member 'nobody'", "type 'Lender._Slot' has no member 'computd'",
+        "'subscript(dynamicMember:)' is unavailable: Lent has no property of this name. Its own are: lender, "
+          + "keeper, last.",
+        "'subscript(dynamicMember:)' is unavailable: Lender has no property of this name. Its own are: books, "
+          + "others, best, friend, plain, computed.",
       ], "\(said)")
     for name in ["others", "last"] {
       #expect(said.contains("in expansion of macro 'Relationship' on property '\(name)' here"), "\(said)")
@@ -162,14 +197,9 @@ struct MacroMisuseTests {
       @Entity final class Marked: ManagedObject { @Attribute(.composite) var plain: Plain? }
       """)
     let unmarked = found.filter { $0.text.contains("mark it @Attribute(.composite)") }
-    #expect(
-      unmarked.map { $0.text.prefix(6) }.sorted() == [
-        "'_get'", "'_get'", "'_set'", "'_set'", "'add(_", "'add(_",
-      ], "\(found)")
-    let plain = found.filter { $0.text.contains("a struct that is marked @Composite, optional or not") }
-    #expect(
-      plain.map { $0.text.prefix(6) }.sorted() == ["'_comp", "'_setC", "'_widt", "'add(_", "'addCo"],
-      "\(found)")
+    #expect(unmarked.map { $0.text.prefix(6) } == ["'_get'", "'_get'"], "\(found)")
+    let plain = found.filter { $0.text.contains("that is marked @Composite, optional or not") }
+    #expect(plain.map { $0.text.prefix(6) }.sorted() == ["'_comp", "'add(_"], "\(found)")
     let ruled = found.filter { $0.text.contains("A composite has no rules or options of its own") }
     #expect(ruled.count == 2, "\(found)")
     #expect(found.count == unmarked.count + plain.count + ruled.count, "\(found)")

@@ -1,0 +1,224 @@
+// Arrays and dictionaries of Codable values as attributes. They are stored like a
+// `CodableAttributeValue`: as JSON in a transformable attribute. They cannot conform to
+// `AttributeValue`, because as predicate arguments they are lists.
+
+internal import PerdureModel
+public import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// An array or a dictionary of Codable values, which an attribute can have, stored as its JSON.
+///
+///     @Entity final class Player: ManagedObject {
+///       var tags: [String] = []
+///       var scores: [String: Int] = [:]
+///       var moves: [[Int]]?
+///     }
+///
+/// Without a value, a property that is not optional reads as empty; a save refuses the object until
+/// the property was set or has an initial value. JSON that the type cannot be read from, for
+/// example of an earlier version of the program, reads in the same way. It stays stored until the
+/// property is set, and `ManagedObject.checkedValue(forKey:)` throws for it. Queries in Swift ask
+/// whether there is a value, and whether it is another one as a whole (`$0.tags == ["a"]`).
+///
+/// Each reading decodes, and each change encodes the whole collection: O(n) for n bytes of JSON.
+/// Read the property once before a loop. Collections that grow large or whose elements a fetch
+/// must find are better objects of a to-many relationship.
+public protocol CodableCollection: Codable {
+  /// The empty collection.
+  init()
+}
+
+extension Array: CodableCollection where Element: Codable {}
+extension Dictionary: CodableCollection where Key: Codable, Value: Codable {}
+
+extension CodableCollection {
+  /// What an attribute holds for the collection.
+  var storedValue: PerdurePredicates.Value {
+    do { return .data(try StoredJSON.data(self)) } catch { return .untransformable(error) }
+  }
+
+  /// The collection that an attribute holds; nil for no value, and for other JSON.
+  init?(storedValue: PerdurePredicates.Value?) {
+    guard case .data(let data)? = storedValue, let value = try? StoredJSON.value(Self.self, data) else {
+      return nil
+    }
+    self = value
+  }
+
+  /// A value by name as a collection of this type; nil if it is another one. Elements may be of
+  /// other types with the same JSON: integers for floating-point numbers.
+  static func converted(_ value: Any) -> PerdurePredicates.Value? {
+    if let collection = value as? Self { return collection.storedValue }
+    if let data = value as? Data { return Self(storedValue: .data(data)) == nil ? nil : .data(data) }
+    if case .data(let data)? = value as? PerdurePredicates.Value { return .data(data) }
+    guard let other = value as? any CodableCollection, case .data(let data) = other.storedValue else {
+      return nil
+    }
+    return Self(storedValue: .data(data))?.storedValue
+  }
+}
+
+// MARK: - Objects
+
+extension ManagedObject {
+  /// Reads an array or dictionary; empty if it has no value.
+  public final func _get<C: CodableCollection>(_ slot: Int) -> C {
+    C(storedValue: attributeValue(slot)) ?? C()
+  }
+
+  /// Reads an array or dictionary; nil if it has no value.
+  public final func _get<C: CodableCollection>(_ slot: Int) -> C? { C(storedValue: attributeValue(slot)) }
+
+  /// Changes an array or dictionary.
+  public final func _set<C: CodableCollection>(_ slot: Int, _ value: C) {
+    setAttributeValue(value.storedValue, slot)
+  }
+
+  /// Changes an array or dictionary; nil takes its value away.
+  public final func _set<C: CodableCollection>(_ slot: Int, _ value: C?) {
+    setAttributeValue(value?.storedValue ?? .null, slot)
+  }
+
+  /// The type of a property that is an array or dictionary of the class; nil for others.
+  func collectionType(_ slot: Int) -> (any CodableCollection.Type)? {
+    guard shape.transformableSlots.contains(slot), shape.transformers[slot] == nil else { return nil }
+    let name = shape.propertyName(slot)
+    let table = type(of: self)._propertyNamesByKeyPath
+    guard let keyPath = table.first(where: { $0.value == name })?.key else { return nil }
+    let type: Any.Type = Swift.type(of: keyPath).valueType
+    let core = (type as? any MayBeNothing.Type)?.somethingType ?? type
+    return core as? any CodableCollection.Type
+  }
+
+  /// The reason why the stored bytes of an array or dictionary cannot be read.
+  func collectionProblem(_ slot: Int) -> KeyedProblem? {
+    guard let type = collectionType(slot), case .data(let data) = attributeValue(slot),
+      type.init(storedValue: .data(data)) == nil
+    else { return nil }
+    return .unfit(
+      PerdureError.Detail(
+        code: .validation, objectID: objectID, property: shape.propertyName(slot), value: .data(data),
+        rule: "holds bytes that are not the JSON of a \(type). Set it to replace them"))
+  }
+}
+
+// MARK: - Descriptions
+
+extension _EntityAssembly {
+  /// Adds an array or dictionary that always has a value.
+  public mutating func add<C: CodableCollection>(
+    _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
+    derived: String? = nil, originalName: String? = nil
+  ) {
+    addAttribute(.collection(name, value, isOptional: false, derived, originalName), options)
+  }
+
+  /// Adds an array or dictionary that may have no value.
+  public mutating func add<C: CodableCollection>(
+    _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
+    derived: String? = nil, originalName: String? = nil
+  ) {
+    addAttribute(.collection(name, value, isOptional: true, derived, originalName), options)
+  }
+}
+
+extension _CompositeAssembly {
+  /// Adds an array or dictionary that always has a value.
+  public mutating func add<C: CodableCollection>(
+    _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(.collection(name, value, isOptional: false, nil, originalName), options)
+  }
+
+  /// Adds an array or dictionary that may have no value.
+  public mutating func add<C: CodableCollection>(
+    _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
+    originalName: String? = nil
+  ) {
+    add(.collection(name, value, isOptional: true, nil, originalName), options)
+  }
+}
+
+extension AttributeDescription {
+  fileprivate static func collection<C: CodableCollection>(
+    _ name: String, _ value: C?, isOptional: Bool, _ derived: String?, _ originalName: String?
+  ) -> AttributeDescription {
+    AttributeDescription(
+      name, .transformable, isOptional: isOptional,
+      defaultValue: DefaultValue(initial: value?.storedValue, of: name), derivation: derived,
+      renamingIdentifier: originalName)
+  }
+}
+
+// MARK: - Composites
+
+extension CompositeContent {
+  /// An element that is an array or dictionary; empty if it has no value. For generated code.
+  public func _get<C: CodableCollection>(_ name: String, _ type: C.Type) -> C {
+    C(storedValue: values[name]) ?? C()
+  }
+
+  /// An element that is an array or dictionary, or nil. For generated code.
+  public func _get<C: CodableCollection>(_ name: String, _ type: C?.Type) -> C? {
+    C(storedValue: values[name])
+  }
+
+  /// Sets an element that is an array or dictionary. For generated code.
+  public mutating func _set<C: CodableCollection>(_ name: String, _ value: C?) {
+    values[name] = value?.storedValue
+  }
+}
+
+// MARK: - Snapshots
+
+extension TypedSnapshot {
+  /// An array or dictionary; empty if it had no value.
+  public subscript<C: CodableCollection>(dynamicMember keyPath: KeyPath<Root, C>) -> C {
+    C(storedValue: property(keyPath).value) ?? C()
+  }
+
+  /// An array or dictionary, or nil.
+  public subscript<C: CodableCollection>(dynamicMember keyPath: KeyPath<Root, C?>) -> C? {
+    C(storedValue: property(keyPath).value)
+  }
+}
+
+// MARK: - Queries
+
+extension EntityRef {
+  /// An array or dictionary.
+  @_disfavoredOverload
+  public subscript<C: CodableCollection>(dynamicMember keyPath: KeyPath<Root, C>) -> PropertyRef<C> {
+    PropertyRef(path(keyPath))
+  }
+
+  /// An optional array or dictionary.
+  @_disfavoredOverload
+  public subscript<C: CodableCollection>(dynamicMember keyPath: KeyPath<Root, C?>) -> PropertyRef<C> {
+    PropertyRef(path(keyPath))
+  }
+}
+
+extension PropertyRef where V: CodableCollection {
+  fileprivate func compare(_ op: FetchComparison.Operator, _ value: V?) -> FetchPredicate {
+    .comparison(FetchComparison(expression, op, .constant(value?.storedValue ?? .null)))
+  }
+
+  /// Whether the property has this value as a whole; `nil` asks whether it has none.
+  public static func == (left: Self, right: V?) -> FetchPredicate { left.compare(.equal, right) }
+  /// Whether the property has another value, or none.
+  public static func != (left: Self, right: V?) -> FetchPredicate { left.compare(.notEqual, right) }
+}
+
+extension PropertyRef where V: CodableCollection & PredicateArgument {
+  /// Whether the property has this value as a whole; `nil` asks whether it has none.
+  public static func == (left: Self, right: V?) -> FetchPredicate { left.compare(.equal, right) }
+  /// Whether the property has another value, or none.
+  public static func != (left: Self, right: V?) -> FetchPredicate { left.compare(.notEqual, right) }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Perdure
+import Testing
+
+@Entity private class Member: ManagedObject {
+  var name: String
+  var rank: Int = 3
+  var unit: String? = "kg"
+  var born: Date?
+  @Relationship(inverse: "friends") var friends: ToMany<Member>
+
+  override func awakeFromInsert() {
+    rank = 7
+    born = Date(timeIntervalSinceReferenceDate: 5)
+  }
+}
+
+@Entity private final class Clerk: Member {
+  var salary: Double = 0
+  var key: UUID = UUID()
+  @Attribute(.composite) var home: Home
+  @Relationship(inverse: "clerks", optional: false) var office: Office?
+  @Attribute(derived: "office.title") private(set) var officeTitle: String?
+}
+
+@Entity private final class Office: ManagedObject {
+  @Attribute(.unique) var title: String
+  @Relationship(inverse: "office") var clerks: OrderedToMany<Clerk>
+  @Relationship(inverse: "desks") var desks: ToMany<Office>
+}
+
+@Composite private struct Home: Equatable {
+  var city: String? = "Paris"
+}
+
+@Entity private final class Own: ManagedObject {
+  var name: String
+  convenience init(context: ManagedObjectContext, twice name: String) {
+    self.init(context: context)
+    self.name = name + name
+  }
+}
+
+@Suite("Objects are inserted with the values of their properties")
+struct InitializerTests {
+  private func context() throws -> ManagedObjectContext {
+    let container = try PersistentContainer(
+      name: "Members", classes: [Member.self, Clerk.self, Office.self, Own.self], description: .inMemory)
+    try container.loadPersistentStores()
+    return container.newContext()
+  }
+
+  @Test("Given values are set, relationships on both sides, and the object can be saved")
+  func given() throws {
+    let context = try context()
+    let office = Office(context: context, title: "North")
+    let key = UUID()
+    let clerk = Clerk(
+      context: context, salary: 4200, key: key, home: Home(city: "Lyon"), office: office)
+    clerk.name = "Ada"
+    let other = Clerk(context: context, office: office)
+    other.name = "Ben"
+    try context.save()
+    #expect(clerk.salary == 4200 && clerk.key == key && clerk.home.city == "Lyon")
+    #expect(clerk.officeTitle == "North" && Array(office.clerks) == [clerk, other])
+    #expect(other.salary == 0 && other.home.city == "Paris" && other.key != key)
+    let south = Office(context: context, title: "South", clerks: [other, clerk], desks: [office])
+    #expect(Array(south.clerks) == [other, clerk] && office.clerks.isEmpty && office.desks.contains(south))
+  }
+
+  @Test("An omitted parameter keeps the initial value, and what awakeFromInsert has set")
+  func omitted() throws {
+    let context = try context()
+    let member = Member(context: context, name: "Ada")
+    #expect(member.name == "Ada" && member.rank == 7 && member.unit == "kg")
+    #expect(member.born?.timeIntervalSinceReferenceDate == 5 && member.friends.isEmpty)
+    let other = Member(
+      context: context, name: "Ben", rank: 1, unit: nil, born: .distantPast, friends: [member])
+    #expect(other.rank == 1 && other.unit == nil && other.born == .distantPast)
+    #expect(member.friends.contains(other))
+  }
+
+  @Test("A subclass has the initializer of its superclass beside its own")
+  func inherited() throws {
+    let context = try context()
+    let clerk = Clerk(context: context, name: "Ada", rank: 2)
+    #expect(clerk.name == "Ada" && clerk.rank == 2 && clerk.salary == 0)
+  }
+
+  @Test("Without values the initializer with the context alone is called, and a save asks for the rest")
+  func alone() throws {
+    let context = try context()
+    let office = Office(context: context)
+    #expect(office.title.isEmpty)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .missingMandatoryProperty && error?.details.map(\.property) == ["title"])
+  }
+
+  @Test("A class with an initializer of its own that begins with the context keeps that one")
+  func own() throws {
+    #expect(Own(context: try context(), twice: "ab").name == "abab")
+  }
+}
