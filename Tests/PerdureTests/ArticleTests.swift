@@ -306,6 +306,13 @@ private enum AttributeTypes {
     #expect(found.first?.color == sample.color && found.first?.settings == Settings(gain: 2))
     #expect(found.first?.value == nil && found.first?.previous == nil)
 
+    // AttributeTypes 5
+    let json = try context.encode([sample])
+    let again = try context.decode([Sample].self, from: json)
+    print(again[0] === sample)  // true: found by its unique serial
+    // end
+    #expect(again.count == 1 && again[0] === sample)
+
     // Not in the article: what its tables and texts say.
     func count(_ format: String, _ arguments: (any PredicateArgument)?...) throws -> Int {
       try context.count(

@@ -77,6 +77,9 @@ public struct PerdureError: Error, Sendable {
     /// An entity has no property of a name, the property cannot be set, or a path cannot be
     /// followed. The number is Perdure's own; Core Data raises an exception.
     public static let unknownKey = Code(rawValue: 139_001)
+    /// JSON does not fit the model, or a value has no JSON; the message names the place. The number
+    /// is Perdure's own.
+    public static let invalidJSON = Code(rawValue: 139_002)
     /// The store could not be opened; `cause` has the reason.
     public static let openFailed = Code(rawValue: 134_080)
     /// The store's model differs from the program's by more than additions; `cause` has every

@@ -62,21 +62,25 @@ extension ManagedObject {
   public func snapshot(
     including paths: [String] = [], file: StaticString = #fileID, line: UInt = #line
   ) throws(PerdureError) -> ObjectSnapshot {
-    var tree = PathTree()
-    for path in paths { tree.add(path.split(separator: ".", omittingEmptySubsequences: false)[...]) }
-    tree.check(shape, [shape], core.graph, file, line)
-    let made = try snapshot(tree)
+    let made = try snapshot(PathTree(paths, of: [shape], core.graph, file, line))
     if let failure = context?.readFailure { throw failure }
     return made
   }
 
-  private func snapshot(_ tree: PathTree) throws(PerdureError) -> ObjectSnapshot {
+  /// Loads the row, if the object has one.
+  ///
+  /// - Throws: `PerdureError` 134060 if it cannot be read, 133000 if the object is gone.
+  func requireRow() throws(PerdureError) {
     core.checkOwner()
     if overlay?.isNew != true, !loadRow() {
       if !header.pointee.isGone, let failure = core.readFailure { throw failure }
       throw PerdureError(
         .objectNotFound, "\(objectID) no longer exists, so no snapshot was made. Fetch again.")
     }
+  }
+
+  private func snapshot(_ tree: PathTree) throws(PerdureError) -> ObjectSnapshot {
+    try requireRow()
     var properties: [String: ObjectSnapshot.Property] = [:]
     for slot in shape.properties.indices {
       let name = shape.propertyName(slot)
@@ -107,13 +111,26 @@ extension ManagedObject {
 }
 
 /// Paths of names, with what they have in common once.
-private struct PathTree {
+struct PathTree {
   private(set) var branches: [String: PathTree] = [:]
+
+  /// The tree of some paths, which may be empty. A path that none of the entities has stops the
+  /// program.
+  ///
+  /// - Parameter shapes: The entities of the objects that the paths begin at. Not empty.
+  init(
+    _ paths: [String], of shapes: [EntityShape], _ graph: GraphSchema, _ file: StaticString, _ line: UInt
+  ) {
+    for path in paths { add(path.split(separator: ".", omittingEmptySubsequences: false)[...]) }
+    check(shapes[0], shapes, graph, file, line)
+  }
+
+  private init() {}
 
   /// Stops the program where nothing can have a relationship with a name.
   ///
   /// - Parameter shapes: The entities of what may be met here.
-  func check(
+  private func check(
     _ shape: EntityShape, _ shapes: [EntityShape], _ graph: GraphSchema, _ file: StaticString, _ line: UInt
   ) {
     for (name, branch) in branches {
@@ -132,7 +149,7 @@ private struct PathTree {
     }
   }
 
-  mutating func add(_ path: ArraySlice<Substring>) {
+  private mutating func add(_ path: ArraySlice<Substring>) {
     guard let name = path.first else { return }
     branches[String(name), default: PathTree()].add(path.dropFirst())
   }

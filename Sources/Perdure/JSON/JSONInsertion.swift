@@ -1,0 +1,177 @@
+// Finds the objects of JSON by their unique keys, and inserts the others.
+//
+//   J1. All objects are found before the first one is inserted or changed. Nothing fails after that,
+//       so a call that throws has changed nothing.
+//   J2. Objects with the same unique key are one object, in the JSON and in the context. Later
+//       members replace earlier ones.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+struct JSONInsertion {
+  /// The values of a uniqueness constraint.
+  private struct Key: Hashable {
+    let constraint: EntitySchema.UniquenessConstraint
+    let values: [Value]
+  }
+
+  private enum Place {
+    case existing(ManagedObject)
+    /// The object that is inserted for the object of the JSON at a position.
+    case new(Int)
+  }
+
+  private let context: ManagedObjectContext
+  private let objects: [JSONObject]
+  private var places: [Place] = []
+  private var placesByKey: [Key: Place] = [:]
+
+  private var graph: GraphSchema { context.core.graph }
+
+  /// Finds all objects (J1).
+  ///
+  /// - Throws: `PerdureError` 139002 if an object is missing or of another entity, or if two
+  ///   constraints name two objects; what a fetch throws.
+  init(_ objects: [JSONObject], _ context: ManagedObjectContext) throws {
+    (self.objects, self.context) = (objects, context)
+    for index in objects.indices { places.append(try place(of: index)) }
+    for object in objects {
+      for link in object.links {
+        for case .key(let constraint, let value, let path) in link.targets {
+          let destination = graph.shape(numbered: object.shape.relationship(link.slot).destination)
+          try findTarget(Key(constraint: constraint, values: [value]), destination, path)
+        }
+      }
+    }
+  }
+
+  // MARK: Finding
+
+  private mutating func place(of index: Int) throws -> Place {
+    let object = objects[index]
+    var found: Place?
+    let keys = keys(of: object)
+    for key in keys {
+      guard let place = try placesByKey[key] ?? existing(key).map(Place.existing) else { continue }
+      if let found, !isSame(found, place) {
+        throw PerdureError.json(
+          at: object.path, "Its unique values belong to two objects. Correct one, or remove a key")
+      }
+      found = place
+    }
+    let place = found ?? .new(index)
+    try check(place, for: index)
+    for key in keys { placesByKey[key] = place }
+    return place
+  }
+
+  /// The unique keys of an object. A key with an absent value identifies nothing.
+  private func keys(of object: JSONObject) -> [Key] {
+    object.shape.schema.uniquenessConstraints.compactMap { constraint in
+      let values = constraint.slots.compactMap { object.values[$0] }.filter { !$0.isNull }
+      return values.count == constraint.slots.count ? Key(constraint: constraint, values: values) : nil
+    }
+  }
+
+  private func existing(_ key: Key) throws -> ManagedObject? {
+    let entity = graph.model.schemas[key.constraint.declaringEntity]
+    let comparisons = zip(key.constraint.slots, key.values).map { slot, value in
+      let path = PropertyPath(entity.properties[slot].name.split(separator: ".").map(String.init))
+      return FetchPredicate.comparison(FetchComparison(.keyPath(path), .equal, .constant(value)))
+    }
+    var request = FetchRequest<ManagedObject>(entityName: entity.name, predicate: .and(comparisons))
+    request.fetchLimit = 1
+    return try context.fetch(request).first
+  }
+
+  private func isSame(_ left: Place, _ right: Place) -> Bool {
+    switch (left, right) {
+    case (.existing(let left), .existing(let right)): left === right
+    case (.new(let left), .new(let right)): left == right
+    default: false
+    }
+  }
+
+  /// Checks that an object of the JSON can be found or inserted.
+  private func check(_ place: Place, for index: Int) throws(PerdureError) {
+    let object = objects[index]
+    if case .new(index) = place {
+      guard object.shape.schema.isAbstract else { return }
+      throw .json(
+        at: object.path, "\(object.shape.name) is abstract. Name a sub-entity with the key \"entity\"")
+    }
+    let found = shape(of: place)
+    guard graph.isKind(found.number, of: object.shape.number) else {
+      throw .json(
+        at: object.path, "The object with this unique key is \(found.name), not \(object.shape.name)")
+    }
+  }
+
+  private func shape(of place: Place) -> EntityShape {
+    switch place {
+    case .existing(let object): object.shape
+    case .new(let index): objects[index].shape
+    }
+  }
+
+  private mutating func findTarget(_ key: Key, _ destination: EntityShape, _ path: String) throws {
+    guard let place = try placesByKey[key] ?? existing(key).map(Place.existing) else {
+      let name = destination.propertyName(key.constraint.slots[0])
+      throw PerdureError.json(at: path, "There is no \(destination.name) with \(name) \(key.values[0])")
+    }
+    guard graph.isKind(shape(of: place).number, of: destination.number) else {
+      throw PerdureError.json(at: path, "The object is \(shape(of: place).name), not \(destination.name)")
+    }
+    placesByKey[key] = place
+  }
+
+  // MARK: Changing
+
+  /// Inserts and changes the objects.
+  ///
+  /// - Returns: The objects, by their positions in the JSON.
+  func apply() -> [ManagedObject] {
+    var inserted: [Int: ManagedObject] = [:]
+    func object(_ place: Place) -> ManagedObject {
+      switch place {
+      case .existing(let object): return object
+      case .new(let index):
+        if let object = inserted[index] { return object }
+        let object = context.insertNewObject(forEntityName: objects[index].shape.name)
+        inserted[index] = object
+        return object
+      }
+    }
+    let result = places.map(object)
+    for (index, found) in result.enumerated() {
+      for (slot, value) in objects[index].values.sorted(by: { $0.key < $1.key }) {
+        found.setAttributeValue(value, slot)
+      }
+    }
+    for (index, found) in result.enumerated() {
+      for (slot, targets) in objects[index].links {
+        connect(
+          found, slot,
+          targets.compactMap { target in
+            switch target {
+            case .object(let index): result[index]
+            case .key(let constraint, let value, _):
+              placesByKey[Key(constraint: constraint, values: [value])].map(object)
+            }
+          })
+      }
+    }
+    return result
+  }
+
+  private func connect(_ object: ManagedObject, _ slot: Int, _ targets: [ManagedObject]) {
+    let relationship = object.shape.relationship(slot)
+    if !relationship.isToMany {
+      object.setRelated(targets.first, slot)
+    } else if relationship.order != nil {
+      OrderedToMany<ManagedObject>(object, slot).replace(with: targets)
+    } else {
+      ToMany<ManagedObject>(object, slot).replace(with: targets)
+    }
+  }
+}

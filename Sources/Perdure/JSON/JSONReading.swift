@@ -1,0 +1,238 @@
+// Reads JSON into a list of objects to find or insert. Nothing of the context is read or changed, so
+// every mistake in the JSON is found before the first change.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// An object of JSON.
+struct JSONObject {
+  /// What a relationship leads to.
+  enum Target {
+    /// Another object of the JSON, by its position in the list.
+    case object(Int)
+    /// The object with a unique value.
+    case key(EntitySchema.UniquenessConstraint, Value, path: String)
+  }
+
+  let shape: EntityShape
+  /// Its place in the JSON.
+  let path: String
+  /// The attributes that the JSON has.
+  var values: [Int: Value] = [:]
+  /// The relationships that the JSON has.
+  var links: [(slot: Int, targets: [Target])] = []
+}
+
+/// Reads the JSON of one call.
+final class JSONReading {
+  static let key = CodingUserInfoKey(rawValue: "perdure.json")
+
+  let mapping: JSONMapping
+  private let root: EntityShape
+  private let isArray: Bool
+  /// All objects, each before those within it.
+  private(set) var objects: [JSONObject] = []
+  /// The positions of the outermost objects.
+  private(set) var roots: [Int] = []
+
+  init(_ mapping: JSONMapping, _ root: EntityShape, isArray: Bool) {
+    self.mapping = mapping
+    self.root = root
+    self.isArray = isArray
+  }
+
+  fileprivate func readRoot(_ decoder: any Decoder) throws {
+    guard isArray else {
+      roots = [try readObject(decoder, root, depth: 1)]
+      return
+    }
+    var container = try decoder.unkeyedContainer()
+    while !container.isAtEnd {
+      roots.append(try readObject(container.superDecoder(), root, depth: 1))
+    }
+  }
+
+  private func readObject(_ decoder: any Decoder, _ expected: EntityShape, depth: Int) throws -> Int {
+    if depth > JSONMapping.depthLimit {
+      throw Self.error(decoder.codingPath, "Objects are nested deeper than \(JSONMapping.depthLimit) levels")
+    }
+    let container = try decoder.container(keyedBy: JSONKey.self)
+    let shape = try entity(container, expected)
+    let index = objects.count
+    objects.append(JSONObject(shape: shape, path: JSONMapping.path(decoder.codingPath)))
+    try readMembers(container, "", of: index, depth)
+    return index
+  }
+
+  /// The entity of an object: the expected one, or the sub-entity that it names.
+  private func entity(
+    _ container: KeyedDecodingContainer<JSONKey>, _ expected: EntityShape
+  ) throws -> EntityShape {
+    guard container.contains(JSONMapping.entityKey) else { return expected }
+    let name = try container.decode(String.self, forKey: JSONMapping.entityKey)
+    guard let shape = mapping.graph.shape(named: name),
+      mapping.graph.isKind(shape.number, of: expected.number)
+    else {
+      throw Self.error(
+        container.codingPath + [JSONMapping.entityKey],
+        "\"\(name)\" is not \(expected.name) or a sub-entity of it")
+    }
+    return shape
+  }
+
+  /// Reads the members of an object, or of a composite in it. Unknown keys are skipped.
+  private func readMembers(
+    _ container: KeyedDecodingContainer<JSONKey>, _ prefix: String, of index: Int, _ depth: Int
+  ) throws {
+    let shape = objects[index].shape
+    for key in container.allKeys {
+      let name = prefix + key.stringValue
+      if let composite = shape.composite(named: name) {
+        if try container.decodeNil(forKey: key) {
+          for slot in composite.slots { objects[index].values[slot] = .null }
+        } else {
+          let inner = try container.nestedContainer(keyedBy: JSONKey.self, forKey: key)
+          try readMembers(inner, "\(name).", of: index, depth)
+        }
+      } else if let slot = shape.schema.slot(named: name) {
+        try readProperty(container, key, slot, of: index, depth)
+      }
+    }
+  }
+
+  private func readProperty(
+    _ container: KeyedDecodingContainer<JSONKey>, _ key: JSONKey, _ slot: Int, of index: Int, _ depth: Int
+  ) throws {
+    let shape = objects[index].shape
+    switch shape.properties[slot] {
+    case .transient, .count, .derived: break
+    case .attribute(_, let isOptional):
+      if try container.decodeNil(forKey: key) {
+        guard isOptional else {
+          throw Self.error(container.codingPath + [key], "\(shape.name).\(key.stringValue) must have a value")
+        }
+        objects[index].values[slot] = .null
+      } else {
+        objects[index].values[slot] = try value(container.superDecoder(forKey: key), slot, of: shape)
+      }
+    case .relationship(let relationship):
+      let targets = try targets(container, key, relationship, depth)
+      objects[index].links.append((slot, targets))
+    }
+  }
+
+  // MARK: Relationships
+
+  private func targets(
+    _ container: KeyedDecodingContainer<JSONKey>, _ key: JSONKey, _ relationship: RelationshipShape,
+    _ depth: Int
+  ) throws -> [JSONObject.Target] {
+    let destination = mapping.graph.shape(numbered: relationship.destination)
+    guard relationship.isToMany else {
+      if try container.decodeNil(forKey: key) { return [] }
+      return [try target(container.superDecoder(forKey: key), destination, depth)]
+    }
+    var elements = try container.nestedUnkeyedContainer(forKey: key)
+    var targets: [JSONObject.Target] = []
+    while !elements.isAtEnd { targets.append(try target(elements.superDecoder(), destination, depth)) }
+    return targets
+  }
+
+  /// An object, or the value of the unique attribute of one.
+  private func target(
+    _ decoder: any Decoder, _ destination: EntityShape, _ depth: Int
+  ) throws -> JSONObject.Target {
+    if (try? decoder.container(keyedBy: JSONKey.self)) != nil {
+      return .object(try readObject(decoder, destination, depth: depth + 1))
+    }
+    guard let constraint = JSONMapping.keySlot(of: destination) else {
+      throw Self.error(
+        decoder.codingPath, "Expected an object: \(destination.name) has no unique attribute to name one by")
+    }
+    let value = try value(decoder, constraint.slots[0], of: destination)
+    return .key(constraint, value, path: JSONMapping.path(decoder.codingPath))
+  }
+
+  // MARK: Attributes
+
+  private func value(_ decoder: any Decoder, _ slot: Int, of shape: EntityShape) throws -> Value {
+    let container = try decoder.singleValueContainer()
+    guard case .attribute(let kind, _) = shape.properties[slot] else {
+      throw Self.error(decoder.codingPath, "\(shape.propertyName(slot)) is not a stored attribute")
+    }
+    let type = mapping.type(slot, of: shape)
+    let value = try Self.value(
+      container, kind, type, isTransformable: shape.transformableSlots.contains(slot))
+    if let problem = value.transformationProblem { throw Self.error(decoder.codingPath, problem) }
+    if kind != .data, let type = type as? any AttributeValue.Type, type.init(attributeValue: value) == nil {
+      throw Self.error(decoder.codingPath, "\("\(value)".shortened) is no \(type)")
+    }
+    if kind != .reference, value.stored(as: kind) == nil {
+      throw Self.error(decoder.codingPath, "\(shape.name).\(shape.propertyName(slot)) cannot hold the value")
+    }
+    return value
+  }
+
+  private static func value(
+    _ container: any SingleValueDecodingContainer, _ kind: FieldKind, _ type: Any.Type?, isTransformable: Bool
+  ) throws -> Value {
+    switch kind {
+    case .bool: return .bool(try container.decode(Bool.self))
+    case .int16: return .integer(Int64(try container.decode(Int16.self)))
+    case .int32: return .integer(Int64(try container.decode(Int32.self)))
+    case .int64: return .integer(try container.decode(Int64.self))
+    case .float: return .double(Double(try container.decode(Float.self)))
+    case .double: return .double(try container.decode(Double.self))
+    case .decimal: return .decimal(try container.decode(Decimal.self))
+    case .date: return .date(try container.decode(Date.self))
+    case .uuid: return .uuid(try container.decode(UUID.self))
+    case .url: return .url(try container.decode(URL.self))
+    case .string: return .string(try container.decode(String.self))
+    case .reference: return .objectID(try container.decode(ManagedObjectID.self).uri)
+    case .data:
+      if isTransformable {
+        if let type = type as? any CodableCollection.Type { return try collection(container, type) }
+        if let type = type as? any CodableAttributeValue.Type { return try codable(container, type) }
+      }
+      return .data(try container.decode(Data.self))
+    case .absent: return .null
+    }
+  }
+
+  private static func collection<C: CodableCollection>(
+    _ container: any SingleValueDecodingContainer, _ type: C.Type
+  ) throws -> Value {
+    try container.decode(type).storedValue
+  }
+
+  private static func codable<C: CodableAttributeValue>(
+    _ container: any SingleValueDecodingContainer, _ type: C.Type
+  ) throws -> Value {
+    try container.decode(type).predicateValue
+  }
+
+  private static func error(_ path: [any CodingKey], _ what: String) -> DecodingError {
+    .dataCorrupted(.init(codingPath: path, debugDescription: what))
+  }
+}
+
+// Unchecked: a decoder's user info holds only Sendable values. One call uses the reading on one
+// thread, and removes it from the decoder at its end.
+extension JSONReading: @unchecked Sendable {}
+
+/// What a decoder is asked for. The objects are in the reading.
+struct JSONRoot: Decodable {
+  init(from decoder: any Decoder) throws {
+    guard let key = JSONReading.key, let reading = decoder.userInfo[key] as? JSONReading else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "The decoder lost its user info"))
+    }
+    try reading.readRoot(decoder)
+  }
+}

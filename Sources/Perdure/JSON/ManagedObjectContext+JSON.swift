@@ -1,0 +1,146 @@
+// JSON of objects: found by unique key or inserted, and back.
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+extension ManagedObjectContext {
+  /// The objects of a JSON array: found by a unique key, otherwise inserted.
+  ///
+  ///     let workers = try context.decode([Worker].self, from: data)
+  ///
+  /// The keys of a JSON object are names of properties. The objects get the values that are there; a
+  /// missing key changes nothing, and an unknown key is skipped, as are derived and transient
+  /// properties. An object that has the values of a uniqueness constraint is found by them, among
+  /// unsaved objects too. JSON objects with the same unique values are one object. Nothing is saved.
+  ///
+  /// | property | JSON |
+  /// |---|---|
+  /// | a number, `Decimal` included | a number that the type can hold |
+  /// | `Bool`, `String` | `true`, `false`; a text |
+  /// | `Date`, `Data` | as the decoder's strategies say; seconds since 2001 and base64 unless they are set |
+  /// | `UUID`, `URL`, `ManagedObjectID` | a text |
+  /// | an enumeration of `AttributeValue` | its raw value, which the type must know |
+  /// | a Codable type, an array, a dictionary | its own JSON |
+  /// | a type with a `ValueTransformer` | its bytes, as `Data` |
+  /// | a composite | an object with its elements |
+  /// | a to-one relationship | an object, `null`, or the value of the unique attribute of an object |
+  /// | a to-many relationship | an array of these; afterwards it has exactly these objects |
+  ///
+  /// An optional property accepts `null`. The key `entity` of an object names a sub-entity of the
+  /// expected entity.
+  ///
+  /// - Parameters:
+  ///   - type: The class of the objects. Its entity must be in the model.
+  ///   - data: The JSON. Its objects are nested in at most 64 levels.
+  ///   - decoder: Its strategies say how dates, data, keys and numbers that are not finite are
+  ///     written. Its `userInfo` is restored.
+  /// - Returns: The objects of the array, in its order.
+  /// - Throws: `PerdureError` 139002 for JSON that does not fit the model; the message names the
+  ///   place: `[3].company.name`. 134060 when the store cannot be read. Nothing has changed then.
+  /// - Complexity: O(n) for n bytes, and a fetch for each unique key in them.
+  public func decode<T: ManagedObject>(
+    _ type: [T].Type, from data: Data, using decoder: JSONDecoder = JSONDecoder()
+  ) throws(PerdureError) -> [T] {
+    try decode(T.self, data, decoder, isArray: true)
+  }
+
+  /// The object of a JSON object: found by a unique key, otherwise inserted. See the function for
+  /// arrays.
+  ///
+  /// - Throws: as the function for arrays.
+  public func decode<T: ManagedObject>(
+    _ type: T.Type, from data: Data, using decoder: JSONDecoder = JSONDecoder()
+  ) throws(PerdureError) -> T {
+    try decode(T.self, data, decoder, isArray: false)[0]
+  }
+
+  private func decode<T: ManagedObject>(
+    _ type: T.Type, _ data: Data, _ decoder: JSONDecoder, isArray: Bool
+  ) throws(PerdureError) -> [T] {
+    core.checkOwner()
+    let reading = JSONReading(JSONMapping(graph: core.graph), shape(of: type), isArray: isArray)
+    do {
+      try read(data, decoder, reading)
+      let objects = try JSONInsertion(reading.objects, self).apply()
+      return reading.roots.map { objects[$0].typed(T.self) }
+    } catch {
+      throw .json(error)
+    }
+  }
+
+  private func read(_ data: Data, _ decoder: JSONDecoder, _ reading: JSONReading) throws {
+    guard let key = JSONReading.key else { return }
+    let before = decoder.userInfo[key]
+    decoder.userInfo[key] = reading
+    defer { decoder.userInfo[key] = before }
+    _ = try decoder.decode(JSONRoot.self, from: data)
+  }
+
+  /// The JSON array of objects, with their unsaved changes. `decode(_:from:using:)` reads it.
+  ///
+  ///     let data = try context.encode(workers, including: ["company", "projects"])
+  ///
+  /// Each object has its attributes, derived ones included; `null` stands for no value. A to-one
+  /// relationship that is not followed is the value of the unique attribute of its object; it is
+  /// left out if the entity there has none. A to-many relationship that is not followed is left
+  /// out, as are transient attributes. An object that is met twice is written twice.
+  ///
+  /// - Parameters:
+  ///   - objects: Objects of this context.
+  ///   - paths: The relationships to follow, names joined by dots, as for
+  ///     `ManagedObject.snapshot(including:)`. Each has at most 64 names.
+  ///   - encoder: Its strategies say how dates, data, keys and numbers that are not finite are
+  ///     written. Set `.sortedKeys` where equal objects must have equal bytes.
+  /// - Throws: `PerdureError` 139002 for a value that has no JSON, such as infinity without a
+  ///   strategy; 133000 for an object that is gone; 134060 when the store cannot be read.
+  /// - Complexity: O(objects that are met). Faults fire.
+  public func encode<T: ManagedObject>(
+    _ objects: some Sequence<T>, including paths: [String] = [], using encoder: JSONEncoder = JSONEncoder(),
+    file: StaticString = #fileID, line: UInt = #line
+  ) throws(PerdureError) -> Data {
+    let (shape, tree) = tree(T.self, paths, file, line)
+    return try encode(objects.map { writing($0, shape, tree) }, encoder)
+  }
+
+  /// The JSON of one object. See the function for several.
+  ///
+  /// - Throws: as the function for several objects.
+  public func encode<T: ManagedObject>(
+    _ object: T, including paths: [String] = [], using encoder: JSONEncoder = JSONEncoder(),
+    file: StaticString = #fileID, line: UInt = #line
+  ) throws(PerdureError) -> Data {
+    let (shape, tree) = tree(T.self, paths, file, line)
+    return try encode(writing(object, shape, tree), encoder)
+  }
+
+  /// The entity of a class, and the relationships to follow from its objects.
+  private func tree(
+    _ type: ManagedObject.Type, _ paths: [String], _ file: StaticString, _ line: UInt
+  ) -> (EntityShape, PathTree) {
+    let shape = shape(of: type)
+    return (shape, PathTree(paths, of: core.graph.kinds(of: shape), core.graph, file, line))
+  }
+
+  private func shape(of type: ManagedObject.Type) -> EntityShape {
+    guard let shape = core.graph.shape(of: type) else { stop(core.graph.complaint(about: type)) }
+    return shape
+  }
+
+  private func writing(_ object: ManagedObject, _ shape: EntityShape, _ tree: PathTree) -> JSONWriting {
+    JSONWriting(object: object, tree: tree, expected: shape, mapping: JSONMapping(graph: core.graph))
+  }
+
+  private func encode(_ value: some Encodable, _ encoder: JSONEncoder) throws(PerdureError) -> Data {
+    core.checkOwner()
+    do {
+      let data = try encoder.encode(value)
+      if let failure = core.readFailure { throw failure }
+      return data
+    } catch {
+      throw .json(error)
+    }
+  }
+}
