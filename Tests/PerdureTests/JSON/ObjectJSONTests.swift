@@ -30,33 +30,33 @@ private struct Extra: CodableAttributeValue, Equatable { var note = "", marks: [
   var mentor: ManagedObjectID?
   @Attribute(.composite) var place: Place?
   @Attribute(.transient) var mark: Int = 4
-  @Relationship(inverse: "workers") var company: Company?
-  @Relationship(inverse: "members") var projects: ToMany<Project>
+  @Relationship(inverse: "workers") var company: Firm?
+  @Relationship(inverse: "members") var projects: ToMany<Venture>
   @Attribute(derived: "company.name") private(set) var companyName: String?
 }
 
-@Entity private final class Company: ManagedObject {
+@Entity private final class Firm: ManagedObject {
   @Attribute(.unique) var name: String
   @Relationship(inverse: "company") var workers: OrderedToMany<Worker>
-  @Relationship(inverse: "subsidiaries") var parent: Company?
-  @Relationship(inverse: "parent") var subsidiaries: ToMany<Company>
+  @Relationship(inverse: "subsidiaries") var parent: Firm?
+  @Relationship(inverse: "parent") var subsidiaries: ToMany<Firm>
 }
 
-@Entity(unique: [["title", "year"]]) private final class Project: ManagedObject {
+@Entity(unique: [["title", "year"]]) private final class Venture: ManagedObject {
   var title: String = ""
   var year: Int?
   @Relationship(inverse: "projects") var members: ToMany<Worker>
 }
 
-@Entity(isAbstract: true) private class Shape: ManagedObject { var size: Int = 0 }
-@Entity private final class Circle: Shape { var radius: Double = 1 }
+@Entity(isAbstract: true) private class Figure: ManagedObject { var size: Int = 0 }
+@Entity private final class Circle: Figure { var radius: Double = 1 }
 
 @Suite("Objects are read from JSON and written as JSON")
 struct ObjectJSONTests {
   private func context() throws -> ManagedObjectContext {
     let container = try PersistentContainer(
       name: "Staff",
-      classes: [Person.self, Worker.self, Company.self, Project.self, Shape.self, Circle.self],
+      classes: [Person.self, Worker.self, Firm.self, Venture.self, Figure.self, Circle.self],
       description: .inMemory)
     try container.loadPersistentStores()
     return container.newContext()
@@ -67,11 +67,11 @@ struct ObjectJSONTests {
   @Test("Objects with a known unique key are changed, others are inserted, and missing keys change nothing")
   func upsert() throws {
     let context = try context()
-    let acme = Company(context: context, name: "Acme")
+    let acme = Firm(context: context, name: "Acme")
     let ada = Worker(context: context, salary: 5, company: acme)
     (ada.email, ada.name) = ("ada@x", "Ada")
     try context.save()
-    let unsaved = Company(context: context, name: "Unsaved")
+    let unsaved = Firm(context: context, name: "Unsaved")
     let found = try context.decode(
       [Worker].self,
       from: json(
@@ -86,7 +86,7 @@ struct ObjectJSONTests {
     #expect(found[1].name == "Ben" && found[1].tags == ["a"] && found[1].company?.parent === acme)
     #expect(found[2].company === found[1].company && found[1].projects.count == 2)
     #expect(Array(found[2].projects).allSatisfy(found[1].projects.contains) && found[2].projects.count == 1)
-    #expect(try context.fetch(Company.self).count == 3 && context.fetch(Project.self).count == 2)
+    #expect(try context.fetch(Firm.self).count == 3 && context.fetch(Venture.self).count == 2)
     try context.save()
     #expect(try context.fetch(Worker.self).count == 3)
   }
@@ -94,7 +94,7 @@ struct ObjectJSONTests {
   @Test("Every type of attribute has the JSON of its Swift type")
   func types() throws {
     let context = try context()
-    let acme = Company(context: context, name: "Acme")
+    let acme = Firm(context: context, name: "Acme")
     try context.save()
     let worker = try context.decode(
       Worker.self,
@@ -127,10 +127,10 @@ struct ObjectJSONTests {
       from: json(#"[{"email": "a"}, {"entity": "Worker", "email": "b", "small": 3}]"#))
     #expect(type(of: found[0]) == Person.self && (found[1] as? Worker)?.small == 3)
     #expect(
-      message { try context.decode([Shape].self, from: json(#"[{"size": 1}]"#)) }?.contains(
-        "[0]: Shape is abstract") == true)
+      message { try context.decode([Figure].self, from: json(#"[{"size": 1}]"#)) }?.contains(
+        "[0]: Figure is abstract") == true)
     let circle = try context.decode(
-      Shape.self, from: json(#"{"entity": "Circle", "radius": 2.5, "size": 1}"#))
+      Figure.self, from: json(#"{"entity": "Circle", "radius": 2.5, "size": 1}"#))
     #expect((circle as? Circle)?.radius == 2.5)
     #expect(
       message { try context.decode(Circle.self, from: json(#"{"entity": "Person"}"#)) }?
@@ -152,7 +152,7 @@ struct ObjectJSONTests {
   @Test("A mistake is an error with its place, and changes nothing in the context")
   func mistakes() throws {
     let context = try context()
-    let acme = Company(context: context, name: "Acme")
+    let acme = Firm(context: context, name: "Acme")
     let ada = Worker(context: context, company: acme)
     ada.email = "ada@x"
     let member = try context.decode(Person.self, from: json(#"{"email": "person@x"}"#))
@@ -168,10 +168,10 @@ struct ObjectJSONTests {
       (#"{"extra": {"note": 1}}"#, "[2].extra"),
       (#"{"place": {"code": "x"}}"#, "[2].place.code: "), (#"{"place": 3}"#, "[2].place: "),
       (#"{"company": {"name": [1]}}"#, "[2].company.name: "),
-      (#"{"company": "Nowhere"}"#, "[2].company: There is no Company with name"),
-      (#"{"company": {"parent": {"parent": "Nowhere"}}}"#, "[2].company.parent.parent: There is no Company"),
+      (#"{"company": "Nowhere"}"#, "[2].company: There is no Firm with name"),
+      (#"{"company": {"parent": {"parent": "Nowhere"}}}"#, "[2].company.parent.parent: There is no Firm"),
       (#"{"projects": null}"#, "[2].projects: "), (#"{"projects": {}}"#, "[2].projects: "),
-      (#"{"projects": ["Moon"]}"#, "[2].projects[0]: Expected an object: Project has no unique attribute"),
+      (#"{"projects": ["Moon"]}"#, "[2].projects[0]: Expected an object: Venture has no unique attribute"),
       (#"{"email": "person@x"}"#, "[2]: The object with this unique key is Person, not Worker"),
       (#"3"#, "[2]: "), (#"{"email": }"#, "JSON: "), (#"{"mentor": "x"}"#, "[2].mentor"),
     ] {
@@ -193,11 +193,11 @@ struct ObjectJSONTests {
       json((1..<levels).reduce("{\"name\": \"c0\"}") { "{\"name\": \"c\($1)\", \"parent\": \($0)}" })
     }
     #expect(
-      message { try context.decode(Company.self, from: nested(80)) }?.contains("deeper than 64") == true)
-    #expect(message { try context.decode(Company.self, from: nested(1000)) } != nil)
+      message { try context.decode(Firm.self, from: nested(80)) }?.contains("deeper than 64") == true)
+    #expect(message { try context.decode(Firm.self, from: nested(1000)) } != nil)
     #expect(!context.hasChanges)
-    _ = try context.decode(Company.self, from: nested(60))
-    #expect(try context.fetch(Company.self).count == 60)
+    _ = try context.decode(Firm.self, from: nested(60))
+    #expect(try context.fetch(Firm.self).count == 60)
   }
 
   @Test("Random bytes of JSON are decoded or refused, and a refusal changes nothing")
@@ -227,8 +227,8 @@ struct ObjectJSONTests {
   @Test("What is written is read back, nested and by unique keys")
   func roundTrip() throws {
     let context = try context()
-    let acme = Company(context: context, name: "Acme", parent: Company(context: context, name: "Group"))
-    let moon = Project(context: context, title: "Moon", year: 1)
+    let acme = Firm(context: context, name: "Acme", parent: Firm(context: context, name: "Group"))
+    let moon = Venture(context: context, title: "Moon", year: 1)
     let ada = Worker(
       context: context, salary: 42.75, ratio: -1e300, small: 3, status: .closed, key: UUID(),
       page: URL(string: "https://example.org"), picture: Data([1, 255]), tags: ["a", "b"],
@@ -256,7 +256,7 @@ struct ObjectJSONTests {
     let people = String(decoding: try context.encode([ada] as [Person], using: encoder), as: UTF8.self)
     #expect(people.contains("\"entity\":\"Worker\""))
     let company = try context.encode(acme, including: ["workers.company.workers"], using: encoder)
-    #expect(try context.decode(Company.self, from: company) === acme && Array(acme.workers) == [ada, ben])
+    #expect(try context.decode(Firm.self, from: company) === acme && Array(acme.workers) == [ada, ben])
   }
 
   @Test("The strategies of the encoder and the decoder apply, and its user info is restored")
