@@ -109,7 +109,8 @@ struct ModelCommandTests {
   @Test("An entity that the model does not have, and a store without objects, are errors")
   func refused() throws {
     let near = try Outcome("model", "show", path, "--entity", "Wrker", "--format", "json")
-    #expect(near.code == .failed && near.errors.contains("The store has no entity Wrker. Did you mean Worker?"))
+    #expect(
+      near.code == .failed && near.errors.contains("The store has no entity Wrker. Did you mean Worker?"))
     #expect(near.lines.first?.hasPrefix(#"{"error":{"message":"There is no entity Wrker"#) == true)
     try Store(at: directory.file("plain")).close()
     let plain = try Outcome("model", "show", directory.file("plain"))

@@ -154,7 +154,8 @@ extension ManagedObject {
     let type = shape.schema.properties[slot].attributeType.map { "\($0)" } ?? "nothing"
     stop(
       "\(shape.name).\(shape.propertyName(slot)) of \(objectID) holds \(type) and cannot hold "
-        + "\(value.kindName) that is not of this type. For values from outside use setCheckedValue(_:forKey:).")
+        + "\(value.kindName) that is not of this type. For values from outside use setCheckedValue(_:forKey:)."
+    )
   }
 
   /// Changes an attribute without counting it as a change.
