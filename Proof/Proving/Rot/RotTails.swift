@@ -27,8 +27,6 @@ struct RotTails: Sendable {
     var file: String
     var damage: Damage
     var kind: String
-    /// The key whose older version was copied over its newest one.
-    var key: UInt64?
   }
 
   private let stores: [RotTailStore]
@@ -98,11 +96,30 @@ struct RotTails: Sendable {
       return random.next() % 2 == 0
         ? Case(
           file: newest.file, damage: .copy(from: other.offset, to: newest.offset, length: length),
-          kind: "versions doubled", key: key)
+          kind: "versions doubled")
         : Case(
           file: newest.file, damage: .exchange(other.offset, newest.offset, length: length),
-          kind: "versions exchanged", key: key)
+          kind: "versions exchanged")
     }
+  }
+
+  /// The keys whose newest record before the checkpoint was replaced by an older one of the same key.
+  /// Copies and exchanges of any records can do that.
+  private static func keysOfOlderVersions(
+    in file: String, _ before: [UInt8], _ now: [UInt8], _ tail: RotTailStore
+  ) -> Set<UInt64> {
+    func record(_ bytes: [UInt8], _ offset: Int) -> ArraySlice<UInt8> {
+      bytes.dropFirst(offset).prefix(RotTailStore.recordLength)
+    }
+    var keys: Set<UInt64> = []
+    for (key, places) in tail.versions {
+      guard let newest = places.last, newest.file == file else { continue }
+      let found = record(now, newest.offset)
+      guard found != record(before, newest.offset) else { continue }
+      let older = places.dropLast().filter { $0.file == file }
+      if older.contains(where: { record(before, $0.offset) == found }) { keys.insert(key) }
+    }
+    return keys
   }
 
   /// - Returns: Nil if the damage changes nothing.
@@ -122,12 +139,13 @@ struct RotTails: Sendable {
       return .refused
     }
     var outcome = Outcome.right
-    // Whether one row may be read in an older version.
-    let mayBeOlder = !isBound && damaged.key != nil
+    // The rows that may be read in an older version.
+    let olderKeys = isBound ? [] : Self.keysOfOlderVersions(in: damaged.file, before, now, tail)
+    let mayBeOlder = !olderKeys.isEmpty
     do {
       if try RotReading.check(opened, tail.store, nil, { try check($0, damaged) }) { outcome = .errors }
     } catch let violation as Violation {
-      guard mayBeOlder, try isOlderVersion(of: damaged, in: opened, tail) else { throw violation }
+      guard mayBeOlder, try areOlderVersions(of: olderKeys, in: opened, tail) else { throw violation }
       guard try !opened.verify().isClean else { throw Violation("verify says nothing of an older version") }
       return .older
     }
@@ -144,14 +162,16 @@ struct RotTails: Sendable {
     }
   }
 
-  /// Whether the only wrong row is the damaged one, and it has a value that it had before.
-  private func isOlderVersion(of damaged: Case, in opened: Store, _ tail: RotTailStore) throws -> Bool {
+  /// Whether only rows of these keys are wrong, and have values that they had before.
+  private func areOlderVersions(
+    of keys: Set<UInt64>, in opened: Store, _ tail: RotTailStore
+  ) throws -> Bool {
     let snapshot = opened.snapshot()
     let rows = try opened.keyspace("rows", .dense)
     for (key, value) in tail.store.content {
       let found = try snapshot.value(of: key.key, in: rows)
       if found == value { continue }
-      guard case .id(let id) = key.key, id == damaged.key, let found,
+      guard case .id(let id) = key.key, keys.contains(id), let found,
         tail.store.history[key]?.contains(found) ?? false
       else { return false }
     }
