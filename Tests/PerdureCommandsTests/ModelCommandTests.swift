@@ -111,7 +111,7 @@ struct ModelCommandTests {
     let near = try Outcome("model", "show", path, "--entity", "Wrker", "--format", "json")
     #expect(
       near.code == .failed && near.errors.contains("The store has no entity Wrker. Did you mean Worker?"))
-    #expect(near.lines.first?.hasPrefix(#"{"error":{"message":"There is no entity Wrker"#) == true)
+    #expect(near.lines.first?.hasPrefix(#"{"error":{"message":"The store has no entity Wrker"#) == true)
     try Store(at: directory.file("plain")).close()
     let plain = try Outcome("model", "show", directory.file("plain"))
     #expect(

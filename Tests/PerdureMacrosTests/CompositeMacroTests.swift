@@ -93,6 +93,7 @@ struct CompositeMacroTests {
     #expect(
       text.hasPrefix(
         """
+        @dynamicMemberLookup
         public enum _Slot {
           @inlinable public static var a: Int { B._Slot._count + 0 }
           @inlinable public static var b: Int { B._Slot._count + 1 }
