@@ -15,6 +15,7 @@
 //       relationship leads to no object, a required one to an object of the same kind as the probe's.
 //       Two reads cannot have a value: that of a required transformable attribute, and of a required
 //       transient one of any type. They stop with the name of the property.
+//       A path to an element of a composite is recognized by its parts, without a probe.
 //   K4. The entity of a class without a description is the one that the newest container gives it.
 //   K5. An attribute of an enumeration is found if the enumeration is `CaseIterable` and has several
 //       cases.
@@ -58,7 +59,7 @@ enum KeyPathProbe {
     if let known = knowledge.withLock({ $0.answers[question] }) { return known }
     // A class whose entities do not form a valid model gets no names; the fetch reports the key
     // path.
-    let name = keyPath.isOneProperty ? try? probe(keyPath, type) : nil
+    let name = element(keyPath, of: type) ?? (keyPath.isOneProperty ? try? probe(keyPath, type) : nil)
     knowledge.withLock { $0.answers[question] = .some(name) }
     return name
   }
@@ -78,6 +79,27 @@ enum KeyPathProbe {
         knowledge.answers = knowledge.answers.filter { $0.key.type != identifier }
       }
     }
+  }
+
+  /// The path of the composite's element that a key path reads; nil if it reads none.
+  private static func element(_ keyPath: AnyKeyPath, of type: ManagedObject.Type) -> String? {
+    for (front, name) in type._propertyNamesByKeyPath {
+      if let path = element(keyPath, behind: front, name) { return path }
+    }
+    return nil
+  }
+
+  private static func element(_ keyPath: AnyKeyPath, behind front: AnyKeyPath, _ name: String) -> String? {
+    guard let composite = Swift.type(of: front).valueType as? any CompositeAttributeValue.Type else {
+      return nil
+    }
+    for (part, partName) in composite.compositeNames {
+      guard let whole = front.appending(path: part) else { continue }
+      let path = "\(name).\(partName)"
+      if whole == keyPath { return path }
+      if let deeper = element(keyPath, behind: whole, path) { return deeper }
+    }
+    return nil
   }
 
   private static func probe(_ keyPath: AnyKeyPath, _ type: ManagedObject.Type) throws -> String? {
