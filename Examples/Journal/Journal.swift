@@ -4,8 +4,8 @@
 //     pkill -9 -x Journal          # from another terminal, at any moment
 //     swift run Journal            # prints how many entries it found, and continues
 //
-// `save()` returns when the entry is durable: it survives a kill and a power cut. The only entry that
-// may be found without having been reported is the last one, if the kill came between both.
+// `save()` returns when the entry is durable: it survives a kill and a power cut. The only entry
+// that may be found without having been reported is the last one, if the kill came between both.
 
 import Foundation
 import Perdure

@@ -1,6 +1,7 @@
 import PerdureText
 
-/// One kind of attack on a store: it tries many things, counts them, and says which of them went wrong.
+/// One kind of attack on a store: it tries many things, counts them, and says which of them went
+/// wrong.
 ///
 /// A campaign is a function of its plan as far as possible: the same seed and scale try the same
 /// cases, except in campaigns in which processes and threads race on purpose.

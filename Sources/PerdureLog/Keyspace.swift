@@ -33,8 +33,8 @@ public struct Keyspace: Hashable, Sendable {
 }
 
 extension Keyspace {
-  /// Stops a program that reads the keyspace by keys of the other kind. The message is there in optimised
-  /// programs too, unlike that of `precondition`.
+  /// Stops a program that reads the keyspace by keys of the other kind. The message is there in
+  /// optimised programs too, unlike that of `precondition`.
   @inline(__always)
   func requireKeys(_ kind: KeyspaceKind) {
     if self.kind != kind { stopAtOtherKind() }
@@ -47,8 +47,9 @@ extension Keyspace {
   }
 }
 
-/// Keyspaces and derived indexes are numbered by each store for itself, so a number alone says nothing in
-/// another store. A commit compares names too; reads, which have no time for that, compare these marks.
+/// Keyspaces and derived indexes are numbered by each store for itself, so a number alone says
+/// nothing in another store. A commit compares names too; reads, which have no time for that,
+/// compare these marks.
 enum HandleMark {
   /// FNV-1a over the name and what else counts, from a start of the store's own. Two handles share
   /// a mark once in 2^64.

@@ -38,8 +38,8 @@ public final class ValueReader {
   ///
   /// - Parameter range: Within `0..<count`, or the program stops; nil: the whole value.
   /// - Parameter body: Receives one piece. Returns false to stop.
-  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws. What was handed out before
-  ///   is right.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws. What was handed
+  ///   out before is right.
   public func forEachPiece(of range: Range<UInt64>? = nil, _ body: (RawSpan) throws -> Bool) throws {
     try forEachRawPiece(of: range) { try body($0.bytes) }
   }

@@ -13,7 +13,8 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - level: The level of fetches and saves that succeed.
   ///   - failureLevel: The level of those that throw.
-  ///   - warningLevel: The level of warnings about the model. They are logged at once, and once for each model.
+  ///   - warningLevel: The level of warnings about the model. They are logged at once, and once for
+  ///     each model.
   public func log(
     to logger: Logger, level: Logger.Level = .debug, failureLevel: Logger.Level = .error,
     warningLevel: Logger.Level = .warning

@@ -22,9 +22,10 @@ public struct AttributeDescription: Sendable, Hashable {
   /// after it, for every change along the path. It is not stored, it cannot be set, and it is not
   /// among the changed values. In predicates and orders it is equivalent to its derivation.
   ///
-  /// A path has no value where one of its relationships leads nowhere or its attribute has none; the derived attribute is
-  /// optional then. A sum of whole numbers may be decimal. If its type cannot hold a sum, the property and orders have
-  /// the nearest number; predicates and other sums take the exact one.
+  /// A path has no value where one of its relationships leads nowhere or its attribute has none;
+  /// the derived attribute is optional then. A sum of whole numbers may be decimal. If its type
+  /// cannot hold a sum, the property and orders have the nearest number; predicates and other sums
+  /// take the exact one.
   ///
   /// Reading one follows its path; a sum looks at all members, O(n), each time, unless an index on
   /// it keeps the sum.

@@ -19,8 +19,9 @@ public final class ManagedObjectModel: Sendable {
   public let entities: [EntityDescription]
   /// The entities by name.
   public let entitiesByName: [String: EntityDescription]
-  /// Legal parts of the model that are often mistakes, for example a relationship without an inverse. The log of
-  /// the first container that gets one (`PersistentContainer.log(_:)`) receives them, once for each model.
+  /// Legal parts of the model that are often mistakes, for example a relationship without an
+  /// inverse. The log of the first container that gets one (`PersistentContainer.log(_:)`) receives
+  /// them, once for each model.
   public let warnings: [ModelProblem]
   /// The version of the model: a hash of the versions of its entities. Equal models have equal
   /// hashes on every platform; the order of entities and properties does not count.

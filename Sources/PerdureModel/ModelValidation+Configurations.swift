@@ -1,6 +1,7 @@
 extension ModelValidation {
-  /// Checks the named subsets of entities. A configuration has all entities of a hierarchy or none: a store looks
-  /// for subentities with every fetch, and an object belongs to its superentities too.
+  /// Checks the named subsets of entities. A configuration has all entities of a hierarchy or none:
+  /// a store looks for subentities with every fetch, and an object belongs to its superentities
+  /// too.
   mutating func checkConfigurations() {
     for (name, members) in configurations.sorted(by: { $0.key < $1.key }) {
       if !Self.isIdentifier(name) {

@@ -67,8 +67,8 @@ struct ModelValidation {
       ModelProblem(rule: rule, entity: entity, property: property, message: message, remedy: remedy))
   }
 
-  /// The end of a remedy for a name that is not among the known ones. Empty for a model from a store,
-  /// whose names can be any bytes, and as many as to make this slow.
+  /// The end of a remedy for a name that is not among the known ones. Empty for a model from a
+  /// store, whose names can be any bytes, and as many as to make this slow.
   func question(_ name: String, in known: some Sequence<String>) -> String {
     isStored ? "" : NearMisses.question(name, in: known)
   }

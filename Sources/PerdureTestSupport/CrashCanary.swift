@@ -1,5 +1,5 @@
-/// A mistake that a `CrashExplorer` makes on purpose. A suite that checks its promises then reports a
-/// violation.
+/// A mistake that a `CrashExplorer` makes on purpose. A suite that checks its promises then reports
+/// a violation.
 ///
 ///     var explorer = CrashExplorer()
 ///     explorer.canary = .acknowledgesEarly
@@ -9,8 +9,8 @@
 public enum CrashCanary: String, Sendable, Hashable, CaseIterable {
   /// A step counts as acknowledged as soon as it has begun.
   ///
-  /// Shows that the check looks for acknowledged steps: the store makes no mistake, so only the check
-  /// can notice. Does not show that the check looks at every part of a step. Promises
+  /// Shows that the check looks for acknowledged steps: the store makes no mistake, so only the
+  /// check can notice. Does not show that the check looks at every part of a step. Promises
   /// (`CrashMarker.promise`) are not changed.
   case acknowledgesEarly
 
@@ -22,8 +22,8 @@ public enum CrashCanary: String, Sendable, Hashable, CaseIterable {
 
   /// Syncs of the workload do nothing from the first mark on. Syncs of recoveries work.
   ///
-  /// Shows that the check or the store notices lost writes. A store that fails to open shows nothing
-  /// about the check: see `reason`.
+  /// Shows that the check or the store notices lost writes. A store that fails to open shows
+  /// nothing about the check: see `reason`.
   case ignoresSync
 }
 

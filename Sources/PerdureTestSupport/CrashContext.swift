@@ -2,9 +2,9 @@ import PerdureFileIO
 
 /// Marks the steps of a workload, so that a check knows which ones must have survived.
 ///
-/// Each step has its own label. Steps of several writers may overlap, and may be acknowledged in any
-/// order. `CrashReport.check` refuses a label that begins twice, is acknowledged twice, or is acknowledged
-/// without a beginning.
+/// Each step has its own label. Steps of several writers may overlap, and may be acknowledged in
+/// any order. `CrashReport.check` refuses a label that begins twice, is acknowledged twice, or is
+/// acknowledged without a beginning.
 public struct CrashMarker: Sendable {
   let fileSystem: SimulatedFileSystem
 
@@ -18,8 +18,8 @@ public struct CrashMarker: Sendable {
     fileSystem.state.withLock { $0.journal.mark(.acknowledged, label) }
   }
 
-  /// As `acknowledge`, for a label without a beginning, such as the number of a commit that is known
-  /// only now. May be repeated.
+  /// As `acknowledge`, for a label without a beginning, such as the number of a commit that is
+  /// known only now. May be repeated.
   public func promise(_ label: Int) {
     fileSystem.state.withLock { $0.journal.mark(.promised, label) }
   }
@@ -32,8 +32,8 @@ extension SimulatedFileSystem {
 
 /// The crash that a check looks at.
 public struct CrashContext: Sendable {
-  /// The operation before the power cut; 0: the cut is before the first. For a cut during a recovery, an
-  /// operation of that recovery.
+  /// The operation before the power cut; 0: the cut is before the first. For a cut during a
+  /// recovery, an operation of that recovery.
   public let operation: Int
   /// The kind of that operation; nil before the first.
   public let operationKind: FileOperation?
@@ -44,8 +44,8 @@ public struct CrashContext: Sendable {
   public let acknowledged: [Int]
   /// The kinds of loss on this disk.
   public let losses: Set<CrashLoss>
-  /// The number of recoveries that were cut: 0 for a cut during the workload, 1 for one more during the
-  /// recovery from it, and so on.
+  /// The number of recoveries that were cut: 0 for a cut during the workload, 1 for one more during
+  /// the recovery from it, and so on.
   public let recoveries: Int
   /// Equal for equal disks, and different for others, except for one chance in 2^64; within one
   /// process.

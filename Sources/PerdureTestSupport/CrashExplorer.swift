@@ -1,11 +1,11 @@
 import PerdureFileIO
 
-/// Cuts the power after each operation of a workload, in many ways. Each resulting disk is recovered and
-/// checked. Then the power is cut during these recoveries too.
+/// Cuts the power after each operation of a workload, in many ways. Each resulting disk is
+/// recovered and checked. Then the power is cut during these recoveries too.
 ///
-/// This is the complete suite of a store of notes. `Notes` is a store on Perdure that opens with the
-/// given file system (`StoreOptions.fileSystem`). After a power cut, and two more during the recovery, it
-/// has its first notes, and among them each acknowledged one:
+/// This is the complete suite of a store of notes. `Notes` is a store on Perdure that opens with
+/// the given file system (`StoreOptions.fileSystem`). After a power cut, and two more during the
+/// recovery, it has its first notes, and among them each acknowledged one:
 ///
 ///     func notesReport(_ explorer: CrashExplorer) throws -> CrashReport {
 ///       try explorer.explore { fileSystem, marker in
@@ -30,19 +30,20 @@ import PerdureFileIO
 ///       try notesReport(explorer).check()
 ///     }
 ///
-/// The workload runs once, before the first check. A check that throws is a violation. The report has it
-/// with all operations before it, and with the seed that repeats it. The test must call
-/// `CrashReport.check`, which throws the violation. It also refuses a suite that tested nothing, such as
-/// one without acknowledgements. `canary` shows whether the check notices a mistake.
+/// The workload runs once, before the first check. A check that throws is a violation. The report
+/// has it with all operations before it, and with the seed that repeats it. The test must call
+/// `CrashReport.check`, which throws the violation. It also refuses a suite that tested nothing,
+/// such as one without acknowledgements. `canary` shows whether the check notices a mistake.
 ///
-/// After each operation, the explorer builds all possible disks if `imagesPerOperationMax` allows it.
-/// Otherwise it builds the special ones and a random choice of the others. The report counts both cases.
-/// Disks with the same bytes are checked once.
+/// After each operation, the explorer builds all possible disks if `imagesPerOperationMax` allows
+/// it. Otherwise it builds the special ones and a random choice of the others. The report counts
+/// both cases. Disks with the same bytes are checked once.
 public struct CrashExplorer: Sendable {
   /// Chooses the crashes if not all can be tried. The same seed and workload give the same crashes.
   public var seed: UInt64 { didSet { origin = nil } }
 
-  /// The name at the beginning of reports and violations. Default: the function that made the explorer.
+  /// The name at the beginning of reports and violations. Default: the function that made the
+  /// explorer.
   public var name: String
 
   /// The seed of the generator that the seed is from.
@@ -55,23 +56,24 @@ public struct CrashExplorer: Sendable {
   /// violation says how to run the test again.
   package var leavesNote = true
 
-  /// Cuts the power after one in this many operations of the workload, chosen by the seed; 1 or more.
-  /// For long workloads.
+  /// Cuts the power after one in this many operations of the workload, chosen by the seed; 1 or
+  /// more. For long workloads.
   public var operationsOneIn = 1
 
   /// The maximum number of disks after each operation; 1 or more.
   public var imagesPerOperationMax = 64
 
-  /// The number of bytes that the disk writes atomically; 1 or more. A small number tears small writes
-  /// in more places. Most media have 512 or 4096.
+  /// The number of bytes that the disk writes atomically; 1 or more. A small number tears small
+  /// writes in more places. Most media have 512 or 4096.
   public var sectorLength = 512
 
-  /// Whether bytes that did not arrive may read as noise: after the old end of the file, and in sectors
-  /// that a write replaces as a whole. Bytes that are overwritten with equal ones always stay.
+  /// Whether bytes that did not arrive may read as noise: after the old end of the file, and in
+  /// sectors that a write replaces as a whole. Bytes that are overwritten with equal ones always
+  /// stay.
   public var makesGarbage = true
 
-  /// Whether bytes that did not arrive may read as the bytes of a removed file at the same offsets, whose
-  /// blocks are used again. Only a checksum that covers the file's identity detects this.
+  /// Whether bytes that did not arrive may read as the bytes of a removed file at the same offsets,
+  /// whose blocks are used again. Only a checksum that covers the file's identity detects this.
   public var makesStaleBytes = false
 
   /// A mistake that the explorer makes on purpose and the suite must notice; nil: none.
@@ -80,16 +82,16 @@ public struct CrashExplorer: Sendable {
   /// The maximum number of checked disks, 1 or more. If it is reached, the report is not complete.
   public var checksMax = Int.max
 
-  /// The depth of cuts during recoveries: 1 cuts recoveries, 2 also cuts the recoveries after those cuts,
-  /// and so on. Only `explore` and `examine` with `recover` take a depth above 0; the others stop the
-  /// program.
+  /// The depth of cuts during recoveries: 1 cuts recoveries, 2 also cuts the recoveries after those
+  /// cuts, and so on. Only `explore` and `examine` with `recover` take a depth above 0; the others
+  /// stop the program.
   public var recoveryDepth = 0
 
   /// Cuts one in this many recoveries at each depth, chosen by the seed; 1 or more.
   public var recoveriesOneIn = 1
 
-  /// The maximum number of disks for one recovery, spread over its operations; 1 or more. Without it, a
-  /// recovery with many writes has millions of disks at a depth of 3.
+  /// The maximum number of disks for one recovery, spread over its operations; 1 or more. Without
+  /// it, a recovery with many writes has millions of disks at a depth of 3.
   public var imagesPerRecoveryMax = 4096
 
   /// Makes an explorer. The default seed is `PERDURE_SEED`, or a new one if that is not set.
@@ -112,13 +114,14 @@ public struct CrashExplorer: Sendable {
 extension CrashExplorer {
   /// Runs `workload` on a new file system, then checks the disks that power cuts can leave.
   ///
-  /// The closures run on this thread: `workload` once, then `verify` for each disk. No call outlives
-  /// `explore`.
+  /// The closures run on this thread: `workload` once, then `verify` for each disk. No call
+  /// outlives `explore`.
   ///
   /// - Parameters:
   ///   - image: The disk at the beginning.
-  ///   - workload: May use several threads, which must end before it returns. A store with background
-  ///     work (checkpoints, compaction) is closed first, or its background work is switched off.
+  ///   - workload: May use several threads, which must end before it returns. A store with
+  ///     background work (checkpoints, compaction) is closed first, or its background work is
+  ///     switched off.
   ///   - verify: Called for each different disk, and again for a disk after more acknowledgements.
   /// - Returns: The counts, with the first violation.
   /// - Throws: What `workload` throws.
@@ -131,8 +134,8 @@ extension CrashExplorer {
     return examine(fileSystem.journal, verify: verify)
   }
 
-  /// Checks the disks that power cuts can leave during the operations of a journal. The workload of the
-  /// journal may be asynchronous. `verify` runs on this thread, for one disk after the other.
+  /// Checks the disks that power cuts can leave during the operations of a journal. The workload of
+  /// the journal may be asynchronous. `verify` runs on this thread, for one disk after the other.
   public func examine(
     _ journal: CrashJournal, verify: (_ image: CrashImage, _ context: CrashContext) throws -> Void
   ) -> CrashReport {
@@ -162,21 +165,22 @@ extension CrashExplorer {
 
 // With the power cut again.
 extension CrashExplorer {
-  /// Runs `workload` on a new file system, then recovers and checks the disks that power cuts can leave.
-  /// Cuts the power during recoveries too, up to `recoveryDepth` times in a row.
+  /// Runs `workload` on a new file system, then recovers and checks the disks that power cuts can
+  /// leave. Cuts the power during recoveries too, up to `recoveryDepth` times in a row.
   ///
-  /// The closures run on this thread: `workload` once, then `recover` and `verify` in turns. No call
-  /// outlives `explore`.
+  /// The closures run on this thread: `workload` once, then `recover` and `verify` in turns. No
+  /// call outlives `explore`.
   ///
   /// - Parameters:
   ///   - image: The disk at the beginning.
-  ///   - workload: May use several threads, which must end before it returns. A store with background
-  ///     work (checkpoints, compaction) is closed first, or its background work is switched off.
-  ///   - recover: Opens the store on a disk after a power cut. Its changes of the disk are the recovery
-  ///     in which the power is cut again. It may mark and acknowledge steps with the `marker` of the
-  ///     file system. Later checks see these labels after those of the workload. A cut in `recover` is
-  ///     checked only through one more `recover`, which may write a lost step again. So write only
-  ///     where `context.recoveries` is 0.
+  ///   - workload: May use several threads, which must end before it returns. A store with
+  ///     background work (checkpoints, compaction) is closed first, or its background work is
+  ///     switched off.
+  ///   - recover: Opens the store on a disk after a power cut. Its changes of the disk are the
+  ///     recovery in which the power is cut again. It may mark and acknowledge steps with the
+  ///     `marker` of the file system. Later checks see these labels after those of the workload. A
+  ///     cut in `recover` is checked only through one more `recover`, which may write a lost step
+  ///     again. So write only where `context.recoveries` is 0.
   ///   - verify: Checks the opened store. Its changes of the disk have no effect.
   /// - Returns: The counts, with the first violation.
   /// - Throws: What `workload` throws.
@@ -190,9 +194,9 @@ extension CrashExplorer {
     return examine(fileSystem.journal, recover: recover, verify: verify)
   }
 
-  /// Recovers and checks the disks that power cuts can leave during the operations of a journal, and cuts
-  /// the power during recoveries. The workload of the journal may be asynchronous. `recover` and `verify`
-  /// run on this thread, in turns.
+  /// Recovers and checks the disks that power cuts can leave during the operations of a journal,
+  /// and cuts the power during recoveries. The workload of the journal may be asynchronous.
+  /// `recover` and `verify` run on this thread, in turns.
   ///
   /// - Parameters:
   ///   - journal: The operations of the workload, from `SimulatedFileSystem.journal`.

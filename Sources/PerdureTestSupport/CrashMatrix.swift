@@ -1,7 +1,7 @@
 import PerdureText
 
-/// How many distinct disks losses of power have left, by the operation after which the power went, and by what it
-/// took. A disk that shows several kinds of loss counts for each.
+/// How many distinct disks losses of power have left, by the operation after which the power went,
+/// and by what it took. A disk that shows several kinds of loss counts for each.
 public struct CrashMatrix: Sendable, Hashable, CustomStringConvertible {
   private struct Cell: Sendable, Hashable {
     let operation: FileOperation?

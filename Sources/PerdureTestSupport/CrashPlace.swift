@@ -1,5 +1,5 @@
-/// The place of one crash in an exploration: `"19.3"` is disk 3 after operation 19 of the workload, and
-/// `"19.3/4.0"` is disk 0 after operation 4 of the recovery from it.
+/// The place of one crash in an exploration: `"19.3"` is disk 3 after operation 19 of the workload,
+/// and `"19.3/4.0"` is disk 0 after operation 4 of the recovery from it.
 ///
 /// With the same seed, settings and workload, a place names the same crash (`CrashExplorer.only`).
 public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, ExpressibleByStringLiteral {

@@ -39,7 +39,8 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public internal(set) var matrix = CrashMatrix()
   /// The first check that failed; the exploration ends there.
   public internal(set) var violation: CrashViolation?
-  /// Whether the exploration reached its end: no violation and no `CrashExplorer.checksMax` stopped it.
+  /// Whether the exploration reached its end: no violation and no `CrashExplorer.checksMax` stopped
+  /// it.
   public internal(set) var isComplete = false
 
   private var labelMistakes: [String] = []

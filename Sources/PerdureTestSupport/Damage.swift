@@ -107,8 +107,8 @@ extension Damage {
     (0..<count).lazy.map { .truncation($0) }
   }
 
-  /// Damages of each sector of a file: zeros, noise, the bytes of its neighbour, an exchange with another
-  /// sector, a copy to another sector, or bytes of something else.
+  /// Damages of each sector of a file: zeros, noise, the bytes of its neighbour, an exchange with
+  /// another sector, a copy to another sector, or bytes of something else.
   ///
   /// Some change nothing, such as the exchange of a sector with itself. A test that counts damages
   /// compares the bytes.

@@ -2,8 +2,9 @@ import PerdureFileIO
 
 /// The ways in which a system fails a program that stores something.
 ///
-/// The file system of Perdure repeats interrupted calls and completes short transfers. Here these failures
-/// reach the program: another file system may not hide them, and the program must be correct anyway.
+/// The file system of Perdure repeats interrupted calls and completes short transfers. Here these
+/// failures reach the program: another file system may not hide them, and the program must be
+/// correct anyway.
 public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   /// `EIO`: the medium failed.
   case mediaError = "EIO"

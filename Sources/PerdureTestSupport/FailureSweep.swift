@@ -1,8 +1,8 @@
 /// Fails each file call of a program, in one run for each call and kind of failure.
 ///
-/// The check compares the report of the program with the disks that a power cut leaves after the failure.
-/// So it notices a failed sync that the program ignores. `Notes` is a store on Perdure that opens with the
-/// given file system:
+/// The check compares the report of the program with the disks that a power cut leaves after the
+/// failure. So it notices a failed sync that the program ignores. `Notes` is a store on Perdure
+/// that opens with the given file system:
 ///
 ///     @Test func notesSurviveFailures() throws {
 ///       var explorer = CrashExplorer()
@@ -26,13 +26,13 @@
 ///       try report.check()
 ///     }
 ///
-/// The program may continue after an error: close the store and open it again, for example. That tests
-/// more, but a refused commit may then be on the disk.
+/// The program may continue after an error: close the store and open it again, for example. That
+/// tests more, but a refused commit may then be on the disk.
 ///
-/// The program must make the same calls in each run until one fails, or the sweep omits calls. So it makes
-/// no random choices without a seed, and its store does no background work: `checkpoints = .manual` and
-/// `compactsAutomatically = false` for Perdure. An error of the program or the check is a violation. So is
-/// a program that repeats a call forever. The first run has no failure.
+/// The program must make the same calls in each run until one fails, or the sweep omits calls. So
+/// it makes no random choices without a seed, and its store does no background work: `checkpoints =
+/// .manual` and `compactsAutomatically = false` for Perdure. An error of the program or the check
+/// is a violation. So is a program that repeats a call forever. The first run has no failure.
 public struct FailureSweep: Sendable {
   /// The kinds of failures, at least one.
   public var kinds = FailureKind.allCases
@@ -45,7 +45,8 @@ public struct FailureSweep: Sendable {
   /// Chooses the runs where `part` is less than 1.
   public var seed: UInt64 { didSet { origin = nil } }
 
-  /// The name at the beginning of reports and violations. Default: the function that made the sweep.
+  /// The name at the beginning of reports and violations. Default: the function that made the
+  /// sweep.
   public var name: String
 
   /// The seed of the generator that the seed is from.
@@ -54,24 +55,24 @@ public struct FailureSweep: Sendable {
   /// Whether failing syncs are those of directories too, and forget changes of names.
   package var dropsNames = false
 
-  /// Whether a test uses the sweep: then a file has its next run, for the case of a trap, and a violation
-  /// says how to run the test again.
+  /// Whether a test uses the sweep: then a file has its next run, for the case of a trap, and a
+  /// violation says how to run the test again.
   package var leavesNote = true
 
   /// Called before each run in which a call is to fail.
   package var onRun: @Sendable (_ kind: FailureKind, _ nth: Int, _ repeats: Bool) -> Void = { _, _, _ in }
 
-  /// The maximum number of failed calls in one run. After it, calls succeed, and the run is a violation:
-  /// a program that repeats a call until it succeeds would not end.
+  /// The maximum number of failed calls in one run. After it, calls succeed, and the run is a
+  /// violation: a program that repeats a call until it succeeds would not end.
   ///
   /// Unit: calls. Range: 2 or more. Default: 10,000. Why: far more than a small program makes.
   public var failedCallsMax = 10_000
 
-  /// Whether a failed sync reports success, as for a program that ignores its error. A suite that checks
-  /// the disks then finds a violation.
+  /// Whether a failed sync reports success, as for a program that ignores its error. A suite that
+  /// checks the disks then finds a violation.
   ///
-  /// The violation shows that the check looks at the disks after a power cut. It shows nothing about
-  /// other failures.
+  /// The violation shows that the check looks at the disks after a power cut. It shows nothing
+  /// about other failures.
   public var hidesFailedSyncs = false
 
   /// The maximum number of bytes of all files together.
@@ -94,8 +95,8 @@ public struct FailureSweep: Sendable {
 
   /// Fails each call of a program: first alone, then together with all later calls.
   ///
-  /// `program` and `verify` run on this thread, in turns. An error of either is a violation, and `run`
-  /// does not throw it: the program must catch the errors of its calls.
+  /// `program` and `verify` run on this thread, in turns. An error of either is a violation, and
+  /// `run` does not throw it: the program must catch the errors of its calls.
   ///
   /// - Parameters:
   ///   - program: Returns the state that the check compares.

@@ -1,7 +1,7 @@
 public import PerdureFileIO
 
-/// A file system that forwards each call that it does not implement to another one. Use it to count, fail
-/// or skip calls.
+/// A file system that forwards each call that it does not implement to another one. Use it to
+/// count, fail or skip calls.
 public protocol ForwardingFileSystem: FileSystem {
   /// The file system that receives the forwarded calls.
   var behind: any FileSystem { get }

@@ -13,11 +13,11 @@ public struct InjectedFailure: Sendable {
     case nothing
     /// A write stores its first `byteCount` bytes, or all if it has fewer, before it fails.
     case partialWrite(byteCount: Int)
-    /// A read returns at most `byteCount` bytes, always fewer than a full read, and no error: the file
-    /// seems to end. A read at the end of the file is not changed. Other calls fail.
+    /// A read returns at most `byteCount` bytes, always fewer than a full read, and no error: the
+    /// file seems to end. A read at the end of the file is not changed. Other calls fail.
     case partialRead(byteCount: Int)
-    /// A failed sync drops its pending writes: they can be read, but no later sync makes them durable.
-    /// Some systems do this after a medium error.
+    /// A failed sync drops its pending writes: they can be read, but no later sync makes them
+    /// durable. Some systems do this after a medium error.
     case forgetsWrites
   }
 
@@ -62,7 +62,8 @@ public struct InjectedFailure: Sendable {
     self.init(operation, nth, repeats, code, errno: 0, effect, pathContains)
   }
 
-  /// Describes a failure by the system's number for it, such as `EINTR`. The code is derived from it.
+  /// Describes a failure by the system's number for it, such as `EINTR`. The code is derived from
+  /// it.
   ///
   /// - Parameters:
   ///   - operation: The kind of call that fails; nil for any.

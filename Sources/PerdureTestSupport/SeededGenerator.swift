@@ -2,7 +2,8 @@ import PerdureFileIO
 
 /// A random generator that returns the same numbers for the same seed, on every machine.
 ///
-/// A random test prints its seed and reads it from the environment, so that a failure can be repeated:
+/// A random test prints its seed and reads it from the environment, so that a failure can be
+/// repeated:
 ///
 ///     var random = SeededGenerator.forTest("deleting in any order")
 ///
@@ -12,8 +13,8 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// The seed of this generator.
   public let seed: UInt64
 
-  /// The seed of the first generator that this one is derived from; its own if there is none. Print it
-  /// to repeat the whole run.
+  /// The seed of the first generator that this one is derived from; its own if there is none. Print
+  /// it to repeat the whole run.
   public let origin: UInt64
 
   private var state: UInt64
@@ -43,9 +44,9 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     derived(name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
   }
 
-  /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`. If the variable is not set, a new seed,
-  /// the same for the whole process: so one printed seed repeats all explorers and sweeps. A text that
-  /// is not a number stops the program.
+  /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`. If the variable is not set, a
+  /// new seed, the same for the whole process: so one printed seed repeats all explorers and
+  /// sweeps. A text that is not a number stops the program.
   public static func seedFromEnvironment() -> UInt64 {
     let text = Environment.value(of: "PERDURE_SEED")
     guard let seed = text.map(seed(from:)) ?? seedOfProcess else {

@@ -1,7 +1,7 @@
 /// Shortens a failing list of operations to those that the failure needs.
 ///
-/// It removes parts, first halves and then smaller ones, while the rest still fails (delta debugging).
-/// Then it replaces the remaining elements by simpler ones:
+/// It removes parts, first halves and then smaller ones, while the rest still fails (delta
+/// debugging). Then it replaces the remaining elements by simpler ones:
 ///
 ///     let reason = whatGoesWrong(operations)
 ///     let small = Shrinker<Operation>().shrink(operations, simplifying: { $0.simpler }) { candidate in
@@ -10,15 +10,15 @@
 ///
 /// Compare the reason: a list that fails in another way is another failure.
 ///
-/// Each element must be valid after any other elements, because the shrinker removes elements freely. The
-/// same list and the same verdicts give the same result.
+/// Each element must be valid after any other elements, because the shrinker removes elements
+/// freely. The same list and the same verdicts give the same result.
 ///
 /// Source: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002.
 public struct Shrinker<Element: Equatable> {
   /// The maximum number of candidates.
   ///
-  /// Unit: runs of the test. Range: 2 or more. Default: 5,000. Why: enough for a history of thousands of
-  /// steps.
+  /// Unit: runs of the test. Range: 2 or more. Default: 5,000. Why: enough for a history of
+  /// thousands of steps.
   public var trialsMax = 5_000
 
   /// The result of a search.
@@ -27,22 +27,23 @@ public struct Shrinker<Element: Equatable> {
     public var elements: [Element]
     /// How many candidates were tried.
     public var trials: Int
-    /// Whether the search reached its end: without any one element, or with a simpler one, the list passes.
+    /// Whether the search reached its end: without any one element, or with a simpler one, the list
+    /// passes.
     public var isMinimal: Bool
-    /// Whether the given list failed, and the result failed once more at the end. If not, the failure
-    /// does not depend on the list alone.
+    /// Whether the given list failed, and the result failed once more at the end. If not, the
+    /// failure does not depend on the list alone.
     public var isConfirmed: Bool
   }
 
   /// Makes a shrinker.
   public init() {}
 
-  /// Returns the shortest failing list that it finds. It tries the given list first. If that does not
-  /// fail, it is the result, and `isConfirmed` is false.
+  /// Returns the shortest failing list that it finds. It tries the given list first. If that does
+  /// not fail, it is the result, and `isConfirmed` is false.
   ///
   /// - Parameter elements: A list that fails.
-  /// - Parameter simplifying: Returns simpler elements that can replace one, the simplest first. Repeated
-  ///   simplifying must end.
+  /// - Parameter simplifying: Returns simpler elements that can replace one, the simplest first.
+  ///   Repeated simplifying must end.
   /// - Parameter fails: Whether a list still fails.
   /// - Complexity: O(n log n) trials for a failure that a few elements cause, O(n²) at worst; never
   ///   more than `trialsMax`.

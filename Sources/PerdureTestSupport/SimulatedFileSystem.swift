@@ -10,8 +10,8 @@ public import PerdureFileIO
 /// A file system in memory for tests, with a journal of all changes that a power cut can undo, and
 /// failures on demand.
 ///
-/// It keeps the contract of `FileSystem`, also for several threads. It has no random behaviour: the same
-/// calls give the same journal.
+/// It keeps the contract of `FileSystem`, also for several threads. It has no random behaviour: the
+/// same calls give the same journal.
 public final class SimulatedFileSystem: FileSystem {
   struct State: Sendable {
     var tree = NameTree()
@@ -34,9 +34,9 @@ public final class SimulatedFileSystem: FileSystem {
   ///
   /// - Parameters:
   ///   - image: The files at the start.
-  ///   - capacityBytes: The maximum number of bytes of all files together. A longer write stores the
-  ///     bytes that fit and fails with `.noSpace`. The bytes of a removed file are free at once, even
-  ///     while the file is open, unlike on a real system.
+  ///   - capacityBytes: The maximum number of bytes of all files together. A longer write stores
+  ///     the bytes that fit and fails with `.noSpace`. The bytes of a removed file are free at
+  ///     once, even while the file is open, unlike on a real system.
   ///   - ignoresSync: Whether each sync reports success and does nothing. A test of durability must
   ///     then fail. `CrashExplorer.canary` does this for suites.
   /// - Complexity: O(n) for the bytes of the image.

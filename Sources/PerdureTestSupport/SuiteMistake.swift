@@ -1,5 +1,5 @@
-/// A suite that passes but tested less than it seems to. `CrashReport.check` and `FailureReport.check`
-/// throw it.
+/// A suite that passes but tested less than it seems to. `CrashReport.check` and
+/// `FailureReport.check` throw it.
 ///
 /// If the suite means it: `try report.check(allowing: [.noAcknowledgement])`.
 public struct SuiteMistake: Error, Sendable, CustomStringConvertible {

@@ -68,7 +68,8 @@ struct NearMissesTests {
       (0..<Int.random(in: 1...7, using: &random)).map { _ in "abc".randomElement(using: &random) ?? "a" })
   }
 
-  /// The distance as it is defined: the last characters are equal, replaced, inserted, removed or exchanged.
+  /// The distance as it is defined: the last characters are equal, replaced, inserted, removed or
+  /// exchanged.
   private static func distance(_ left: ArraySlice<Character>, _ right: ArraySlice<Character>) -> Int {
     guard let leftLast = left.last, let rightLast = right.last else { return max(left.count, right.count) }
     if leftLast == rightLast { return distance(left.dropLast(), right.dropLast()) }

@@ -103,8 +103,8 @@ struct RotTails: Sendable {
     }
   }
 
-  /// The keys whose newest record before the checkpoint was replaced by an older one of the same key.
-  /// Copies and exchanges of any records can do that.
+  /// The keys whose newest record before the checkpoint was replaced by an older one of the same
+  /// key. Copies and exchanges of any records can do that.
   private static func keysOfOlderVersions(
     in file: String, _ before: [UInt8], _ now: [UInt8], _ tail: RotTailStore
   ) -> Set<UInt64> {

@@ -22,8 +22,8 @@ public final class BackgroundContext {
 
   /// Runs a task in the context, after earlier tasks. The caller's thread is not blocked.
   ///
-  /// `body` runs as a part of the calling task: `Task.isCancelled` and task-local values are those of
-  /// the task. If the task is cancelled, a fetch or count in `body` throws `CancellationError`.
+  /// `body` runs as a part of the calling task: `Task.isCancelled` and task-local values are those
+  /// of the task. If the task is cancelled, a fetch or count in `body` throws `CancellationError`.
   /// `body` itself always runs.
   ///
   /// - Parameter body: The work to do with the context, on its queue.

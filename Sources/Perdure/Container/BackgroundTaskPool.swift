@@ -8,7 +8,8 @@ internal import PerdureFileIO
 // serial queues is used again and again. Tasks beyond the limit wait in order, without a thread.
 //
 //   BT1. At most `limit` tasks have a queue. No two tasks have the same queue.
-//   BT2. A task waits only while `limit` tasks have queues. Queues are given in the order of asking.
+//   BT2. A task waits only while `limit` tasks have queues. Queues are given in the order of
+//        asking.
 //   BT3. A task that is cancelled while it waits leaves the line with `CancellationError`.
 
 /// Lends queues to background tasks, a limited number at a time.

@@ -74,9 +74,10 @@ public final class PersistentContainer: Sendable {
   /// - Parameters:
   ///   - name: The name of the container, for messages.
   ///   - model: The entities of the store.
-  ///   - classes: The classes of the objects. An entity has the one that its `managedObjectClassName` names, as
-  ///     `Class` or `Module.Class`, or else the one that describes it. An entity without one takes its parent's, at the
-  ///     root `ManagedObject`, whose properties are reached by name.
+  ///   - classes: The classes of the objects. An entity has the one that its
+  ///     `managedObjectClassName` names, as `Class` or `Module.Class`, or else the one that
+  ///     describes it. An entity without one takes its parent's, at the root `ManagedObject`, whose
+  ///     properties are reached by name.
   ///   - classesByEntityName: The classes of particular entities; a class may be that of several.
   ///   - description: The location and the options of the store.
   public convenience init(
@@ -184,8 +185,8 @@ extension PersistentContainer {
 extension PersistentContainer {
   /// Makes a context for the caller's own isolation: a local variable, or a property of an actor.
   ///
-  /// The store must have been loaded: otherwise the program stops, and reports the caller's file and
-  /// line. After `close()`, the fetches and saves of the context throw.
+  /// The store must have been loaded: otherwise the program stops, and reports the caller's file
+  /// and line. After `close()`, the fetches and saves of the context throw.
   public func newContext(
     file: StaticString = #fileID, line: UInt = #line
   ) -> sending ManagedObjectContext {
@@ -229,8 +230,8 @@ extension PersistentContainer {
   /// Runs a task in a new context, off the caller's isolation.
   ///
   /// The task has a thread of its own. At most `backgroundTaskLimit` tasks run at once. Others wait
-  /// in order, without a thread, and then see the newest state of the store. So `body` must not wait
-  /// for another background task of the container.
+  /// in order, without a thread, and then see the newest state of the store. So `body` must not
+  /// wait for another background task of the container.
   ///
   /// If the calling task is cancelled, a fetch or count in `body` throws `CancellationError`.
   ///
@@ -250,8 +251,9 @@ extension PersistentContainer {
 
   /// How many tasks of `performBackgroundTask` may run at once.
   ///
-  /// Default: four for each processor, and at least 16. Why: running tasks block threads; saves that
-  /// wait for the disk at the same time share a sync, and a burst of requests needs no more threads.
+  /// Default: four for each processor, and at least 16. Why: running tasks block threads; saves
+  /// that wait for the disk at the same time share a sync, and a burst of requests needs no more
+  /// threads.
   ///
   /// Range: 1 or more. Visible at once: a greater limit admits waiting tasks, a smaller one lets
   /// running tasks end. May be set from any thread.

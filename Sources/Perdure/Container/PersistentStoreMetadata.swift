@@ -132,7 +132,8 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - userInfo: The new values. Keys that are missing here are removed.
   ///   - store: The store; nil for the first.
-  /// - Throws: `PerdureError` with code 134030 when the store could not write, 134060 when it is not open.
+  /// - Throws: `PerdureError` with code 134030 when the store could not write, 134060 when it is
+  ///   not open.
   public func setPersistentStoreMetadata(
     _ userInfo: [String: String], of store: LoadedStore? = nil
   ) throws(PerdureError) {

@@ -4,7 +4,8 @@ internal import PerdureFileIO
 internal import PerdureModel
 internal import Synchronization
 
-/// A fetch or a save of a context, with its duration and its requests to the store; or a warning about the model.
+/// A fetch or a save of a context, with its duration and its requests to the store; or a warning
+/// about the model.
 public struct ContextLogEntry: Sendable {
   /// The logged operation.
   public enum Kind: Hashable, Sendable {
@@ -22,9 +23,9 @@ public struct ContextLogEntry: Sendable {
 
   /// The logged operation.
   public let kind: Kind
-  /// The entity, predicate, order and window of a request (`explain(_:)` says how it is fetched). For a
-  /// save, the numbers of objects that it was to insert, update and delete, before delete rules and
-  /// hooks, and how many of the new ones it merged into others. Or the text of a warning.
+  /// The entity, predicate, order and window of a request (`explain(_:)` says how it is fetched).
+  /// For a save, the numbers of objects that it was to insert, update and delete, before delete
+  /// rules and hooks, and how many of the new ones it merged into others. Or the text of a warning.
   public let subject: String
   /// How many objects were found or counted, or pending as `subject` says when they were saved; 0
   /// if it failed.
@@ -48,12 +49,12 @@ extension ContextLogEntry: CustomStringConvertible {
 }
 
 extension PersistentContainer {
-  /// Calls a closure after each fetch and each save of the container's contexts, existing ones included. Nil, as at
-  /// first, stops that. The closure runs on the context's thread before the fetch or the save returns, which its
-  /// duration delays.
+  /// Calls a closure after each fetch and each save of the container's contexts, existing ones
+  /// included. Nil, as at first, stops that. The closure runs on the context's thread before the
+  /// fetch or the save returns, which its duration delays.
   ///
-  /// The warnings of the container's model are logged at once, each as an entry of its own. They are logged once for
-  /// each model, however often and for how many containers this is called.
+  /// The warnings of the container's model are logged at once, each as an entry of its own. They
+  /// are logged once for each model, however often and for how many containers this is called.
   ///
   ///     container.log { print($0) }
   public func log(_ log: (@Sendable (ContextLogEntry) -> Void)?) {

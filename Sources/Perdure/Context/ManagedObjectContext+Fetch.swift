@@ -51,7 +51,8 @@ extension ManagedObjectContext {
   ///   - type: The class of the objects. Objects of sub-entities are included.
   ///   - order: The order, most significant criterion first; empty for no particular order.
   ///   - limit: The most objects wanted; 0 for all.
-  ///   - query: Runs once, on a stand-in for the object; it may name properties, and nothing is read.
+  ///   - query: Runs once, on a stand-in for the object; it may name properties, and nothing is
+  ///     read.
   /// - Throws: what the query throws; as `fetch(_:)` with a request.
   public func fetch<T: ManagedObject>(
     _ type: T.Type, order: [FetchOrder] = [], limit: Int = 0,

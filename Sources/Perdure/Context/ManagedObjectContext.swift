@@ -25,8 +25,8 @@ public import PerdureModel
 ///     person.name = "Ada"
 ///     try context.save()
 ///
-/// A retained object can be read after its context is released, and its relationships can be followed.
-/// The unsaved changes of a released context are lost.
+/// A retained object can be read after its context is released, and its relationships can be
+/// followed. The unsaved changes of a released context are lost.
 public final class ManagedObjectContext {
   let core: ContextCore
   /// The context that this one saves into; nil for one that saves into the container's store.

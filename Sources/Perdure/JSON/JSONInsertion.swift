@@ -1,7 +1,7 @@
 // Finds the objects of JSON by their unique keys, and inserts the others.
 //
-//   J1. All objects are found before the first one is inserted or changed. Nothing fails after that,
-//       so a call that throws has changed nothing.
+//   J1. All objects are found before the first one is inserted or changed. Nothing fails after
+//       that, so a call that throws has changed nothing.
 //   J2. Objects with the same unique key are one object, in the JSON and in the context. Later
 //       members replace earlier ones.
 

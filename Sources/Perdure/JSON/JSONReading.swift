@@ -1,5 +1,5 @@
-// Reads JSON into a list of objects to find or insert. Nothing of the context is read or changed, so
-// every mistake in the JSON is found before the first change.
+// Reads JSON into a list of objects to find or insert. Nothing of the context is read or changed,
+// so every mistake in the JSON is found before the first change.
 
 internal import PerdureModel
 internal import PerdurePredicates

@@ -11,10 +11,11 @@ extension ManagedObjectContext {
   ///
   ///     let workers = try context.decode([Worker].self, from: data)
   ///
-  /// The keys of a JSON object are names of properties. The objects get the values that are there; a
-  /// missing key changes nothing, and an unknown key is skipped, as are derived and transient
+  /// The keys of a JSON object are names of properties. The objects get the values that are there;
+  /// a missing key changes nothing, and an unknown key is skipped, as are derived and transient
   /// properties. An object that has the values of a uniqueness constraint is found by them, among
-  /// unsaved objects too. JSON objects with the same unique values are one object. Nothing is saved.
+  /// unsaved objects too. JSON objects with the same unique values are one object. Nothing is
+  /// saved.
   ///
   /// | property | JSON |
   /// |---|---|

@@ -1,5 +1,5 @@
-// The functions that a variable's accessors call if no property can have its type. The getter has the
-// compiler's message. The setter and the description accept such a type, so that there is one
+// The functions that a variable's accessors call if no property can have its type. The getter has
+// the compiler's message. The setter and the description accept such a type, so that there is one
 // message for each property.
 
 extension ManagedObject {

@@ -293,7 +293,8 @@ extension ManagedObject {
     return ToMany(self, slot)
   }
 
-  /// The ordered to-many relationship called `key`, to be changed in place. The entity must have it.
+  /// The ordered to-many relationship called `key`, to be changed in place. The entity must have
+  /// it.
   public func mutableOrderedSetValue(
     forKey key: String, file: StaticString = #fileID, line: UInt = #line
   ) -> OrderedToMany<ManagedObject> {

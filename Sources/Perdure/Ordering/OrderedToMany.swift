@@ -82,7 +82,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     for object in objects { append(object) }
   }
 
-  /// Connects an object, so that it has a position of at most `count`. One that is there stays where it is.
+  /// Connects an object, so that it has a position of at most `count`. One that is there stays
+  /// where it is.
   public func insert(
     _ object: Element, at position: Int, file: StaticString = #fileID, line: UInt = #line
   ) {
@@ -93,7 +94,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     place(object, at: position)
   }
 
-  /// Connects objects, so that the first of them has a position. Those that are there stay where they are.
+  /// Connects objects, so that the first of them has a position. Those that are there stay where
+  /// they are.
   public func insert(
     contentsOf objects: some Sequence<Element>, at position: Int, file: StaticString = #fileID,
     line: UInt = #line
@@ -105,7 +107,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     }
   }
 
-  /// Moves an object that is there, so that it has a position below `count`. One that is not there is not moved.
+  /// Moves an object that is there, so that it has a position below `count`. One that is not there
+  /// is not moved.
   public func move(
     _ object: Element, to position: Int, file: StaticString = #fileID, line: UInt = #line
   ) {

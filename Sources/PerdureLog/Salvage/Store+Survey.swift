@@ -9,7 +9,8 @@ extension Store {
   ///
   /// - Parameter path: The store's directory. No process may have the store open for writing.
   /// - Parameter options: Only `fileSystem` is used.
-  /// - Parameter progress: Called with the bytes done and the bytes in all. Throw from it to cancel.
+  /// - Parameter progress: Called with the bytes done and the bytes in all. Throw from it to
+  ///   cancel.
   /// - Returns: A report with the damages, and counts of segments, frames and records. It has no
   ///   `contents`, as nothing is restored.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;

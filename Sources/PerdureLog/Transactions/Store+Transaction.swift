@@ -14,16 +14,17 @@ extension Store {
   /// No lock is held while `body` runs; it may run several times and so should do nothing that
   /// cannot be repeated. A transaction that writes nothing never conflicts.
   ///
-  /// - Parameter durability: What the commit has survived when this returns; nil: the store's default.
-  /// - Parameter attemptsMax: How often `body` is run at most: each run reads the newest snapshot. Every
-  ///   conflict means that somebody else's commit succeeded. Unit: runs. Range: 1 to 1,000; others are refused
-  ///   with code `.invalidArgument` before `body` runs. Default: 1. Why: only the caller knows whether `body` can
-  ///   be done again.
+  /// - Parameter durability: What the commit has survived when this returns; nil: the store's
+  ///   default.
+  /// - Parameter attemptsMax: How often `body` is run at most: each run reads the newest snapshot.
+  ///   Every conflict means that somebody else's commit succeeded. Unit: runs. Range: 1 to 1,000;
+  ///   others are refused with code `.invalidArgument` before `body` runs. Default: 1. Why: only
+  ///   the caller knows whether `body` can be done again.
   /// - Parameter body: Reads and writes through the transaction. If it throws, nothing is written.
-  /// - Returns: What `body` returned in the run that was committed, and the commit's sequence number (that of
-  ///   the snapshot, if there was nothing to write).
-  /// - Throws: what `body` throws (nothing is written); `StoreError` with code `.conflict` and `isRetryable`
-  ///   when the last run met one, nothing written; else as `write`.
+  /// - Returns: What `body` returned in the run that was committed, and the commit's sequence
+  ///   number (that of the snapshot, if there was nothing to write).
+  /// - Throws: what `body` throws (nothing is written); `StoreError` with code `.conflict` and
+  ///   `isRetryable` when the last run met one, nothing written; else as `write`.
   /// - Complexity: as `write`, and O(log n) for each key or range that was read.
   @discardableResult
   public func transaction<R>(

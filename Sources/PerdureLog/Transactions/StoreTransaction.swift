@@ -79,7 +79,8 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.contains(key, in: keyspace)
   }
 
-  /// Puts a value under an id. Other commits to it since are overwritten, unless the transaction has read it.
+  /// Puts a value under an id. Other commits to it since are overwritten, unless the transaction
+  /// has read it.
   ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
   /// - Parameter id: The id, any number.
@@ -90,8 +91,8 @@ public struct StoreTransaction: ~Copyable {
     write(.put(value), Place(keyspace: keyspace, key: .id(id)))
   }
 
-  /// Puts a value under a byte-string key. Other commits to it since are overwritten, unless the transaction
-  /// has read it.
+  /// Puts a value under a byte-string key. Other commits to it since are overwritten, unless the
+  /// transaction has read it.
   ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
   /// - Parameter key: 0 to 65,535 bytes.

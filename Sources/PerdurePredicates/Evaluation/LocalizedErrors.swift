@@ -1,4 +1,5 @@
-// The errors of predicates in Foundation's form. `localizedDescription` says what `description` says.
+// The errors of predicates in Foundation's form. `localizedDescription` says what `description`
+// says.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

@@ -56,8 +56,8 @@ extension PatternParser {
     character == "\r\n" ? [literal("\r"), literal("\n")] : folded(String(character)).map(literal)
   }
 
-  /// Parses a character that may begin or end a range, with the scalars that join it. Returns nil at
-  /// a class such as `\d`, after reading its backslash.
+  /// Parses a character that may begin or end a range, with the scalars that join it. Returns nil
+  /// at a class such as `\d`, after reading its backslash.
   private mutating func parseEnd() throws(PatternError) -> Character? {
     guard let first = try parseEndScalar() else { return nil }
     var text = String(Character(first))

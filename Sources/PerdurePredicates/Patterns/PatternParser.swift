@@ -26,8 +26,8 @@ struct PatternParser {
     var anchorsAtLines = false
   }
 
-  /// Makes a parser. If `foldsDiacritics` is set, the caller has folded the pattern; the parser folds
-  /// the characters of escapes.
+  /// Makes a parser. If `foldsDiacritics` is set, the caller has folded the pattern; the parser
+  /// folds the characters of escapes.
   init(_ pattern: String, ignoresCase: Bool, foldsDiacritics: Bool = false) {
     text = Array(pattern.unicodeScalars)
     options = Options(ignoresCase: ignoresCase)

@@ -1,7 +1,7 @@
 // Limits the depth of a tree that is evaluated. Every walk of a predicate is recursive, so a fetch
-// rejects a tree that could overflow the stack. PredicateParts.swift bounds all trees. AND in AND, OR in OR and NOT of NOT do not count: a loop flattens
-// them before the depth is measured. Paths are walked recursively too, so the names of a path have the
-// same limit.
+// rejects a tree that could overflow the stack. PredicateParts.swift bounds all trees. AND in AND,
+// OR in OR and NOT of NOT do not count: a loop flattens them before the depth is measured. Paths
+// are walked recursively too, so the names of a path have the same limit.
 
 /// A part of a predicate: a predicate or an expression.
 private protocol PredicateNode {
@@ -104,7 +104,8 @@ extension FetchExpression {
 }
 
 extension FetchExpression {
-  /// Whether the expression has at most `FetchPredicate.levelMax` levels, and its paths as many names.
+  /// Whether the expression has at most `FetchPredicate.levelMax` levels, and its paths as many
+  /// names.
   var isWithinLevelMax: Bool { isWithin(levels: FetchPredicate.levelMax) }
 
   fileprivate func flat(_ levels: Int, _ isTooDeep: inout Bool) -> FetchExpression {

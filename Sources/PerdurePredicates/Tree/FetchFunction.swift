@@ -132,7 +132,8 @@ extension FetchFunction {
     self = function
   }
 
-  /// The names to compare with a misspelt one: selectors for a selector, else words without a colon.
+  /// The names to compare with a misspelt one: selectors for a selector, else words without a
+  /// colon.
   static func spellings(comparableWith spelling: String) -> [String] {
     let selectors = allCases.filter { $0 != .call }.map(\.rawValue)
     if spelling.contains(":") { return selectors }

@@ -4,9 +4,9 @@
 ///
 /// Logic has two values. There is no third one for null: `a != "x"` holds when `a` is null.
 ///
-/// Predicates are joined by `and(_:)`, `or(_:)`, `not(_:)`, and by operators in Swift. One with more
-/// than 200 levels is not evaluated: a fetch throws `FetchError.Code.tooDeep`. AND in AND and OR in OR
-/// do not count.
+/// Predicates are joined by `and(_:)`, `or(_:)`, `not(_:)`, and by operators in Swift. One with
+/// more than 200 levels is not evaluated: a fetch throws `FetchError.Code.tooDeep`. AND in AND and
+/// OR in OR do not count.
 public indirect enum FetchPredicate: Hashable, Sendable {
   /// Holds always.
   case `true`

@@ -36,7 +36,8 @@ struct ErrorType: Hashable {
 
 @Suite("Errors have one form")
 struct ErrorFormsTests {
-  /// Package types that no public function throws and that are no cause of an error. Each is converted first.
+  /// Package types that no public function throws and that are no cause of an error. Each is
+  /// converted first.
   private static let internalTypes: Set = [
     "FormatError", "CompressionError", "StoreConflict", "UnsettledCommit", "Flaw",
   ]

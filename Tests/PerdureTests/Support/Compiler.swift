@@ -44,7 +44,8 @@ struct Compiler {
     return try launch(source, ["-typecheck", "-I", module, "-package-description-version", version]).output
   }
 
-  /// Checks the types of a source. Messages begin with place and kind, as `file:line:column: error:`.
+  /// Checks the types of a source. Messages begin with place and kind, as `file:line:column:
+  /// error:`.
   func check(_ source: String) throws -> String {
     try run(source, ["-typecheck", "-diagnostic-style", "llvm"]).output
   }
