@@ -4,7 +4,7 @@ import PerdureText
 /// The output of a command. Results go to one stream and everything else to another one, so that a
 /// script reads only results.
 final class Console {
-  /// Which streams a terminal shows, and what it shows.
+  /// Which streams a terminal shows, and the abilities of the terminal.
   struct Terminal {
     /// Whether the stream of errors and progress can be overwritten.
     var drawsProgress = false

@@ -5,7 +5,7 @@
 /// the time and return the text to write.
 package struct ProgressBar: Sendable {
   private let title: String
-  /// The name of what is counted, in the plural; nil to show the percentage alone.
+  /// The name of the counted things, in the plural; nil to show the percentage alone.
   private let unit: String?
   private let isTerminal: Bool
   /// The columns of the terminal.

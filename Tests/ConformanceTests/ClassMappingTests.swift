@@ -156,11 +156,11 @@ struct ClassMappingTests {
     let container = PersistentContainer(
       name: "P", model: model, classesByEntityName: ["Pebble": Stone.self], description: .inMemory)
     let error = #expect(throws: PerdureError.self) { try container.loadPersistentStores() }
-    #expect(error?.message.contains("Stone describes Stone by [name: string, weight: double]") == true)
+    #expect(error?.message.contains("Stone describes Stone as [name: string, weight: double]") == true)
     let unknown = PersistentContainer(
       name: "P", model: model, classesByEntityName: ["Rock": Named.self], description: .inMemory)
     let other = #expect(throws: PerdureError.self) { try unknown.loadPersistentStores() }
-    #expect(other?.message.contains("\"Rock\", which is no entity") == true)
+    #expect(other?.message.contains("\"Rock\", and the model has no entity of that name") == true)
   }
 
   @Test("M6 Sub-entities to any depth inherit, and a fetch of a parent returns them")

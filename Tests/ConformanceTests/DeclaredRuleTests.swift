@@ -93,7 +93,7 @@ struct DeclaredRuleTests {
     let error = #expect(throws: PerdureError.self) { try context.save() }
     #expect(error?.code == .validation)
     #expect(error?.details.first?.rule == "must be even")
-    #expect(error?.message.contains("count must be even") == true)
+    #expect(error?.message.contains("count of Pair must be even") == true)
     pair["count"] = 4
     #expect(refusals(context) == [])
   }

@@ -295,7 +295,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("Snapshots, descriptions and key paths have what is derived")
+  @Test("Snapshots, descriptions and key paths have derived values")
   func elsewhere() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)

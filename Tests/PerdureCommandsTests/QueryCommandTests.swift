@@ -76,7 +76,7 @@ struct QueryCommandTests {
       "\(outcome.lines.joined(separator: "\n"))")
   }
 
-  @Test("A predicate, an order, columns, a limit and an offset select what is printed")
+  @Test("A predicate, an order, columns, a limit and an offset select the printed rows")
   func selected() throws {
     let outcome = try query(
       "Worker", "company.name BEGINSWITH 'Acme' OR salary > 1500", "--order", "company.name desc, salary",
@@ -112,7 +112,7 @@ struct QueryCommandTests {
       ])
   }
 
-  @Test("CSV quotes what it must, and tells an empty text from no value")
+  @Test("CSV quotes where it must, and distinguishes an empty text from no value")
   func csv() throws {
     let outcome = try query(
       "Worker", "--order", "name", "--columns", "name,note,photo,company.name", "--format", "csv")

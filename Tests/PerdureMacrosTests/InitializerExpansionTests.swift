@@ -125,7 +125,7 @@ struct InitializerExpansionTests {
     }
   }
 
-  @Test("Types that are no names stand in parentheses where they become optional")
+  @Test("Types that are no names are put in parentheses where they become optional")
   func types() {
     #expect(
       parameters("@Entity class A: B { var a: [String] = []\n var b: P & Q = c\n var `in`: Optional<Int> }")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("JSON")
 struct JSONTextTests {
-  @Test("JSON strings escape what they must, and numbers that JSON does not have are text")
+  @Test("JSON strings escape where they must, and numbers that JSON does not have are text")
   func escapes() {
     let text = JSONText.object([
       ("a\"\\", .string("\u{1}\n\t\r\u{7F}é")), ("b", .array([.null, .bool(true), .integer(-5 as Int)])),

@@ -8,7 +8,7 @@ public struct ImportProgress {
 
   /// - Parameters:
   ///   - title: The name of the work.
-  ///   - unit: The name of what is counted, in the plural.
+  ///   - unit: The name of the counted things, in the plural.
   public init(_ title: String, unit: String) {
     origin = ContinuousClock.now
     let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) } ?? 80

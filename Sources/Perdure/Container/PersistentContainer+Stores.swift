@@ -136,7 +136,7 @@ extension PersistentContainer {
   /// Closes the stores, and ends the use of all contexts.
   ///
   /// From then on, fetches throw 134060 with a `StoreError` of the code `closed` as `cause`, and
-  /// saves throw. Objects show what they have loaded; a property that is not loaded reads as having
+  /// saves throw. Objects show the loaded values; a property that is not loaded reads as having
   /// no value. Contexts may still be made; their fetches and saves throw too. So a task that works
   /// while another one closes the container gets an error. A fetch that is running ends or throws.
   ///

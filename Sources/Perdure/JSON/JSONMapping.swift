@@ -41,7 +41,7 @@ struct JSONMapping {
     return (type as? any MayBeNothing.Type)?.somethingType ?? type
   }
 
-  /// The slot of the unique attribute whose value stands for an object of an entity; nil if the
+  /// The slot of the unique attribute whose value represents an object of an entity; nil if the
   /// entity has none.
   static func keySlot(of shape: EntityShape) -> EntitySchema.UniquenessConstraint? {
     shape.schema.uniquenessConstraints.first { $0.slots.count == 1 }

@@ -84,7 +84,7 @@ extension ManagedObjectContext {
   ///
   ///     let data = try context.encode(workers, including: ["company", "projects"])
   ///
-  /// Each object has its attributes, derived ones included; `null` stands for no value. A to-one
+  /// Each object has its attributes, derived ones included; `null` means no value. A to-one
   /// relationship that is not followed is the value of the unique attribute of its object; it is
   /// left out if the entity there has none. A to-many relationship that is not followed is left
   /// out, as are transient attributes. An object that is met twice is written twice.
@@ -96,7 +96,7 @@ extension ManagedObjectContext {
   ///   - encoder: Its strategies say how dates, data, keys and numbers that are not finite are
   ///     written. Set `.sortedKeys` where equal objects must have equal bytes.
   /// - Throws: `PerdureError` 139002 for a value that has no JSON, such as infinity without a
-  ///   strategy; 133000 for an object that is gone; 134060 when the store cannot be read.
+  ///   strategy; 133000 for an object that no longer exists; 134060 when the store cannot be read.
   /// - Complexity: O(objects that are met). Faults fire.
   public func encode<T: ManagedObject>(
     _ objects: some Sequence<T>, including paths: [String] = [], using encoder: JSONEncoder = JSONEncoder(),

@@ -125,8 +125,8 @@ extension InspectedObject.Property {
       }
   }
 
-  /// To the millisecond; without a fraction if there is none. Calendars show what is beyond their
-  /// range, and what is no date, as a date that they have: such a date is shown in seconds.
+  /// To the millisecond; without a fraction if there is none. Calendars have no form
+  /// for dates beyond their range and for values that are no dates: these are shown in seconds.
   private static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
     let first = Date.distantPast.timeIntervalSinceReferenceDate

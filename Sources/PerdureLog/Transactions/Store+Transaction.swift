@@ -2,7 +2,7 @@ import PerdureFormat
 
 extension Store {
   /// Runs `body` as an optimistic read-write transaction. It reads one snapshot and its own writes,
-  /// and commits only if no commit in between changed what it has read. Transactions are
+  /// and commits only if no commit in between changed the values that it has read. Transactions are
   /// serializable: their results equal those of running them one after another, in the order of
   /// their commits.
   ///
@@ -17,7 +17,7 @@ extension Store {
   /// - Parameter durability: What the commit has survived when this returns; nil: the store's
   ///   default.
   /// - Parameter attemptsMax: How often `body` is run at most: each run reads the newest snapshot.
-  ///   Every conflict means that somebody else's commit succeeded. Unit: runs. Range: 1 to 1,000;
+  ///   Every conflict means that another commit succeeded. Unit: runs. Range: 1 to 1,000;
   ///   others are refused with code `.invalidArgument` before `body` runs. Default: 1. Why: only
   ///   the caller knows whether `body` can be done again.
   /// - Parameter body: Reads and writes through the transaction. If it throws, nothing is written.

@@ -61,7 +61,7 @@ extension PatternParser {
     return test
   }
 
-  /// Parses an escape that stands for one scalar, from the character after the backslash.
+  /// Parses an escape for one scalar, from the character after the backslash.
   mutating func parseEscapedScalar() throws(PatternError) -> Unicode.Scalar {
     guard let character = next() else { throw PatternError("ends in a backslash") }
     switch character {

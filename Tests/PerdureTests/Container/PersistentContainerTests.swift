@@ -105,7 +105,7 @@ struct PersistentContainerTests {
     #expect(error?.message.hasPrefix("Person.name must be unique") == true)
   }
 
-  @Test("Objects of a closed container show what they have loaded, and cannot be saved")
+  @Test("Objects of a closed container show their loaded values, and cannot be saved")
   func closed() throws {
     let container = try Staff.container(.engine)
     let context = container.newContext()

@@ -50,6 +50,8 @@ struct ContextLogTests {
     context.worker("w", email: "e")
     try context.save()
     container.log { book.add($0) }
+    // The warnings of the model.
+    _ = book.take()
     context.worker("v", email: "e")
     context.worker("u", email: "f")
     try context.save()

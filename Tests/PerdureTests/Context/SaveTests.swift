@@ -70,7 +70,7 @@ struct SaveTests {
     copy.setValue(nil, forKey: "name")
     let error = #expect(throws: PerdureError.self) { try context.save() }
     #expect(error?.code == .missingMandatoryProperty)
-    #expect(error?.message.contains("set it, give it a default, or make it optional") == true)
+    #expect(error?.message.contains("set it, or declare it with a default or as optional") == true)
     context.rollback()
     #expect(copy.name == "W")
   }

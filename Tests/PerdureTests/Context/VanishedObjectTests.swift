@@ -31,7 +31,7 @@ struct VanishedObjectTests {
       return found
     }
     let linked = try message { $0.mentor = $1 }
-    #expect(linked.contains("link to something else") && !linked.contains("Refresh the objects"))
+    #expect(linked.contains("link to another object or to nil") && !linked.contains("Refresh the objects"))
     let changed = try message { $1.name = "changed" }
     #expect(changed.contains("refresh(_:mergeChanges: false)") && !changed.contains("Refresh the objects"))
     let (context, kept, _) = try refused { $0.mentor = $1 }
@@ -222,7 +222,7 @@ struct VanishedObjectTests {
     context.refreshAllObjects()
     let error = #expect(throws: PerdureError.self) { try context.save() }
     #expect(error?.conflicts.first?.kind == .targetMissing)
-    #expect(error?.description.contains("link to something else") == true)
+    #expect(error?.description.contains("link to another object or to nil") == true)
     kept.mentor = nil
     try context.save()
     #expect(!context.hasChanges)

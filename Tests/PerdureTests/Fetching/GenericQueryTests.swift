@@ -193,7 +193,7 @@ struct GenericQueryTests {
     for request in request(Place.self) {
       let error = #expect(throws: FetchError.self) { try context.fetch(request) }
       #expect(error?.code == .unknownProperty)
-      #expect(error?.message.contains("reads no stored attribute of Place") == true)
+      #expect(error?.message.contains("does not read exactly one stored attribute of Place") == true)
     }
     for request in [
       Place.fetchRequest { $0.shownName == "X" }, Place.fetchRequest { $0.label == "X" },

@@ -170,7 +170,7 @@ struct FailingDiskTests {
     for _ in 0..<2 {
       let error = #expect(throws: PerdureError.self) { try context.save() }
       #expect(error?.code == .saveFailed)
-      #expect(error?.message.contains("rolled back or reset") == true)
+      #expect(error?.message.contains("so they can never be saved") == true)
       context.refreshAllObjects()
     }
     context.rollback()

@@ -276,7 +276,7 @@ struct ObjectJSONTests {
     #expect(found.born?.timeIntervalSinceReferenceDate == 1 && decoder.userInfo.isEmpty)
   }
 
-  @Test("A value without JSON and an object that is gone are errors of the writing")
+  @Test("A value without JSON and an object that no longer exists are errors of the writing")
   func unwritable() throws {
     let context = try context()
     let worker = Worker(context: context, ratio: .infinity)

@@ -24,15 +24,15 @@ private final class Mistaken: ManagedObject {
 struct SlotMistakeTests {
   /// Calls of wrong accessors, each with the beginning of its message.
   private static let mistakes: [(call: @Sendable (Mistaken) -> Void, said: String)] = [
-    ({ _ = $0.beyond }, "Mistaken has an accessor for slot 7."),
-    ({ $0.beyond = "a" }, "Mistaken has an accessor for slot 7."),
-    ({ _ = $0.before }, "Mistaken has an accessor for slot -1."),
+    ({ _ = $0.beyond }, "Mistaken has an accessor for slot 7, which its entity does not have."),
+    ({ $0.beyond = "a" }, "Mistaken has an accessor for slot 7, which its entity does not have."),
+    ({ _ = $0.before }, "Mistaken has an accessor for slot -1, which its entity does not have."),
     (
       { _ = $0.text }, "Mistaken.age, slot 1, holds a number, and an accessor of Mistaken reads it as String."
     ),
-    ({ _ = $0.count.count }, "An accessor takes slot 1 of Mistaken for a relationship, and it is none."),
-    ({ _ = $0.friend }, "An accessor takes slot 0 of Mistaken for a relationship, and it is none."),
-    ({ _ = $0.value }, "Mistaken.next, slot 2, is a relationship, and an accessor of Mistaken takes it"),
+    ({ _ = $0.count.count }, "An accessor reads slot 1 of Mistaken as a relationship, and it is an attribute."),
+    ({ _ = $0.friend }, "An accessor reads slot 0 of Mistaken as a relationship, and it is an attribute."),
+    ({ _ = $0.value }, "Mistaken.next, slot 2, is a relationship, and an accessor of Mistaken reads it as an attribute"),
   ]
 
   @Test("Each kind of mistake has its own message", arguments: 0..<7)
