@@ -38,23 +38,25 @@ extension ModelValidation {
     }
   }
 
+  private mutating func warnOfMissingInverse(_ relationship: RelationshipDescription, _ entity: String) {
+    warn(
+      .noInverse, entity, relationship.name, "The relationship has no inverse.",
+      "Add one in \"\(relationship.destinationEntityName)\". Without it, objects at the other end cannot follow the "
+        + "relationship back, and deleting them only empties it.")
+    guard !relationship.isOptional, !relationship.isToMany else { return }
+    warn(
+      .nullifiedRequired, entity, relationship.name,
+      "Deleting a \"\(relationship.destinationEntityName)\" leaves it empty, though it is required, and the save "
+        + "fails.",
+      "Add an inverse that cascades or denies, or make \"\(relationship.name)\" optional.")
+  }
+
   private mutating func checkInverse(
     _ relationship: RelationshipDescription, of index: Int, destination: Int
   ) {
     let entity = entities[index].name
     guard let inverseName = relationship.inverseName else {
-      warn(
-        .noInverse, entity, relationship.name, "The relationship has no inverse.",
-        "Add one in \"\(relationship.destinationEntityName)\". Without it, objects at the other end cannot follow the "
-          + "relationship back, and deleting them only empties it.")
-      if !relationship.isOptional, !relationship.isToMany {
-        warn(
-          .nullifiedRequired, entity, relationship.name,
-          "Deleting a \"\(relationship.destinationEntityName)\" leaves it empty, though it is required, and the save "
-            + "fails.",
-          "Add an inverse that cascades or denies, or make \"\(relationship.name)\" optional.")
-      }
-      return
+      return warnOfMissingInverse(relationship, entity)
     }
     guard let found = visible[destination][inverseName], case .relationship(let inverse) = found.property
     else {

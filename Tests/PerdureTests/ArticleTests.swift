@@ -611,7 +611,7 @@ struct ArticleTests {
   @Test(
     "Articles have the code that this file runs",
     arguments: [
-      ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 5), ("AttributeTypes", 4),
+      ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 5), ("AttributeTypes", 5),
       ("FaultingAndNPlusOne", 6), ("SearchAndSorting", 6),
     ])
   func sameText(article: String, count: Int) throws {

@@ -49,6 +49,12 @@ private enum Examples {
     var title: String?
   }
 
+  @Entity final class Player: ManagedObject {
+    var tags: [String] = []
+    var scores: [String: Int] = [:]
+    var moves: [[Int]]?
+  }
+
   @Entity final class Pupil: ManagedObject {
     var age: Int = 6
 
@@ -290,6 +296,39 @@ private enum Examples {
     try context.save()
   }
 
+  static func byClass() throws {
+    let container = try PersistentContainer(
+      name: "Staff", classes: [Company.self, Person.self, Worker.self, Project.self, Player.self],
+      description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let acme = Company(context: context, name: "Acme")
+    _ = Worker(context: context, email: "li@example.org", salary: 1500, company: acme)
+    do {
+      let workers = try context.fetch(Worker.self)
+      let first = try context.fetch(Worker.self, order: [FetchOrder(\Worker.name)], limit: 10)
+      #expect(workers == first && workers.count == 1)
+    }
+    do {
+      let rich = try context.fetch(Worker.self) { $0.salary > 1000 }
+      let first = try context.fetch(Worker.self, order: [FetchOrder(\Worker.name)], limit: 10) {
+        $0.company.name == "Acme"
+      }
+      #expect(rich == first && rich.count == 1)
+    }
+    let data = Data(#"[{"email": "ada@example.org", "name": "Ada"}]"#.utf8)
+    try json(context, data)
+  }
+
+  private static func json(_ context: ManagedObjectContext, _ data: Data) throws {
+    let workers = try context.decode([Worker].self, from: data)
+    #expect(workers.map(\.name) == ["Ada"])
+    do {
+      let data = try context.encode(workers, including: ["company", "projects"])
+      #expect(try context.decode([Worker].self, from: data) == workers)
+    }
+  }
+
   static func engine() throws {
     let fileSystem = SimulatedFileSystem()
     var description = PersistentStoreDescription(path: "/Companies.perdure")
@@ -328,6 +367,7 @@ struct DocumentationTests {
     try Examples.composites(directory.file("Shops.perdure"))
     try Examples.library(directory.file("Books.perdure"), directory.file("Notes.perdure"))
     try Examples.ordered()
+    try Examples.byClass()
     try Examples.engine()
   }
 

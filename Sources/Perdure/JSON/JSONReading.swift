@@ -183,24 +183,24 @@ final class JSONReading {
     _ container: any SingleValueDecodingContainer, _ kind: FieldKind, _ type: Any.Type?, isTransformable: Bool
   ) throws -> Value {
     switch kind {
-    case .bool: return .bool(try container.decode(Bool.self))
-    case .int16: return .integer(Int64(try container.decode(Int16.self)))
-    case .int32: return .integer(Int64(try container.decode(Int32.self)))
-    case .int64: return .integer(try container.decode(Int64.self))
-    case .float: return .double(Double(try container.decode(Float.self)))
-    case .double: return .double(try container.decode(Double.self))
-    case .decimal: return .decimal(try container.decode(Decimal.self))
-    case .date: return .date(try container.decode(Date.self))
-    case .uuid: return .uuid(try container.decode(UUID.self))
-    case .url: return .url(try container.decode(URL.self))
-    case .string: return .string(try container.decode(String.self))
-    case .reference: return .objectID(try container.decode(ManagedObjectID.self).uri)
+    case .bool: return .bool(try decoded(Bool.self, container))
+    case .int16: return .integer(Int64(try decoded(Int16.self, container)))
+    case .int32: return .integer(Int64(try decoded(Int32.self, container)))
+    case .int64: return .integer(try decoded(Int64.self, container))
+    case .float: return .double(Double(try decoded(Float.self, container)))
+    case .double: return .double(try decoded(Double.self, container))
+    case .decimal: return .decimal(try decoded(Decimal.self, container))
+    case .date: return .date(try decoded(Date.self, container))
+    case .uuid: return .uuid(try decoded(UUID.self, container))
+    case .url: return .url(try decoded(URL.self, container))
+    case .string: return .string(try decoded(String.self, container))
+    case .reference: return .objectID(try decoded(ManagedObjectID.self, container).uri)
     case .data:
       if isTransformable {
         if let type = type as? any CodableCollection.Type { return try collection(container, type) }
         if let type = type as? any CodableAttributeValue.Type { return try codable(container, type) }
       }
-      return .data(try container.decode(Data.self))
+      return .data(try decoded(Data.self, container))
     case .absent: return .null
     }
   }
@@ -208,13 +208,23 @@ final class JSONReading {
   private static func collection<C: CodableCollection>(
     _ container: any SingleValueDecodingContainer, _ type: C.Type
   ) throws -> Value {
-    try container.decode(type).storedValue
+    try decoded(type, container).storedValue
   }
 
   private static func codable<C: CodableAttributeValue>(
     _ container: any SingleValueDecodingContainer, _ type: C.Type
   ) throws -> Value {
-    try container.decode(type).predicateValue
+    try decoded(type, container).predicateValue
+  }
+
+  /// Decodes a value, with its place in the error. Foundation's decoder throws an error of its own
+  /// without a place for a number that its type cannot hold.
+  private static func decoded<T: Decodable>(
+    _ type: T.Type, _ container: any SingleValueDecodingContainer
+  ) throws -> T {
+    do { return try container.decode(type) } catch let error as DecodingError { throw error } catch {
+      throw Self.error(container.codingPath, "The value does not fit in \(type)")
+    }
   }
 
   private static func error(_ path: [any CodingKey], _ what: String) -> DecodingError {

@@ -28,6 +28,9 @@ struct JSONWriting: Encodable {
           codingPath: encoder.codingPath,
           debugDescription: "Objects are nested deeper than \(JSONMapping.depthLimit) levels"))
     }
+    if object.header.pointee.isGone {
+      throw PerdureError(.objectNotFound, "\(object.objectID) no longer exists. Fetch again.")
+    }
     try object.requireRow()
     var container = encoder.container(keyedBy: JSONKey.self)
     if shape.number != expected.number { try container.encode(shape.name, forKey: JSONMapping.entityKey) }

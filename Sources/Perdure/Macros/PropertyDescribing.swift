@@ -319,11 +319,12 @@ extension _EntityAssembly {
   ) {}
 
   /// Accepts any other type without adding it: the accessor of the property has the compiler's
-  /// message (UnmanagedAccessors.swift), and one message is enough.
+  /// message (UnmanagedAccessors.swift), and one message is enough. It accepts no options: the
+  /// compiler prefers it to an unavailable function.
   @_disfavoredOverload
   public mutating func add<Other>(
-    _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...,
-    derived: String? = nil, originalName: String? = nil
+    _ name: String, _ type: Other.Type, default value: Other? = nil, derived: String? = nil,
+    originalName: String? = nil
   ) {}
 
   /// Accepts any other type with the options of a relationship.

@@ -168,7 +168,8 @@ struct CodableCollectionTests {
     try writing.close()
 
     let reading = try container(OtherPlayer.self, description)
-    let other = try #require(try reading.newContext().fetch(OtherPlayer.self).first)
+    let readingContext = reading.newContext()
+    let other = try #require(try readingContext.fetch(OtherPlayer.self).first)
     #expect(other.tags == [] && other.moves == nil && other.scores == [:] && other.needed == [1])
     for key in ["tags", "moves", "scores"] {
       let error = #expect(throws: PerdureError.self) { try other.checkedValue(forKey: key) }
@@ -178,7 +179,7 @@ struct CodableCollectionTests {
     #expect(try other.checkedValue(forKey: "needed") as? [Int] == [1])
     other.name = "changed"
     other.tags = [5]
-    try other.managedObjectContext?.save()
+    try readingContext.save()
     #expect(try other.checkedValue(forKey: "tags") as? [Int] == [5])
     try reading.close()
 
