@@ -271,7 +271,10 @@ struct CompositeVersionTests {
         Oddity(context: try Sandbox(Oddity.self).container.newContext()).odd = Odd(from: 1)
       }
       let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-      #expect(said.contains("The compositeContent of a value for Oddity.odd names \"form\", which is not an element"), "\(said)")
+      #expect(
+        said.contains(
+          "The compositeContent of a value for Oddity.odd names \"form\", which is not an element"), "\(said)"
+      )
     }
   #endif
 }

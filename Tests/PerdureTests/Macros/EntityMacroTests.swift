@@ -202,7 +202,9 @@ struct EntityMacroTests {
         _ = Hermit.entityDescription
       }
       let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-      #expect(message.contains("The relationship friend is to-many with maxCount: 1. Declare it as an optional object"))
+      #expect(
+        message.contains(
+          "The relationship friend is to-many with maxCount: 1. Declare it as an optional object"))
     }
   #endif
 }

@@ -30,9 +30,15 @@ struct SlotMistakeTests {
     (
       { _ = $0.text }, "Mistaken.age, slot 1, holds a number, and an accessor of Mistaken reads it as String."
     ),
-    ({ _ = $0.count.count }, "An accessor reads slot 1 of Mistaken as a relationship, and it is an attribute."),
+    (
+      { _ = $0.count.count },
+      "An accessor reads slot 1 of Mistaken as a relationship, and it is an attribute."
+    ),
     ({ _ = $0.friend }, "An accessor reads slot 0 of Mistaken as a relationship, and it is an attribute."),
-    ({ _ = $0.value }, "Mistaken.next, slot 2, is a relationship, and an accessor of Mistaken reads it as an attribute"),
+    (
+      { _ = $0.value },
+      "Mistaken.next, slot 2, is a relationship, and an accessor of Mistaken reads it as an attribute"
+    ),
   ]
 
   @Test("Each kind of mistake has its own message", arguments: 0..<7)
