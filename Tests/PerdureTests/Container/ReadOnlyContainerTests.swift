@@ -69,9 +69,9 @@ struct ReadOnlyContainerTests {
     #expect(try Self.workers(pair.reader.newContext()) == pair.count)
     #expect(try Self.workers(context) == pair.count - 1)
     try pair.close()
-    // Known objects can be read after the store is closed, and advancing fails.
     context.rollback()
-    #expect(try Self.workers(context) == pair.count)
+    let error = #expect(throws: PerdureError.self) { try Self.workers(context) }
+    #expect(error?.code == .readFailed && error?.message.contains("closed") == true)
   }
 
   @Test("A background context sees it at the start of each task, and its retained objects are updated")
