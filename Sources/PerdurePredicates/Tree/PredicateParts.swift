@@ -2,8 +2,8 @@
 // its comparison and its hash. So no tree gets deeper than `levelMax`: where one would, a fixed
 // predicate replaces the part, and every fetch rejects that.
 //
-//   PP1. Parts and comparisons know the number of their levels. So joining costs O(1) for each part.
-//   PP2. From `plainMax` levels on, AND in AND and OR in OR are flattened, into groups of `groupMax`
+//   PJ1. Parts and comparisons know the number of their levels. So joining costs O(1) for each part.
+//   PJ2. From `plainMax` levels on, AND in AND and OR in OR are flattened, into groups of `groupMax`
 //        parts. So a loop that joins n predicates takes O(n log n), and its tree stays shallow.
 
 /// The parts of an AND or OR, or the part of a NOT.
@@ -39,7 +39,7 @@ public struct PredicateParts: Sendable {
     elements.reduce(0) { Swift.max($0, $1.depth) } + 1
   }
 
-  /// The parts with those of deep parts with the same operator in their place, in order (PP2).
+  /// The parts with those of deep parts with the same operator in their place, in order (PJ2).
   private static func rejoined(_ elements: [FetchPredicate], ofAnd isAnd: Bool) -> [FetchPredicate] {
     var parts: [FetchPredicate] = []
     var waiting = Array(elements.reversed())
