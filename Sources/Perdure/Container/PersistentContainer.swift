@@ -108,6 +108,8 @@ public final class PersistentContainer: Sendable {
   ///   - classes: The classes of the objects, as for one store.
   ///   - classesByEntityName: The classes of particular entities.
   ///   - storeDescriptions: At least one.
+  ///   - file: The caller's file, for the message of a stop.
+  ///   - line: The caller's line.
   public convenience init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
     classesByEntityName: [String: ManagedObject.Type] = [:],

@@ -221,7 +221,7 @@ extension PerdureError {
 
 extension PerdureError: CustomStringConvertible {
   /// The code, the message, and one line for each of the first details and conflicts and for the
-  /// cause. ``localizedDescription`` is the same.
+  /// cause. `localizedDescription` is the same.
   public var description: String {
     var lines = ["\(code.rawValue): \(message)"]
     lines += Self.lines(details, "details") + Self.lines(conflicts, "conflicts")

@@ -48,6 +48,8 @@ public struct FetchOrder: Hashable, Sendable {
   /// - Parameters:
   ///   - root: The class of the fetched objects.
   ///   - isAscending: Whether the least values come first.
+  ///   - file: The caller's file, for the message of a stop.
+  ///   - line: The caller's line.
   ///   - value: Runs once, on a stand-in for the object.
   public init<Root: QueryableObject, V>(
     _ root: Root.Type, ascending isAscending: Bool = true, file: StaticString = #fileID, line: UInt = #line,

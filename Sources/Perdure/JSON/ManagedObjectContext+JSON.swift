@@ -95,6 +95,8 @@ extension ManagedObjectContext {
   ///     `ManagedObject.snapshot(including:)`. Each has at most 64 names.
   ///   - encoder: Its strategies say how dates, data, keys and numbers that are not finite are
   ///     written. Set `.sortedKeys` where equal objects must have equal bytes.
+  ///   - file: The caller's file, for the message of a stop.
+  ///   - line: The caller's line.
   /// - Throws: `PerdureError` 139002 for a value that has no JSON, such as infinity without a
   ///   strategy; 133000 for an object that no longer exists; 134060 when the store cannot be read.
   /// - Complexity: O(objects that are met). Faults fire.

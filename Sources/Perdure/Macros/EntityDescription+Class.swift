@@ -13,7 +13,10 @@ extension EntityDescription {
   ///
   /// The compiler prefers a program's own initializer with the same label.
   ///
-  /// - Parameter type: A class with a description. A class without one stops the program.
+  /// - Parameters:
+  ///   - type: A class with a description. A class without one stops the program.
+  ///   - file: The caller's file, for the message of a stop.
+  ///   - line: The caller's line.
   @_disfavoredOverload
   public init(from type: ManagedObject.Type, file: StaticString = #fileID, line: UInt = #line) {
     self = ClassDescriptions.description(of: type)

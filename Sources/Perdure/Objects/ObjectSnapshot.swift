@@ -51,10 +51,13 @@ public struct ObjectSnapshot: Sendable, Hashable {
 extension ManagedObject {
   /// The object as a value, with its unsaved changes.
   ///
-  /// - Parameter paths: The relationships to follow, names joined by dots: `company.workers` has
-  ///   the company, and with it its workers. An object that is reached twice is there twice. The
-  ///   entities must have them. Behind a relationship it is enough that its destination or a
-  ///   subentity of it has them; objects without them are included without their values.
+  /// - Parameters:
+  ///   - paths: The relationships to follow, names joined by dots: `company.workers` has the
+  ///     company, and with it its workers. An object that is reached twice is there twice. The
+  ///     entities must have them. Behind a relationship it is enough that its destination or a
+  ///     subentity of it has them; objects without them are included without their values.
+  ///   - file: The caller's file, for the message of a stop.
+  ///   - line: The caller's line.
   /// - Throws: `PerdureError` 134060 when a part of it could not be read, or when an accessor met
   ///   an error before and could not throw it; `objectNotFound` for an object whose row is absent
   ///   and was not loaded before.
