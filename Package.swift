@@ -96,7 +96,10 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "DebianIndexReading",
-      dependencies: ["PerdureText", .target(name: "CLZ4", condition: .when(platforms: [.linux, .macOS]))],
+      dependencies: [
+        "PerdureFileIO", "PerdureText",
+        .target(name: "CLZ4", condition: .when(platforms: [.linux, .macOS])),
+      ],
       path: "Examples/DebianArchive/Reading", swiftSettings: settings),
     .target(
       name: "DebianArchiveGraph", dependencies: ["Perdure", "DebianIndexReading"],

@@ -56,7 +56,7 @@ final class Console {
   func error(_ line: String) { errors(line + "\n") }
 
   /// Reports the error that ends a command.
-  func failure(_ error: any Error) {
+  func failure(_ error: Any) {
     let label = terminal.coloursErrors ? TextStyle.red.applied(to: "error:") : "error:"
     errors("\(label) \(error)\n")
   }

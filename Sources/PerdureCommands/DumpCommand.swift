@@ -98,7 +98,7 @@ struct DumpCommand: ConsoleCommand {
         } catch {
           code = .findings
           console.print(line(keyspace, key, unreadable: error))
-          console.error("error: \(keyspace.name) \(Self.text(of: key)) cannot be read: \(error)")
+          console.failure("\(keyspace.name) \(Self.text(of: key)) cannot be read: \(error)")
         }
         left -= 1
         return left > 0
@@ -192,7 +192,7 @@ struct DumpCommand: ConsoleCommand {
       console.print(line(object))
       if let problem = object.problem {
         code = .findings
-        console.error("error: \(object.entity)/p\(object.id) cannot be read: \(problem)")
+        console.failure("\(object.entity)/p\(object.id) cannot be read: \(problem)")
       }
       left -= 1
       return left > 0

@@ -29,10 +29,7 @@ extension ShownFinding {
       case .dictionary: "V2"
       default: "V1"
       }
-    let place =
-      damage.length == 0
-      ? damage.file : "\(damage.file), bytes \(damage.offset) to \(damage.offset + damage.length)"
-    self.init(invariant: invariant, place: place, message: damage.reason.rawValue)
+    self.init(invariant: invariant, place: damage.place, message: damage.reason.rawValue)
   }
 }
 

@@ -48,7 +48,7 @@ extension String {
   /// Without spaces at ends of lines, and without empty lines at the end.
   fileprivate var trimmedLines: String {
     var lines = split(separator: "\n", omittingEmptySubsequences: false).map { line in
-      String(line.reversed().drop { $0 == " " }.reversed())
+      line.withoutSpacesAtEnd
     }
     while lines.last == "" { lines.removeLast() }
     return lines.joined(separator: "\n")
@@ -62,4 +62,8 @@ struct HelpPageCommand: ParsableCommand {
     shouldDisplay: false)
 
   func run() throws { print(HelpPage.text, terminator: "") }
+}
+
+extension StringProtocol {
+  var withoutSpacesAtEnd: String { String(reversed().drop { $0 == " " }.reversed()) }
 }

@@ -12,13 +12,13 @@ package struct PerdureCommand: ParsableCommand {
     discussion: """
       Results go to the standard output, progress and errors to the standard error stream. With --json or --format json \
       the results are JSON: an object, or an object a line for `dump` and `query`. An error is an object with the \
-      member "error".
+      member "error"; a wrong command line is reported as text only.
 
       Colours and progress bars appear only on terminals. Set NO_COLOR to have no colours.
 
-      Exit codes: 0 all is well; 1 the store could be read, and something in it is wrong or damaged \
-      (`salvage`: what could be read is in the new store); 2 the store could not be opened, or the work not \
-      be done; 64 the command line is wrong.
+      Exit codes: 0 all is well; 1 something in the store is wrong or damaged (`salvage`: the new store has the \
+      readable part); 2 the work could not be done, for example because the store does not open; 64 the command \
+      line is wrong.
 
       `perdure --generate-completion-script bash` prints completions for a shell: bash, zsh or fish.
       """,

@@ -95,7 +95,7 @@ struct QueryCommand: ConsoleCommand {
   /// What commas separate.
   private static func names(_ options: [String]) -> [String] {
     options.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { name in
-      String(name.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+      name.drop { $0 == " " }.withoutSpacesAtEnd
     }
   }
 

@@ -5,12 +5,12 @@
 package struct CompressionError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure, which determines the remedy.
   package struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Raw: String { case truncated, damaged, unsupported, outputTooSmall, tooLarge, unreadable }
+    private enum Raw: String { case truncated, damaged, unsupported, outputTooSmall, tooLarge }
     private let raw: Raw
 
     /// The input ends before its format says it may.
     package static let truncated = Code(raw: .truncated)
-    /// The input breaks a rule of its format, or a checksum does not match.
+    /// The input breaks a rule of its format.
     package static let damaged = Code(raw: .damaged)
     /// The input is well formed but uses a feature that this reader lacks.
     package static let unsupported = Code(raw: .unsupported)
@@ -18,28 +18,20 @@ package struct CompressionError: Error, Sendable, CustomStringConvertible {
     package static let outputTooSmall = Code(raw: .outputTooSmall)
     /// The input is longer than the format can hold.
     package static let tooLarge = Code(raw: .tooLarge)
-    /// The source of the bytes failed; `cause` has the reason.
-    package static let unreadable = Code(raw: .unreadable)
 
     package var description: String { raw.rawValue }
   }
 
   package let code: Code
-  /// Distance in bytes from the start of the input (the block, or the stream of frames) to where it
-  /// was noticed.
+  /// Distance in bytes from the start of the block to where it was noticed.
   package let byteOffset: Int
   package let message: String
-  package let cause: (any Error)?
 
-  package init(_ code: Code, at byteOffset: Int, _ message: String, cause: (any Error)? = nil) {
+  package init(_ code: Code, at byteOffset: Int, _ message: String) {
     self.code = code
     self.byteOffset = byteOffset
     self.message = message
-    self.cause = cause
   }
 
-  package var description: String {
-    let reason = cause.map { " (\($0))" } ?? ""
-    return "\(message) at byte \(byteOffset)\(reason)"
-  }
+  package var description: String { "\(message) at byte \(byteOffset)" }
 }

@@ -67,25 +67,11 @@ package enum LZ4Block: LZ4BlockDecoding {
   }
 
   package static func decompress(
-    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, after historySize: Int
-  ) throws(CompressionError) -> Int {
-    precondition((0...output.count).contains(historySize), "The history must lie in the output")
-    #if canImport(CLZ4)
-      if output.baseAddress != nil, block.count <= Int32.max {
-        return try open(
-          block, into: UnsafeMutableRawBufferPointer(rebasing: output[historySize...]),
-          behind: UnsafeRawBufferPointer(rebasing: output[..<historySize]))
-      }
-    #endif
-    return try LZ4BlockDecoder.decompress(block, into: output, after: historySize)
-  }
-
-  package static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
     dictionary: UnsafeRawBufferPointer
   ) throws(CompressionError) -> Int {
     #if canImport(CLZ4)
-      if output.baseAddress != nil, dictionary.baseAddress != nil, block.count <= Int32.max {
+      if output.baseAddress != nil, block.count <= Int32.max {
         return try open(block, into: output, behind: dictionary)
       }
     #endif
@@ -95,8 +81,7 @@ package enum LZ4Block: LZ4BlockDecoding {
   #if canImport(CLZ4)
     /// Opens a block through liblz4.
     ///
-    /// - Parameter history: Bytes that count as standing before the output. They and the output
-    ///   have addresses.
+    /// - Parameter history: Bytes that count as preceding the output, which has an address.
     @inline(__always)
     private static func open(
       _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,

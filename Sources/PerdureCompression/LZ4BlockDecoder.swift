@@ -15,25 +15,13 @@
 /// `LZ4BlockDecoding`.
 package enum LZ4BlockDecoder: LZ4BlockDecoding {
   package static func decompress(
-    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, after historySize: Int
-  ) throws(CompressionError) -> Int {
-    precondition((0...output.count).contains(historySize), "The history must lie in the output")
-    guard !block.isEmpty else {
-      throw CompressionError(.truncated, at: 0, "The LZ4 block is empty")
-    }
-    var sequences = Sequences(block: block, output: output, written: historySize)
-    while try !sequences.decodeNext() {}
-    return sequences.written - historySize
-  }
-
-  package static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
     dictionary: UnsafeRawBufferPointer
   ) throws(CompressionError) -> Int {
     guard !block.isEmpty else {
       throw CompressionError(.truncated, at: 0, "The LZ4 block is empty")
     }
-    var sequences = Sequences(block: block, output: output, written: 0)
+    var sequences = Sequences(block: block, output: output)
     sequences.dictionary = UnsafeRawBufferPointer(rebasing: dictionary.suffix(0xFFFF))
     while try !sequences.decodeNext() {}
     return sequences.written
@@ -47,12 +35,11 @@ private struct Sequences {
   /// What comes before the first byte of the output.
   var dictionary = UnsafeRawBufferPointer(start: nil, count: 0)
   private var read = 0
-  private(set) var written: Int
+  private(set) var written = 0
 
-  init(block: UnsafeRawBufferPointer, output: UnsafeMutableRawBufferPointer, written: Int) {
+  init(block: UnsafeRawBufferPointer, output: UnsafeMutableRawBufferPointer) {
     self.block = block
     self.output = output
-    self.written = written
   }
 
   /// Decodes one sequence; true when it was the last.

@@ -7,8 +7,8 @@
 //
 // Rules both follow, for any input bytes:
 //  LB1. No byte outside the block is read, none outside the output is written.
-//  LB2. A match never reaches back beyond the first byte of the output buffer (history included),
-//       or of the dictionary.
+//  LB2. A match never reaches back beyond the first byte of the output buffer, or of the
+//       dictionary.
 //  LB3. A block that keeps to the format gives the same bytes through either.
 //  LB4. Any other block is refused or gives bytes. If liblz4 decompresses a block,
 //       `LZ4BlockDecoder` gives the same bytes, except for a match with offset 0: the format
@@ -18,22 +18,6 @@
 
 /// A decoder of LZ4 blocks.
 package protocol LZ4BlockDecoding: Sendable {
-  /// Decompresses one block into `output`, after the first `historySize` bytes of it.
-  ///
-  /// - Parameters:
-  ///   - block: Exactly one compressed block; at least 1 byte.
-  ///   - output: The buffer of the result. Its first `historySize` bytes are the output before the
-  ///     block in a stream of linked blocks (a match reaches at most the last 64 KiB of it); the
-  ///     block may copy from there.
-  ///   - historySize: 0...`output.count`.
-  /// - Returns: How many bytes were written behind the history.
-  /// - Throws: `CompressionError` with an offset in `block`. The bytes of `output` behind the
-  ///   history are then unspecified; the history is untouched.
-  /// - Complexity: O(bytes read + bytes written); allocates nothing.
-  static func decompress(
-    _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, after historySize: Int
-  ) throws(CompressionError) -> Int
-
   /// Decompresses one block that was made with a dictionary: its matches may copy from that
   /// separate buffer.
   ///
@@ -54,11 +38,12 @@ package protocol LZ4BlockDecoding: Sendable {
 }
 
 extension LZ4BlockDecoding {
-  /// Decompresses one block that refers to nothing before it. See `decompress(_:into:after:)`.
+  /// Decompresses one block that was made without a dictionary. See
+  /// `decompress(_:into:dictionary:)`.
   package static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(CompressionError) -> Int {
-    try decompress(block, into: output, after: 0)
+    try decompress(block, into: output, dictionary: UnsafeRawBufferPointer(start: nil, count: 0))
   }
 
   /// Decompresses one block whose decompressed size the caller knows.

@@ -130,7 +130,7 @@ private struct Matcher {
     var anchor = 0
     while place <= lastStart {
       guard var match = find(at: place, note: true) else {
-        // If no long match is found, fewer positions are tried.
+        // After 128 bytes without a match, fewer positions are tried.
         place += 1 + (place - anchor) >> 7
         continue
       }

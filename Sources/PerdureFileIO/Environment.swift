@@ -34,13 +34,6 @@ package enum Environment {
     return name.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
-  /// Prints a message that must be visible even if the process traps next.
-  package static func sayOnStandardError(_ line: String) {
-    let bytes = Array("\(line)\n".utf8)
-    // After closing, the caller expects no error.
-    _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
-  }
-
   /// Seconds since the beginning of 1970, UTC, by this machine's clock.
   package static var secondsSince1970: UInt64 { UInt64(max(0, time(nil))) }
 }

@@ -97,6 +97,9 @@ enum KnownErrno {
 
   static func isAbsence(_ errno: Int32) -> Bool { errno == ENOENT }
 
+  /// The error number of a rename. For a directory that is not empty, POSIX allows two numbers.
+  static func ofRename(_ errno: Int32) -> Int32 { errno == EEXIST ? ENOTEMPTY : errno }
+
   static func isLockHeld(_ errno: Int32) -> Bool { errno == EWOULDBLOCK || errno == EAGAIN }
 
   /// Another opening has a lock on the range.

@@ -178,7 +178,7 @@ extension FileIOError {
       case .outOfMemory: "Close other stores, or allow the process more memory."
       case .notSupported: "Use a local volume."
       case .closed: "Open it again."
-      case .replaced: "Close the open file, and open the path again."
+      case .replaced: "Close what was opened there, and open the path again."
       case .other: "Look the errno up in the system's manual."
       }
     }

@@ -76,7 +76,7 @@ extension POSIXPlace {
     let number = call { from, source in
       destination.call { SystemCall.rename(source, in: from, to: $1, in: $0) }
     }
-    guard number == 0 else { throw destination.failure(number, "rename") }
+    guard number == 0 else { throw destination.failure(KnownErrno.ofRename(number), "rename") }
   }
 
   func remove() throws(FileIOError) {

@@ -47,7 +47,8 @@ package enum StandardStreams {
     }
   }
 
-  /// Writes text as far as the stream takes it. A closed stream loses the rest.
+  /// Writes text as far as the stream takes it, without a buffer. A closed file loses the rest; a
+  /// pipe without a reader ends the process (SIGPIPE).
   package static func say(_ text: String, on stream: Output) {
     var text = text
     text.withUTF8 { bytes in

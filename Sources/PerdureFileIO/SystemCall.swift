@@ -186,8 +186,7 @@ extension SystemCall {
     #endif
   }
 
-  /// Syncs the names in a directory. Systems that cannot sync a directory; their names count as
-  /// durable.
+  /// Syncs the names in a directory. On a system that cannot, they count as durable.
   static func syncDirectory(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
       let number = sync(descriptor, .full)

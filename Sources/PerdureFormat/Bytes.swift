@@ -28,19 +28,6 @@ extension UnsafeRawBufferPointer {
     return nil
   }
 
-  /// Whether both have the same length and the same bytes.
-  package func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
-    guard count == other.count else { return false }
-    var offset = 0
-    while offset &+ 8 <= count {
-      guard integer(at: offset, as: UInt64.self) == other.integer(at: offset, as: UInt64.self) else {
-        return false
-      }
-      offset &+= 8
-    }
-    return part(offset, count - offset).elementsEqual(other.part(offset, count - offset))
-  }
-
   /// Whether all bytes of the range are zero.
   @inlinable package func isZero(in range: Range<Int>) -> Bool { firstNonZero(in: range) == nil }
 }

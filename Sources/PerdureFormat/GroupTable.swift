@@ -117,8 +117,8 @@ package struct GroupTable: Sendable {
     }
   }
 
-  /// The group that contains a position of the body, by the positions where groups begin; the last
-  /// position is the end.
+  /// The number of the group that contains a position of the body; of the last group for a position
+  /// after its end.
   ///
   /// - Complexity: O(log n) for n groups.
   package func index(of offset: Int) -> Int {

@@ -53,8 +53,8 @@ struct CopyDraft {
   /// Checks that `path` is a draft, or a directory with LOCK and an unfinished mark only.
   private static func checkIsDraft(_ path: String, _ fileSystem: any FileSystem) throws {
     if try fileSystem.kind(of: path) == .directory {
-      let names = try fileSystem.contents(of: path)
       if try has(mark, path, fileSystem) { return }
+      let names = try fileSystem.contents(of: path)
       if names.allSatisfy({ [.lock, unnamedMark].contains(StoreFileName($0)) }) { return }
     }
     throw StoreError(

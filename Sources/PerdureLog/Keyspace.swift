@@ -43,7 +43,9 @@ extension Keyspace {
   @inline(never)
   private func stopAtOtherKind() -> Never {
     let (held, label) = kind == .dense ? ("ids", "id: or ids:") : ("byte strings", "key:, keys: or range:")
-    fatalError("The keyspace \"\(name)\" has \(held) as keys. Call the function with \(label).")
+    fatalError(
+      "The keyspace \"\(name)\" has \(held) as keys, and was read with the other kind. Use \(label), or a Key of "
+        + "that kind.")
   }
 }
 

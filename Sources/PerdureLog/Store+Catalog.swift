@@ -41,9 +41,9 @@ extension Store {
   ///
   /// A definition that differs from the stored one replaces it, and the index is built anew.
   /// Building reads every record of the source keyspaces while other commits wait. An index is also
-  /// rebuilt if it was not maintained since the store was opened, or its extractors were made anew,
-  /// and an extractor is available now. In a store that was opened for reading it is returned as it
-  /// is, unavailable.
+  /// rebuilt if it was not maintained at some time since the store was opened or its extractors
+  /// were last made, and an extractor is available now. In a store that was opened for reading it
+  /// is returned as it is, unavailable.
   ///
   /// - Throws: `StoreError`: `.invalidArgument`, `.indexUnavailable` when no extractor of that name
   ///   was given in `StoreOptions`, `.conflict` when a unique index finds duplicates (nothing is

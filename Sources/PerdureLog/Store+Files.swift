@@ -65,7 +65,7 @@ extension Store {
     let fileSystem = options.fileSystem
     do {
       let path = try StorePath.fixed(path, fileSystem)
-      // Before destroying: otherwise the draft would become the store of the path (R3).
+      // Before destroying: otherwise the draft would become the store of the path (RP3).
       Replacement(of: path, fileSystem).abandon()
       try destroyFiles(of: path, fileSystem)
     } catch let error as FileIOError {
@@ -110,7 +110,7 @@ extension Store {
 
   /// Checks that a copy may get the name `path`. First completes a replacement of the store of that
   /// name that a power cut has interrupted: its draft, which has the name that a copy grows at, may
-  /// be the only store of the name (R2).
+  /// be the only store of the name (RP2).
   static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
     try Replacement(of: path, fileSystem).complete()
     guard let kind = try fileSystem.kind(of: path) else { return }
@@ -201,7 +201,8 @@ extension Store {
     try removeDirectory(path, fileSystem)
   }
 
-  /// Removes an empty directory. The lock is released, so another process may create a store there.
+  /// Removes an empty directory. The file LOCK is already removed, so another process may create a
+  /// store there.
   private static func removeDirectory(_ path: String, _ fileSystem: any FileSystem) throws {
     do throws(FileIOError) {
       guard try fileSystem.contents(of: path).isEmpty else { return try fileSystem.syncDirectory(path) }

@@ -4,11 +4,11 @@ import PerdureFormat
 // Replaces one store with a copy of another. A power cut leaves the old store or the new one, and a
 // repeated call completes the replacement.
 //
-//   R1. The copy is written to a draft, `NAME.copy` (CopyDraft.swift). When the draft is complete
+//   RP1. The copy is written to a draft, `NAME.copy` (CopyDraft.swift). When the draft is complete
 //       and durable, it gets a second mark. Only then the old store is destroyed.
-//   R2. If the path has no superblock, a draft with this mark is the store of the path. It is
+//   RP2. If the path has no superblock, a draft with this mark is the store of the path. It is
 //       renamed to the path before the path is opened for writing, copied from or replaced.
-//   R3. If the path has a superblock, the mark has no effect: destroying has not begun. The next
+//   RP3. If the path has a superblock, the mark has no effect: destroying has not begun. The next
 //       opening for writing removes the draft. Otherwise it would become the store of the path when
 //       the store is destroyed later.
 
@@ -44,7 +44,7 @@ extension Store {
         try replacement.take(draft)
       } catch {
         // If the old store was not destroyed, the draft is not needed. Otherwise it may be the only
-        // store left (R2).
+        // store left (RP2).
         let isIntact = Replacement.isLocked(error) && (try? replacement.isPending) == false
         if isIntact { draft.remove() } else { draft.leave() }
         throw error
@@ -99,7 +99,7 @@ struct Replacement {
     }
   }
 
-  /// Whether the draft is the store of the path (R2).
+  /// Whether the draft is the store of the path (RP2).
   var isPending: Bool {
     get throws(FileIOError) {
       if try hasSuperblock(path) { return false }
@@ -108,7 +108,7 @@ struct Replacement {
     }
   }
 
-  /// Renames the draft to the path, if the draft is the store of the path (R2).
+  /// Renames the draft to the path, if the draft is the store of the path (RP2).
   ///
   /// - Throws: `FileIOError`, with code `.locked` while another process replaces the store;
   ///   `StoreError`.
@@ -138,7 +138,8 @@ struct Replacement {
   /// a directory without a store, which is removed here.
   ///
   /// - Throws: `StoreError` with code `.locked` if another process holds the path for a second;
-  ///   `FileIOError`. The draft is kept.
+  ///   `FileIOError`, with code `.directoryNotEmpty` if the directory has other files. The draft is
+  ///   kept.
   func take(_ held: CopyDraft) throws {
     var wait = LockWait(.seconds(1))
     while true {
@@ -146,9 +147,11 @@ struct Replacement {
         return try held.takeAsReplacement(path)
       } catch {
         guard error.code == .directoryNotEmpty, try isPending else { throw error }
-        do { try Store.destroyFiles(of: path, fileSystem) } catch let error where Self.isLocked(error) {
-          guard try wait.next() else { throw error }
+        var refusal: any Error = error
+        do { try Store.destroyFiles(of: path, fileSystem) } catch let locked where Self.isLocked(locked) {
+          refusal = locked
         }
+        guard try wait.next() else { throw refusal }
       }
     }
   }
@@ -157,7 +160,7 @@ struct Replacement {
     (error as? FileIOError)?.code == .locked || (error as? StoreError)?.code == .locked
   }
 
-  /// Removes a draft that never replaced the store (R3).
+  /// Removes a draft that never replaced the store (RP3).
   func abandon() {
     // A later opening removes a draft that cannot be removed now.
     guard (try? CopyDraft.has(CopyDraft.replacementMark, draft, fileSystem)) == true,
@@ -176,7 +179,7 @@ struct Replacement {
       .locked, "Another process is replacing the store; open it again, or set lockTimeout", at: path)
   }
 
-  /// Completes or removes an unfinished replacement before an opening (R2, R3).
+  /// Completes or removes an unfinished replacement before an opening (RP2, RP3).
   ///
   /// - Throws: `StoreError` with code `.notAStore` for a reader, which must not complete it.
   /// - Complexity: two file system calls if there is none.

@@ -39,7 +39,7 @@ public final class Store: Sendable {
   ///   is looked up once. If the folder is moved later, the store can still be used. If the folder
   ///   is removed or replaced, calls fail with code `.poisoned`, at the latest when the store
   ///   begins its next segment. Files of a new folder at the path are not changed.
-  /// - Parameter options: The options of this opening. The store does not keep them.
+  /// - Parameter options: The options of this opening. They are not stored in the files.
   /// - Throws: `StoreError`: `.locked` (after `StoreOptions.lockTimeout`), `.notAStore`,
   ///   `.unsupportedFormat`, `.corruption` (nothing was changed), `.io`, `.invalidArgument`.
   ///   `CancellationError` while it waits for the lock. Errors of `StoreOptions.recoveryProgress`.

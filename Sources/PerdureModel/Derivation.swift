@@ -1,7 +1,7 @@
 // The source of a derived attribute: the parsed text of a derivation.
 //
-//   derivation := path | function ":(" path ")" | name ".@count" | name "." name ".@sum" | name
-//   ".@sum." name
+//   derivation := path | function ":(" path ")" | name ".@count"
+//                 | name "." name ".@sum" | name ".@sum." name
 //   path       := name { "." name }             to-one relationships, and an attribute at the end
 //   function   := "canonical" | "lowercase" | "uppercase"
 //

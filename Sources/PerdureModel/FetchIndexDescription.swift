@@ -19,8 +19,8 @@ public import PerdurePredicates
 ///     indexes: [["town", .descending("born")], .init("loud", ["name"], where: "volume > 5")]
 ///
 /// With a ``partialPredicate`` only the objects for which it holds are in the index. It serves
-/// requests with the same condition, or a stricter one on the same attribute: an index where `size
-/// > 5` serves `size == 7`.
+/// requests with the same condition, or a stricter one on the same attribute: an index where
+/// `size > 5` serves `size == 7`.
 public struct FetchIndexDescription: Sendable, Hashable {
   /// One property of an index and the direction in which it is ordered.
   public struct Element: Sendable, Hashable {

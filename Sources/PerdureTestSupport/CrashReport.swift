@@ -88,7 +88,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
       mistakes.append(
         SuiteMistake(.noAcknowledgement, "Whatever a power cut took, this suite would pass: \(cause)"))
     }
-    if let canary, violation == nil { mistakes.append(.unnoticed("the canary \(canary)")) }
+    if let canary, violation == nil { mistakes.append(.unnoticed("The canary \(canary)")) }
     return mistakes
   }
 

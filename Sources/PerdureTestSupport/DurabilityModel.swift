@@ -7,7 +7,7 @@ import PerdureFileIO
 // loss of power keeps some of the pending changes and loses the rest; the model builds the disk
 // that results.
 //
-// The rules, which are exactly those of FileSystem and File:
+// The rules. They are those of FileSystem and File, and never more lenient:
 //   DM1  `sync(.full)` of a file makes its pending writes durable, and no names.
 //   DM2  `syncDirectory` makes the pending changes of that directory's entries durable, and no
 //        bytes.

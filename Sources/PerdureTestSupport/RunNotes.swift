@@ -9,7 +9,7 @@ import PerdureFileIO
 final class RunNotes: Sendable {
   static let shared = RunNotes(
     path: "\(Environment.value(of: "TMPDIR") ?? "/tmp")/perdure-test-\(Environment.processID).txt",
-    announce: { Environment.sayOnStandardError($0) })
+    announce: { StandardStreams.say($0 + "\n", on: .error) })
 
   private struct State {
     var file: (any File)?

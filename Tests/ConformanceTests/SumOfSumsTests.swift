@@ -47,4 +47,24 @@ struct SumOfSumsTests {
       try context.save()
     }
   }
+
+  @Test("Orders take the nearest number, so sums that do not fit are equal in them")
+  func orders() throws {
+    let context = try Sandbox(Holding.self, Works.self, Load.self).container.newContext()
+    // The sums are 65,534 and 40,000. The number of loads is in the other order.
+    for tons: [Int16] in [[.max, .max], [20_000, 10_000, 10_000]] {
+      let works = Works(context: context)
+      for tons in tons {
+        let load = Load(context: context)
+        (load.tons, load.works) = (tons, works)
+      }
+    }
+    let orders = [FetchOrder("tons", ascending: false), FetchOrder("loadCount", ascending: false)]
+    for state in ["unsaved", "saved"] {
+      let found = try context.fetch(FetchRequest<Works>(sortDescriptors: orders))
+      #expect(found.map(\.loadCount) == [3, 2], "\(state)")
+      #expect(found.map(\.tons) == [.max, .max], "\(state)")
+      try context.save()
+    }
+  }
 }

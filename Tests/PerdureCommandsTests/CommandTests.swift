@@ -33,6 +33,18 @@ import Testing
   @Relationship(inverse: "boats") var home: Harbour?
 }
 
+/// The bytes of a store's files. A reader notes itself in READERS, which is left out.
+func filesOfStore(at path: String) throws -> [String: [UInt8]] {
+  let fileSystem = POSIXFileSystem()
+  var files: [String: [UInt8]] = [:]
+  for name in try fileSystem.contents(of: path) where name != "READERS" {
+    let file = try fileSystem.open(path + "/" + name, .read)
+    files[name] = try file.read(Int(file.size()), at: 0)
+    try file.close()
+  }
+  return files
+}
+
 /// The output of a command, and its exit code.
 struct Outcome {
   var lines: [String] = []

@@ -62,7 +62,7 @@ struct CommandTreeTests {
     #expect(run.status == 0 && run.errors == "")
   }
 
-  @Test("Every command has a name in lower case, one line of abstract, and help for each argument")
+  @Test("Every command has a name in lower case and one line of abstract")
   func help() {
     func check(_ command: any ParsableCommand.Type) {
       let configuration = command.configuration

@@ -196,7 +196,9 @@ struct QueryCommandTests {
     let container = try PersistentContainer(
       name: "Staff", classes: [Staff.self, Worker.self, Company.self], at: path)
     try container.loadPersistentStores()
+    let before = try filesOfStore(at: path)
     #expect(try query("Worker", "--columns", "name").lines.last == "3 objects")
+    #expect(try filesOfStore(at: path) == before)
     try container.close()
   }
 
@@ -208,7 +210,7 @@ struct QueryCommandTests {
     #expect(EntityCompletion.names(for: ["perdure", "query", directory.file("none")]) == [])
   }
 
-  @Test("Results are printed while objects are still read, so memory does not grow with them")
+  @Test("Results are printed before the last object is read")
   func streaming() throws {
     let inspection = try StoreInspection(at: path)
     var query = InspectionQuery(entity: "Worker")

@@ -38,17 +38,6 @@ struct VerifyGroupsTests {
     try POSIXFileSystem().contents(of: path).filter { $0.hasSuffix(".segment") }.sorted()
   }
 
-  private func bytes() throws -> [String: [UInt8]] {
-    let fileSystem = POSIXFileSystem()
-    var all: [String: [UInt8]] = [:]
-    // A reader notes itself in the file of the readers.
-    for name in try fileSystem.contents(of: path) where name != "READERS" {
-      let file = try fileSystem.open(path + "/" + name, .read)
-      all[name] = try file.read(Int(file.size()), at: 0)
-    }
-    return all
-  }
-
   @Test("Findings of one invariant are one group, with their number and the first of them")
   func groups() {
     let found = (1...7).map { ShownFinding(invariant: "V2", place: "place \($0)", message: "bad") }
@@ -79,7 +68,7 @@ struct VerifyGroupsTests {
     try damage(names[1], at: 20)
     try damage(names[2], at: 5_000)
     #expect(throws: StoreError.self) { try Store(at: path, options: Self.readOnly) }
-    let before = try bytes()
+    let before = try filesOfStore(at: path)
     let outcome = try Outcome("verify", path)
     #expect(outcome.code == .findings)
     let text = outcome.lines.joined(separator: "\n")
@@ -93,7 +82,7 @@ struct VerifyGroupsTests {
     #expect(json.code == .findings && json.lines.count == 1)
     #expect(json.lines[0].contains(#""clean":false,"opens":false,"opening":"corruption"#))
     #expect(json.lines[0].contains(names[2]))
-    #expect(try bytes() == before)
+    #expect(try filesOfStore(at: path) == before)
   }
 
   @Test("A survey lists the damages that a salvage lists, and none of an intact store")

@@ -62,7 +62,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
   func noRoom() {
     for decoder in decoders {
       #expect(open([0], by: decoder, room: 0).outcome == .bytes([]))
-      #expect(open([0], by: decoder, room: 0, history: [1, 2, 3]).outcome == .bytes([]))
+      #expect(open([0], by: decoder, room: 0, dictionary: [1, 2, 3]).outcome == .bytes([]))
       #expect(open([0x10, 65], by: decoder, room: 0).error != nil)
     }
   }
@@ -76,15 +76,16 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     #expect((2...4).contains(error?.byteOffset ?? 0))
   }
 
-  @Test("A match may reach into the history before the block, and no further")
-  func history() {
+  @Test("A match may reach into the dictionary, and no further")
+  func dictionary() {
     // A match of 4 bytes, 6 back; then five literals.
     let block: [UInt8] = [0x00, 6, 0, 0x50, 1, 2, 3, 4, 5]
     for decoder in decoders {
-      let result = open(block, by: decoder, room: 20, history: Array("abcdef".utf8))
+      let result = open(block, by: decoder, room: 20, dictionary: Array("abcdef".utf8))
       #expect(result.outcome == .bytes(Array("abcd".utf8) + [1, 2, 3, 4, 5]))
       #expect(result.wallsStand)
-      #expect(open(block, by: decoder, room: 20, history: Array("bcdef".utf8)).outcome == .failure(.damaged))
+      #expect(
+        open(block, by: decoder, room: 20, dictionary: Array("bcdef".utf8)).outcome == .failure(.damaged))
     }
   }
 
@@ -95,7 +96,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     let block: [UInt8] = [0x0F, UInt8(offset), 0, 40, 0x50, 91, 92, 93, 94, 95]
     let expected = (0..<59).map { UInt8($0 % offset) } + [91, 92, 93, 94, 95]
     for decoder in decoders {
-      #expect(open(block, by: decoder, room: 100, history: start).outcome == .bytes(expected))
+      #expect(open(block, by: decoder, room: 100, dictionary: start).outcome == .bytes(expected))
     }
   }
 
@@ -133,9 +134,9 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
       let size = Int.random(in: 0...600, using: &random)
       let block = mutated(try compressed(sample(size, using: &random)), using: &random)
       let slack = [0, 0, 1, 7, 13, 100].randomElement(using: &random) ?? 0
-      let history = sample(Int.random(in: 0...80, using: &random), using: &random)
+      let dictionary = sample(Int.random(in: 0...80, using: &random), using: &random)
       expectAgreement(
-        block, room: size + slack, history: history, "seed \(seed), part \(part), round \(round)")
+        block, room: size + slack, dictionary: dictionary, "seed \(seed), part \(part), round \(round)")
     }
   }
 
@@ -150,8 +151,8 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
       block += (0..<tail).map { UInt8(100 + $0) }
       let size = firstLiterals + matchLength + 4 + tail
       for room in max(0, size - 2)...(size + 14) {
-        expectAgreement(block, room: room, history: [1, 2, 3], "")
-        expectAgreement(Array(block.dropLast()), room: room, history: [1, 2, 3], "")
+        expectAgreement(block, room: room, dictionary: [1, 2, 3], "")
+        expectAgreement(Array(block.dropLast()), room: room, dictionary: [1, 2, 3], "")
       }
     }
   }
@@ -167,10 +168,10 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
   }
 
   private func expectAgreement(
-    _ block: [UInt8], room: Int, history: [UInt8] = [], _ how: @autoclosure () -> String
+    _ block: [UInt8], room: Int, dictionary: [UInt8] = [], _ how: @autoclosure () -> String
   ) {
-    let native = open(block, by: LZ4Block.self, room: room, history: history)
-    let swift = open(block, by: LZ4BlockDecoder.self, room: room, history: history)
+    let native = open(block, by: LZ4Block.self, room: room, dictionary: dictionary)
+    let swift = open(block, by: LZ4BlockDecoder.self, room: room, dictionary: dictionary)
     #expect(native.wallsStand && swift.wallsStand, "\(how())")
     if let error = swift.error {
       // Rule LB4: offset 0 is the one thing that liblz4 opens and we do not.

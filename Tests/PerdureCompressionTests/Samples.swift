@@ -46,31 +46,30 @@ enum Outcome: Equatable {
   case failure(CompressionError.Code)
 }
 
-/// Decompresses `block` after `history` with `room` bytes of space, between two guards of canary
-/// bytes.
+/// Decompresses `block` with `room` bytes of space between two guards of canary bytes.
 ///
-/// - Returns: The outcome, the error if there was one, and whether both guards and the history are
-///   unchanged.
+/// - Returns: The outcome, the error if there was one, and whether both guards are unchanged.
 func open(
-  _ block: [UInt8], by decoder: any LZ4BlockDecoding.Type, room: Int, history: [UInt8] = []
+  _ block: [UInt8], by decoder: any LZ4BlockDecoding.Type, room: Int, dictionary: [UInt8] = []
 ) -> (outcome: Outcome, error: CompressionError?, wallsStand: Bool) {
   let wall = [UInt8](repeating: 0xC5, count: 64)
-  var memory = wall + history + [UInt8](repeating: 0, count: room) + wall
-  let end = wall.count + history.count + room
+  var memory = wall + [UInt8](repeating: 0, count: room) + wall
+  let end = wall.count + room
   var outcome = Outcome.bytes([])
   var failure: CompressionError?
   memory.withUnsafeMutableBytes { bytes in
+    let output = UnsafeMutableRawBufferPointer(rebasing: bytes[wall.count..<end])
     block.withUnsafeBytes { source in
-      let output = UnsafeMutableRawBufferPointer(rebasing: bytes[wall.count..<end])
-      do throws(CompressionError) {
-        let count = try decoder.decompress(source, into: output, after: history.count)
-        outcome = .bytes(Array(output[history.count..<(history.count + count)]))
-      } catch {
-        outcome = .failure(error.code)
-        failure = error
+      dictionary.withUnsafeBytes { dictionary in
+        do throws(CompressionError) {
+          let count = try decoder.decompress(source, into: output, dictionary: dictionary)
+          outcome = .bytes(Array(output[..<count]))
+        } catch {
+          outcome = .failure(error.code)
+          failure = error
+        }
       }
     }
   }
-  let front = wall + history
-  return (outcome, failure, Array(memory.prefix(front.count)) == front && Array(memory[end...]) == wall)
+  return (outcome, failure, Array(memory.prefix(wall.count)) == wall && Array(memory[end...]) == wall)
 }

@@ -248,7 +248,7 @@ struct SweepMistakeTests {
     #expect(throws: FailureViolation.self) { try report.check() }
     let blind = sweep.run(program: program) { _, _ in }
     #expect(blind.violation == nil && blind.struckCount > 0)
-    expect(.canary, saying: "syncs failed and did not say so", blind)
+    expect(.canary, saying: "The failure of hidden syncs was not noticed", blind)
     try blind.check(allowing: [.canary])
     sweep.hidesFailedSyncs = false
     try sweep.run(program: program, verify: verify).check()

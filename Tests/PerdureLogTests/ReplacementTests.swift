@@ -113,6 +113,19 @@ struct ReplacementTests {
     #expect(try disk.contents(of: "/") == ["s", "source"])
   }
 
+  @Test("A file of the user in the directory ends a replacement with an error, and nothing is lost")
+  func foreignFile() throws {
+    let disk = InMemoryFileSystem()
+    try make("/s.copy", 7, disk)
+    try disk.markAsReplacement("/s.copy")
+    try disk.createDirectory("/s")
+    try disk.open("/s/note", .create).close()
+    let error = #expect(throws: StoreError.self) { try Store(at: "/s", options: options(disk)) }
+    #expect((error?.cause as? FileIOError)?.code == .directoryNotEmpty)
+    try disk.remove("/s/note")
+    #expect(try value(at: "/s", disk) == [7])
+  }
+
   @Test("A restore from a path with an unfinished replacement completes it first")
   func restoreOfPending() throws {
     let disk = InMemoryFileSystem()

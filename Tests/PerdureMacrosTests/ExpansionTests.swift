@@ -106,7 +106,8 @@ struct ExpansionTests {
       for object in objects { projects.remove(object) }
     }
 
-    /// Inserts a new object and sets its properties. An omitted parameter keeps the default of its property.
+    /// Inserts a new object and sets its properties. An omitted parameter keeps the value of its property; an
+    /// optional property with an initial value gets that value.
     public convenience init(
       context: Perdure.ManagedObjectContext,
       email: String,

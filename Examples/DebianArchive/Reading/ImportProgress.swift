@@ -1,4 +1,4 @@
-import Foundation
+import PerdureFileIO
 import PerdureText
 
 /// Shows the progress of a long import on the standard error stream.
@@ -11,9 +11,9 @@ public struct ImportProgress {
   ///   - unit: The name of the counted things, in the plural.
   public init(_ title: String, unit: String) {
     origin = ContinuousClock.now
-    let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) } ?? 80
     bar = ProgressBar(
-      title, unit: unit, isTerminal: isatty(STDERR_FILENO) == 1, width: columns, start: .zero)
+      title, unit: unit, isTerminal: StandardStreams.isTerminal(.error), width: StandardStreams.columns,
+      start: .zero)
   }
 
   /// Shows the state, unless it was shown a moment ago.
@@ -30,5 +30,5 @@ public struct ImportProgress {
 
   private var elapsed: Duration { ContinuousClock.now - origin }
 
-  private static func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+  private static func write(_ text: String) { StandardStreams.say(text, on: .error) }
 }

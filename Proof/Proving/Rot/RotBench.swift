@@ -22,7 +22,7 @@ package enum RotCanary: Sendable, CaseIterable {
   case repairedRecords
   /// Nodes of the index are read without their checksums.
   case uncheckedNodes
-  /// Openings do not read the file behind the checkpoint, and see it unchanged.
+  /// Openings do not read the log after the checkpoint, and see it unchanged.
   case unreadTails
   /// Of damage of more than a bit: records are read without their checksums.
   case uncheckedDamage

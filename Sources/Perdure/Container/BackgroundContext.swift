@@ -12,9 +12,8 @@ public final class BackgroundContext {
   /// Those of the context, which may be reached from anywhere.
   let streams: EventStreams
 
-  /// - Parameter mark: The queue. No other context uses it at the same time.
-  init(_ source: ContextSource, on mark: QueueMark = QueueMark(DispatchQueue(label: "perdure.context"))) {
-    self.mark = mark
+  init(_ source: ContextSource) {
+    mark = QueueMark(DispatchQueue(label: "perdure.context"))
     turn = QueueTurn(mark.queue)
     context = ManagedObjectContext(source, ownership: .queue(mark))
     streams = context.core.streams

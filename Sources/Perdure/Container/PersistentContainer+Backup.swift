@@ -15,16 +15,18 @@ extension PersistentContainer {
   ///   - store: Which; nil for the first.
   ///   - target: The backup's directory: nothing, or an empty directory, may have that name. After
   ///     a crash there is a whole backup of that name, or none.
-  ///   - earlier: An earlier backup of this store. Files that have not changed since are shared
-  ///     with it, where the file system has hard links, and not read.
+  ///   - earlier: An earlier backup of this store. Files with the same content are shared with it,
+  ///     where the file system has hard links. Segments are compared byte by byte, files of values
+  ///     by their checksums.
   ///   - options: How fast, and in which file system. A store in memory is backed up to the disk.
   ///   - progress: Called on this thread after each mebibyte, or less. What it throws gives the
   ///     backup up, and is the error's `cause`; a `CancellationError` is thrown as it is.
   /// - Returns: What the backup has.
   /// - Throws: `PerdureError` with code 134060 when the store is not open or the backup cannot be
-  ///   made. `CancellationError` if `progress` throws it. There is no backup then, and the store
-  ///   continues.
-  /// - Complexity: O(n) for n bytes of the store that are not shared. Blocks the caller's thread.
+  ///   made. `CancellationError` if the calling task is cancelled, or `progress` throws it. There
+  ///   is no backup then, and the store continues.
+  /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared. Blocks
+  ///   the caller's thread.
   @discardableResult
   public func backup(
     _ store: LoadedStore? = nil, to target: String, since earlier: String? = nil,
@@ -49,12 +51,9 @@ extension PersistentContainer {
   private func backedUp(
     _ store: LoadedStore?
   ) throws(PerdureError) -> (OpenStores.Member, any BackupMaking) {
-    let members = loaded.withLock { $0?.members } ?? []
-    guard let member = store.map({ store in members.first { $0.name == store } }) ?? members.first,
-      let engine = member.store as? any BackupMaking
-    else {
-      throw PerdureError(
-        .readFailed, "The container \"\(name)\" does not have this store open. Load it first.")
+    let member = try openMember(store)
+    guard let engine = member.store as? any BackupMaking else {
+      throw PerdureError(.readFailed, "This kind of store cannot be backed up.")
     }
     return (member, engine)
   }

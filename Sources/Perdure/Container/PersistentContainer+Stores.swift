@@ -110,7 +110,8 @@ extension PersistentContainer {
   /// Closes one of the stores. Its files stay.
   ///
   /// Contexts made from now on do not have it. Existing ones can still read the state of it that
-  /// they see. A save with changes for it is refused with 134030 and saves nothing.
+  /// they see, also after `close()`. A save with changes for it is refused with 134030 and saves
+  /// nothing. If it was the last open store, fetches and saves of contexts made from now on throw.
   ///
   /// - Throws: `PerdureError`: 134070 when it is not open, and nothing has changed; 134030 when the
   ///   commits could not be made durable.
@@ -124,7 +125,7 @@ extension PersistentContainer {
         )
       }
       let removed = members.remove(at: position)
-      if members.isEmpty { try noteClosed([removed]) }
+      if members.isEmpty, let open = loaded { noteClosed(open) }
       loaded =
         members.isEmpty
         ? nil : OpenStores(members: members, source: try source(members, resolvedClasses()))
@@ -133,7 +134,7 @@ extension PersistentContainer {
     try Self.close(closing)
   }
 
-  /// Closes the stores, and ends the use of all contexts.
+  /// Closes the open stores, and ends the use of their contexts.
   ///
   /// From then on, fetches throw 134060 with a `StoreError` of the code `closed` as `cause`, and
   /// saves throw. Objects show the loaded values; a property that is not loaded reads as having
@@ -142,11 +143,10 @@ extension PersistentContainer {
   ///
   /// - Throws: `PerdureError` with code 134030 when the commits could not be made durable.
   public func close() throws(PerdureError) {
-    let closing = try loaded.withLock { loaded throws(PerdureError) in
-      guard let open = loaded else { return nil as OpenStores? }
-      try noteClosed(open.members)
-      loaded = nil
-      return open
+    let closing = loaded.withLock { loaded in
+      if let open = loaded { noteClosed(open) }
+      defer { loaded = nil }
+      return loaded
     }
     guard let closing else { return }
     closing.source.store.endReading()
@@ -154,9 +154,10 @@ extension PersistentContainer {
   }
 
   /// Notes what contexts are made on while no store is open.
-  private func noteClosed(_ members: [OpenStores.Member]) throws(PerdureError) {
-    let members = members.map { OpenStores.Member(name: $0.name, store: ClosedStore($0.store)) }
-    let source = try source(members, resolvedClasses())
+  private func noteClosed(_ open: OpenStores) {
+    let source = ContextSource(
+      store: ClosedStore(open.source.store), graph: open.source.graph, durability: open.source.durability,
+      log: logSwitch)
     closed.withLock { $0 = source }
   }
 

@@ -32,10 +32,10 @@ public final class PersistentContainer: Sendable {
   let classesByEntityName: [String: ManagedObject.Type]
   let factory: StoreFactory
   let loaded = Guarded<OpenStores?>(nil)
-  /// What contexts are made on after `close()`; nil while a store is open.
+  /// What contexts are made on while no store is open; nil before the first store was closed.
   let closed = Guarded<ContextSource?>(nil)
   let logSwitch = LogSwitch()
-  private let backgroundTasks = BackgroundTaskPool(
+  private let backgroundTasks = TaskLimiter(
     limit: max(16, 4 * ProcessInfo.processInfo.activeProcessorCount))
   @MainActor private var madeViewContext: ManagedObjectContext?
 
@@ -158,11 +158,23 @@ public final class PersistentContainer: Sendable {
 // MARK: - Open stores
 
 extension PersistentContainer {
-  func loadedSource(file: StaticString = #fileID, line: UInt = #line) -> ContextSource {
+  func loadedSource(file: StaticString, line: UInt) -> ContextSource {
     guard let source = loaded.withLock({ $0?.source }) ?? closed.withLock({ $0 }) else {
       stop(hasNoStore, file: file, line: line)
     }
     return source
+  }
+
+  /// An open store; the first one for nil.
+  ///
+  /// - Throws: `PerdureError` with code 134060 if it is not open.
+  func openMember(_ store: LoadedStore?) throws(PerdureError) -> OpenStores.Member {
+    let members = loaded.withLock { $0?.members } ?? []
+    guard let member = store.map({ store in members.first { $0.name == store } }) ?? members.first else {
+      throw PerdureError(
+        .readFailed, "The container \"\(name)\" does not have this store open. Load it first.")
+    }
+    return member
   }
 
   var hasNoStore: String {
@@ -173,12 +185,12 @@ extension PersistentContainer {
   /// also to a removed one, or to an entity that the store does not have. The object's existence is
   /// not checked.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
-    loadedSource().graph.managedObjectID(ManagedObjectID(uri: uri))
+    loadedSource(file: #fileID, line: #line).graph.managedObjectID(ManagedObjectID(uri: uri))
   }
 
   /// The id with a URI; as `managedObjectID(forURI:)`.
   public func managedObjectID(forURIRepresentation url: URL) -> ManagedObjectID? {
-    loadedSource().graph.managedObjectID(ManagedObjectID(uriRepresentation: url))
+    loadedSource(file: #fileID, line: #line).graph.managedObjectID(ManagedObjectID(uriRepresentation: url))
   }
 }
 
@@ -214,7 +226,7 @@ extension PersistentContainer {
       }
       if isCurrent || isOpen && made.hasChanges { return made }
     }
-    let context = ManagedObjectContext(loadedSource(), ownership: .main)
+    let context = ManagedObjectContext(loadedSource(file: #fileID, line: #line), ownership: .main)
     if let made = madeViewContext { context.core.takeOverSettings(of: made.core) }
     madeViewContext = context
     return context
@@ -245,17 +257,18 @@ extension PersistentContainer {
   public func performBackgroundTask<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
-    guard let source = loaded.withLock({ $0?.source }) else { throw PerdureError(.openFailed, hasNoStore) }
-    return try await backgroundTasks.withQueue { queue in
-      try await BackgroundContext(source, on: queue).perform(body)
+    try await backgroundTasks.run {
+      guard let source = loaded.withLock({ $0?.source }) else {
+        throw PerdureError(.openFailed, hasNoStore)
+      }
+      return try await BackgroundContext(source).perform(body)
     }
   }
 
   /// How many tasks of `performBackgroundTask` may run at once.
   ///
-  /// Default: four for each processor, and at least 16. Why: running tasks block threads; saves
-  /// that wait for the disk at the same time share a sync, and a burst of requests needs no more
-  /// threads.
+  /// Default: four for each processor, and at least 16. Why: running tasks block threads, and saves
+  /// that wait for the disk at the same time share a sync. The numbers are chosen, not measured.
   ///
   /// Range: 1 or more. Visible at once: a greater limit admits waiting tasks, a smaller one lets
   /// running tasks end. May be set from any thread.

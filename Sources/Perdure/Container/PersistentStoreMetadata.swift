@@ -144,12 +144,7 @@ extension PersistentContainer {
   }
 
   private func metadataKeeper(_ store: LoadedStore?) throws(PerdureError) -> any MetadataKeeping {
-    guard let members = loaded.withLock({ $0?.members }) else { stop(hasNoStore) }
-    guard let member = store.map({ store in members.first { $0.name == store } }) ?? members.first else {
-      throw PerdureError(
-        .readFailed, "The container \"\(name)\" does not have this store open. Load it first.")
-    }
-    guard let keeper = member.store as? any MetadataKeeping else {
+    guard let keeper = try openMember(store).store as? any MetadataKeeping else {
       throw PerdureError(.readFailed, "This kind of store has no metadata.")
     }
     return keeper

@@ -191,8 +191,9 @@ extension ContextCore {
     mergeWaiting()
     if !graph.isJoined { try throwRefreshFailure(ofPlace: 0) }
     if request.includesPendingChanges { propagateDeletes() }
-    if let readFailure { throw readFailure }
+    // A rollback does not help where the store is closed, so this is reported first.
     try view.checkIsOpen()
+    if let readFailure { throw readFailure }
     return try request.query(graph.store, entityOfClass: try entityName(of: wanted))
   }
 

@@ -61,7 +61,7 @@ extension ContextCore {
   /// Checks that the container has not been closed, which every read of the save would report.
   private func checkIsOpen() throws(PerdureError) {
     do { try view.checkIsOpen() } catch {
-      var failure = PerdureError(.saveFailed, "The container was closed. Nothing was saved.")
+      var failure = PerdureError(.saveFailed, "The store was closed. Nothing was saved.")
       failure.cause = error
       throw failure
     }

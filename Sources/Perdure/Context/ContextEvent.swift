@@ -154,9 +154,13 @@ extension PersistentContainer {
   /// of several contexts arrive after their commits and hooks. The store must have been loaded.
   /// Contexts made before stores were added or removed are reported to sequences of that time.
   ///
-  /// - Parameter bufferCount: How many saves are kept for a slow subscriber; beyond that the oldest
-  ///   are lost.
-  public func saves(bufferingNewest bufferCount: Int = 256) -> AsyncStream<ContextEvent> {
-    loadedSource().saves.streams.make(bufferCount)
+  /// - Parameters:
+  ///   - bufferCount: How many saves are kept for a slow subscriber; beyond that the oldest are lost.
+  ///   - file: The caller's file, for the message of a stop.
+  ///   - line: The caller's line.
+  public func saves(
+    bufferingNewest bufferCount: Int = 256, file: StaticString = #fileID, line: UInt = #line
+  ) -> AsyncStream<ContextEvent> {
+    loadedSource(file: file, line: line).saves.streams.make(bufferCount)
   }
 }

@@ -108,8 +108,8 @@ extension QueryableObject where Self: ManagedObject {
   ///
   ///     let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
   ///
-  /// - Parameter query: Runs once, with a placeholder for the object; it may name properties, and
-  ///   nothing is read.
+  /// - Parameter query: Runs once, on a stand-in for the object; it may name properties, and nothing
+  ///   is read.
   public static func fetchRequest(
     where query: (EntityRef<Self>) throws -> FetchPredicate
   ) rethrows -> FetchRequest<Self> {

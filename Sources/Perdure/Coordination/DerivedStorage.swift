@@ -65,11 +65,13 @@ package struct DerivedStorage: Hashable, Sendable {
   /// A value in the attribute's kind. A number that the kind cannot hold stays as it is (D3).
   func exact(_ value: Value) -> Value {
     if let stored = value.stored(as: kind) { return stored }
-    return kind.isNumeric && value.double != nil ? value : .null
+    return kind.isNumeric && value.isNegative != nil ? value : .null
   }
 
   /// What a property shows for an exact value: the nearest number that its kind holds (D3).
-  func shown(_ value: Value) -> Value { value.stored(as: kind) ?? kind.nearest(to: value) ?? .null }
+  func shown(_ value: Value) -> Value {
+    value.stored(as: kind) ?? value.isNegative.flatMap { kind.bound(isNegative: $0) } ?? .null
+  }
 }
 
 extension FetchFunction {
@@ -83,37 +85,28 @@ extension FetchFunction {
 }
 
 extension FieldKind {
-  /// The number of the kind that is nearest to a sum; nil for what is no number.
-  fileprivate func nearest(to sum: Value) -> Value? {
-    guard let double = sum.double, !double.isNaN else { return nil }
-    return switch self {
-    case .int16: .integer(Int64(Int16(clamping: Int64(nearest: double))))
-    case .int32: .integer(Int64(Int32(clamping: Int64(nearest: double))))
-    case .int64: .integer(Int64(nearest: double))
-    case .float: .double(Double(Float(double)))
-    case .double: .double(double)
-    case .decimal: .decimal(double < 0 ? -.greatestFiniteMagnitude : .greatestFiniteMagnitude)
+  /// The end of the kind's range that is nearest to a number outside of it; nil for kinds that hold
+  /// every sum.
+  fileprivate func bound(isNegative: Bool) -> Value? {
+    switch self {
+    case .int16: .integer(Int64(isNegative ? Int16.min : .max))
+    case .int32: .integer(Int64(isNegative ? Int32.min : .max))
+    case .int64: .integer(isNegative ? .min : .max)
+    case .decimal: .decimal(isNegative ? -.greatestFiniteMagnitude : .greatestFiniteMagnitude)
     default: nil
     }
   }
 }
 
 extension Value {
-  /// A number as the nearest real one; nil for other values.
-  fileprivate var double: Double? {
+  /// Whether a number is less than 0; nil for other values.
+  fileprivate var isNegative: Bool? {
     switch self {
-    case .integer(let integer): Double(integer)
-    case .double(let double): double
-    case .decimal(let decimal): Double("\(decimal)")
+    case .integer(let integer): integer < 0
+    case .double(let double): double < 0
+    case .decimal(let decimal): decimal < 0
     default: nil
     }
-  }
-}
-
-extension Int64 {
-  /// The nearest whole number of 64 bits.
-  fileprivate init(nearest double: Double) {
-    self = Int64(exactly: double.rounded()) ?? (double < 0 ? .min : .max)
   }
 }
 

@@ -35,8 +35,9 @@ package final class LogPersistentStore: PersistentStore {
   package let store: Store
   let keyspaces: LogKeyspaces
   private let ids: IDReservations
-  /// Reads the stored model.
+  /// Ends all reads when the container closes its stores.
   private let permission: ReadPermission
+  /// Reads the stored model.
   let factory: RowIndexExtractor.Factory
   /// Constraints that cannot be judged (L3), by the number of an entity whose objects they are about.
   let unjudged: [UInt16: String]

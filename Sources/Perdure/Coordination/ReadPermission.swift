@@ -1,7 +1,7 @@
 internal import PerdureLog
 internal import Synchronization
 
-/// Whether the views of a store may be read: until the container of the store is closed. The engine
+/// Whether the views of a store may be read: until the container closes its stores. The engine
 /// itself lets snapshots of a closed store be read.
 final class ReadPermission: Sendable {
   private let isEnded = Atomic(false)
@@ -24,7 +24,7 @@ extension PerdureError {
   static func closed(_ path: String) -> PerdureError {
     var failure = PerdureError(
       .readFailed,
-      "The store \(path) was closed with its container. Load the stores again, and use a new context.")
+      "The store \(path) was closed. Load the stores again, and use a new context.")
     failure.cause = StoreError(.closed, "The store was closed; open it again", at: path)
     return failure
   }

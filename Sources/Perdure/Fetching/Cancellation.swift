@@ -1,6 +1,5 @@
 // Cancels fetches. A fetch is synchronous; only `perform` of a background context can be awaited
-// and so cancelled. Its queue belongs to no task, so `perform` sets a flag, which fetches check
-// at each object.
+// and so cancelled. Its cancellation handler sets a flag, so the check at each object is one load.
 
 internal import Synchronization
 

@@ -154,7 +154,7 @@ extension FetchExpression {
 }
 
 extension FetchFunction {
-  /// Whether the result is a decimal if one of the arguments is (A2 in Arithmetic.swift).
+  /// Whether the result is a decimal if one of the arguments is (AR2 in Arithmetic.swift).
   fileprivate var keepsDecimals: Bool {
     switch self {
     case .add, .subtract, .multiply, .divide, .negate, .abs, .floor, .ceiling, .truncate, .sum, .average,

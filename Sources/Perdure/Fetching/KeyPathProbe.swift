@@ -14,9 +14,10 @@
 //   K3. No read of a property stops the program: a to-many relationship is empty, an optional to-one
 //       relationship leads to no object, a required one to an object of the same kind as the probe's.
 //       Two reads cannot have a value: that of a required transformable attribute, and of a required
-//       transient one of any type. They stop with the name of the property.
-//       A path to an element of a composite is recognized by its parts, without a probe.
-//   K4. The entity of a class without a description is the one that the newest container gives it.
+//       transient one of any type. They stop with the name of the property or of its type. A path
+//       to an element of a composite is recognized by its parts, without a probe.
+//   K4. The entity of a class without a description is the one that the newest container gives it;
+//       of several, the last in the model.
 //   K5. An attribute of an enumeration is found if the enumeration is `CaseIterable` and has several
 //       cases.
 
@@ -70,8 +71,8 @@ enum KeyPathProbe {
   static func note(_ classes: [String: ManagedObject.Type], of model: ManagedObjectModel) {
     // The probe's own container has no news.
     guard model.entitiesByName[destination] == nil else { return }
-    for (name, type) in classes where type._entityName != name {
-      guard let entity = model.entitiesByName[name] else { continue }
+    for entity in model.entities {
+      guard let type = classes[entity.name], type._entityName != entity.name else { continue }
       let identifier = ObjectIdentifier(type)
       let entities = entity.lineage.reversed().map { plain($0) }
       knowledge.withLock { knowledge in
@@ -109,7 +110,7 @@ enum KeyPathProbe {
     defer { probe.end() }
     let object = try probe.object(of: type, entities)
     probe.reads.object = object
-    probe.reads.cases = ProbedType.cases(of: Swift.type(of: keyPath).valueType)
+    probe.reads.cases = ProbedType.cases(of: keyPath)
     return attribute(keyPath, of: object, probe.reads)
   }
 
@@ -141,7 +142,7 @@ enum KeyPathProbe {
   /// The containers of a probe, one for each class of which it has an object.
   private final class Probe {
     private var containers: [(container: PersistentContainer, core: ContextCore)] = []
-    private(set) lazy var reads = ProbedReads { [unowned self] type, _ in standIn(of: type) }
+    private(set) lazy var reads = ProbedReads { [unowned self] in standIn(of: $0) }
 
     private func standIn(of type: ManagedObject.Type) -> ManagedObject? {
       let known = KeyPathProbe.entities(of: type)
@@ -216,9 +217,8 @@ enum KeyPathProbe {
 /// The static type of a key path's value.
 private enum ProbedType {
   /// The values of an enumeration; nil for other types, and for those without several cases.
-  static func cases(of type: Any.Type) -> [Value]? {
-    let plain = (type as? any MayBeNothing.Type)?.somethingType ?? type
-    guard let cases = plain as? any (AttributeValue & CaseIterable).Type else { return nil }
+  static func cases(of keyPath: AnyKeyPath) -> [Value]? {
+    guard let cases = keyPath.plainValueType as? any (AttributeValue & CaseIterable).Type else { return nil }
     let values = values(cases)
     return values.count > 1 ? values : nil
   }

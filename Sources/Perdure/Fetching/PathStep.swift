@@ -101,7 +101,7 @@ extension StoreSchema {
   }
 
   /// Whether a path with a collection operator crosses several to-many relationships. Then ANY and
-  /// ALL apply the operator to each group (E7 in PredicateEvaluator.swift).
+  /// ALL apply the operator to each group (EV7 in PredicateEvaluator.swift).
   func hasGroups(_ path: PropertyPath, from start: EntityStorage) -> Bool {
     guard path.aggregate?.givesOneValue == true else { return false }
     var manyCount = 0

@@ -70,11 +70,13 @@ extension PredicateCheck {
       switch type {
       case .any: continue
       case .value(let kind) where isRight(kind): continue
-      case .value, .object, .many:
-        var found = "is \(type.words)"
-        if case .value(let kind) = type, kind.isNumeric { found = "may have a fraction" }
-        if case .constant = argument, found == "may have a fraction" { found = "is a real number" }
+      // Whole numbers are right, and this number is not one.
+      case .value(let kind) where kind.isNumeric && isRight(.int64):
+        let isConstant = if case .constant = argument { true } else { false }
+        let found = isConstant ? "is a real number" : "may have a fraction"
         throw mistake(function, "needs \(needed), and \(argument.shortDescription) \(found)")
+      case .value, .object, .many:
+        throw mistake(function, "needs \(needed), and \(argument.shortDescription) is \(type.words)")
       }
     }
   }

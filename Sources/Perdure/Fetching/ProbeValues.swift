@@ -29,7 +29,8 @@ enum ProbeValues {
     case .data: .data(data[round % data.count])
     case .uuid: .uuid(uuid(UInt8(truncatingIfNeeded: round &* 37 &+ 1)))
     case .url: URL(string: urls[round % urls.count]).map(Value.url)
-    case .absent, .reference: nil
+    case .reference: .objectID("x-perdure://probe/Probe/p\(round + 1)")
+    case .absent: nil
     }
   }
 
@@ -80,7 +81,7 @@ enum ProbeValues {
   ]
 
   private static let urls = [
-    "https://example.org/a?b=c#d", "a/b", "file:///tmp/x", "mailto:x@example.org", "HTTP://EXAMPLE.ORG",
+    "https://example.org/a?b=c#d", "a/b", "file:///a/b", "mailto:x@example.org", "HTTP://EXAMPLE.ORG",
   ]
 
   private static func uuid(_ byte: UInt8) -> UUID {

@@ -21,12 +21,12 @@ final class ProbedReads {
   private var readsOther = false
   /// One object of each class that a required relationship leads to.
   private var standIns: [ObjectIdentifier: ManagedObject] = [:]
-  private let makeStandIn: (ManagedObject.Type, ProbedReads) -> ManagedObject?
+  private let makeStandIn: (ManagedObject.Type) -> ManagedObject?
 
   /// After so many reads in a round, values vary, so that a loop over them ends.
   private static let steadyReadsMax = 1_000
 
-  init(_ makeStandIn: @escaping (ManagedObject.Type, ProbedReads) -> ManagedObject?) {
+  init(_ makeStandIn: @escaping (ManagedObject.Type) -> ManagedObject?) {
     self.makeStandIn = makeStandIn
   }
 
@@ -60,7 +60,7 @@ final class ProbedReads {
   }
 
   private func value(_ kind: FieldKind, _ place: Int) -> Value? {
-    if let cases, !cases.isEmpty, readCount == 1 { return cases[place % cases.count] }
+    if let cases, readCount == 1, let fitting = cases[place % cases.count].stored(as: kind) { return fitting }
     return ProbeValues.value(of: kind, place)
   }
 
@@ -73,7 +73,7 @@ final class ProbedReads {
     readsOther = true
     if let object, Swift.type(of: object) == type { return object }
     if let known = standIns[ObjectIdentifier(type)] { return known }
-    let made = makeStandIn(type, self)
+    let made = makeStandIn(type)
     standIns[ObjectIdentifier(type)] = made
     return made
   }

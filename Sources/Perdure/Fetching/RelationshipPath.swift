@@ -38,7 +38,7 @@ extension FetchRequest where Root: QueryableObject {
   ///     var request = Company.fetchRequest()
   ///     request.prefetch { $0.workers.projects }
   ///
-  /// - Parameter path: Runs once, with a placeholder for the object.
+  /// - Parameter path: Runs once, on a stand-in for the object.
   public mutating func prefetch<End>(_ path: (RelationshipPath<Root>) -> RelationshipPath<End>) {
     relationshipKeyPathsForPrefetching.append(path(RelationshipPath<Root>([])).names.joined(separator: "."))
   }

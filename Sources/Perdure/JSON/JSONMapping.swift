@@ -20,30 +20,9 @@ struct JSONMapping {
 
   let graph: GraphSchema
 
-  /// The Swift type of an attribute of a class, without optional; nil if the class has no such
-  /// property. A path names an element of a composite.
-  func type(_ slot: Int, of shape: EntityShape) -> Any.Type? {
-    let names = shape.propertyName(slot).split(separator: ".").map(String.init)
-    let table = shape.objectClass._propertyNamesByKeyPath
-    guard let name = names.first, var type = Self.type(name, in: table) else { return nil }
-    for name in names.dropFirst() {
-      guard let composite = type as? any CompositeAttributeValue.Type,
-        let element = Self.type(name, in: composite.compositeNames)
-      else { return nil }
-      type = element
-    }
-    return type
-  }
-
-  private static func type(_ name: String, in table: [AnyKeyPath: String]) -> Any.Type? {
-    guard let keyPath = table.first(where: { $0.value == name })?.key else { return nil }
-    let type: Any.Type = Swift.type(of: keyPath).valueType
-    return (type as? any MayBeNothing.Type)?.somethingType ?? type
-  }
-
-  /// The slot of the unique attribute whose value represents an object of an entity; nil if the
-  /// entity has none.
-  static func keySlot(of shape: EntityShape) -> EntitySchema.UniquenessConstraint? {
+  /// The constraint of the unique attribute whose value represents an object of an entity; nil if
+  /// the entity has none.
+  static func keyConstraint(of shape: EntityShape) -> EntitySchema.UniquenessConstraint? {
     shape.schema.uniquenessConstraints.first { $0.slots.count == 1 }
   }
 
@@ -70,9 +49,8 @@ extension PerdureError {
   /// The error for JSON that cannot be read or written.
   static func json(_ error: any Error) -> PerdureError {
     if let error = error as? PerdureError { return error }
-    let (context, what) = JSONProblem.of(error)
-    let path = JSONMapping.path(context?.codingPath ?? [])
-    var result = PerdureError.json(at: path, what ?? context?.debugDescription ?? "\(error)")
+    let (path, what) = JSONProblem.of(error)
+    var result = PerdureError.json(at: JSONMapping.path(path), what)
     result.cause = error
     return result
   }
@@ -84,31 +62,17 @@ extension PerdureError {
   }
 }
 
-/// The errors of Swift's decoders and encoders in words.
+/// The errors of Swift's decoders and encoders in words, with their places.
 private enum JSONProblem {
-  static func of(_ error: any Error) -> (context: CodingErrorContext?, what: String?) {
+  static func of(_ error: any Error) -> (path: [any CodingKey], what: String) {
     switch error {
-    case DecodingError.dataCorrupted(let context):
-      return (.init(context.codingPath, context.debugDescription), nil)
-    case DecodingError.typeMismatch(_, let context):
-      return (.init(context.codingPath, context.debugDescription), nil)
-    case DecodingError.valueNotFound(_, let context):
-      return (.init(context.codingPath, context.debugDescription), nil)
+    case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context),
+      DecodingError.valueNotFound(_, let context):
+      (context.codingPath, context.debugDescription)
     case DecodingError.keyNotFound(let key, let context):
-      return (.init(context.codingPath, ""), "The key \"\(key.stringValue)\" is missing.")
-    case EncodingError.invalidValue(_, let context):
-      return (.init(context.codingPath, context.debugDescription), nil)
-    default: return (nil, nil)
+      (context.codingPath, "The key \"\(key.stringValue)\" is missing.")
+    case EncodingError.invalidValue(_, let context): (context.codingPath, context.debugDescription)
+    default: ([], "\(error)")
     }
-  }
-}
-
-private struct CodingErrorContext {
-  let codingPath: [any CodingKey]
-  let debugDescription: String
-
-  init(_ codingPath: [any CodingKey], _ debugDescription: String) {
-    self.codingPath = codingPath
-    self.debugDescription = debugDescription
   }
 }

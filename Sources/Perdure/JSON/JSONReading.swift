@@ -95,6 +95,7 @@ final class JSONReading {
       let name = prefix + key.stringValue
       if let composite = shape.composite(named: name) {
         if try container.decodeNil(forKey: key) {
+          guard composite.isOptional else { throw Self.required(name, of: shape, container, key) }
           for slot in composite.slots { objects[index].values[slot] = .null }
         } else {
           let inner = try container.nestedContainer(keyedBy: JSONKey.self, forKey: key)
@@ -114,14 +115,15 @@ final class JSONReading {
     case .transient, .count, .derived: break
     case .attribute(_, let isOptional):
       if try container.decodeNil(forKey: key) {
-        guard isOptional else {
-          throw Self.error(container.codingPath + [key], "\(shape.name).\(key.stringValue) must have a value")
-        }
+        guard isOptional else { throw Self.required(key.stringValue, of: shape, container, key) }
         objects[index].values[slot] = .null
       } else {
         objects[index].values[slot] = try value(container.superDecoder(forKey: key), slot, of: shape)
       }
     case .relationship(let relationship):
+      if !relationship.isToMany, !relationship.isOptional, try container.decodeNil(forKey: key) {
+        throw Self.required(key.stringValue, of: shape, container, key)
+      }
       let targets = try targets(container, key, relationship, depth)
       objects[index].links.append((slot, targets))
     }
@@ -151,7 +153,7 @@ final class JSONReading {
     if (try? decoder.container(keyedBy: JSONKey.self)) != nil {
       return .object(try readObject(decoder, destination, depth: depth + 1))
     }
-    guard let constraint = JSONMapping.keySlot(of: destination) else {
+    guard let constraint = JSONMapping.keyConstraint(of: destination) else {
       throw Self.error(
         decoder.codingPath, "Expected an object: \(destination.name) has no unique attribute to name one by")
     }
@@ -166,9 +168,9 @@ final class JSONReading {
     guard case .attribute(let kind, _) = shape.properties[slot] else {
       throw Self.error(decoder.codingPath, "\(shape.propertyName(slot)) is not a stored attribute")
     }
-    let type = mapping.type(slot, of: shape)
-    let value = try Self.value(
-      container, kind, type, isTransformable: shape.transformableSlots.contains(slot))
+    let type = shape.valueTypes[slot]
+    let isJSON = shape.transformableSlots.contains(slot) && shape.transformers[slot] == nil
+    let value = try Self.value(container, kind, type, isJSON: isJSON)
     if let problem = value.transformationProblem { throw Self.error(decoder.codingPath, problem) }
     if kind != .data, let type = type as? any AttributeValue.Type, type.init(attributeValue: value) == nil {
       throw Self.error(decoder.codingPath, "\("\(value)".shortened) is no \(type)")
@@ -180,7 +182,7 @@ final class JSONReading {
   }
 
   private static func value(
-    _ container: any SingleValueDecodingContainer, _ kind: FieldKind, _ type: Any.Type?, isTransformable: Bool
+    _ container: any SingleValueDecodingContainer, _ kind: FieldKind, _ type: Any.Type?, isJSON: Bool
   ) throws -> Value {
     switch kind {
     case .bool: return .bool(try decoded(Bool.self, container))
@@ -196,25 +198,19 @@ final class JSONReading {
     case .string: return .string(try decoded(String.self, container))
     case .reference: return .objectID(try decoded(ManagedObjectID.self, container).uri)
     case .data:
-      if isTransformable {
-        if let type = type as? any CodableCollection.Type { return try collection(container, type) }
-        if let type = type as? any CodableAttributeValue.Type { return try codable(container, type) }
+      if isJSON {
+        if let type = type as? any CodableCollection.Type { return try json(container, type) }
+        if let type = type as? any CodableAttributeValue.Type { return try json(container, type) }
       }
       return .data(try decoded(Data.self, container))
     case .absent: return .null
     }
   }
 
-  private static func collection<C: CodableCollection>(
+  private static func json<C: Codable>(
     _ container: any SingleValueDecodingContainer, _ type: C.Type
   ) throws -> Value {
-    try decoded(type, container).storedValue
-  }
-
-  private static func codable<C: CodableAttributeValue>(
-    _ container: any SingleValueDecodingContainer, _ type: C.Type
-  ) throws -> Value {
-    try decoded(type, container).predicateValue
+    StoredJSON.stored(try decoded(type, container))
   }
 
   /// Decodes a value, with its place in the error. Foundation's decoder throws an error of its own
@@ -225,6 +221,12 @@ final class JSONReading {
     do { return try container.decode(type) } catch let error as DecodingError { throw error } catch {
       throw Self.error(container.codingPath, "The value does not fit in \(type)")
     }
+  }
+
+  private static func required(
+    _ name: String, of shape: EntityShape, _ container: KeyedDecodingContainer<JSONKey>, _ key: JSONKey
+  ) -> DecodingError {
+    error(container.codingPath + [key], "\(shape.name).\(name) must have a value")
   }
 
   private static func error(_ path: [any CodingKey], _ what: String) -> DecodingError {

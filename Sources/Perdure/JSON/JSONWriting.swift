@@ -17,11 +17,13 @@ struct JSONWriting: Encodable {
   /// The entity that the reader expects here.
   let expected: EntityShape
   let mapping: JSONMapping
+  /// The level of the object: 1 for one that the program passes.
+  let depth: Int
 
   private var shape: EntityShape { object.shape }
 
   func encode(to encoder: any Encoder) throws {
-    if encoder.codingPath.count > 2 * JSONMapping.depthLimit {
+    if depth > JSONMapping.depthLimit {
       throw EncodingError.invalidValue(
         object.objectID,
         .init(
@@ -76,7 +78,8 @@ struct JSONWriting: Encodable {
   ) throws {
     let destination = mapping.graph.shape(numbered: relationship.destination)
     func writing(_ object: ManagedObject, _ branch: PathTree) -> JSONWriting {
-      JSONWriting(object: object, tree: branch, expected: destination, mapping: mapping)
+      JSONWriting(
+        object: object, tree: branch, expected: destination, mapping: mapping, depth: depth + 1)
     }
     if relationship.isToMany {
       guard let branch else { return }
@@ -86,7 +89,7 @@ struct JSONWriting: Encodable {
     }
     guard let target = object.related(relationship.slot) else { return try container.encodeNil(forKey: key) }
     if let branch { return try container.encode(writing(target, branch), forKey: key) }
-    guard let constraint = JSONMapping.keySlot(of: destination),
+    guard let constraint = JSONMapping.keyConstraint(of: destination),
       !target.attributeValue(constraint.slots[0]).isNull
     else { return }
     try encodeValue(constraint.slots[0], of: target, key, into: &container)
@@ -104,7 +107,7 @@ struct JSONWriting: Encodable {
     case .bool(let bool): try container.encode(bool, forKey: key)
     case .integer(let integer): try container.encode(integer, forKey: key)
     case .double(let double):
-      if object.shape.attributeKinds[slot] == .float {
+      if object.shape.kind(ofValueIn: slot) == .float {
         try container.encode(Float(double), forKey: key)
       } else {
         try container.encode(double, forKey: key)
@@ -127,7 +130,7 @@ struct JSONWriting: Encodable {
     _ slot: Int, of object: ManagedObject, _ data: Data, _ path: [any CodingKey]
   ) throws -> (any Encodable)? {
     guard object.shape.transformableSlots.contains(slot), object.shape.transformers[slot] == nil,
-      let type = mapping.type(slot, of: object.shape)
+      let type = object.shape.valueTypes[slot]
     else { return nil }
     var value: (any Encodable)?
     if let type = type as? any CodableCollection.Type {
@@ -140,5 +143,11 @@ struct JSONWriting: Encodable {
     if let value { return value }
     throw EncodingError.invalidValue(
       data, .init(codingPath: path, debugDescription: "The stored bytes are not the JSON of a \(type)"))
+  }
+}
+
+extension EntityShape {
+  fileprivate func kind(ofValueIn slot: Int) -> FieldKind {
+    if case .derived(let derived) = properties[slot] { derived.kind } else { attributeKinds[slot] }
   }
 }

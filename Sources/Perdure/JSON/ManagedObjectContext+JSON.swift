@@ -90,9 +90,9 @@ extension ManagedObjectContext {
   /// out, as are transient attributes. An object that is met twice is written twice.
   ///
   /// - Parameters:
-  ///   - objects: Objects of this context.
+  ///   - objects: Objects of this context. The class `T` must have an entity.
   ///   - paths: The relationships to follow, names joined by dots, as for
-  ///     `ManagedObject.snapshot(including:)`. Each has at most 64 names.
+  ///     `ManagedObject.snapshot(including:)`. Each has at most 63 names.
   ///   - encoder: Its strategies say how dates, data, keys and numbers that are not finite are
   ///     written. Set `.sortedKeys` where equal objects must have equal bytes.
   ///   - file: The caller's file, for the message of a stop.
@@ -104,7 +104,8 @@ extension ManagedObjectContext {
     _ objects: some Sequence<T>, including paths: [String] = [], using encoder: JSONEncoder = JSONEncoder(),
     file: StaticString = #fileID, line: UInt = #line
   ) throws(PerdureError) -> Data {
-    let (shape, tree) = tree(T.self, paths, file, line)
+    let shape = shape(of: T.self, file, line)
+    let tree = tree(shape, paths, file, line)
     return try encode(objects.map { writing($0, shape, tree) }, encoder)
   }
 
@@ -115,25 +116,29 @@ extension ManagedObjectContext {
     _ object: T, including paths: [String] = [], using encoder: JSONEncoder = JSONEncoder(),
     file: StaticString = #fileID, line: UInt = #line
   ) throws(PerdureError) -> Data {
-    let (shape, tree) = tree(T.self, paths, file, line)
-    return try encode(writing(object, shape, tree), encoder)
+    let shape = core.graph.shape(of: T.self) ?? object.shape
+    return try encode(writing(object, shape, tree(shape, paths, file, line)), encoder)
   }
 
-  /// The entity of a class, and the relationships to follow from its objects.
+  /// The relationships to follow from the objects of an entity.
   private func tree(
-    _ type: ManagedObject.Type, _ paths: [String], _ file: StaticString, _ line: UInt
-  ) -> (EntityShape, PathTree) {
-    let shape = shape(of: type)
-    return (shape, PathTree(paths, of: core.graph.kinds(of: shape), core.graph, file, line))
+    _ shape: EntityShape, _ paths: [String], _ file: StaticString, _ line: UInt
+  ) -> PathTree {
+    PathTree(paths, of: core.graph.kinds(of: shape), core.graph, file, line)
   }
 
-  private func shape(of type: ManagedObject.Type) -> EntityShape {
-    guard let shape = core.graph.shape(of: type) else { stop(core.graph.complaint(about: type)) }
+  private func shape(
+    of type: ManagedObject.Type, _ file: StaticString = #fileID, _ line: UInt = #line
+  ) -> EntityShape {
+    guard let shape = core.graph.shape(of: type) else {
+      stop(core.graph.complaint(about: type), file: file, line: line)
+    }
     return shape
   }
 
   private func writing(_ object: ManagedObject, _ shape: EntityShape, _ tree: PathTree) -> JSONWriting {
-    JSONWriting(object: object, tree: tree, expected: shape, mapping: JSONMapping(graph: core.graph))
+    JSONWriting(
+      object: object, tree: tree, expected: shape, mapping: JSONMapping(graph: core.graph), depth: 1)
   }
 
   private func encode(_ value: some Encodable, _ encoder: JSONEncoder) throws(PerdureError) -> Data {

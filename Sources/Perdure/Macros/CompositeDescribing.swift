@@ -27,7 +27,9 @@ extension _EntityAssembly {
   public mutating func addComposite<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...,
     originalName: String? = nil
-  ) {}
+  ) {
+    stop("\(name) is not added: \(Other.self) is no composite. Mark the struct with @Composite.")
+  }
 
   /// The number of slots of a composite attribute. For generated code.
   public static func _width<C: CompositeAttributeValue>(_ type: C.Type) -> Int {

@@ -318,22 +318,29 @@ extension _EntityAssembly {
     _ name: String, _ type: Destination?.Type, _ option: AttributeOption, _ more: AttributeOption...
   ) {}
 
-  /// Accepts any other type without adding it: the accessor of the property has the compiler's
-  /// message (UnmanagedAccessors.swift), and one message is enough. It accepts no options: the
-  /// compiler prefers it to an unavailable function.
+  /// Accepts any other type, so that the only message is the compiler's at the accessor of the
+  /// property (UnmanagedAccessors.swift). It accepts no options: the compiler prefers it to an
+  /// unavailable function. A program gets here if the accessor has a type that a property can have,
+  /// and the arguments do not suit it. Then it stops.
   @_disfavoredOverload
   public mutating func add<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, derived: String? = nil,
     originalName: String? = nil
-  ) {}
+  ) {
+    stop(
+      "\(name) is not added: a property of the type \(Other.self) has no initial value and no derivation. Remove them."
+    )
+  }
 
-  /// Accepts any other type with the options of a relationship.
+  /// Accepts any other type with the options of a relationship, as the function above.
   @_disfavoredOverload
   public mutating func add<Other>(
     _ name: String, _ type: Other.Type, inverse: String?, deleteRule: DeleteRule = .nullify,
     optional: Bool = true, minCount: Int = 0, maxCount: Int = 0, transient: Bool = false,
     originalName: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
-  ) {}
+  ) {
+    stop("\(name) is not added: \(Other.self) is no object. Write @Attribute instead of @Relationship.")
+  }
 }
 
 extension DefaultValue {

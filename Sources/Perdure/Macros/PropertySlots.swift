@@ -16,7 +16,8 @@ extension ManagedObject {
     public static subscript(dynamicMember name: String) -> _UnknownSlot { _UnknownSlot() }
   }
 
-  /// The placeholder for the slot of a property of a class without `@Entity`.
+  /// The slot of a property of a class without `@Entity`. It has no number, and nothing asks for
+  /// one.
   public struct _UnknownSlot {
     init() {}
   }

@@ -40,20 +40,12 @@ extension CodableAttributeValue {
 
   /// The decoded value; nil if the type cannot decode it.
   public init?(attributeValue: Value) {
-    guard case .data(let data) = attributeValue, let value = try? StoredJSON.value(Self.self, data) else {
-      return nil
-    }
+    guard let value = StoredJSON.held(Self.self, attributeValue) else { return nil }
     self = value
   }
 
   /// The JSON; a value that has none cannot be saved.
-  public var predicateValue: Value {
-    do {
-      return .data(try StoredJSON.data(self))
-    } catch {
-      return .untransformable(error)
-    }
-  }
+  public var predicateValue: Value { StoredJSON.stored(self) }
 }
 
 /// A transformer for a Codable type that is no `CodableAttributeValue`, or whose entity has no
@@ -96,5 +88,16 @@ enum StoredJSON {
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: names.0, negativeInfinity: names.1, nan: names.2)
     return try decoder.decode(type, from: data)
+  }
+
+  /// What an attribute holds for a value.
+  static func stored(_ value: some Encodable) -> Value {
+    do { return .data(try data(value)) } catch { return .untransformable(error) }
+  }
+
+  /// The value that an attribute holds; nil for no value, and for JSON of another type.
+  static func held<T: Decodable>(_ type: T.Type, _ stored: Value?) -> T? {
+    guard case .data(let data)? = stored else { return nil }
+    return try? value(type, data)
   }
 }

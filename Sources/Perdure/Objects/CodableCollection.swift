@@ -39,14 +39,12 @@ extension Dictionary: CodableCollection where Key: Codable, Value: Codable {}
 extension CodableCollection {
   /// What an attribute holds for the collection.
   var storedValue: PerdurePredicates.Value {
-    do { return .data(try StoredJSON.data(self)) } catch { return .untransformable(error) }
+    StoredJSON.stored(self)
   }
 
   /// The collection that an attribute holds; nil for no value, and for other JSON.
   init?(storedValue: PerdurePredicates.Value?) {
-    guard case .data(let data)? = storedValue, let value = try? StoredJSON.value(Self.self, data) else {
-      return nil
-    }
+    guard let value = StoredJSON.held(Self.self, storedValue) else { return nil }
     self = value
   }
 
@@ -54,8 +52,9 @@ extension CodableCollection {
   /// other types with the same JSON: integers for floating-point numbers.
   static func converted(_ value: Any) -> PerdurePredicates.Value? {
     if let collection = value as? Self { return collection.storedValue }
-    if let data = value as? Data { return Self(storedValue: .data(data)) == nil ? nil : .data(data) }
-    if case .data(let data)? = value as? PerdurePredicates.Value { return .data(data) }
+    var data = value as? Data
+    if case .data(let held)? = value as? PerdurePredicates.Value { data = held }
+    if let data { return Self(storedValue: .data(data)) == nil ? nil : .data(data) }
     guard let other = value as? any CodableCollection, case .data(let data) = other.storedValue else {
       return nil
     }
@@ -87,23 +86,7 @@ extension ManagedObject {
   /// The type of a property that is an array or dictionary of the class; nil for others.
   func collectionType(_ slot: Int) -> (any CodableCollection.Type)? {
     guard shape.transformableSlots.contains(slot), shape.transformers[slot] == nil else { return nil }
-    let name = shape.propertyName(slot)
-    let table = type(of: self)._propertyNamesByKeyPath
-    guard let keyPath = table.first(where: { $0.value == name })?.key else { return nil }
-    let type: Any.Type = Swift.type(of: keyPath).valueType
-    let core = (type as? any MayBeNothing.Type)?.somethingType ?? type
-    return core as? any CodableCollection.Type
-  }
-
-  /// The reason why the stored bytes of an array or dictionary cannot be read.
-  func collectionProblem(_ slot: Int) -> KeyedProblem? {
-    guard let type = collectionType(slot), case .data(let data) = attributeValue(slot),
-      type.init(storedValue: .data(data)) == nil
-    else { return nil }
-    return .unfit(
-      PerdureError.Detail(
-        code: .validation, objectID: objectID, property: shape.propertyName(slot), value: .data(data),
-        rule: "holds bytes that are not the JSON of a \(type). Set it to replace them"))
+    return shape.valueTypes[slot] as? any CodableCollection.Type
   }
 }
 

@@ -65,10 +65,9 @@ final class EntityShape: Sendable {
   /// The slots of transformable attributes.
   let transformableSlots: Set<Int>
 
-  /// The types of attributes that hold raw values, such as enumerations. A class with accessors by
-  /// name has none.
-  // Unsafe: the compiler cannot see that a metatype is immutable.
-  nonisolated(unsafe) let rawTypes: [Int: any AttributeValue.Type]
+  /// The Swift types of the attributes, without optionality, by slot. Nil for a property of a class
+  /// with accessors by name.
+  let valueTypes: [Any.Type?]
 
   /// Whether a save has to ask objects before it writes.
   let hasSaveHooks: Bool
@@ -110,7 +109,7 @@ final class EntityShape: Sendable {
       uniqueKeysWithValues: transformable.compactMap { property in
         property.transformerName.flatMap(ValueTransformers.transformer).map { (property.slot, $0) }
       })
-    rawTypes = Self.rawTypes(parts)
+    valueTypes = Self.valueTypes(parts)
     let leaves = Set(parts.schema.composites.flatMap(\.slots))
     ruledSlots = parts.properties.indices.filter {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
@@ -124,17 +123,17 @@ final class EntityShape: Sendable {
     deletionGuards = parts.deletionGuards
   }
 
-  private static func rawTypes(_ parts: EntityShapeParts) -> [Int: any AttributeValue.Type] {
-    var types: [Int: any AttributeValue.Type] = [:]
-    for (keyPath, name) in parts.objectClass._propertyNamesByKeyPath {
-      let type = Swift.type(of: keyPath).valueType
-      let plain = (type as? any MayBeNothing.Type)?.somethingType ?? type
-      guard plain is any RawRepresentable.Type, let value = plain as? any AttributeValue.Type,
-        let slot = parts.schema.slot(named: name)
-      else { continue }
-      types[slot] = value
+  private static func valueTypes(_ parts: EntityShapeParts) -> [Any.Type?] {
+    let table = parts.objectClass._propertyNamesByKeyPath
+    let types = Dictionary(table.map { ($0.value, $0.key.plainValueType) }) { first, _ in first }
+    return parts.schema.properties.map { property in
+      // A path names an element of a composite.
+      let names = property.name.split(separator: ".").map(String.init)
+      return names.dropFirst().reduce(names.first.flatMap { types[$0] }) { type, name in
+        let composite = type as? any CompositeAttributeValue.Type
+        return composite?.compositeNames.first { $0.value == name }?.key.plainValueType
+      }
     }
-    return types
   }
 
   /// The relationship in a slot. Asking for a slot that holds something else is a mistake of the caller.

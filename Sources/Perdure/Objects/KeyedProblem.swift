@@ -17,7 +17,7 @@ enum KeyedProblem: Error {
   }
 
   private static func article(of value: Any) -> String {
-    "\(type(of: value))".first.map("AEIOU".contains) == true ? "an" : "a"
+    "\(type(of: value))".first.map("AEIO".contains) == true ? "an" : "a"
   }
 
   /// The error that the throwing functions report.

@@ -21,24 +21,21 @@ extension ManagedObject {
     return .string(function.applied(to: text))
   }
 
-  /// The sum behind a derived attribute, as a `Decimal` or `Double`, if the attribute's type cannot
-  /// hold it. The property shows the nearest number then (D3 in DerivedStorage.swift).
-  func sumBeyondItsType(named name: String) -> Any? {
-    guard let slot = shape.schema.slot(named: name), case .derived(let derived) = shape.properties[slot],
-      derived.function == nil
-    else { return nil }
+  /// The sum in a slot, or at the end of the path that a derived attribute copies; nil for other
+  /// properties. A sum that the attribute's type cannot hold is a `Decimal`, where the property
+  /// shows the nearest number (D3 in DerivedStorage.swift).
+  func exactSum(_ slot: Int) -> Any? {
+    guard case .derived(let derived) = shape.properties[slot], derived.function == nil else { return nil }
     if derived.path.aggregate == .sum {
-      guard let sum = context?.value(of: derived, reference), sum.stored(as: derived.kind) == nil else {
-        return nil
-      }
-      return sum.swiftValue(of: .decimal)
+      let sum = context?.value(of: derived, reference)
+      return sum.flatMap { $0.swiftValue(of: $0.stored(as: derived.kind) == nil ? .decimal : derived.kind) }
     }
     var object = self
     for slot in derived.slots.dropLast() {
       guard let next = object.related(slot) else { return nil }
       object = next
     }
-    return derived.slots.last.flatMap { object.sumBeyondItsType(named: object.shape.propertyName($0)) }
+    return derived.slots.last.flatMap { object.exactSum($0) }
   }
 }
 

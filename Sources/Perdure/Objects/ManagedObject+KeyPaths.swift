@@ -205,8 +205,10 @@ struct KeyPathWalk {
 
   private func step(_ name: String, from value: Any) throws(KeyedProblem) -> Place {
     guard let object = value as? ManagedObject else { return .one(try element(name, of: value)) }
+    if hasOperator, let slot = object.shape.schema.slot(named: name), let sum = object.exactSum(slot) {
+      return .one(sum)
+    }
     let next = try object.keyedValue(name)
-    if hasOperator, let exact = object.sumBeyondItsType(named: name) { return .one(exact) }
     guard object.isToMany(name) else { return .one(next) }
     // An ordered relationship gives an array, in order.
     if let objects = next as? [ManagedObject] { return .many(objects) }

@@ -43,10 +43,16 @@ extension ManagedObject {
   }
 
   func keyedValue(_ key: String) throws(KeyedProblem) -> Any? {
-    if shape.composite(named: key) == nil, let problem = collectionProblem(try knownSlot(key)) {
-      throw problem
+    guard shape.composite(named: key) == nil else { return value(forKey: key) }
+    let slot = try knownSlot(key)
+    guard let type = collectionType(slot), case .data(let data) = attributeValue(slot) else {
+      return value(forKey: key)
     }
-    return value(forKey: key)
+    if let collection = type.init(storedValue: .data(data)) { return collection }
+    throw .unfit(
+      PerdureError.Detail(
+        code: .validation, objectID: objectID, property: key, value: .data(data),
+        rule: "holds bytes that are not the JSON of a \(type). Set it to replace them"))
   }
 
   private func value(ofSlot slot: Int) -> Any? {
@@ -165,7 +171,8 @@ extension ManagedObject {
   /// property must know the value.
   func checkedChanges(_ value: Any?, _ key: String) throws(KeyedProblem) -> [() -> Void] {
     for (slot, leaf) in try settable(value, key) {
-      guard let type = shape.rawTypes[slot], let leaf = KeyedValue.present(leaf),
+      guard let type = shape.valueTypes[slot] as? any (AttributeValue & RawRepresentable).Type,
+        let leaf = KeyedValue.present(leaf),
         let held = held(leaf, slot), type.init(attributeValue: held) == nil
       else { continue }
       throw .unfit(self, shape.propertyName(slot), leaf, ": \(type) has no such value")

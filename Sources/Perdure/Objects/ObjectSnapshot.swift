@@ -78,7 +78,7 @@ extension ManagedObject {
     if overlay?.isNew != true, !loadRow() {
       if !header.pointee.isGone, let failure = core.readFailure { throw failure }
       throw PerdureError(
-        .objectNotFound, "\(objectID) no longer exists, so no snapshot was made. Fetch again.")
+        .objectNotFound, "\(objectID) no longer exists. Fetch again.")
     }
   }
 

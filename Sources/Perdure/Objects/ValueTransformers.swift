@@ -151,6 +151,14 @@ extension ManagedObject {
   }
 }
 
+extension AnyKeyPath {
+  /// The type of the value, without optionality.
+  var plainValueType: Any.Type {
+    let type: Any.Type = Swift.type(of: self).valueType
+    return (type as? any MayBeNothing.Type)?.somethingType ?? type
+  }
+}
+
 /// Tells optionals from other types.
 protocol MayBeNothing {
   var something: Any? { get }

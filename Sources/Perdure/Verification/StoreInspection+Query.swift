@@ -86,9 +86,9 @@ extension StoreInspection {
   package func results(of query: InspectionQuery) throws -> InspectionResults {
     guard let entity = schema.entity(named: query.entity) else {
       let near = entities(like: query.entity)
-      let hint = near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
       throw FetchError(
-        .unknownEntity, "The stored model has no entity \(query.entity).\(hint)", entity: query.entity,
+        .unknownEntity, "The stored model has no entity \(query.entity).\(NearMisses.question(near))",
+        entity: query.entity,
         suggestions: near)
     }
     var fetch = FetchQuery(entity: entity.number)

@@ -51,6 +51,7 @@ public struct BackupReport: Hashable, Sendable {
   public var blobs = 0
   /// Bytes that were read, checked and written.
   public var bytesCopied: UInt64 = 0
-  /// Bytes of files shared with the earlier backup. They were compared with it, and not written.
+  /// Bytes of files shared with the earlier backup. Segments were compared by their bytes, values
+  /// by header and checksums; none was written.
   public var bytesShared: UInt64 = 0
 }

@@ -4,11 +4,11 @@ import PerdureFormat
 // One backup: the files of the source are verified and copied to the target.
 //
 // Invariants
-//  B1  Only bytes that were verified in the source are written: frames and records of segments,
-//      chunks of values. Damage ends the backup with an error that names the file and the offset.
-//  B2  The superblock is written last. Without it the files in the target are not a store.
-//  B3  Memory use: one piece, one frame, one value's table of checksums, and the references of
-//      values that have files.
+//  BK1  Only bytes that were verified in the source are written: frames and records of segments,
+//       chunks of values. Damage ends the backup with an error that names the file and the offset.
+//  BK2  The superblock is written last. Without it the files in the target are not a store.
+//  BK3  Memory use: one piece, one frame, one value's table of checksums (two while a file is
+//       compared with an earlier backup), and the references of values that have files.
 
 /// Copies the files of one backup, and counts the copied bytes.
 final class BackupRun {
@@ -28,6 +28,7 @@ final class BackupRun {
   private var sharedBlobs: Set<UInt64> = []
   /// The segments that are shared. Their records were not visited.
   private var sharedParts: [BackupSource.Part] = []
+  private var canShare = true
   private var isPacked = false
   /// Of a source that does not know its live records: the numbers of blob files that records name
   /// and the source lacks.
@@ -59,13 +60,21 @@ final class BackupRun {
     return report
   }
 
+  /// Shares a file of the earlier backup. If that fails, no further file is compared: the file
+  /// system has no hard links, or the earlier backup is on another one.
+  private func share(_ name: StoreFileName, from path: String) -> Bool {
+    canShare = target.share(name, from: path)
+    return canShare
+  }
+
   // MARK: Segments
 
   private func copy(_ part: BackupSource.Part) throws {
     let name = StoreFileName.segment(part.segment.number)
     let isClosed = part.segment.number < source.superblock.durableEnd.segment
-    if isClosed, let path = try earlier?.path(of: part, piece, didCompare: { try didCopy($0, progress) }),
-      target.share(name, from: path)
+    if isClosed, canShare, let earlier,
+      let path = try earlier.path(of: part, piece, didCompare: { try didCopy($0, progress) }),
+      share(name, from: path)
     {
       sharedParts.append(part)
       return try noteShared(UInt64(part.length))
@@ -139,12 +148,12 @@ final class BackupRun {
   /// Shares the blob files that the earlier backup has.
   private func shareBlobs() throws {
     guard let earlier else { return }
-    for number in source.liveBlobs.sorted() {
+    for number in source.liveBlobs.sorted() where canShare {
       guard let file = try source.blobs.file(number) else { continue }
       // It was only read.
       defer { try? file.close() }
       guard let path = try earlier.path(ofBlob: number, file),
-        target.share(StoreFileName.blob(number), from: path)
+        share(StoreFileName.blob(number), from: path)
       else { continue }
       let length = try file.size()
       sharedBlobs.insert(number)

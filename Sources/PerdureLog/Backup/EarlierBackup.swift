@@ -78,7 +78,7 @@ final class EarlierBackup {
       let theirs = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(part.length - offset))
       let ours = UnsafeRawBufferPointer(start: part.segment.mapping.base + offset, count: theirs.count)
       guard try file.readToEnd(into: theirs, at: UInt64(offset)) == theirs.count,
-        ours.hasSameBytes(as: UnsafeRawBufferPointer(theirs))
+        KeyBytes.compare(ours, UnsafeRawBufferPointer(theirs)) == 0
       else { return nil }
       offset += theirs.count
       try didCompare(theirs.count)
@@ -97,6 +97,7 @@ final class EarlierBackup {
     let length = try ours.size()
     guard try theirs.size() == length else { return nil }
     let head = try ours.read(BlobHeader.length, at: 0)
+    // A damaged header is reported when the value is copied.
     guard try theirs.read(BlobHeader.length, at: 0) == head,
       let header = try? head.withUnsafeBytes({ try BlobHeader(reading: $0) }), header.fileLength == length
     else { return nil }

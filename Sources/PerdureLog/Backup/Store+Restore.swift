@@ -5,7 +5,8 @@ extension Store {
   /// Makes a store of a backup in a folder or a file, or of any store that is not open for writing.
   ///
   /// The new store has the identity and the history of the store that was backed up. Files are
-  /// verified as they are copied. The backup is not changed. The new store is independent of the
+  /// verified as they are copied. The backup is not changed, but an interrupted replacement at its
+  /// path is completed first. The new store is independent of the
   /// backup and of the original store: its first opening for writing makes it a new branch. Earlier
   /// backups do not belong to that branch.
   ///

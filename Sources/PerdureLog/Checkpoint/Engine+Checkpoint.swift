@@ -8,7 +8,7 @@ import PerdureFormat
 //     again, so that the units of older ones may be used: the file holds two states, not three
 //  3  write the nodes that are not in the index file yet, and the root block; sync the file
 //  4  name the root block in the next superblock
-//  5  in a turn: reset the tail
+//  5  in a turn: subtract the covered bytes from the tail
 //
 // Only 1 and 5 hold the committer's turn, and neither touches a file.
 

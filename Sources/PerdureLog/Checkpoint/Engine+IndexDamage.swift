@@ -64,7 +64,7 @@ extension Engine {
     checkpoint.nodes.damage.error == Self.outdated
   }
 
-  /// Notes damage of a file that belongs to another writer.
+  /// The damage that is noted for a file of another writer.
   static let outdated = FormatError(.misplaced, in: "index file of a closed store", at: 0)
 
   /// Keeps the next opening from using the file; false if that cannot be, or if the file may be

@@ -9,7 +9,7 @@ import PerdureFormat
 //       free under two conditions: both of the newest two superblocks name checkpoint n or a later
 //       one, and no reader in another opening uses an earlier checkpoint that reaches the run
 //       (ReaderTable, RT4). Then no root that can still be opened leads to it. (The readers of this
-//       opening have released a run before it is passed to `wait`.)
+//       opening have released a run before it is passed to `free`.)
 //  SA3  Free runs never touch each other right after `release`, so that free space is joined.
 //
 // Nodes have few sizes. Free runs of up to 32 units are kept by length and mostly fit exactly.

@@ -288,7 +288,8 @@ struct CommitterState: ~Copyable {
     retire(blobs: blobs.superseded)
   }
 
-  /// Notes blob files that neither the published root nor the next one names.
+  /// Notes blob files that the published root does not name or, during an opening, that the first
+  /// root will not name.
   mutating func retire(blobs numbers: [UInt64]) {
     let (version, sequence, end) = (root.pointee.version, root.pointee.sequence, root.pointee.end)
     for number in numbers {

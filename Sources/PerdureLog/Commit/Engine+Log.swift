@@ -210,8 +210,8 @@ extension Engine {
     }
   }
 
-  /// create() can fail after the directory entry exists. Such a file is not a segment of the log,
-  /// and stays until the next opening: later commits use other numbers.
+  /// Creating a file can fail after its directory entry exists. Such a file is not a segment of the
+  /// log, and stays until the next opening: later commits use other numbers.
   private func noteTaken(_ number: UInt64, _ error: FileIOError, _ state: inout CommitterState) {
     if error.code == .alreadyExists { state.nextSegment = max(state.nextSegment, number + 1) }
   }

@@ -22,8 +22,8 @@ struct RetiredBlobs {
 
   /// The state with which each file that was named since the opening came.
   private var births: [UInt64: (version: UInt64, sequence: UInt64)] = [:]
-  /// Removed files that were not checked yet, or whose removal is not durable, in the order of
-  /// removal.
+  /// Files that were not checked against the pins yet, or whose record's removal is not durable, in
+  /// the order of these removals.
   private var fresh: [Blob] = []
   /// RB1
   private var held = HeldBack<Blob>()
@@ -47,7 +47,7 @@ struct RetiredBlobs {
     fresh.append(Blob(number: number, born: born.version, version: version, sequences: sequences, end: end))
   }
 
-  /// Removes and returns the files that may be removed.
+  /// Takes the files that may be removed out of this table, and returns them.
   ///
   /// - Parameter published: The newest version.
   /// - Parameter readers: The states that other openings may read. It is asked only if a removal

@@ -14,7 +14,7 @@ extension Engine {
   ) throws {
     try gate.waitUntilSynced(promise.end)
     // A checkpoint that began before the pass, and that no superblock names yet, would be named
-    // after its last segment was rewritten, and could not be used (T4).
+    // after the segment in which it ends was rewritten, and could not be used (T4).
     checkpointer.waitForRunning()
     guard let superblock = try looking({ $0.superblock }) else { return }
     if superblock.current.checkpoint != nil { try renewCheckpoint() }

@@ -156,7 +156,8 @@ struct SegmentMarking {
     frames = []
   }
 
-  /// Records are in the order of their commits, so versions of a key follow each other.
+  /// Records are in the order of their commits, so records held by one version follow each other:
+  /// its share is the last one.
   private mutating func note(_ bytes: UInt64, heldBy version: UInt64) {
     let share = HeldGarbage.Share(version: version, bytes: HeldGarbage.Bytes(dead: bytes))
     if let last = heldRecords.indices.last, heldRecords[last].version == version {

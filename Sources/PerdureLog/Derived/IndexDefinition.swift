@@ -18,9 +18,8 @@ public struct IndexDefinition: Hashable, Sendable {
     /// of one of these keyspaces or of two, may give the same key with the same reference
     /// (`IndexExtractor`).
     case records(keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
-    /// From another index whose keys begin with a group's 8-byte reference. Each group has an
-    /// entry, whose key is the number of its entries (8 bytes big-endian). Groups without entries
-    /// have no entry.
+    /// From another index whose keys begin with a group's 8-byte reference. Each group with entries
+    /// there has one entry here, whose key is the number of these entries (8 bytes big-endian).
     case groupCounts(of: DerivedIndex)
     /// From the records of these keyspaces: one entry for each group, with the exact sum of the
     /// numbers that the extractor with this name gives for records of the group
@@ -60,7 +59,7 @@ extension IndexDefinition {
 }
 
 extension IndexDefinition.Source {
-  /// The calls of an extractor, for indexes over records.
+  /// The keyspaces, the extractor and its parameters, of an index over records.
   struct Extraction {
     var keyspaces: [Keyspace]
     var extractor: String

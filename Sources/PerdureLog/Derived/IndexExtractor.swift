@@ -35,9 +35,9 @@ package protocol AdmittingFactory: IndexExtractorFactory {
 /// Otherwise the key must distinguish the records. One record may give the same entry twice.
 ///
 /// Of an extractor that is not pure an index of entries lacks some, or has too many. A commit that
-/// would remove absent numbers from a sum (`IndexDefinition.Source.groupSums`) is refused with
-/// `.corruption` if that is detected. Otherwise the sum is wrong until the index is removed and
-/// defined again.
+/// would remove absent numbers from a sum (`IndexDefinition.Source.groupSums`) is made, and the
+/// index becomes unavailable, if that is detected; the next opening or `Store.defineIndex(_:)`
+/// rebuilds it. Otherwise the sum is wrong until the index is removed and defined again.
 public protocol IndexExtractor: Sendable {
   /// Adds the entries of one record to `entries`. The buffers are valid during the call only.
   func extract(

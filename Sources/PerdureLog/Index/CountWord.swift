@@ -2,8 +2,8 @@
 // below the child, and a part of its checksum if the child is in the index file.
 //
 //   bits 0..<40   entries below the child
-//   bits 40..<64 the tag: the low 24 bits of the child's checksum in the file, 1 if they are 0; 0:
-//   not said
+//   bits 40..<64  the tag: the low 24 bits of the child's checksum in the file, 1 if they are 0;
+//                 0: not said
 //
 // A node's checksum says that its bytes belong together and to its slot. It cannot say that they
 // are the newest that were written there: a write that the medium lost leaves an older node, whole

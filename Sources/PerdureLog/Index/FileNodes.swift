@@ -218,8 +218,8 @@ final class MappedNodes: @unchecked Sendable {
   let file: UnsafeRawBufferPointer
   let lastSegment: UInt64
   private let checks: UnsafeMutablePointer<NodeChecks>
-  /// Reserved zeros. Only the touched pages take memory: the file's length does not limit how much
-  /// of it is used.
+  /// Reserved zeros. Only touched pages take memory: the file's length does not say how much of it
+  /// is used.
   private let bits: ReservedMemory
   private let bitWordCount: Int
   private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>

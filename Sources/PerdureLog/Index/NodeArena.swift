@@ -11,10 +11,11 @@
 //       returns the node itself if stamp == workingVersion, and otherwise a copy, retiring the
 //       original.
 //  NA3  A node with stamp s that was retired while version v was built is reachable only from roots
-//       of the versions s ..< v. A node in the index file is reachable from all versions before v.
-//       It may be freed when none of these versions is pinned, and the published version is >= v.
-//       The published version is workingVersion - 1, so nodes retired by the working version are
-//       never freed. A node that a pinned version retains is filed under that version (`HeldBack`).
+//       of the versions s ..< v. A node in the index file is reachable only from roots of versions
+//       before v. It may be freed when none of these versions is pinned, and the published version
+//       is >= v. The published version is workingVersion - 1, so nodes retired by the working
+//       version are never freed. A node that a pinned version retains is filed under that version
+//       (`HeldBack`).
 //  NA4  Nodes are retired at most once, by the version whose roots no longer reach them.
 //  NA5  Abandoning the working version frees every node with stamp == workingVersion and restores
 //       the nodes it retired. The caller returns to the published roots.

@@ -1,7 +1,8 @@
 import PerdureFormat
 
 /// Reads all of a checkpoint's trees in an index file. It checks every node (`NodeCheck`) before it
-/// follows anything in it, checks that no two nodes share a unit, and counts their entries.
+/// follows anything in it, checks that no two nodes share a unit, and counts the live bytes that
+/// their entries lead to.
 ///
 /// Walking a tree needs no such check (FileNodes.swift). This is for finding the free units of the
 /// file, and for the verification of a store.

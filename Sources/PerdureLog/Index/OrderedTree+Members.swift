@@ -1,5 +1,4 @@
-// The members of a group: in an index with eight-byte keys, the second parts of the keys after the
-// group's first part.
+// The members of a group: in an index with eight-byte keys, the references stored with one key.
 //
 // A walk over a graph takes this step from an object to its neighbours for every object. Therefore
 // it allocates nothing: no cursor, no copy of a key. One descent finds the group's first leaf and

@@ -37,7 +37,7 @@ struct SlotMap {
   /// - Complexity: O(n) for n units in pages where something is taken.
   func freeRuns() -> [FreedSlot] {
     var runs: [FreedSlot] = []
-    // All units before this one are taken.
+    // The start of the free run that the next taken unit ends.
     var start = 0
     func close(at end: Int) {
       guard end > start else { return }

@@ -54,7 +54,8 @@ final class SegmentTable {
     case table(AnyObject)
     case segment(Segment)
 
-    /// The mapped bytes of a file that has lost its name; for an original file only these.
+    /// Bytes of a file that has lost its name; for a segment that was not rewritten, an upper
+    /// bound.
     var fileBytes: Int {
       switch self {
       case .table: 0
@@ -66,7 +67,7 @@ final class SegmentTable {
   private var memory: Memory
   private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
-  /// The newest entry: commits write to it, and its records use no dictionary.
+  /// The newest segment: commits write to it without a lookup in `segments`.
   // Not checked for exclusivity: no function that runs while it changes calls the table again.
   // Unmanaged, because to count references costs each commit more than to find it: `segments` holds
   // it.

@@ -38,7 +38,7 @@ extension Engine {
   /// Bytes of segment files that have lost their names and are read by old snapshots.
   var replacedSegmentBytes: Int { (try? looking { $0.outdatedSegmentBytes }) ?? 0 }
 
-  /// The compaction no longer needs the version that it kept.
+  /// The compaction no longer needs the versions that it kept.
   func endPass() {
     giveBackFiles { state in state.compactedVersions = [] }
   }

@@ -66,8 +66,8 @@ struct Root: ~Copyable {
     for id in 0..<indexCount { indexMarks[id].isUnavailable = ids.contains(UInt32(id)) }
   }
 
-  /// The same root with empty trees in place of trees in a file. After a walk, the caller checks
-  /// whether the file is damaged (FN3 in FileNodes.swift).
+  /// The same root. Trees that led into a file lead nowhere; their counts stay. After a walk, the
+  /// caller checks whether the file is damaged (FN3 in FileNodes.swift).
   static func withoutNodes(_ root: UnsafeMutablePointer<Root>) -> UnsafeMutablePointer<Root> {
     let (keyspaceCount, indexCount) = (root.pointee.keyspaceCount, root.pointee.indexCount)
     let bare = allocate(keyspaceCount: keyspaceCount, indexCount: indexCount)

@@ -105,7 +105,7 @@ struct RecordSearch {
   }
 
   /// The length with padding of the record at `offset`, if it is whole and ends before `end`.
-  /// Padding has no content, and is not searched.
+  /// Padding has no content, and is not checked.
   private mutating func wholeRecord(
     in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int? = nil
   ) -> Int? {
@@ -235,8 +235,8 @@ struct RecordSearch {
     for place in runStart..<found.count { found[place].isAnchored = true }
   }
 
-  /// Leaves out records that only their checksums support; if the count is still impossible, those
-  /// before the end too.
+  /// Leaves out records that only their checksums support; if the count is still impossible, then
+  /// also those that only the payload's end anchors.
   private mutating func dropUnanchored(in length: Int, count: Int) {
     let first = found[..<(firstRunEnd ?? found.count)]
     keep(found.filter(\.isAnchored), in: length)

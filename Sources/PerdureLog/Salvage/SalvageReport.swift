@@ -16,7 +16,7 @@ public struct SalvageReport: Sendable {
       case truncated = "the file is too short"
       /// The medium does not give these bytes.
       case unreadable = "the medium cannot be read"
-      /// Bytes in place of frames.
+      /// Bytes that should be frames and are not.
       case frames = "there should be frames"
       /// Records of a frame are damaged, or moved.
       case records = "records are damaged"
@@ -47,8 +47,11 @@ public struct SalvageReport: Sendable {
     /// The damage found.
     public let reason: Reason
 
+    /// The file and the damaged bytes; the file alone if their number is unknown.
+    package var place: String { length == 0 ? file : "\(file), bytes \(offset) to \(offset + length)" }
+
     /// One line for a log.
-    public var description: String { "\(file), bytes \(offset) to \(offset + length): \(reason.rawValue)" }
+    public var description: String { "\(place): \(reason.rawValue)" }
   }
 
   /// The restored records of a keyspace.

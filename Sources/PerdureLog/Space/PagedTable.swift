@@ -3,7 +3,7 @@
 struct PagedTable<Element> {
   /// The value of unused numbers.
   private let blank: Element
-  /// The value of unused numbers.
+  /// The pages by number; an unused page is empty.
   private var pages: [[Element]] = []
   /// The others, ascending.
   private var used: [Int] = []

@@ -2,9 +2,9 @@ import PerdureFormat
 
 extension Store {
   /// Runs `body` as an optimistic read-write transaction. It reads one snapshot and its own writes,
-  /// and commits only if no commit in between changed the values that it has read. Transactions are
-  /// serializable: their results equal those of running them one after another, in the order of
-  /// their commits.
+  /// and commits only if no commit in between changed what it has read: values, absent keys and
+  /// ranges. Transactions are serializable: their results, and the store after them, equal those of
+  /// running them one after another, in the order of their commits.
   ///
   ///     try store.transaction(attemptsMax: 16) { transaction in
   ///       let balance = try transaction.value(id: 1, in: accounts)

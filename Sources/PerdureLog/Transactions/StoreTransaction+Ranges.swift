@@ -6,7 +6,7 @@ import PerdureFormat
 
 extension StoreTransaction {
   /// Copies of the entries of a dense keyspace whose ids are in `ids`, in order. The commit will
-  /// require that no visited id was added, removed or changed, phantoms included.
+  /// require that no id in the visited part of `ids` was added, removed or changed.
   ///
   /// - Parameter keyspace: The keyspace to read.
   /// - Parameter ids: The ids to read. Absent ids are skipped.
@@ -41,7 +41,7 @@ extension StoreTransaction {
   }
 
   /// Copies of the entries of a byte-string keyspace whose keys are in `range`, in order. The
-  /// commit will require that no visited key was added, removed or changed, phantoms included.
+  /// commit will require that no key in the visited part of `range` was added, removed or changed.
   ///
   /// - Parameter keyspace: The keyspace to read.
   /// - Parameter range: The keys to read.

@@ -9,7 +9,7 @@ import PerdureFormat
 //
 // Invariants
 //  TX1  Every result about the store that `body` gets is covered by a precondition: a key by its
-//       version (or its absence), a range by all its visited keys.
+//       version (or its absence), a range by the part of it that was visited, absent keys included.
 //  TX2  Reads see the snapshot with the transaction's own writes on top; index entries see the
 //       snapshot alone.
 //  TX3  Nothing is written, and no precondition checked, before `body` has returned. A transaction

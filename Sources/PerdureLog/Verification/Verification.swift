@@ -323,7 +323,7 @@ struct Verification {
       report.add(
         .unique, at: "index \(index.name)", "\(existing) and \(rejected) share the key \(Key.bytes(key))")
     }
-    report.addUnlisted(.unique, duplicates.count - duplicates.listed.count)
+    report.count(.unique, duplicates.count - duplicates.listed.count)
     for entry in catalog.indexes where available.contains(entry.index.id) {
       compare(entry.index, rebuilt.tree(of: entry.index))
     }

@@ -71,13 +71,13 @@ public struct VerificationReport: Sendable {
   /// Whether nothing was found.
   public var isClean: Bool { findingCounts.isEmpty }
 
-  /// Counts findings without a place.
-  mutating func addUnlisted(_ invariant: Finding.Invariant, _ count: Int) {
-    if count > 0 { findingCounts[invariant, default: 0] += count }
+  /// Counts findings that break an invariant.
+  mutating func count(_ invariant: Finding.Invariant, _ number: Int) {
+    if number > 0 { findingCounts[invariant, default: 0] += number }
   }
 
   mutating func add(_ invariant: Finding.Invariant, at place: String, _ message: String) {
-    addUnlisted(invariant, 1)
+    count(invariant, 1)
     guard findings.count < Self.findingsListedMax else { return }
     findings.append(Finding(invariant: invariant, place: place, message: message))
   }

@@ -3,7 +3,8 @@
 //     convenience init(context: ManagedObjectContext, name: String, salary: Double? = nil, …)
 //
 //   I1. The object is inserted first, with its defaults and its hook `awakeFromInsert()`. Then the
-//       given values are set, so an omitted one changes nothing.
+//       given values are set. An omitted one changes nothing, except for an optional property with
+//       an initial value: it is set to that value again, also if the hook changed it (I2).
 //   I2. An omitted value must differ from every given one. For a property that is not optional,
 //       the parameter is an optional that is nil when omitted. For an optional property without an
 //       initial value, nil changes nothing. Only an optional property with an initial value needs
@@ -21,7 +22,8 @@ extension EntityExpansion {
     let parameters =
       ["context: Perdure.ManagedObjectContext"] + properties.map { "\($0.spelling): \($0.parameter)" }
     return """
-      /// Inserts a new object and sets its properties. An omitted parameter keeps the default of its property.
+      /// Inserts a new object and sets its properties. An omitted parameter keeps the value of its property; an
+      /// optional property with an initial value gets that value.
       \(initializerAccess)convenience init(
         \(parameters.joined(separator: ",\n  "))
       ) {

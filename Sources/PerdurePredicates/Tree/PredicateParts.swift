@@ -3,8 +3,10 @@
 // predicate replaces the part, and every fetch rejects that.
 //
 //   PJ1. Parts and comparisons know the number of their levels. So joining costs O(1) for each part.
-//   PJ2. From `plainMax` levels on, AND in AND and OR in OR are flattened, into groups of `groupMax`
-//        parts. So a loop that joins n predicates takes O(n log n), and its tree stays shallow.
+//   PJ2. Above `plainMax` levels, AND in AND and OR in OR are flattened, into groups of `groupMax`
+//        parts, so the tree of a loop stays shallow. Each join copies at most `groupMax` parts of
+//        an operand, and rarely flattens more: `&&`, `||`, `.and(_:)` and `.or(_:)` in a loop are
+//        quadratic in theory, with a small factor (60 copies a join at 10,000 joins, counted).
 
 /// The parts of an AND or OR, or the part of a NOT.
 public struct PredicateParts: Sendable {
@@ -13,11 +15,11 @@ public struct PredicateParts: Sendable {
   let depth: Int
 
   /// The most levels of a tree. A fetch accepts fewer (`FetchPredicate.levelMax`).
-  static let levelMax = 400
+  package static let levelMax = 400
   static let plainMax = 50
   /// The most parts that joining two predicates copies.
   package static let groupMax = 64
-  /// Groups have fewer levels than this, and are not flattened again.
+  /// Parts with at most this many levels are not flattened again.
   private static let groupLevelMax = 8
 
   init(_ elements: [FetchPredicate]) {
@@ -83,14 +85,14 @@ extension PredicateParts: Hashable {
 extension FetchPredicate {
   /// Holds when all parts hold; so with no parts it holds.
   ///
-  /// - Complexity: O(n) for n parts.
+  /// - Complexity: O(n) for n parts. Above 50 levels, parts nested in them count too.
   public static func and(_ parts: [FetchPredicate]) -> FetchPredicate {
     .and(PredicateParts(parts, ofAnd: true))
   }
 
   /// Holds when at least one part holds; so with no parts it does not.
   ///
-  /// - Complexity: O(n) for n parts.
+  /// - Complexity: O(n) for n parts. Above 50 levels, parts nested in them count too.
   public static func or(_ parts: [FetchPredicate]) -> FetchPredicate {
     .or(PredicateParts(parts, ofAnd: false))
   }
@@ -139,8 +141,10 @@ extension FetchExpression {
   ///
   /// - Complexity: O(n) for n nodes, without those in predicates.
   package var bounded: (expression: FetchExpression, depth: Int) {
-    let depth = depth(upTo: PredicateParts.levelMax)
-    return depth > PredicateParts.levelMax ? (.tooDeep, FetchPredicate.levelMax + 2) : (self, depth)
+    // The comparison is one more level.
+    let limit = PredicateParts.levelMax - 1
+    let depth = depth(upTo: limit)
+    return depth > limit ? (.tooDeep, FetchPredicate.levelMax + 2) : (self, depth)
   }
 
   /// The number of levels; more than `limit` if there are more.

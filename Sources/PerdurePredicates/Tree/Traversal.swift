@@ -25,10 +25,11 @@ extension FetchPredicate {
     case .and(let parts): return .and(parts.map(predicate))
     case .or(let parts): return .or(parts.map(predicate))
     case .not(let part): return .not(predicate(part.only))
-    case .comparison(var comparison):
-      comparison.left = expression(comparison.left)
-      comparison.right = expression(comparison.right)
-      return .comparison(comparison)
+    case .comparison(let comparison):
+      return .comparison(
+        FetchComparison(
+          expression(comparison.left), comparison.op, expression(comparison.right),
+          modifier: comparison.modifier, options: comparison.options))
     }
   }
 

@@ -113,12 +113,13 @@ struct IncrementalBackupTests {
     var options = BackedUpStore.options(disk)
     options.blobThresholdBytes = 4096
     let path = directory.file("store")
-    // All records have the same length, so both histories have the same offsets. One row differs.
+    // Rows have the same lengths in both histories, so the offsets are the same. One row differs:
+    // row 3 is in a segment, row 7 in a file of its own.
     func write(_ first: UInt8) throws {
       let store = try Store(at: path, options: options)
       let rows = try store.keyspace("rows", .dense)
       for id in 1...600 as ClosedRange<UInt64> {
-        let length = id % 40 == changed % 40 ? 5000 : 60
+        let length = id % 40 == 7 ? 5000 : 60
         try store.write {
           try $0.put([id == changed ? first : 0] + .init(repeating: 1, count: length), id: id, in: rows)
         }

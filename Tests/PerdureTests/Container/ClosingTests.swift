@@ -68,8 +68,7 @@ struct ClosingTests {
         },
       ] as [() throws -> Void] {
         let error = #expect(throws: PerdureError.self) { try read() }
-        #expect(error?.code == .readFailed)
-        #expect("\(String(describing: error))".contains("closed"))
+        #expect(error?.code == .readFailed && (error?.cause as? StoreError)?.code == .closed)
       }
     }
     expectClosed(context)
@@ -113,7 +112,32 @@ struct ClosingTests {
     try container.close()
     #expect(note["text"] == nil)
     let error = #expect(throws: PerdureError.self) { try context.fetch(request) }
-    #expect(error?.code == .readFailed)
+    #expect(error?.code == .readFailed && (error?.cause as? StoreError)?.code == .closed)
+  }
+
+  @Test("Contexts of a removed store read on, and later ones throw, also for metadata and backups")
+  func removed() throws {
+    let directory = try TemporaryDirectory()
+    let (container, _) = try opened(directory)
+    try save(2, container)
+    let context = container.newContext()
+    let request = FetchRequest<ManagedObject>(entityName: "Note")
+    try container.removePersistentStore(try #require(container.persistentStores.first))
+    #expect(try context.count(for: request) == 2)
+    let late = #expect(throws: PerdureError.self) { try container.newContext().count(for: request) }
+    #expect(late?.code == .readFailed && (late?.cause as? StoreError)?.code == .closed)
+    try container.close()
+    #expect(try context.count(for: request) == 2)
+    for use in [
+      { _ = try container.persistentStoreMetadata() }, { try container.setPersistentStoreMetadata([:]) },
+      { try container.backup(to: directory.file("backup")) },
+    ] as [() throws -> Void] {
+      let error = #expect(throws: PerdureError.self) { try use() }
+      #expect(error?.code == .readFailed)
+    }
+    try container.loadPersistentStores()
+    #expect(try container.newContext().count(for: request) == 2)
+    try container.close()
   }
 
   @Test("What the description says of checkpoints holds")

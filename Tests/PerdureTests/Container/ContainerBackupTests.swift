@@ -46,13 +46,19 @@ struct ContainerBackupTests {
   }
 
   @Test("A backup that its progress cancels throws CancellationError, and leaves no backup")
-  func cancelled() throws {
+  func cancelled() async throws {
     let directory = try TemporaryDirectory()
     let container = try opened(.init(path: directory.file("notes"), durability: .processCrash))
     try save(3, in: container.newContext())
     #expect(throws: CancellationError.self) {
       try container.backup(to: directory.file("backup")) { _ in throw CancellationError() }
     }
+    let cancelled = Task {
+      while !Task.isCancelled { await Task.yield() }
+      try container.backup(to: directory.file("backup"))
+    }
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
     struct Stop: Error {}
     let error = #expect(throws: PerdureError.self) {
       try container.backup(to: directory.file("backup")) { _ in throw Stop() }

@@ -44,7 +44,7 @@ struct DeepPredicateTests {
       ),
     ]
     for (name, predicate) in deep {
-      #expect(predicate.depth <= 402, "\(name)")
+      #expect(predicate.depth <= PredicateParts.levelMax, "\(name)")
       #expect("\(predicate)".count < 100, "\(name)")
       #expect(predicate == predicate && Set([predicate, one]).count == 2, "\(name)")
       #expect("\(predicate && one || !predicate)".count < 100, "\(name)")

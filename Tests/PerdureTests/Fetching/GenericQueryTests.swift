@@ -76,6 +76,7 @@ private final class Plain: ManagedObject {
   var loud: String { title + "!" }
 }
 
+private enum Size: Int, AttributeValue, CaseIterable { case small, large }
 private enum Berth: String, AttributeValue, CaseIterable { case open, closed, unknown }
 
 private protocol Moored {
@@ -83,6 +84,7 @@ private protocol Moored {
   var spare: Berth? { get }
   var draught: Double { get }
   var log: Data { get }
+  var port: ManagedObjectID { get }
 }
 
 /// A class with computed properties that read what a new object does not have.
@@ -93,6 +95,7 @@ private protocol Moored {
   var draught: Double = 0
   var log: Data = Data()
   var tons: Int = 0
+  var port: ManagedObjectID
   @Relationship(inverse: "ships") var home: Quay
   @Relationship(inverse: "tows") var towedBy: Ship?
   @Relationship(inverse: "towedBy") var tows: ToMany<Ship>
@@ -117,6 +120,8 @@ private protocol Moored {
   var knownName: String { name == "unknown" ? "" : name }
   var shownDraught: Double { draught.isFinite ? draught : 0 }
   var shownBerth: Berth { berth == .unknown ? .open : berth }
+  var size: Size { name.isEmpty ? .small : .large }
+  var load: Berth { tons == 0 ? .open : .closed }
   var initial: String { "\(name.first!)" }
   var number: Int { Int(name)! }
 }
@@ -241,13 +246,14 @@ struct GenericQueryTests {
     }
     for request in [
       Ship.fetchRequest { $0.shownDraught > 1 }, Ship.fetchRequest { $0.shownBerth == .open },
+      Ship.fetchRequest { $0.size == .small }, Ship.fetchRequest { $0.load == .open },
       Ship.fetchRequest { $0.homeName == "x" },
     ] {
       #expect(throws: FetchError.self) { try context.fetch(request) }
     }
   }
 
-  @Test("Key paths of a protocol find numbers, data and enumerations with several cases")
+  @Test("Key paths of a protocol find numbers, data, ids and enumerations with several cases")
   func enumerations() throws {
     let container = try PersistentContainer(
       name: "Ships", classes: [Ship.self, Quay.self], description: .inMemory)
@@ -255,11 +261,13 @@ struct GenericQueryTests {
     let context = container.newContext()
     let (quay, ship) = (Quay(context: context), Ship(context: context))
     (ship.name, ship.berth, ship.spare, ship.draught, ship.home) = ("S", .closed, .open, 2.5, quay)
-    (ship.log, quay.owner, quay.name) = (Data([1]), ship, "Q")
+    (ship.log, quay.owner, quay.name, ship.port) = (Data([1]), ship, "Q", quay.objectID)
+    let port = quay.objectID
     func found<T: ManagedObject & Moored>(_ type: T.Type) throws -> [T] {
       try context.fetch(
         T.fetchRequest {
           $0.berth == .closed && $0.spare == .open && $0.draught == 2.5 && $0.log == Data([1])
+            && $0.port == port
         })
     }
     #expect(try found(Ship.self) == [ship])

@@ -4,6 +4,20 @@ import PerdureTestSupport
 import Testing
 
 private enum Status: String, AttributeValue, CaseIterable { case open, closed }
+private struct Secret: Equatable { var word: String }
+
+/// Stores the letters of a secret in reverse order.
+private struct ReversedSecret: ValueTransformer {
+  func data(from value: Any) throws -> Data {
+    guard let value = value as? Secret else { throw CocoaError(.coderInvalidValue) }
+    return Data(value.word.utf8.reversed())
+  }
+
+  func value(from data: Data) throws -> Any {
+    Secret(word: String(decoding: data.reversed(), as: UTF8.self))
+  }
+}
+
 private struct Extra: CodableAttributeValue, Equatable { var note = "", marks: [Int] = [] }
 
 @Composite private struct Place: Equatable {
@@ -28,18 +42,22 @@ private struct Extra: CodableAttributeValue, Equatable { var note = "", marks: [
   var tags: [String] = []
   var extra: Extra?
   var mentor: ManagedObjectID?
+  @Attribute(.transformed(by: "ReversedSecret")) var hidden: Secret?
   @Attribute(.composite) var place: Place?
   @Attribute(.transient) var mark: Int = 4
   @Relationship(inverse: "workers") var company: Firm?
   @Relationship(inverse: "members") var projects: ToMany<Venture>
   @Attribute(derived: "company.name") private(set) var companyName: String?
+  @Attribute(derived: "company.weight") private(set) var companyWeight: Float?
 }
 
 @Entity private final class Firm: ManagedObject {
   @Attribute(.unique) var name: String
+  var weight: Float = 0.1
   @Relationship(inverse: "company") var workers: OrderedToMany<Worker>
   @Relationship(inverse: "subsidiaries") var parent: Firm?
   @Relationship(inverse: "parent") var subsidiaries: ToMany<Firm>
+  @Relationship(inverse: "firm") var badges: ToMany<Badge>
 }
 
 @Entity(unique: [["title", "year"]]) private final class Venture: ManagedObject {
@@ -48,15 +66,21 @@ private struct Extra: CodableAttributeValue, Equatable { var note = "", marks: [
   @Relationship(inverse: "projects") var members: ToMany<Worker>
 }
 
+@Entity private final class Badge: ManagedObject {
+  @Attribute(.composite) var place: Place
+  @Relationship(inverse: "badges", optional: false) var firm: Firm?
+}
+
 @Entity(isAbstract: true) private class Figure: ManagedObject { var size: Int = 0 }
 @Entity private final class Circle: Figure { var radius: Double = 1 }
 
 @Suite("Objects are read from JSON and written as JSON")
 struct ObjectJSONTests {
   private func context() throws -> ManagedObjectContext {
+    ValueTransformers.register(ReversedSecret(), named: "ReversedSecret")
     let container = try PersistentContainer(
       name: "Staff",
-      classes: [Person.self, Worker.self, Firm.self, Venture.self, Figure.self, Circle.self],
+      classes: [Person.self, Worker.self, Firm.self, Venture.self, Badge.self, Figure.self, Circle.self],
       description: .inMemory)
     try container.loadPersistentStores()
     return container.newContext()
@@ -173,6 +197,7 @@ struct ObjectJSONTests {
       (#"{"projects": null}"#, "[2].projects: "), (#"{"projects": {}}"#, "[2].projects: "),
       (#"{"projects": ["Moon"]}"#, "[2].projects[0]: Expected an object: Venture has no unique attribute"),
       (#"{"email": "person@x"}"#, "[2]: The object with this unique key is Person, not Worker"),
+      (#"{"hidden": [1]}"#, "[2].hidden: "),
       (#"3"#, "[2]: "), (#"{"email": }"#, "JSON: "), (#"{"mentor": "x"}"#, "[2].mentor"),
     ] {
       let found = message { try context.decode([Worker].self, from: json("[\(good), \(bad)]")) }
@@ -186,18 +211,34 @@ struct ObjectJSONTests {
     #expect(member.email == "person@x")
   }
 
-  @Test("Objects nested too deep are an error, and 60 levels are accepted")
+  @Test("A required composite and a required relationship refuse null, with the place")
+  func requiredMembers() throws {
+    let context = try context()
+    for (text, name) in [
+      (#"{"firm": "Acme", "place": null}"#, "place"), (#"{"firm": null, "place": {}}"#, "firm"),
+    ] {
+      #expect(
+        message { try context.decode([Badge].self, from: json("[\(text)]")) }?
+          .hasPrefix("[0].\(name): Badge.\(name) must have a value") == true)
+      #expect(!context.hasChanges)
+    }
+  }
+
+  @Test("Objects nested too deep are an error, and 64 levels are accepted, read and written")
   func depth() throws {
     let context = try context()
     func nested(_ levels: Int) -> Data {
       json((1..<levels).reduce("{\"name\": \"c0\"}") { "{\"name\": \"c\($1)\", \"parent\": \($0)}" })
     }
     #expect(
-      message { try context.decode(Firm.self, from: nested(80)) }?.contains("deeper than 64") == true)
+      message { try context.decode(Firm.self, from: nested(65)) }?.contains("deeper than 64") == true)
     #expect(message { try context.decode(Firm.self, from: nested(1000)) } != nil)
     #expect(!context.hasChanges)
-    _ = try context.decode(Firm.self, from: nested(60))
-    #expect(try context.fetch(Firm.self).count == 60)
+    let firm = try context.decode(Firm.self, from: nested(64))
+    #expect(try context.fetch(Firm.self).count == 64)
+    let path = Array(repeating: "parent", count: 63).joined(separator: ".")
+    let data = try context.encode(firm, including: [path])
+    #expect(try context.decode(Firm.self, from: data) === firm)
   }
 
   @Test("Random bytes of JSON are decoded or refused, and a refusal changes nothing")
@@ -217,7 +258,8 @@ struct ObjectJSONTests {
         default: bytes.insert(Array("[]{}\",:0-e9ntf".utf8).randomElement(using: &random) ?? 0, at: place)
         }
       }
-      if message({ try context.decode([Worker].self, from: Data(bytes)) }) != nil {
+      if let found = message({ try context.decode([Worker].self, from: Data(bytes)) }) {
+        #expect(!found.hasPrefix("another error"), "\(found)")
         #expect(!context.hasChanges)
       }
       context.rollback()
@@ -232,7 +274,7 @@ struct ObjectJSONTests {
     let ada = Worker(
       context: context, salary: 42.75, ratio: -1e300, small: 3, status: .closed, key: UUID(),
       page: URL(string: "https://example.org"), picture: Data([1, 255]), tags: ["a", "b"],
-      extra: Extra(note: "n"), place: Place(city: "Lyon", code: 9), company: acme, projects: [moon])
+      extra: Extra(note: "n"), hidden: Secret(word: "xy"), place: Place(city: "Lyon", code: 9), company: acme, projects: [moon])
     (ada.email, ada.name, ada.born) = ("ada@x", "Ada", Date(timeIntervalSinceReferenceDate: 0.1))
     let ben = Worker(context: context, company: acme)
     ben.email = "ben@x"
@@ -247,12 +289,16 @@ struct ObjectJSONTests {
     try other.save()
     #expect(found[0].salary == 42.75 && found[0].born == ada.born && found[0].extra == Extra(note: "n"))
     #expect(found[0].place == Place(city: "Lyon", code: 9) && found[0].companyName == "Acme")
+    #expect(found[0].hidden == Secret(word: "xy") && found[1].hidden == nil)
     #expect(found[0].company === found[1].company && found[0].company?.parent?.name == "Group")
     #expect(found[0].projects.map(\.title) == ["Moon"] && found[1].place == nil)
     #expect(try other.encode(found, including: paths, using: encoder) == data)
 
     let short = String(decoding: try context.encode(ada, using: encoder), as: UTF8.self)
+    #expect(short.contains("\"companyWeight\":0.1,") && short.contains("\"hidden\":\"eXg=\""))
     #expect(short.contains("\"company\":\"Acme\"") && !short.contains("projects"))
+    let base = try context.encode(context.object(with: ada.objectID), using: encoder)
+    #expect(base == Data(short.utf8))
     let people = String(decoding: try context.encode([ada] as [Person], using: encoder), as: UTF8.self)
     #expect(people.contains("\"entity\":\"Worker\""))
     let company = try context.encode(acme, including: ["workers.company.workers"], using: encoder)
@@ -287,6 +333,6 @@ struct ObjectJSONTests {
     context.delete(worker)
     try context.save()
     let error = #expect(throws: PerdureError.self) { try context.encode([worker]) }
-    #expect(error != nil)
+    #expect(error?.code == .objectNotFound)
   }
 }

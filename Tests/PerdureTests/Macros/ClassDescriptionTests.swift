@@ -38,6 +38,9 @@ private final class Plain: ManagedObject {}
 private final class Stranger: ManagedObject {}
 @Entity private final class Other: ManagedObject { var name: String = "" }
 
+/// Compiles, and describes no property.
+@Entity private final class Given: ManagedObject { var other: Other? = .none }
+
 @Suite("Reading the descriptions of classes")
 struct ClassDescriptionTests {
   private func said(_ result: ExitTest.Result?) -> String {
@@ -65,6 +68,14 @@ struct ClassDescriptionTests {
       _ = First.entityDescription
     }
     #expect(said(around).contains("calls itself"), "\(said(around))")
+  }
+
+  @Test("A declaration that compiles and describes no property stops the program with its name")
+  func dropped() async {
+    let given = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Given.entityDescription
+    }
+    #expect(said(given).contains("other is not added: "), "\(said(given))")
   }
 
   @Test("Creating a container whose classes have no entity throws an error with their names")

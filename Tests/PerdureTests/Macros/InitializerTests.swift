@@ -11,6 +11,7 @@ import Testing
 
   override func awakeFromInsert() {
     rank = 7
+    unit = "lb"
     born = Date(timeIntervalSinceReferenceDate: 5)
   }
 }
@@ -68,7 +69,8 @@ struct InitializerTests {
     #expect(Array(south.clerks) == [other, clerk] && office.clerks.isEmpty && office.desks.contains(south))
   }
 
-  @Test("An omitted parameter keeps the initial value, and what awakeFromInsert has set")
+  @Test(
+    "An omitted parameter keeps what awakeFromInsert has set; an optional one sets its initial value again")
   func omitted() throws {
     let context = try context()
     let member = Member(context: context, name: "Ada")

@@ -14,7 +14,7 @@ import Testing
 /// Calls that stop the program, each with its line. They are outside of the tests, as the bodies of
 /// exit tests are expanded by a macro.
 private enum Mistake: String, CaseIterable {
-  case newContext, newBackgroundContext, insertion, mutableSet, orderedSet, snapshot, url
+  case newContext, newBackgroundContext, saves, insertion, mutableSet, orderedSet, snapshot, url
 
   private static func closed() throws -> PersistentContainer {
     PersistentContainer(
@@ -32,6 +32,7 @@ private enum Mistake: String, CaseIterable {
     switch self {
     case .newContext: _ = try Self.closed().newContext()
     case .newBackgroundContext: _ = try Self.closed().newBackgroundContext()
+    case .saves: _ = try Self.closed().saves()
     case .insertion: _ = context.insertNewObject(forEntityName: "Employe")
     case .mutableSet: _ = context.worker("w").mutableSetValue(forKey: "project")
     case .orderedSet: _ = context.worker("w").mutableOrderedSetValue(forKey: "projects")
@@ -45,7 +46,7 @@ private enum Mistake: String, CaseIterable {
 
   var message: String {
     switch self {
-    case .newContext, .newBackgroundContext:
+    case .newContext, .newBackgroundContext, .saves:
       "The container \"Staff\" has no open store. Call loadPersistentStores() first."
     case .insertion: "The model has no entity \"Employe\". Did you mean Employee?"
     case .mutableSet: "Employee has no property \"project\". Did you mean projects?"

@@ -155,6 +155,22 @@ struct CodableCollectionTests {
     try context.save()
   }
 
+  @Test("By name they are set as an element of a composite, and as the bytes of a snapshot")
+  func namedBytes() throws {
+    let context = try container().newContext()
+    let player = Player(context: context, needed: [])
+    player.bag = Bag()
+    player["bag.items"] = ["lamp"]
+    #expect(player.bag?.items == ["lamp"] && player["bag.items"] as? [String] == ["lamp"])
+    try player.setCheckedValue(Value.data(Data("[\"a\"]".utf8)), forKey: "tags")
+    try player.setCheckedValue(Data("{\"x\":2}".utf8), forKey: "scores")
+    #expect(player.tags == ["a"] && player.scores == ["x": 2])
+    for bytes in [Value.data(Data("[1]".utf8)) as Any, Data("[1]".utf8)] {
+      let error = #expect(throws: PerdureError.self) { try player.setCheckedValue(bytes, forKey: "tags") }
+      #expect(error?.code == .validation && player.tags == ["a"])
+    }
+  }
+
   @Test("Bytes of another type read as no value, stay stored, and throw a typed error by name")
   func undecodable() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("collections-\(UUID())")

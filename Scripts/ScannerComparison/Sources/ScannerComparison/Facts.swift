@@ -7,7 +7,11 @@ enum Facts {
       "modifiers \(type.modifiers)", "\(type.keyword) at \(type.keywordOffset)", "name \(type.name)",
       "generic \(type.isGeneric)", "inherits \(type.inheritance) at \(type.inheritanceOffset ?? -1)",
       "overrides \(type.overriddenFunctions.sorted())",
-    ] + type.attributes.map(of) + type.variables.flatMap(of)
+    ] + type.attributes.map(of) + type.variables.flatMap(of) + type.initializers.map(of)
+  }
+
+  private static func of(_ initializer: InitializerSyntax) -> String {
+    "init \(initializer.modifiers) \(initializer.firstLabel ?? "no label") at \(initializer.offset)"
   }
 
   static func of(_ variable: VariableSyntax) -> [String] {

@@ -19,15 +19,17 @@ struct ParserReading {
   func type(
     _ node: some DeclGroupSyntax & NamedDeclSyntax & WithGenericParametersSyntax, _ keyword: TokenSyntax
   ) -> DeclarationScanning.TypeSyntax {
-    var overridden: Set<String> = []
-    let variables = members(node.memberBlock.members, isConditional: false, &overridden)
+    let members = members(node.memberBlock.members, isConditional: false)
     return DeclarationScanning.TypeSyntax(
       attributes: attributes(node.attributes), modifiers: modifiers(node.modifiers), keyword: keyword.text,
       keywordOffset: offset(keyword),
       name: Self.withoutBackticks(node.name.text), isGeneric: node.genericParameterClause != nil,
       inheritance: node.inheritanceClause?.inheritedTypes.map { Self.inherited($0.type) } ?? [],
       inheritanceOffset: node.inheritanceClause?.inheritedTypes.first.map { offset(Self.base($0.type)) },
-      variables: variables, overriddenFunctions: overridden)
+      variables: members.variables, initializers: members.initializers,
+      overriddenFunctions: members.overridden,
+      // Not compared: which functions validate is a rule of the scanner, not of the grammar.
+      validators: [])
   }
 
   private static func inherited(_ type: SwiftSyntax.TypeSyntax) -> String {
@@ -38,25 +40,41 @@ struct ParserReading {
     type.as(AttributedTypeSyntax.self)?.baseType ?? type
   }
 
-  private func members(
-    _ members: MemberBlockItemListSyntax, isConditional: Bool, _ overridden: inout Set<String>
-  ) -> [VariableSyntax] {
-    var result: [VariableSyntax] = []
+  private struct Members {
+    var variables: [VariableSyntax] = []
+    var initializers: [InitializerSyntax] = []
+    var overridden: Set<String> = []
+  }
+
+  private func members(_ members: MemberBlockItemListSyntax, isConditional: Bool) -> Members {
+    var result = Members()
     for member in members.map(\.decl) {
       if let variable = member.as(VariableDeclSyntax.self) {
-        result.append(self.variable(variable, isConditional: isConditional))
+        result.variables.append(self.variable(variable, isConditional: isConditional))
+      } else if let made = member.as(InitializerDeclSyntax.self) {
+        result.initializers.append(initializer(made))
       } else if let function = member.as(FunctionDeclSyntax.self) {
         let words = function.modifiers.map(\.name.text)
         if words.contains("override"), !words.contains("class"), !words.contains("static") {
-          overridden.insert(Self.withoutBackticks(function.name.text))
+          result.overridden.insert(Self.withoutBackticks(function.name.text))
         }
       } else if let conditions = member.as(IfConfigDeclSyntax.self) {
         for case .decls(let inner)? in conditions.clauses.map(\.elements) {
-          result += self.members(inner, isConditional: true, &overridden)
+          let inner = self.members(inner, isConditional: true)
+          result.variables += inner.variables
+          result.initializers += inner.initializers
+          result.overridden.formUnion(inner.overridden)
         }
       }
     }
     return result
+  }
+
+  private func initializer(_ node: InitializerDeclSyntax) -> InitializerSyntax {
+    let first = node.signature.parameterClause.parameters.first
+    return InitializerSyntax(
+      modifiers: modifiers(node.modifiers),
+      firstLabel: first.map { Self.withoutBackticks($0.firstName.text) }, offset: offset(node.initKeyword))
   }
 
   func variable(_ node: VariableDeclSyntax, isConditional: Bool) -> VariableSyntax {

@@ -10,6 +10,8 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "ReadingList", dependencies: [.product(name: "Perdure", package: "perdure")]),
-    .testTarget(name: "ReadingListTests", dependencies: ["ReadingList"]),
+    .testTarget(
+      name: "ReadingListTests",
+      dependencies: ["ReadingList", .product(name: "Perdure", package: "perdure")]),
   ]
 )

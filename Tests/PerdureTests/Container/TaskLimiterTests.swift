@@ -4,7 +4,7 @@ import Testing
 @testable import Perdure
 
 @Suite("Background tasks of a container")
-struct BackgroundTaskPoolTests {
+struct TaskLimiterTests {
   /// Counts the tasks that run, and lets them end when it is opened.
   private final class Gate: Sendable {
     private struct State {
@@ -49,7 +49,7 @@ struct BackgroundTaskPoolTests {
     container.backgroundTaskLimit = 2
     #expect(container.backgroundTaskLimit == 2)
     let gate = Gate()
-    let pool = BackgroundTaskPool(limit: 2)
+    let limiter = TaskLimiter(limit: 2)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<50 {
         group.addTask { try await container.performBackgroundTask { _ in gate.pass(number) } }
@@ -63,14 +63,14 @@ struct BackgroundTaskPoolTests {
     #expect(gate.most == 2 && gate.order.count == 50)
     // The line itself: each task asks only when the one before is in the line.
     let line = Guarded<[Int]>([])
-    try await pool.withQueue { _ in
-      try await pool.withQueue { _ in
+    try await limiter.run {
+      try await limiter.run {
         var tasks: [Task<Void, any Error>] = []
         for number in 0..<20 {
-          tasks.append(Task { try await pool.withQueue { _ in line.withLock { $0.append(number) } } })
-          while pool.waitingCount < number + 1 { await Task.yield() }
+          tasks.append(Task { try await limiter.run { line.withLock { $0.append(number) } } })
+          while limiter.waitingCount < number + 1 { await Task.yield() }
         }
-        pool.setLimit(3)
+        limiter.setLimit(3)
         for task in tasks { try await task.value }
       }
     }
@@ -115,7 +115,7 @@ struct BackgroundTaskPoolTests {
     #expect(gate.order == [0, 21])
   }
 
-  @Test("A task that waited sees the state at its beginning, and errors of tasks give their queues back")
+  @Test("A task that waited sees the state at its beginning, and errors of tasks do not use up the limit")
   func newestState() async throws {
     struct Refused: Error {}
     let container = try Staff.container()
@@ -141,5 +141,49 @@ struct BackgroundTaskPoolTests {
         try await container.performBackgroundTask { _ in throw Refused() }
       }
     }
+  }
+
+  @Test("A task that waits while the container is closed throws, and one while it is loaded again runs")
+  func closedMeanwhile() async throws {
+    let container = try Staff.container()
+    container.backgroundTaskLimit = 1
+    for isLoadedAgain in [false, true] {
+      let gate = Gate()
+      let first = Task { try await container.performBackgroundTask { _ in gate.pass(0) } }
+      await gate.waitForRunning(1)
+      let second = Task {
+        try await container.performBackgroundTask { try $0.count(for: Employee.fetchRequest()) }
+      }
+      for _ in 0..<1000 { await Task.yield() }
+      try container.close()
+      if isLoadedAgain { try container.loadPersistentStores() }
+      gate.open()
+      try await first.value
+      if isLoadedAgain {
+        #expect(try await second.value == 0)
+      } else {
+        let error = await #expect(throws: PerdureError.self) { try await second.value }
+        #expect(error?.code == .openFailed)
+        try container.loadPersistentStores()
+      }
+    }
+  }
+
+  @Test("Hundreds of tasks that are cancelled while they wait leave the line in any order")
+  func manyCancelled() async throws {
+    let limiter = TaskLimiter(limit: 1)
+    let begun = Guarded<[Int]>([])
+    try await limiter.run {
+      var tasks: [Task<Void, any Error>] = []
+      for number in 0..<500 {
+        tasks.append(Task { try await limiter.run { begun.withLock { $0.append(number) } } })
+        while limiter.waitingCount < number + 1 { await Task.yield() }
+      }
+      for number in (0..<500).reversed() where number % 3 != 0 { tasks[number].cancel() }
+      while limiter.waitingCount > 167 { await Task.yield() }
+      limiter.setLimit(2)
+      for number in 0..<500 where number % 3 == 0 { try await tasks[number].value }
+    }
+    #expect(begun.withLock { $0 } == (0..<500).filter { $0 % 3 == 0 })
   }
 }
