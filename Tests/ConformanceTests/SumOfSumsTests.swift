@@ -64,6 +64,9 @@ struct SumOfSumsTests {
       let found = try context.fetch(FetchRequest<Works>(sortDescriptors: orders))
       #expect(found.map(\.loadCount) == [3, 2], "\(state)")
       #expect(found.map(\.tons) == [.max, .max], "\(state)")
+      let path = [FetchOrder("works.tons"), FetchOrder("works.loadCount"), FetchOrder("tons")]
+      let loads = try context.fetch(FetchRequest<Load>(sortDescriptors: path))
+      #expect(loads.map(\.tons) == [.max, .max, 10_000, 10_000, 20_000], "\(state)")
       try context.save()
     }
   }

@@ -145,6 +145,15 @@ package struct SortCriterion {
     }
   }
 
+  /// The value to sort by, of the value at the end of the path: the nearest number for a sum that the
+  /// kind cannot hold (D3 in DerivedStorage.swift).
+  func shown(_ value: Value) -> Value {
+    guard order.path.aggregate == nil, case .derived(let derived)? = steps.last?.property.form else {
+      return value
+    }
+    return derived.shown(value)
+  }
+
   /// The slot, when the value is a property of the object itself.
   var ownSlot: Int? {
     steps.count == 1 && order.path.aggregate == nil ? steps[0].slot : nil

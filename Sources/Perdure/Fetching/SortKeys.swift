@@ -44,7 +44,7 @@ struct SortKeys {
     var key = OrderedKey()
     for criterion in fetch.order {
       let value = try FetchExpression.keyPath(criterion.order.path).value(with: source)
-      guard let stored = value.stored(as: criterion.kind) else {
+      guard let stored = criterion.shown(value).stored(as: criterion.kind) else {
         preconditionFailure("\(criterion.order.path) holds \(value.kindName) instead of its type.")
       }
       key.append(stored, as: criterion.kind, descending: !criterion.order.isAscending)
