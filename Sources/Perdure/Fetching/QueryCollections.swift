@@ -23,6 +23,16 @@ extension ToManyRef {
     return comparisonOfAny(filtered) ?? (filtered > 0)
   }
 
+  /// Whether the query holds for at least one object. The same as ``any(_:)``.
+  public func contains(
+    where query: (EntityRef<Element>) throws -> FetchPredicate
+  ) rethrows -> FetchPredicate { try any(query) }
+
+  /// Whether the query holds for every object. The same as ``all(_:)``.
+  public func allSatisfy(
+    _ query: (EntityRef<Element>) throws -> FetchPredicate
+  ) rethrows -> FetchPredicate { try all(query) }
+
   /// A question that is one comparison with a constant, as `ANY path op constant`, for which there are
   /// indexes. Not where a missing value would answer it: the path leaves out what has none on the way.
   private func comparisonOfAny(_ filtered: PropertyRef<Int>) -> FetchPredicate? {
@@ -69,6 +79,18 @@ extension ToManyRef {
   public func any(_ query: (EntityRef<Element>) throws -> PropertyRef<Bool>) rethrows -> FetchPredicate {
     try any { try query($0).isTrue }
   }
+
+  /// Whether a truth value is true of at least one object. The same as ``any(_:)``.
+  @_disfavoredOverload
+  public func contains(
+    where query: (EntityRef<Element>) throws -> PropertyRef<Bool>
+  ) rethrows -> FetchPredicate { try any(query) }
+
+  /// Whether a truth value is true of every object. The same as ``all(_:)``.
+  @_disfavoredOverload
+  public func allSatisfy(
+    _ query: (EntityRef<Element>) throws -> PropertyRef<Bool>
+  ) rethrows -> FetchPredicate { try all(query) }
 
   /// Whether a truth value is true of every object.
   @_disfavoredOverload

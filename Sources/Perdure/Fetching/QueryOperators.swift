@@ -47,6 +47,19 @@ extension PropertyRef where V: PredicateArgument {
     compare(left, .greaterThanOrEqual, right)
   }
 
+  /// Whether the property has this value.
+  public static func == (left: V, right: Self) -> FetchPredicate { right == left }
+  /// Whether the property has another value, or none.
+  public static func != (left: V, right: Self) -> FetchPredicate { right != left }
+  /// Whether the value is less than the property.
+  public static func < (left: V, right: Self) -> FetchPredicate { right > left }
+  /// Whether the value is at most the property.
+  public static func <= (left: V, right: Self) -> FetchPredicate { right >= left }
+  /// Whether the value is greater than the property.
+  public static func > (left: V, right: Self) -> FetchPredicate { right < left }
+  /// Whether the value is at least the property.
+  public static func >= (left: V, right: Self) -> FetchPredicate { right <= left }
+
   /// Whether the value is between two others, both included.
   public func between(_ low: V, _ high: V) -> FetchPredicate {
     let bounds = Value.list([low.predicateValue, high.predicateValue])
@@ -70,6 +83,21 @@ extension PropertyRef where V: PredicateArgument & Comparable {
   public func `in`(_ range: Range<V>) -> FetchPredicate {
     self >= range.lowerBound && self < range.upperBound
   }
+}
+
+extension Sequence where Element: PredicateArgument {
+  /// Whether one of these values is that of the property, as in `["a", "b"].contains($0.name)`.
+  public func contains(_ property: PropertyRef<Element>) -> FetchPredicate { property.in(self) }
+}
+
+extension ClosedRange where Bound: PredicateArgument {
+  /// Whether the value of the property is in this range, as in `(1...3).contains($0.rank)`.
+  public func contains(_ property: PropertyRef<Bound>) -> FetchPredicate { property.in(self) }
+}
+
+extension Range where Bound: PredicateArgument {
+  /// Whether the value of the property is in this range, as in `(1..<3).contains($0.rank)`.
+  public func contains(_ property: PropertyRef<Bound>) -> FetchPredicate { property.in(self) }
 }
 
 extension PropertyRef<Bool> {

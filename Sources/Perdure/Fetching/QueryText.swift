@@ -15,6 +15,12 @@ extension PropertyRef<String> {
   /// Whether there is a text and it has no characters. `== nil` tests that there is none.
   public var isEmpty: FetchPredicate { self == "" }
 
+  /// The text in lower case.
+  public func lowercased() -> Self { Self(.function(.lowercase, [expression])) }
+
+  /// The text in upper case.
+  public func uppercased() -> Self { Self(.function(.uppercase, [expression])) }
+
   /// Whether the text equals one of several under the options.
   public func `in`(_ texts: some Sequence<String>, _ options: StringOptions) -> FetchPredicate {
     let list = Value.list(texts.map(\.predicateValue))
@@ -34,6 +40,15 @@ extension PropertyRef<String> {
   /// Whether the text begins so.
   public func hasPrefix(_ prefix: String, _ options: StringOptions = []) -> FetchPredicate {
     ask(.beginsWith, prefix, options)
+  }
+
+  /// Whether the text begins so. The same as ``hasPrefix(_:_:)``.
+  public func starts(with prefix: String) -> FetchPredicate { hasPrefix(prefix) }
+
+  /// Whether the text has this part, without regard to case and diacritics. The rules are those of
+  /// Unicode, not those of a language.
+  public func localizedStandardContains(_ part: String) -> FetchPredicate {
+    contains(part, [.caseInsensitive, .diacriticInsensitive])
   }
 
   /// Whether the text ends so.

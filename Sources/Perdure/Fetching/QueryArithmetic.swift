@@ -1,0 +1,101 @@
+// Calculations in queries: `{ $0.price * $0.count > 100 }`, `{ ($0.bonus ?? 0) + $0.salary > 1000 }`.
+//
+// They mean what the functions of a format string mean. Nothing overflows: a whole result that does
+// not fit in 64 bits is a decimal. A calculation with a missing value has no value. Whole numbers
+// have no operator `/`, because the language divides them to a fraction, and Swift does not.
+
+public import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+extension PropertyRef {
+  fileprivate init(_ function: FetchFunction, _ arguments: FetchExpression...) {
+    self.init(.function(function, arguments))
+  }
+
+  /// The value of the property, or another one where it has none.
+  ///
+  /// - Parameters:
+  ///   - left: An optional property.
+  ///   - right: The value in place of a missing one.
+  public static func ?? (left: Self, right: V) -> Self where V: PredicateArgument {
+    let isMissing = FetchPredicate.comparison(FetchComparison(left.expression, .equal, .constant(.null)))
+    return Self(.conditional(isMissing, .constant(right.predicateValue), left.expression))
+  }
+}
+
+extension PropertyRef where V: PredicateArgument & Numeric {
+  /// The sum of two properties.
+  public static func + (left: Self, right: Self) -> Self { Self(.add, left.expression, right.expression) }
+  /// The sum of a property and a value.
+  public static func + (left: Self, right: V) -> Self { left + constant(right) }
+  /// The sum of a value and a property.
+  public static func + (left: V, right: Self) -> Self { constant(left) + right }
+
+  /// The difference of two properties.
+  public static func - (left: Self, right: Self) -> Self {
+    Self(.subtract, left.expression, right.expression)
+  }
+  /// A property less a value.
+  public static func - (left: Self, right: V) -> Self { left - constant(right) }
+  /// A value less a property.
+  public static func - (left: V, right: Self) -> Self { constant(left) - right }
+
+  /// The product of two properties.
+  public static func * (left: Self, right: Self) -> Self {
+    Self(.multiply, left.expression, right.expression)
+  }
+  /// The product of a property and a value.
+  public static func * (left: Self, right: V) -> Self { left * constant(right) }
+  /// The product of a value and a property.
+  public static func * (left: V, right: Self) -> Self { constant(left) * right }
+
+  /// The negative of a property.
+  public static prefix func - (operand: Self) -> Self { Self(.negate, operand.expression) }
+
+  fileprivate static func constant(_ value: V) -> Self { Self(.constant(value.predicateValue)) }
+}
+
+/// A number whose division gives a fraction: `Double`, `Float` and `Decimal`.
+public protocol FractionalArgument: PredicateArgument, Numeric {}
+
+extension Double: FractionalArgument {}
+extension Float: FractionalArgument {}
+extension Decimal: FractionalArgument {}
+
+extension PropertyRef where V: FractionalArgument {
+  /// The quotient of two properties; no value where the right one is 0.
+  public static func / (left: Self, right: Self) -> Self { Self(.divide, left.expression, right.expression) }
+  /// A property divided by a value; no value for 0.
+  public static func / (left: Self, right: V) -> Self { left / constant(right) }
+  /// A value divided by a property; no value where the property is 0.
+  public static func / (left: V, right: Self) -> Self { constant(left) / right }
+}
+
+extension PropertyRef where V: PredicateArgument & BinaryInteger {
+  /// The remainder of a division, with the sign of the property; no value for a division by 0.
+  public static func % (left: Self, right: V) -> Self {
+    Self(.modulus, left.expression, constant(right).expression)
+  }
+  /// The remainder of a division of two properties; no value where the right one is 0.
+  public static func % (left: Self, right: Self) -> Self { Self(.modulus, left.expression, right.expression) }
+
+  /// The bits that are set in both the property and the value: `$0.flags & 4 != 0`.
+  public static func & (left: Self, right: V) -> Self {
+    Self(.bitwiseAnd, left.expression, constant(right).expression)
+  }
+  /// The bits that are set in the property or in the value.
+  public static func | (left: Self, right: V) -> Self {
+    Self(.bitwiseOr, left.expression, constant(right).expression)
+  }
+  /// The bits that are set in one of the property and the value.
+  public static func ^ (left: Self, right: V) -> Self {
+    Self(.bitwiseXor, left.expression, constant(right).expression)
+  }
+  /// All bits inverted.
+  public static prefix func ~ (operand: Self) -> Self { Self(.onesComplement, operand.expression) }
+}
