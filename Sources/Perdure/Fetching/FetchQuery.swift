@@ -145,8 +145,8 @@ package struct SortCriterion {
     }
   }
 
-  /// The value to sort by, of the value at the end of the path: the nearest number for a sum that the
-  /// kind cannot hold (D3 in DerivedStorage.swift).
+  /// The value to sort by, of the value at the end of the path: the nearest number for a sum that
+  /// the kind cannot hold (D3 in DerivedStorage.swift).
   func shown(_ value: Value) -> Value {
     guard order.path.aggregate == nil, case .derived(let derived)? = steps.last?.property.form else {
       return value

@@ -1,4 +1,4 @@
-// Calculations in queries: `{ $0.price * $0.count > 100 }`, `{ ($0.bonus ?? 0) + $0.salary > 1000 }`.
+// Calculations in queries: `{ $0.price * $0.count > 100 }`, `{ ($0.bonus ?? 0) + $0.salary > 9 }`.
 //
 // They mean what the functions of a format string mean. Nothing overflows: a whole result that does
 // not fit in 64 bits is a decimal. A calculation with a missing value has no value. Whole numbers
