@@ -157,7 +157,7 @@ struct CrashCanaryKindTests {
     let report = try report(canary, Suite(looks: false, looksForSurplus: false))
     #expect(report.violation == nil && report.mistakes.map(\.kind) == [.canary])
     let mistake = #expect(throws: SuiteMistake.self) { try report.check() }
-    #expect(mistake?.kind == .canary && mistake?.description.contains("the canary \(canary)") == true)
+    #expect(mistake?.kind == .canary && mistake?.description.contains("The canary \(canary)") == true)
     try report.check(allowing: [.canary])
   }
 
