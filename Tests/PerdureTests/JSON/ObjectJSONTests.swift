@@ -274,7 +274,8 @@ struct ObjectJSONTests {
     let ada = Worker(
       context: context, salary: 42.75, ratio: -1e300, small: 3, status: .closed, key: UUID(),
       page: URL(string: "https://example.org"), picture: Data([1, 255]), tags: ["a", "b"],
-      extra: Extra(note: "n"), hidden: Secret(word: "xy"), place: Place(city: "Lyon", code: 9), company: acme, projects: [moon])
+      extra: Extra(note: "n"), hidden: Secret(word: "xy"), place: Place(city: "Lyon", code: 9), company: acme,
+      projects: [moon])
     (ada.email, ada.name, ada.born) = ("ada@x", "Ada", Date(timeIntervalSinceReferenceDate: 0.1))
     let ben = Worker(context: context, company: acme)
     ben.email = "ben@x"
