@@ -11,7 +11,7 @@ struct CampaignCommand: AsyncParsableCommand {
   @Argument var scale: Double
   /// The file of the result.
   @Argument var folder: String
-  // No option: the command's own of that name would take it.
+  // An argument, because the parent command has an option of this name.
   @Argument var part: String?
 
   static func arguments(
@@ -45,7 +45,7 @@ struct CampaignCommand: AsyncParsableCommand {
     }
   }
 
-  /// A process whose parent has ended has no use.
+  /// Ends this process when its parent has ended.
   private static func endWithParent() {
     let parent = getppid()
     let thread = Thread {

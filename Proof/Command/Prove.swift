@@ -3,20 +3,20 @@ import Foundation
 import PerdureProving
 import PerdureTestSupport
 
-/// `make prove`: tries to break the store, and counts.
+/// `make prove`: tests the store with failures of all kinds, and counts them.
 @main
 struct Prove: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "perdure-prove",
-    abstract: "Cuts the power, fails the disk, flips bits and kills processes, and counts what that did.",
+    abstract: "Tests the store with power cuts, disk errors, flipped bits and killed processes.",
     discussion: """
-      Each campaign runs in a process of its own and prints what it tried. The last line is one JSON object with the \
-      counts. The exit code is 0 when nothing was lost, half there or wrong, and 1 otherwise; every violation comes \
-      with the command that shows it again, and so does a campaign that traps, hangs or fails.
+      Each campaign runs in its own process and prints the number of its cases. The last line is one JSON object with \
+      all counts. The exit code is 0 if no commit was lost, incomplete or wrong, and 1 otherwise. Each violation is \
+      printed with the command that repeats it, as is a campaign that crashes, hangs or fails.
       """,
     subcommands: [KillChildCommand.self, CampaignCommand.self])
 
-  /// The amount of cases.
+  /// The number of cases.
   enum Proof: String, CaseIterable, ExpressibleByArgument {
     case slice, full, hours
 
@@ -29,29 +29,29 @@ struct Prove: AsyncParsableCommand {
     }
   }
 
-  @Option(help: "How much is tried: slice (minutes), full (meant for 45 minutes on two cores) or hours.")
+  @Option(help: "The number of cases: slice (minutes), full (about 45 minutes on two cores) or hours.")
   var proof = Proof.full
 
-  @Option(help: "How much is tried, as a part or a multiple of a full proof.")
+  @Option(help: "The number of cases, as a fraction or a multiple of a full proof.")
   var scale: Double?
 
   @Option(
     parsing: .upToNextOption,
-    help: "The campaigns that run: \(campaigns.map(\.name).joined(separator: ", ")). All, when none is named."
+    help: "The campaigns to run: \(campaigns.map(\.name).joined(separator: ", ")). Without it, all."
   )
   var only: [String] = []
 
-  @Option(help: "The random choices. Without it, PERDURE_SEED or a new one.")
+  @Option(help: "The seed of the random choices. Without it, PERDURE_SEED or a new seed.")
   var seed: UInt64?
 
   @Option(
     help: """
-      The one thing of the campaign that --only names, as a violation names it, for example --only failures --part 'put, \
-      powerLoss|EIO|3|once' or --only models --part 3. One that there is not is told what a part is.
+      One case of the campaign that --only names, as a violation names it, for example --only failures --part 'put, \
+      powerLoss|EIO|3|once' or --only models --part 3. For an unknown part, the campaign prints the form of a part.
       """)
   var part: String?
 
-  @Option(help: "A campaign that tries nothing for so many seconds hangs, and is killed.")
+  @Option(help: "Kills a campaign that begins no case for this many seconds.")
   var silence = 300
 
   mutating func validate() throws {
@@ -59,9 +59,13 @@ struct Prove: AsyncParsableCommand {
     for name in only where !known.contains(name) {
       throw ValidationError("There is no campaign \(name).")
     }
-    if let scale, !(scale > 0 && scale.isFinite) { throw ValidationError("The scale is a number above 0.") }
-    if part != nil, only.count != 1 { throw ValidationError("A part is one of a campaign: --only names it.") }
-    if silence < 1 { throw ValidationError("A campaign has a second at least.") }
+    if let scale, !(scale > 0 && scale.isFinite) {
+      throw ValidationError("The scale must be a number greater than 0.")
+    }
+    if part != nil, only.count != 1 {
+      throw ValidationError("--part needs --only with the name of one campaign.")
+    }
+    if silence < 1 { throw ValidationError("--silence must be at least 1 second.") }
   }
 
   func run() async throws {
@@ -86,14 +90,14 @@ struct Prove: AsyncParsableCommand {
     if counts.violations > 0 { throw ExitCode(1) }
   }
 
-  /// Written at once, also to a file.
+  /// Writes without a buffer, so that a file has every line at once.
   private static func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 
-  /// In a process of its own.
+  /// Runs a campaign in its own process.
   private func result(
     of campaign: some Campaign, _ plan: ProofPlan
   ) async throws -> (result: CampaignResult, peakBytes: Int) {
-    // Ten looks a second.
+    // It is observed ten times a second.
     let process = CampaignProcess(ownProgram, looksMax: 10 * silence) { folder in
       CampaignCommand.arguments(for: campaign.name, plan, folder)
     }
