@@ -20,6 +20,14 @@ struct RotTests {
     #expect(result.counts.bitFlips > 10_000 && result.counts.mutations > 50)
   }
 
+  @Test("Another version of a key under a tail, without a bound checksum, is noticed by missing entries")
+  func newerVersion() async throws {
+    // Copies the newest version of a key over the one of the checkpoint.
+    let plan = ProofPlan(seed: 20_261_202, scale: 1, part: "0|tails|9624")
+    let result = try await RotCampaign().run(plan, .silent)
+    #expect(result.violations.map(\.description) == [] && result.counts.mutations == 1)
+  }
+
   @Test(
     "A missing check, read, finding or restored value is noticed, each as its kind",
     arguments: RotCanary.allCases)

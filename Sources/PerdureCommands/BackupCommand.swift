@@ -18,7 +18,7 @@ struct BackupCommand: ConsoleCommand {
       where the file system has them. Both stay whole when the other is removed. Do not write to a backup: `perdure \
       restore` makes a store of it.
 
-      Exit codes: 0 done; 2 the store could not be opened, is damaged, or the work not be done. Then there is no backup.
+      Exit codes: 0 done; 2 the store could not be opened or copied, or is damaged. Then there is no backup.
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)
@@ -82,7 +82,7 @@ struct RestoreCommand: ConsoleCommand {
       The new store is there whole or not at all, and what is copied is verified. The backup is not changed. Of a \
       store that is no backup a copy is made; it must not be open for writing.
 
-      Exit codes: 0 done; 2 the backup could not be read, is damaged, or the work not be done. Then there is no new store.
+      Exit codes: 0 done; 2 the backup could not be read, is damaged, or the store could not be written. Then there is no new store.
       """)
 
   @Argument(

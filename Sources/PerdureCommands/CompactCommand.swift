@@ -9,7 +9,7 @@ struct CompactCommand: ConsoleCommand {
     commandName: "compact", abstract: "Takes dead records out of the log, and gives their space back.",
     discussion: """
       The store is opened for writing: nobody else may have it open. What is done stays done if it is \
-      stopped. Exit codes: 0 done; 2 the store could not be opened, or the work not be done.
+      stopped. Exit codes: 0 done; 2 the store could not be opened or compacted.
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)

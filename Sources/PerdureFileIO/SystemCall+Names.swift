@@ -66,9 +66,11 @@ extension SystemCall {
     repeating { renameat(directory, source, other, destination) }.errno
   }
 
-  /// Adds a second name to a file.
+  /// Adds a second name to a file; of a symbolic link, to the file that it leads to.
   static func link(_ source: String, to name: String) -> Int32 {
-    repeating { linkat(workingDirectoryNumber, source, workingDirectoryNumber, name, 0) }.errno
+    repeating {
+      linkat(workingDirectoryNumber, source, workingDirectoryNumber, name, Int32(AT_SYMLINK_FOLLOW))
+    }.errno
   }
 
   /// Removes a file's name, or an empty directory.

@@ -26,6 +26,17 @@ package enum StoreFileName: Hashable, Sendable {
     }
   }
 
+  /// The names that belong to a store, among the names in a directory. Temporary files belong to it
+  /// only beside another file of a store: elsewhere `letter.tmp` is a file of the user.
+  package static func ownNames(among names: [String]) -> [String] {
+    let own = names.filter { StoreFileName($0) != nil }
+    return own.contains(where: { StoreFileName($0)?.isTemporary == false }) ? own : []
+  }
+
+  private var isTemporary: Bool {
+    if case .temporary = self { true } else { false }
+  }
+
   /// The meaning of a name found in the directory; nil for a file that does not belong to the
   /// store.
   package init?(_ string: String) {

@@ -85,7 +85,8 @@ extension Store {
   ) throws -> String? {
     do {
       guard try options.fileSystem.kind(of: path) == .directory else { return nil }
-      return try options.fileSystem.contents(of: path).filter { StoreFileName($0) == nil }.min()
+      let names = try options.fileSystem.contents(of: path)
+      return Set(names).subtracting(StoreFileName.ownNames(among: names)).min()
     } catch {
       throw StoreError.io(error, "Looking into a store's directory")
     }
@@ -100,7 +101,7 @@ extension Store {
     do {
       guard try fileSystem.kind(of: path) == .directory else { return nil }
       let names = try fileSystem.contents(of: path)
-      guard names.contains(where: { StoreFileName($0) != nil }) else { return nil }
+      guard !StoreFileName.ownNames(among: names).isEmpty else { return nil }
       return try ClosedStoreLock(of: path, fileSystem)
     } catch let error as FileIOError {
       guard error.code == .notFound else { throw error }

@@ -239,6 +239,21 @@ struct StoreFilesTests {
     }
   }
 
+  @Test("Where there is no store, a user's temporary file is kept, and nothing replaces its directory")
+  func temporaryFileOfUser() throws {
+    let disk = InMemoryFileSystem()
+    try disk.createDirectory("/notes")
+    try disk.open("/notes/letter.tmp", .create).close()
+    try Store.destroy(at: "/notes", options: options(disk))
+    #expect(try disk.contents(of: "/notes") == ["letter.tmp"])
+    #expect(try Store.stranger(at: "/notes", options: options(disk)) == "letter.tmp")
+    try fill("/a", disk, ids: 1...2)
+    try disk.open("/a/old.tmp", .create).close()
+    #expect(try Store.stranger(at: "/a", options: options(disk)) == nil)
+    try Store.destroy(at: "/a", options: options(disk))
+    #expect(try disk.kind(of: "/a") == nil)
+  }
+
   @Test("A power cut during destroying leaves all of a store or nothing that opens")
   func destroyingAndPowerCut() throws {
     let disk = SimulatedFileSystem()

@@ -1,8 +1,9 @@
 // Calculations in queries: `{ $0.price * $0.count > 100 }`, `{ ($0.bonus ?? 0) + $0.salary > 9 }`.
 //
 // They mean what the functions of a format string mean. Nothing overflows: a whole result that does
-// not fit in 64 bits is a decimal. A calculation with a missing value has no value. Whole numbers
-// have no operator `/`, because the language divides them to a fraction, and Swift does not.
+// not fit in 64 bits is a decimal. A `Float` is calculated as a `Double`. A calculation with a
+// missing value has no value. Whole numbers have no operator `/`, because the language divides them
+// to a fraction, and Swift does not.
 
 public import PerdurePredicates
 
@@ -23,6 +24,8 @@ extension PropertyRef {
   ///   - left: An optional property.
   ///   - right: The value in place of a missing one.
   public static func ?? (left: Self, right: V) -> Self where V: PredicateArgument {
+    // It is in the expression twice, so repetitions would double the size each time.
+    if case .conditional(_, .constant(let value), _) = left.expression, !value.isNull { return left }
     let isMissing = FetchPredicate.comparison(FetchComparison(left.expression, .equal, .constant(.null)))
     return Self(.conditional(isMissing, .constant(right.predicateValue), left.expression))
   }

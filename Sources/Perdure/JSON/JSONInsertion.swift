@@ -117,7 +117,9 @@ struct JSONInsertion {
   private mutating func findTarget(_ key: Key, _ destination: EntityShape, _ path: String) throws {
     guard let place = try placesByKey[key] ?? existing(key).map(Place.existing) else {
       let name = destination.propertyName(key.constraint.slots[0])
-      throw PerdureError.json(at: path, "There is no \(destination.name) with \(name) \(key.values[0])")
+      throw PerdureError.json(
+        at: path,
+        "There is no \(destination.name) with \(name) \(key.values[0]). Insert it first, or write an object")
     }
     guard graph.isKind(shape(of: place).number, of: destination.number) else {
       throw PerdureError.json(at: path, "The object is \(shape(of: place).name), not \(destination.name)")

@@ -21,9 +21,12 @@ struct JSONMapping {
   let graph: GraphSchema
 
   /// The constraint of the unique attribute whose value represents an object of an entity; nil if
-  /// the entity has none.
+  /// the entity has none. A Codable value is not used: its JSON can be an object, which could not be
+  /// distinguished from a nested object.
   static func keyConstraint(of shape: EntityShape) -> EntitySchema.UniquenessConstraint? {
-    shape.schema.uniquenessConstraints.first { $0.slots.count == 1 }
+    shape.schema.uniquenessConstraints.first { constraint in
+      constraint.slots.count == 1 && !shape.transformableSlots.contains(constraint.slots[0])
+    }
   }
 
   /// A place in JSON: `[3].company.name`.

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   ///
   /// | property | JSON |
   /// |---|---|
-  /// | a number, `Decimal` included | a number that the type can hold |
+  /// | a number | a number that the type can hold; a `Decimal` is rounded to 38 digits |
   /// | `Bool`, `String` | `true`, `false`; a text |
   /// | `Date`, `Data` | as the decoder's strategies say; seconds since 2001 and base64 unless they are set |
   /// | `UUID`, `URL`, `ManagedObjectID` | a text |
@@ -27,9 +27,10 @@ extension ManagedObjectContext {
   /// | a Codable type, an array, a dictionary | its own JSON |
   /// | a type with a `ValueTransformer` | its bytes, as `Data` |
   /// | a composite | an object with its elements |
-  /// | a to-one relationship | an object, `null`, or the value of the unique attribute of an object |
+  /// | a to-one relationship | an object, `null`, or the value of the unique attribute of an existing object |
   /// | a to-many relationship | an array of these; afterwards it has exactly these objects |
   ///
+  /// A unique attribute of a Codable type, an array or a dictionary does not represent its object.
   /// An optional property accepts `null`. The key `entity` of an object names a sub-entity of the
   /// expected entity.
   ///

@@ -27,6 +27,9 @@ struct IndexOperations: ~Copyable {
   }
 
   private(set) var keys = IndexEntries()
+  /// The number of removals of entries that their index did not have, since the beginning. An entry
+  /// that one record gives twice is counted once at most.
+  private(set) var missingCount = 0
   /// By index id.
   private var lists: [List] = []
 
@@ -94,20 +97,29 @@ struct IndexOperations: ~Copyable {
     keys.removeAll()
   }
 
-  private func perform(
+  private mutating func perform(
     _ operations: [Operation], on tree: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
   ) {
     var insertion = AscendingInsertion(tree, in: arena)
-    for operation in operations {
-      keys.withEntry(Int(operation.position)) { key in
-        if operation.isRemoval {
-          insertion.remove(key)
-        } else {
-          insertion.put(key, IndexKey.reference(in: key))
-        }
+    for place in operations.indices {
+      let operation = operations[place]
+      let isMissing = keys.withEntry(Int(operation.position)) { key in
+        if operation.isRemoval { return !insertion.remove(key) }
+        insertion.put(key, IndexKey.reference(in: key))
+        return false
       }
+      if isMissing, !repeatsRemoval(operations, place) { missingCount += 1 }
     }
     insertion.finish()
+  }
+
+  /// Whether the operation before removes the same entry.
+  @inline(never)
+  private func repeatsRemoval(_ operations: [Operation], _ place: Int) -> Bool {
+    guard place > 0, operations[place - 1].isRemoval else { return false }
+    return keys.withEntry(Int(operations[place].position)) { key in
+      keys.withEntry(Int(operations[place - 1].position)) { KeyBytes.compare($0, key) == 0 }
+    }
   }
 
   /// Sorted by key; operations on one key stay in the order of their arrival.

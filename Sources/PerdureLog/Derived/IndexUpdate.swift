@@ -93,6 +93,10 @@ struct IndexUpdate: ~Copyable {
     return KeyRange.prefix(prefix).withRaw { indexes[Int(group.counted)].count(in: $0) }
   }
 
+  /// The number of removed entries that their index did not have, after `finish()`. The record that
+  /// gave them is not the one from which the index was made.
+  var missingCount: Int { operations.missingCount }
+
   /// Applies the collected operations, updates group counts and sums, and checks uniqueness.
   mutating func finish() throws(SumMisfit) -> [Conflict] {
     operations.apply(to: indexes, in: arena)

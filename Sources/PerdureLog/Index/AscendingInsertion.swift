@@ -61,23 +61,22 @@ struct AscendingInsertion: ~Copyable {
   }
 
   /// As `OrderedTree.remove`. No key may be less than an earlier one.
-  mutating func remove(_ key: UnsafeRawBufferPointer) {
-    guard let leaf = leaf(for: key) else {
-      tree.pointee.remove(key, in: arena)
-      return
-    }
+  ///
+  /// - Returns: Whether the tree had the key.
+  mutating func remove(_ key: UnsafeRawBufferPointer) -> Bool {
+    guard let leaf = leaf(for: key) else { return tree.pointee.remove(key, in: arena) != nil }
     let place = leaf.search(key)
-    guard place.isFound else { return }
+    guard place.isFound else { return false }
     guard leaf.count > 1 else {
       // The leaf goes with its last entry, and its range to a neighbour. AI3
       finish()
-      tree.pointee.remove(key, in: arena)
-      return
+      return tree.pointee.remove(key, in: arena) != nil
     }
     Removal(arena: arena, file: tree.pointee.file).removeEntry(place.index, from: leaf)
     added &-= 1
     tree.pointee.count &-= 1
     hasRemoved = true
+    return true
   }
 
   /// All changes have been made: the tree is whole again.

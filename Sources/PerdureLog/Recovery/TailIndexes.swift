@@ -9,7 +9,8 @@ import PerdureFormat
 //
 // A replaced record is older than the tail, so this opening has not verified it. It must have the
 // same keyspace and key as the record that replaced it. Another record there would make the index
-// wrong.
+// wrong. Without a bound checksum, another version of the same key can be there: then the indexes
+// usually lack an entry of it. So an entry to remove that is missing makes the checkpoint unusable.
 //
 // Extractors are made once, from the values at the end of the log. The values they look up there do
 // not change their results for older records (`IndexExtractorFactory`).
@@ -71,8 +72,8 @@ struct TailIndexes {
   ///
   /// - Parameter live: The records of the tail that nothing in it replaced.
   /// - Returns: Keys that a unique index holds twice since.
-  /// - Throws: `IndexUnusable` when a record from before the checkpoint cannot be read, or a sum is
-  ///   impossible.
+  /// - Throws: `IndexUnusable` when a record from before the checkpoint cannot be read, an index
+  ///   lacks an entry of it, or a sum is impossible.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail, live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }
@@ -84,12 +85,18 @@ struct TailIndexes {
       try gone.withRecord(reader, &hold) { try change($0, of: wanted, isGone: true, &update) }
     }
     for word in live { try change(reader.record(at: word, &hold), of: wanted, isGone: false, &update) }
-    do throws(SumMisfit) { return try update.finish() } catch {
-      // What came of a damaged node is no sum either.
+    let file = StoreFileName.index(checkpoint.reference.indexFile).string
+    let conflicts: [Conflict]
+    do throws(SumMisfit) { conflicts = try update.finish() } catch {
+      // A damaged node gives impossible sums and missing entries too.
       try checkpoint.checkNodes()
-      let file = StoreFileName.index(checkpoint.reference.indexFile).string
       throw IndexUnusable(error.text(catalog), at: file)
     }
+    if update.missingCount > 0 {
+      try checkpoint.checkNodes()
+      throw IndexUnusable("\(update.missingCount) entries of replaced records are missing", at: file)
+    }
+    return conflicts
   }
 
   /// Drops the indexes over keyspaces in which a value cannot be read, because its file is missing

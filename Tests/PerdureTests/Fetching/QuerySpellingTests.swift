@@ -62,6 +62,13 @@ struct QuerySpellingTests {
     try same("negate:(rank) < -3") { -$0.rank < -3 }
   }
 
+  @Test("Values in place of a missing one do not double the predicate each time")
+  func repeatedValues() throws {
+    try same("TERNARY(bonus == nil, 0, bonus) > 3") {
+      (0..<100).reduce($0.bonus) { bonus, number in bonus ?? number } > 3
+    }
+  }
+
   @Test("Texts and to-many relationships have the methods of String and Sequence")
   func methods() throws {
     try same("lowercase:(name) == 'a' OR uppercase:(name) == 'A'") {

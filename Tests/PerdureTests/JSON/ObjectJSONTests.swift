@@ -71,6 +71,17 @@ private struct Extra: CodableAttributeValue, Equatable { var note = "", marks: [
   @Relationship(inverse: "badges", optional: false) var firm: Firm?
 }
 
+@Entity private final class Boss: ManagedObject {
+  @Attribute(.unique) var code: Extra
+  var title: String = ""
+  @Relationship(inverse: "boss") var teams: ToMany<Team>
+}
+
+@Entity private final class Team: ManagedObject {
+  @Attribute(.unique) var name: String
+  @Relationship(inverse: "teams") var boss: Boss?
+}
+
 @Entity(isAbstract: true) private class Figure: ManagedObject { var size: Int = 0 }
 @Entity private final class Circle: Figure { var radius: Double = 1 }
 
@@ -80,7 +91,10 @@ struct ObjectJSONTests {
     ValueTransformers.register(ReversedSecret(), named: "ReversedSecret")
     let container = try PersistentContainer(
       name: "Staff",
-      classes: [Person.self, Worker.self, Firm.self, Venture.self, Badge.self, Figure.self, Circle.self],
+      classes: [
+        Person.self, Worker.self, Firm.self, Venture.self, Badge.self, Boss.self, Team.self, Figure.self,
+        Circle.self,
+      ],
       description: .inMemory)
     try container.loadPersistentStores()
     return container.newContext()
@@ -197,7 +211,7 @@ struct ObjectJSONTests {
       (#"{"projects": null}"#, "[2].projects: "), (#"{"projects": {}}"#, "[2].projects: "),
       (#"{"projects": ["Moon"]}"#, "[2].projects[0]: Expected an object: Venture has no unique attribute"),
       (#"{"email": "person@x"}"#, "[2]: The object with this unique key is Person, not Worker"),
-      (#"{"hidden": [1]}"#, "[2].hidden: "),
+      (#"{"hidden": [1]}"#, "[2].hidden: "), (#"{"salary": "1"}"#, "[2].salary: Expected"),
       (#"3"#, "[2]: "), (#"{"email": }"#, "JSON: "), (#"{"mentor": "x"}"#, "[2].mentor"),
     ] {
       let found = message { try context.decode([Worker].self, from: json("[\(good), \(bad)]")) }
@@ -209,6 +223,20 @@ struct ObjectJSONTests {
     #expect(message { try context.decode(Worker.self, from: json("[]")) }?.hasPrefix("JSON: ") == true)
     #expect(message { try context.decode([Worker].self, from: json("")) }?.hasPrefix("JSON: ") == true)
     #expect(member.email == "person@x")
+  }
+
+  @Test("A unique value whose JSON is an object does not stand for its object, which is left out")
+  func codableKey() throws {
+    let context = try context()
+    let boss = Boss(context: context, code: Extra(note: "n"), title: "Chief")
+    let team = Team(context: context, name: "A", boss: boss)
+    try context.save()
+    let data = try context.encode(team)
+    #expect(!String(decoding: data, as: UTF8.self).contains("boss"))
+    #expect(try context.decode(Team.self, from: data) === team && team.boss === boss)
+    let nested = try context.encode(team, including: ["boss"])
+    #expect(try context.decode(Team.self, from: nested).boss === boss)
+    #expect(try context.fetch(Boss.self).count == 1)
   }
 
   @Test("A required composite and a required relationship refuse null, with the place")
