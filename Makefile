@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-objects bench-graph bench-tables test-benchmarks command-line-page clean coverage docs fuzz scanner-comparison
+.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-objects bench-graph bench-tables test-benchmarks test-service command-line-page clean coverage docs fuzz scanner-comparison
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -148,6 +148,9 @@ command-line-page: setup ## Write the documentation page of the command line fro
 test-benchmarks: bench-setup ## Build and run the tests of the benchmarks
 	$(SWIFT) test --package-path Benchmarks $(TEST_ARGS)
 
+test-service: setup ## Build and run the tests of the HTTP service
+	$(SWIFT) test --package-path Examples/Service $(TEST_ARGS)
+
 clean: ## Remove all builds
 	$(SWIFT) package clean
-	rm -rf .build-* Benchmarks/.build Scripts/ScannerComparison/.build
+	rm -rf .build-* Benchmarks/.build Examples/Service/.build Scripts/ScannerComparison/.build

@@ -4,10 +4,15 @@ import PackageDescription
 // A package of its own: users of Perdure and its tests do not fetch an HTTP server.
 
 let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
+
+let perdure: Target.Dependency = .product(name: "Perdure", package: "perdure")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 
 let package = Package(
   name: "perdure-service",
@@ -16,28 +21,28 @@ let package = Package(
     .package(name: "perdure", path: "../.."),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.0.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
   ],
   targets: [
+    // The model, the routes and the work of each request.
     .target(
       name: "Shop",
-      dependencies: [
-        .product(name: "Perdure", package: "perdure"),
-        .product(name: "Hummingbird", package: "hummingbird"),
-      ],
+      dependencies: [perdure, hummingbird, .product(name: "Logging", package: "swift-log")],
       swiftSettings: settings),
+    // The program.
     .executableTarget(
       name: "ShopService",
       dependencies: [
-        "Shop", .product(name: "Perdure", package: "perdure"),
-        .product(name: "Hummingbird", package: "hummingbird"),
+        "Shop", perdure, hummingbird, nio,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
+    // Needs the program too: two tests start it and end it.
     .testTarget(
       name: "ShopTests",
       dependencies: [
-        "Shop", "ShopService", .product(name: "Perdure", package: "perdure"),
-        .product(name: "Hummingbird", package: "hummingbird"),
+        "Shop", "ShopService", perdure, hummingbird, nio,
         .product(name: "HummingbirdTesting", package: "hummingbird"),
       ],
       swiftSettings: settings),

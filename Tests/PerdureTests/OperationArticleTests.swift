@@ -231,11 +231,16 @@ extension PersistentContainer {
           try context.save()
           return result
         }
-      } catch let error as PerdureError where error.code == .mergeConflict && attempt < attempts {
+      } catch let error as PerdureError where error.isConflict && attempt < attempts {
         attempt += 1  // the next context sees the save that was faster
       }
     }
   }
+}
+
+extension PerdureError {
+  /// Whether another save was faster: it changed the same property, or inserted the same unique value.
+  var isConflict: Bool { code == .mergeConflict || code == .constraintConflict }
 }
 // end
 

@@ -9,13 +9,9 @@ struct LinkTests {
 
   /// The paths of all documents, from the root of the repository.
   private static func documents() throws -> [String] {
-    let files = FileManager.default
-    var found = try files.contentsOfDirectory(atPath: Repository.root.path)
-    for folder in folders {
-      let paths = files.enumerator(atPath: Repository.root.appendingPathComponent(folder).path)
-      found += (paths?.compactMap { $0 as? String } ?? []).map { "\(folder)/\($0)" }
-    }
-    return found.filter { $0.hasSuffix(".md") && !$0.contains("/.build") }.sorted()
+    var found = try FileManager.default.contentsOfDirectory(atPath: Repository.root.path)
+    for folder in folders { found += Repository.paths(below: folder).map { "\(folder)/\($0)" } }
+    return found.filter { $0.hasSuffix(".md") }.sorted()
   }
 
   @Test("Each link to a file or a heading of the repository has its target")

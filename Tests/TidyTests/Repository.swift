@@ -20,14 +20,29 @@ enum Repository {
   /// no target compiles them.
   static func swiftFiles(in folder: String) throws -> [SourceFile] {
     let base = root.appendingPathComponent(folder)
-    let paths = FileManager.default.enumerator(atPath: base.path)?.compactMap { $0 as? String } ?? []
-    let found = paths.filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }.sorted()
+    let found = paths(below: folder).filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }.sorted()
     guard !found.isEmpty else { throw NoFiles(folder: folder) }
     return try found.map { path in
       SourceFile(
         path: folder + "/" + path,
         text: try String(contentsOf: base.appendingPathComponent(path), encoding: .utf8))
     }
+  }
+
+  /// The paths of all files and folders below a folder, from there. The packages in Benchmarks and
+  /// Examples have builds of their own, with the sources of other packages: these are left out.
+  static func paths(below folder: String) -> [String] {
+    guard let files = FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path)
+    else { return [] }
+    var paths: [String] = []
+    while let path = files.nextObject() as? String {
+      if path.split(separator: "/").last?.hasPrefix(".build") == true {
+        files.skipDescendants()
+      } else {
+        paths.append(path)
+      }
+    }
+    return paths
   }
 
   static func text(of path: String) throws -> String {

@@ -1,158 +1,122 @@
 import Foundation
 import Hummingbird
 import HummingbirdTesting
-import NIOCore
 import Perdure
 import Shop
 import Testing
 
-@Suite("The shop as a service")
+@Suite("The shop as a service", .serialized)
 struct ShopTests {
-  private let folder: URL
+  private static let clientCount = 200
+  private static let orderCount = 10
+  private static let stock = 1500
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appending(path: "perdure-shop-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
-
-  private func json(_ text: String) -> ByteBuffer { ByteBuffer(string: text) }
-
-  @Test("Two hundred clients buy what is there, and not one more")
+  @Test("200 clients order 2,000 pens: the 1,500 in stock are sold, and no other")
   func load() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let path = folder.appending(path: "store").path
-    let container = try makeShop(at: path)
+    let folder = try TemporaryFolder()
+    let container = try makeShop(at: folder.storePath)
     let application = Application(router: makeRouter(container))
-    let bought = try await application.test(.ahc(.http)) { client in
-      try await client.execute(uri: "/products/pen", method: .put, body: json(#"{"stock": 1500}"#)) {
-        #expect($0.status == .ok)
-      }
-      return try await withThrowingTaskGroup(of: Int.self) { group in
-        for number in 0..<200 {
-          group.addTask { try await buy(10, number, client) }
-        }
-        return try await group.reduce(0, +)
-      }
+    let sold = try await application.test(.live) { client in
+      let port = try #require(client.port)
+      try await HTTPClient.setStock(Self.stock, port: port)
+      return try await Self.soldToClients(port)
     }
-    #expect(bought == 1500)
+    #expect(sold == Self.stock)
     try container.close()
-    let again = try makeShop(at: path)
-    let products = try again.newContext().fetch(Product.fetchRequest())
-    #expect(products.map(\.stock) == [0] && products.map(\.sold) == [1500])
-    try again.close()
+    try expectSold(Self.stock, left: 0, at: folder.storePath)
   }
 
-  /// Orders one pen at a time, and reads between. Returns the number of pens that were sold.
-  private func buy(_ count: Int, _ number: Int, _ client: any TestClientProtocol) async throws -> Int {
+  /// Orders from all clients at the same time, each with a connection of its own. Returns the number
+  /// of orders that were accepted.
+  private static func soldToClients(_ port: Int) async throws -> Int {
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<clientCount {
+        group.addTask { try await HTTPClient.with(port: port) { try await buy($0) } }
+      }
+      return try await group.reduce(0, +)
+    }
+  }
+
+  /// Orders one pen at a time. Each read between shows the stock and the orders of the same moment.
+  private static func buy(_ client: HTTPClient) async throws -> Int {
     var bought = 0
-    for _ in 0..<count {
-      let status = try await client.execute(
-        uri: "/products/pen/orders", method: .post, body: json(#"{"count": 1}"#)
-      ) { $0.status }
+    for _ in 0..<orderCount {
+      let status = try await client.orderOne()
       #expect(status == .created || status == .conflict)
       if status == .created { bought += 1 }
-      try await client.execute(uri: "/products/pen", method: .get) { response in
-        let view = try JSONDecoder().decode(ProductView.self, from: Data(buffer: response.body))
-        #expect(view.stock + view.sold == 1500)
-      }
+      let view = try await client.product()
+      #expect(view.stock + view.sold == stock && view.sold >= bought)
     }
     return bought
   }
 
-  @Test("Bad requests are answered with the reason, and change nothing")
-  func badRequests() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let container = try makeShop(at: folder.appending(path: "store").path)
+  @Test("200 clients add the same product at the same time: it is added once")
+  func sameProduct() async throws {
+    let folder = try TemporaryFolder()
+    let container = try makeShop(at: folder.storePath)
     let application = Application(router: makeRouter(container))
-    try await application.test(.router) { client in
-      for (uri, method, body, status) in [
-        ("/products/pen", .get, "", .notFound), ("/products/pen/orders", .post, #"{"count": 1}"#, .notFound),
-        ("/products/pen", .put, "{", .badRequest),
-        ("/products/pen/orders", .post, #"{"count": 0}"#, .badRequest),
-      ] as [(String, HTTPRequest.Method, String, HTTPResponse.Status)] {
-        try await client.execute(uri: uri, method: method, body: json(body)) {
-          #expect($0.status == status, "\(uri)")
+    try await application.test(.live) { client in
+      let port = try #require(client.port)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<Self.clientCount {
+          group.addTask { try await HTTPClient.setStock(5, port: port) }
         }
+        try await group.waitForAll()
       }
-      try await client.execute(uri: "/products", method: .get) { #expect(String(buffer: $0.body) == "[]") }
     }
     try container.close()
+    try expectSold(0, left: 5, at: folder.storePath)
   }
 
-  @Test("A service that is killed under load has every order that it answered")
-  func killed() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let path = folder.appending(path: "store").path
-    var sold = 0
-    for round in 1...3 {
-      let port = Int.random(in: 20_000..<60_000)
-      let service = try start(port, path)
-      defer { kill(service.processIdentifier, SIGKILL) }
-      try await waitUntilServing(port)
-      let answered = await orders(port, service, killAfter: 60 * round)
-      service.waitUntilExit()
-      let container = try makeShop(at: path)
-      let found = try container.newContext().fetch(Product.fetchRequest()).first?.sold ?? 0
-      // Each of the 20 clients may have had one order without an answer.
-      #expect((sold + answered...sold + answered + 20).contains(found), "round \(round)")
-      sold = found
-      try container.close()
-    }
-    #expect(sold >= 360)
+  private struct BadRequest: CustomTestStringConvertible, Sendable {
+    var uri: String
+    var method: HTTPRequest.Method
+    var body: String
+    var status: HTTPResponse.Status
+    var reason: String
+
+    var testDescription: String { "\(method) \(uri) \(body)" }
   }
 
-  private func start(_ port: Int, _ path: String) throws -> Process {
-    let service = Process()
-    let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
-    service.executableURL = tests.deletingLastPathComponent().appending(path: "ShopService")
-    service.arguments = ["--port", "\(port)", "--store", path]
-    service.standardOutput = FileHandle.nullDevice
-    service.standardError = FileHandle.nullDevice
-    try service.run()
-    return service
-  }
+  private static let badRequests = [
+    BadRequest(
+      uri: "/products/cup", method: .get, body: "", status: .notFound,
+      reason: "There is no product named cup."),
+    BadRequest(
+      uri: "/products/cup/orders", method: .post, body: #"{"count": 1}"#, status: .notFound,
+      reason: "There is no product named cup."),
+    BadRequest(
+      uri: "/products/pen/orders", method: .post, body: #"{"count": 4}"#, status: .conflict,
+      reason: "Only 3 of pen are left."),
+    BadRequest(
+      uri: "/products/pen/orders", method: .post, body: #"{"count": 0}"#, status: .badRequest,
+      reason: "count must be at least 1"),
+    BadRequest(
+      uri: "/products/pen", method: .put, body: #"{"stock": -1}"#, status: .badRequest,
+      reason: "stock must be at least 0"),
+    BadRequest(uri: "/products/pen", method: .put, body: "{", status: .badRequest, reason: "not valid"),
+    BadRequest(
+      uri: "/products/" + String(repeating: "a", count: 41), method: .put, body: #"{"stock": 1}"#,
+      status: .badRequest, reason: "name must have a length of at most 40"),
+  ]
 
-  private func waitUntilServing(_ port: Int) async throws {
-    for _ in 0..<600 {
-      let isServing = try? await TestClient.withClient(host: "127.0.0.1", port: port) { client in
-        let request = TestClient.Request(
-          "/products/pen", method: .put, headers: [:], body: ByteBuffer(string: #"{"stock": 100000}"#))
-        return try await client.execute(request).status == .ok
+  @Test("A bad request is answered with its status and reason, and changes nothing", arguments: badRequests)
+  private func badRequest(_ bad: BadRequest) async throws {
+    let folder = try TemporaryFolder()
+    let container = try makeShop(at: folder.storePath)
+    let application = Application(router: makeRouter(container))
+    try await application.test(.router) { client in
+      try await client.execute(
+        uri: "/products/pen", method: .put, body: ByteBuffer(string: #"{"stock": 3}"#))
+      try await client.execute(uri: bad.uri, method: bad.method, body: ByteBuffer(string: bad.body)) {
+        #expect($0.status == bad.status)
+        #expect(String(buffer: $0.body).contains(bad.reason))
       }
-      if isServing == true { return }
-      try await Task.sleep(for: .milliseconds(100))
-    }
-    Issue.record("the service does not answer")
-  }
-
-  /// Orders from 20 clients until the service is killed. Returns the number of orders that it answered.
-  private func orders(_ port: Int, _ service: Process, killAfter count: Int) async -> Int {
-    let answered = Answers()
-    let identifier = service.processIdentifier
-    await withTaskGroup(of: Void.self) { group in
-      for _ in 0..<20 {
-        group.addTask {
-          try? await TestClient.withClient(host: "127.0.0.1", port: port) { client in
-            while true {
-              let request = TestClient.Request(
-                "/products/pen/orders", method: .post, headers: [:],
-                body: ByteBuffer(string: #"{"count": 1}"#))
-              guard try await client.execute(request).status == .created else { return }
-              if await answered.add() == count { kill(identifier, SIGKILL) }
-            }
-          }
-        }
+      try await client.execute(uri: "/products", method: .get) {
+        #expect(String(buffer: $0.body) == #"[{"name":"pen","stock":3,"sold":0}]"#)
       }
     }
-    return await answered.count
-  }
-}
-
-private actor Answers {
-  private(set) var count = 0
-
-  func add() -> Int {
-    count += 1
-    return count
+    try container.close()
+    try expectSold(0, left: 3, at: folder.storePath)
   }
 }

@@ -1,0 +1,68 @@
+// The work of each request. Each runs in a context of its own and returns values: objects never
+// leave their context.
+
+public import Hummingbird
+import Perdure
+
+/// A product as clients see it.
+public struct ProductView: ResponseCodable, Equatable, Sendable {
+  /// The name.
+  public var name: String
+  /// The number of pieces that are left.
+  public var stock: Int
+  /// The number of pieces that were ordered.
+  public var sold: Int
+
+  init(_ product: Product) { (name, stock, sold) = (product.name, product.stock, product.sold) }
+}
+
+extension PersistentContainer {
+  /// All products, by name.
+  func products() async throws -> [ProductView] {
+    try await performBackgroundTask { context in
+      var request = Product.fetchRequest()
+      request.sortDescriptors = [FetchOrder(\Product.name)]
+      return try context.fetch(request).map(ProductView.init)
+    }
+  }
+
+  /// One product; 404 if there is none of this name.
+  func product(named name: String) async throws -> ProductView {
+    try await performBackgroundTask { context in
+      ProductView(try existingProduct(named: name, in: context))
+    }
+  }
+
+  /// Adds a product, or sets its stock. The rules of the model check both.
+  func setStock(of name: String, to stock: Int) async throws -> ProductView {
+    try await performAndSave { context in
+      let product = try findProduct(named: name, in: context) ?? Product(context: context, name: name)
+      product.stock = stock
+      return ProductView(product)
+    }
+  }
+
+  /// Orders pieces of a product; 409 if fewer are left. One save has the order and the new stock.
+  func order(_ count: Int, of name: String) async throws -> ProductView {
+    try await performAndSave { context in
+      let product = try existingProduct(named: name, in: context)
+      guard product.stock >= count else {
+        throw HTTPError(.conflict, message: "Only \(product.stock) of \(name) are left.")
+      }
+      product.stock -= count
+      _ = Order(context: context, count: count, product: product)
+      return ProductView(product)
+    }
+  }
+}
+
+private func findProduct(named name: String, in context: ManagedObjectContext) throws -> Product? {
+  try context.fetch(Product.fetchRequest { $0.name == name }).first
+}
+
+private func existingProduct(named name: String, in context: ManagedObjectContext) throws -> Product {
+  guard let product = try findProduct(named: name, in: context) else {
+    throw HTTPError(.notFound, message: "There is no product named \(name).")
+  }
+  return product
+}
