@@ -221,7 +221,7 @@ private enum ErrorExample {
 // OnAServer 3
 extension PersistentContainer {
   func performAndSave<T: Sendable>(
-    attempts: Int = 10, _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
+    attempts: Int = 100, _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
     var attempt = 1
     while true {
