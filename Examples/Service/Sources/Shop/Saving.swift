@@ -28,6 +28,6 @@ extension PersistentContainer {
 }
 
 extension PerdureError {
-  /// Whether another save was faster: it changed the same property, or inserted the same unique value.
+  /// Whether another save was faster, with the same property or the same unique value.
   var isConflict: Bool { code == .mergeConflict || code == .constraintConflict }
 }

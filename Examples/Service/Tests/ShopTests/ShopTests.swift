@@ -27,8 +27,8 @@ struct ShopTests {
     try expectSold(Self.stock, left: 0, at: folder.storePath)
   }
 
-  /// Orders from all clients at the same time, each with a connection of its own. Returns the number
-  /// of orders that were accepted.
+  /// Orders from all clients at the same time, each with a connection of its own. Returns the
+  /// number of accepted orders.
   private static func soldToClients(_ port: Int) async throws -> Int {
     try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<clientCount {
