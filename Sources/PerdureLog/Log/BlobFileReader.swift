@@ -1,10 +1,10 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// A blob file of which parts are read: each chunk is checked when it is, the table of checksums at
-/// first.
+/// Reads parts of a blob file. The table of checksums is verified first, and each chunk when it is
+/// read.
 ///
-/// In memory are the table, four bytes for each chunk, and one chunk for each reader.
+/// Memory use: the table, with four bytes for each chunk, and one chunk for each running read.
 struct BlobFileReader: Sendable {
   let reference: BlobReference
   private let file: any File
@@ -17,10 +17,10 @@ struct BlobFileReader: Sendable {
     table = try files.checkedTable(of: reference, in: file)
   }
 
-  /// Reads the parts of a range, chunk by chunk, and hands them out in order; stops when `body`
-  /// returns false.
+  /// Reads the bytes of a range chunk by chunk, and passes them to `body` in order. Stops when
+  /// `body` returns false.
   ///
-  /// - Parameter range: Within the value.
+  /// - Parameter range: A range within the value.
   func read(_ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws -> Bool) throws {
     let length = UInt64(BlobHeader.chunkLength)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: BlobHeader.chunkLength, alignment: 16)

@@ -1,24 +1,26 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// A blob file that is written in pieces, front to back: FORMAT.md, "Blob file".
+/// Writes a blob file in pieces, front to back. FORMAT.md, "Blob file".
 ///
-/// The header is written last, because it has the value's length; before that, the file is invalid.
-/// In memory are one buffer and four bytes for each chunk: 256 KiB for the longest value.
+/// The header is written last, because it contains the value's length. Until then the file is
+/// invalid. Memory use: one buffer, and four bytes for each chunk, which are 256 KiB for the
+/// longest value.
 struct BlobFileWriter: ~Copyable {
-  /// Pieces shorter than this are gathered, in bytes.
+  /// Pieces up to this length are gathered in the buffer. Longer pieces are written directly. Unit:
+  /// bytes.
   private static let bufferLength = 256 << 10
-  /// How many bytes are left unsynced, so that one sync of all of them does not delay the syncs of
-  /// commits.
+  /// The file is synced whenever this many bytes are unsynced. One sync of the whole file would
+  /// delay the syncs of commits.
   private static let syncLength: UInt64 = 32 << 20
 
   let number: UInt64
   private let store: StoreID
   private let directory: any Directory
   private let file: any File
-  /// Bytes of the value so far.
+  /// The length of the value so far, in bytes.
   private(set) var length: UInt64 = 0
-  /// One CRC32C, little-endian, for each chunk that is whole.
+  /// One CRC32C, little-endian, for each complete chunk.
   private var table: [UInt8] = []
   private var chunkChecksum: UInt32 = 0
   private var buffer = RawBuffer()
@@ -31,7 +33,7 @@ struct BlobFileWriter: ~Copyable {
     file = try directory.open(StoreFileName.blob(number).string, .create)
   }
 
-  /// Adds bytes to the value. After an error nothing more may be added.
+  /// Appends bytes to the value. After an error, nothing more may be appended.
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(FileIOError) {
     if bytes.isEmpty { return }
     addToTable(bytes)
@@ -48,7 +50,8 @@ struct BlobFileWriter: ~Copyable {
     syncedLength = length
   }
 
-  /// Completes the file, and makes it and its name durable, so that a frame may name it.
+  /// Completes the file, and makes its content and its name durable, so that a frame may name the
+  /// file.
   consuming func finish() throws(FileIOError) -> BlobReference {
     if length % UInt64(BlobHeader.chunkLength) > 0 { endChunk() }
     let header = BlobHeader(store: store, number: number, valueLength: length)

@@ -1,10 +1,10 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Bytes of a value, and the owner that must live while they are used.
+/// Bytes of a value, and the mapping that must live while they are used.
 ///
-/// They are passed to a closure only: code that kept them could use them after the last owner has
-/// freed the mapping.
+/// They are passed to a closure only. Code that kept them could use them after the mapping was
+/// freed.
 struct ValueBytes {
   let bytes: UnsafeRawBufferPointer
   private let owner: FileMapping
@@ -14,26 +14,26 @@ struct ValueBytes {
     owner = mapping
   }
 
-  /// Calls `body` with the bytes, which are good until it returns.
+  /// Calls `body` with the bytes, which are valid until it returns.
   @inline(__always)
   func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try withExtendedLifetime(owner) { try body(bytes) }
   }
 }
 
-/// Values that have files of their own. FORMAT.md, "Blob file".
+/// The files of values that have files of their own. FORMAT.md, "Blob file".
 struct BlobFiles: Sendable {
   let directory: any Directory
   let storeID: StoreID
 
-  /// The value that a record names, verified.
+  /// Reads the value that a record names, and verifies it.
   func read(_ reference: BlobReference) throws(StoreError) -> ValueBytes {
     let file = try open(reference)
     let (mapping, length) = try map(file, reference)
     return try verify(reference, UnsafeRawBufferPointer(start: mapping.base, count: length), mapping)
   }
 
-  /// The file that a record names, unchecked.
+  /// Opens the file that a record names, without checking it.
   func open(_ reference: BlobReference) throws(StoreError) -> any File {
     do {
       return try directory.open(StoreFileName.blob(reference.number).string, .read)
@@ -43,7 +43,7 @@ struct BlobFiles: Sendable {
     }
   }
 
-  /// The table of checksums of a file, after everything but the value was checked.
+  /// Checks everything in a file except the value, and returns its table of checksums.
   func checkedTable(of reference: BlobReference, in file: any File) throws(StoreError) -> [UInt8] {
     let offset = UInt64(BlobHeader.length) + reference.valueLength
     let header = BlobHeader(store: storeID, number: reference.number, valueLength: reference.valueLength)
@@ -70,7 +70,7 @@ struct BlobFiles: Sendable {
     return table
   }
 
-  /// Checks that a file begins as its record says.
+  /// Checks that a file's header agrees with the record that names the file.
   private func check(_ head: UnsafeRawBufferPointer, _ reference: BlobReference) throws(StoreError) {
     let header: BlobHeader
     do { header = try BlobHeader(reading: head) } catch {
@@ -124,12 +124,13 @@ struct BlobFiles: Sendable {
     return ValueBytes(value, in: mapping)
   }
 
-  /// A number greater than a used one, and not below `next`.
+  /// The larger of `next` and the number after `taken`, which is a used number. A used number at
+  /// the limit is ignored.
   static func number(after taken: UInt64, _ next: UInt64) -> UInt64 {
     taken >= FormatLimits.counterMax ? next : max(next, taken + 1)
   }
 
-  /// The file with a number, open for reading; nil if it is absent.
+  /// Opens the file with a number for reading; nil if the file is absent.
   func file(_ number: UInt64) throws(FileIOError) -> (any File)? {
     do { return try directory.open(StoreFileName.blob(number).string, .read) } catch {
       guard error.code == .notFound else { throw error }
@@ -137,16 +138,16 @@ struct BlobFiles: Sendable {
     }
   }
 
-  /// The length of a file; nil if it is absent.
+  /// The length of the file with a number; nil if the file is absent.
   func length(of number: UInt64) throws(FileIOError) -> UInt64? {
     guard let file = try file(number) else { return nil }
-    // It was only read.
+    // An error of `close` does not matter: the file was only read.
     defer { try? file.close() }
     return try file.size()
   }
 
-  /// Removes a file that nothing names. A file that cannot be removed now is an orphan, and the
-  /// next recovery removes it.
+  /// Removes a file that no record names. If the file cannot be removed now, the next recovery
+  /// removes it.
   func remove(_ number: UInt64) throws(FileIOError) {
     try directory.remove(StoreFileName.blob(number).string)
   }
@@ -161,7 +162,7 @@ struct BlobFiles: Sendable {
 }
 
 extension BlobReference {
-  /// The content of a `blob` record.
+  /// Reads the reference in a `blob` record.
   init(in record: Record) throws(StoreError) {
     do { self = try BlobReference(reading: record.value) } catch {
       throw StoreError(.corruption, "\(error); nothing was changed: restore the value", at: "a blob record")

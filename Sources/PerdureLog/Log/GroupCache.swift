@@ -1,33 +1,32 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Groups of rewritten segments, unpacked, where readers share them.
+// Unpacked groups of rewritten segments, shared by readers.
 //
-// A read in a group needs the whole group unpacked, about 15 to 30 microseconds for 64 KiB, and the
-// next read is often in the same group. So unpacked groups are cached, up to a byte limit for each
-// store, and evicted when others are used (a clock: a group used since the last pass is kept once
-// more).
+// A read in a group needs the whole group unpacked, which takes about 15 to 30 microseconds for 64
+// KiB. The next read is often in the same group. So unpacked groups are cached, up to a byte limit
+// for each store. They are evicted by the clock algorithm: a group used since the last pass is kept
+// for one more pass.
 //
-// A reader retains the group that it reads, by a reference count, until it reads another one or
+// A reader retains the group that it reads, by a reference count, until it reads another group or
 // returns. So the cache may evict a group at any time. The lifetime of snapshots does not matter,
-// and the unpacked bytes are bounded by the cache and by the running reads. (If groups were
-// retained as long as a snapshot is pinned, as nodes of the index are, one scan under one snapshot
-// would hold everything that it has passed. A read whose bytes must stay valid for the snapshot's
-// lifetime copies them, as for packed values: the rows of the graph do.)
+// and the unpacked bytes are bounded by the cache and by the running reads. (Nodes of the index are
+// retained as long as a snapshot is pinned. If groups were too, one scan under one snapshot would
+// retain every group that it has passed. A read whose bytes must stay valid for the snapshot's
+// lifetime copies them, as packed values are copied. Rows of the graph are read in this way.)
 //
 // Invariants
 //  GC1  The bytes of an unpacked group never change, and live while the group is retained.
-//  GC2  The groups in the cache take no more than `bytesMax`.
-//  GC3  Numbers of owners are never used twice, so that a group of a removed segment is never
-//       found.
+//  GC2  The groups in the cache use at most `bytesMax` bytes.
+//  GC3  Owner numbers are never used twice, so a group of a removed segment is never found.
 
 /// One group, unpacked.
 // Unchecked: its bytes are written before it is shared, and freed in deinit.
 final class UnpackedGroup: @unchecked Sendable {
-  /// The segment's file that it is of.
+  /// The number of the segment file that contains the group (`GroupCache.makeOwner`).
   let owner: Int
   let index: Int
-  /// Its offset in the segment's body.
+  /// The range of the group's bytes in the segment's body.
   let range: Range<Int>
   private let memory: UnsafeMutableRawBufferPointer
 
@@ -47,7 +46,7 @@ final class UnpackedGroup: @unchecked Sendable {
 
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
 
-  /// The bytes from a place of the body on.
+  /// The bytes from an offset in the body to the end of the group.
   func bytes(from offset: Int) -> UnsafeRawBufferPointer {
     bytes.part((offset - range.lowerBound)..<range.count)
   }
@@ -71,7 +70,7 @@ final class GroupCache: @unchecked Sendable {
   private var entries: [Entry] = []
   /// The index of each group in `entries`.
   private var places: [Key: Int] = [:]
-  /// The next entry whose use is checked.
+  /// The index of the entry that eviction checks next.
   private var hand = 0
   private var byteCount = 0
   private var owners = 0
@@ -79,10 +78,10 @@ final class GroupCache: @unchecked Sendable {
 
   init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-  /// Bytes of the groups that it holds.
+  /// The number of bytes in the cached groups.
   var bytes: Int { lock.withLock { byteCount } }
 
-  /// A number for a segment's file. GC3
+  /// Makes an owner number for a segment's file. GC3
   func makeOwner() -> Int {
     lock.withLock {
       owners += 1
@@ -98,7 +97,7 @@ final class GroupCache: @unchecked Sendable {
     }
   }
 
-  /// Caches a group, unless another thread was faster or it is too long.
+  /// Caches a group, unless another thread has cached it already or it is longer than `bytesMax`.
   func insert(_ group: UnpackedGroup) {
     lock.withLock {
       let key = Key(owner: group.owner, index: group.index)
@@ -110,7 +109,7 @@ final class GroupCache: @unchecked Sendable {
     }
   }
 
-  /// A segment's file goes.
+  /// Removes all groups of a segment's file that is no longer read.
   func removeAll(of owner: Int) {
     // A forked child must not wait for the lock, and no longer needs the groups.
     guard mark?.isOwn ?? true else { return }
@@ -128,7 +127,7 @@ final class GroupCache: @unchecked Sendable {
     }
   }
 
-  /// The last entry replaces a removed one.
+  /// Removes an entry, and moves the last entry to its place.
   private func remove(_ place: Int) {
     let gone = entries[place].group
     places[Key(owner: gone.owner, index: gone.index)] = nil
@@ -140,20 +139,20 @@ final class GroupCache: @unchecked Sendable {
   }
 }
 
-/// Retains the group that a call reads: empty until it reads one.
+/// Retains the group that a call reads. It is empty until the call reads a group.
 ///
-/// A record that was read with a hold is valid until the next read with it, or until it is
-/// released. Its creator releases it at the end of the call.
+/// A record that was read with a hold is valid until the next read with the same hold, or until the
+/// hold is released. The creator of a hold releases it at the end of the call.
 struct GroupHold {
-  // Not counted by the compiler: it would release the group after the last use that it sees, which
-  // is not the last use of the bytes.
+  // Unmanaged: the compiler would release the group after the last use of the group that it sees.
+  // The bytes are used after that.
   private var held: Unmanaged<UnpackedGroup>?
 
   init() {}
 
   var group: UnpackedGroup? { held?.takeUnretainedValue() }
 
-  /// Retains another group in place of the previous one.
+  /// Retains a group, and releases the previous one.
   mutating func hold(_ group: UnpackedGroup) {
     let before = held
     held = .passRetained(group)
@@ -171,7 +170,7 @@ struct GroupHold {
     held = nil
   }
 
-  /// Whether the bytes are in the group that is held, and not in a mapped segment.
+  /// Whether the bytes are in the retained group, and not in a mapped segment.
   @inline(__always)
   func covers(_ bytes: UnsafeRawBufferPointer) -> Bool {
     held == nil ? false : heldCovers(bytes)

@@ -1,23 +1,23 @@
 import PerdureFormat
 
-/// Lays a commit out as chained frames, in memory, before a byte of it is written.
+/// Lays a commit out as chained frames in memory, before any byte of it is written.
 ///
-/// A pure step: it takes the end of the log and returns addresses, and extents of bytes for these
-/// offsets. The caller writes the commit or discards it. So a refused commit costs no I/O and
-/// leaves nothing in the log.
+/// It does no I/O: it takes the end of the log, and returns addresses of records and extents of
+/// bytes to write. The caller writes the commit or discards it. So a refused commit costs no I/O
+/// and leaves nothing in the log.
 struct LogEncoder: ~Copyable {
-  /// Bytes that belong one after another into one segment.
+  /// Consecutive bytes of one segment.
   struct Extent {
     var segment: UInt64
     var offset: Int
-    /// Whether the segment must be created first, and with what capacity.
+    /// The capacity of the segment, if the segment must be created first; nil otherwise.
     var birthCapacity: Int?
     var bufferRange: Range<Int>
   }
 
   private let store: StoreID
   private(set) var sequence: UInt64 = 0
-  /// The capacity of segments to be born.
+  /// The capacity of new segments.
   private let capacity: Int
   /// Whether new segments bind their records (`RecordCheck`).
   private let birthBindsRecords: Bool
@@ -30,7 +30,7 @@ struct LogEncoder: ~Copyable {
   private var syncedOffset = 0
   /// Whether the segment that is being written to binds its records.
   private var bindsRecords = false
-  // The frame being filled: where it starts in the buffer, and its running sums.
+  // The frame being filled: where it starts, its part number, and its running count and checksums.
   private var frameStart = -1
   private var frameOffset = 0
   private var part: UInt32 = 0
@@ -68,16 +68,16 @@ struct LogEncoder: ~Copyable {
     chainDigest = 0
   }
 
-  /// The end of the log when all extents are written.
+  /// The end of the log after all extents are written.
   var end: LogPosition { LogPosition(segment: segment, offset: UInt64(offset)) }
 
-  /// Frames that are finished.
+  /// The number of finished frames.
   var partCount: Int { Int(part) }
 
-  /// Bytes of all extents.
+  /// The number of bytes in all extents.
   var byteCount: Int { buffer.count }
 
-  /// Whether a record was added.
+  /// Whether no record was added.
   var isEmpty: Bool { extents.isEmpty }
 
   /// Adds a sealed, padded record, and returns its address. If the segment binds its records, the
@@ -98,7 +98,7 @@ struct LogEncoder: ~Copyable {
     return address
   }
 
-  /// Closes the last frame; the commit counts once that frame is in the log.
+  /// Closes the last frame. The commit is complete only when that frame is in the log.
   mutating func finish() {
     guard frameStart >= 0 else { return }
     closeFrame(.commitEnd)
@@ -107,7 +107,8 @@ struct LogEncoder: ~Copyable {
   /// The bytes of an extent.
   func bytes(of extent: Extent) -> UnsafeRawBufferPointer { buffer.bytes.part(extent.bufferRange) }
 
-  /// The record at an address that this commit gave out; nil for older addresses.
+  /// The buffered bytes from the record at an address that this commit assigned; nil for older
+  /// addresses.
   func record(at address: RecordAddress) -> UnsafeRawBufferPointer? {
     for index in extents.indices.reversed() {
       let extent = extents[index]

@@ -1,25 +1,26 @@
-// How much longer than the log the file of its last segment becomes.
+// How far the file of the last segment extends beyond the end of the log.
 //
-// A sync of a file that has grown also makes its new length durable. That takes a transaction of
-// the file system besides the bytes: about a third of the time of a sync of one small commit (ext4,
-// measured). So if commits wait for syncs, the file is extended with zeros ahead of them, a clean
-// tail in FORMAT.md (R8). The zeros take no space on the medium, and the log continues in them,
-// after a crash as well (B7).
+// A sync of a file that has grown also makes its new length durable. For that, the file system
+// needs a transaction in addition to writing the bytes. The transaction takes about a third of the
+// time that a sync of one small commit takes (ext4, measured). So while commits wait for syncs, the
+// file is extended with zeros ahead of them. FORMAT.md (R8) calls these zeros a clean tail. They
+// take no space on the medium. The log continues in them, after a crash as well (B7).
 
-/// Decides the length of the last segment's file. Values in, values out.
+/// Decides the length of the last segment's file. It only computes: no clock, no I/O.
 package struct LogRoom: Sendable {
-  /// How far the file reaches beyond the log at most. More would be more zeros to look over when a
+  /// The maximum length of the zeros after the log. More zeros would take longer to check when a
   /// store is opened that was not closed.
   package var bytesMax: UInt64 = 256 << 10
 
-  /// Less is not worth a write.
+  /// The minimum length of the zeros. A shorter extension is not worth a write.
   package var bytesMin: UInt64 = 4096
 
-  /// The extension is this part of the segment's present length, so that a short log stays a short
-  /// file.
+  /// The file is extended by this part of the log's length in the segment: with 16, by a sixteenth.
+  /// So a short log stays a short file.
   package var share: UInt64 = 16
 
-  /// If more bytes than this wait for a sync, commits do not wait one by one.
+  /// The file is extended only while at most this many bytes are unsynced. With more, commits do
+  /// not wait for syncs one by one.
   package var unsyncedMax: UInt64 = 64 << 10
 
   package init() {}

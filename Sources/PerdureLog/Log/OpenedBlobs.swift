@@ -4,15 +4,15 @@ import Synchronization
 
 // The values outside their records that a snapshot has read.
 //
-// A mapped blob file uses one memory map of the process. Their number is limited (65,530 on Linux
-// by default), and without a free one the process cannot even allocate memory. So a value lent to a
-// closure stays mapped only while it is among the last few that its snapshot has read. All
-// snapshots of a process together keep at most `MappedPlace.countMax` files mapped. Beyond that
-// number, a value that must live as long as its snapshot is copied into memory.
+// A mapped blob file uses one memory map of the process. The number of memory maps is limited
+// (65,530 on Linux by default). Without a free one the process cannot even allocate memory. So a
+// value that is passed to a closure stays mapped only while it is among the last few that its
+// snapshot has read. All snapshots of a process together keep at most `MappedPlace.countMax` files
+// mapped. Beyond that number, a value that must live as long as its snapshot is copied into memory.
 //
 // Invariants
-//  OB1  The caller holds bytes lent to a closure until the closure returns, even if they are
-//       evicted meanwhile.
+//  OB1  The caller retains bytes that it passes to a closure until the closure returns, even if
+//       they are evicted meanwhile.
 //  OB2  Bytes in `kept`, `copies` and `unpacked` stay valid until the snapshot is freed.
 
 /// One of the `countMax` mapped files that the snapshots of this process may keep.
@@ -21,7 +21,7 @@ final class MappedPlace: Sendable {
   static let countMax = 8192
   private static let count = Atomic<Int>(0)
 
-  /// The number of used places.
+  /// The number of claimed places.
   static var inUse: Int { count.load(ordering: .relaxed) }
 
   /// Claims a place; nil if all are used.
@@ -62,13 +62,13 @@ final class OpenedBlobs: @unchecked Sendable {
     var place: MappedPlace
   }
 
-  /// The number of recently lent files that stay mapped.
+  /// The maximum number of recently read files that stay mapped for one snapshot.
   static let recentMax = 8
 
   private let lock = Lock()
-  /// The files lent last, the newest at the end.
+  /// The files read last, the newest at the end.
   private var recent: [Mapped] = []
-  /// Mapped files that stay, by file number. OB2
+  /// Files that stay mapped until the snapshot is freed, by file number. OB2
   private var kept: [UInt64: Mapped] = [:]
   private var copies: [UInt64: CopiedBytes] = [:]
   /// Packed values, and values in groups, by address word. OB2

@@ -1,12 +1,12 @@
 import CPerdureShims
 
-/// A growing run of bytes in memory of its own, kept from one use to the next.
+/// A growing byte buffer with its own memory, which is reused from one use to the next.
 struct RawBuffer: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var count = 0
 
-  /// - Parameter capacity: Bytes to take memory for at once; without it memory is taken with the
-  ///   first bytes.
+  /// - Parameter capacity: The number of bytes to allocate at once. With 0, memory is allocated
+  ///   with the first bytes.
   init(capacity: Int = 0) {
     if capacity > 0 { resize(to: capacity) }
   }
@@ -15,12 +15,12 @@ struct RawBuffer: ~Copyable {
 
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory.baseAddress, count: count) }
 
-  /// The bytes of a range, to be changed in place.
+  /// The bytes of a range, for changes in place.
   func mutableBytes(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
     UnsafeMutableRawBufferPointer(rebasing: memory[range])
   }
 
-  /// Forgets the bytes, and gives memory back after an unusually large use.
+  /// Removes all bytes, and frees the memory if it is unusually large.
   mutating func removeAll() {
     count = 0
     guard memory.count > Self.keptLength else { return }
@@ -29,10 +29,11 @@ struct RawBuffer: ~Copyable {
   }
 
   private static let keptLength = 8 << 20
-  /// A commit of one small record needs no more, and the system has memory of this size at hand.
+  /// Enough for a commit of one small record. The system allocates memory of this size quickly.
   private static let firstCapacity = 512
 
-  /// Makes the buffer `length` bytes longer; the new bytes hold anything.
+  /// Makes the buffer `length` bytes longer, and returns the new bytes. Their content is
+  /// unspecified.
   mutating func extend(by length: Int) -> UnsafeMutableRawBufferPointer {
     let start = count
     count += length
@@ -46,7 +47,7 @@ struct RawBuffer: ~Copyable {
     count = length
   }
 
-  /// Drops the first `length` bytes; the others move to the front.
+  /// Removes the first `length` bytes, and moves the others to the front.
   mutating func removeFirst(_ length: Int) {
     precondition(length <= count, "A buffer cannot lose more than it holds.")
     memory.copyMemory(from: bytes.part(length..<count))

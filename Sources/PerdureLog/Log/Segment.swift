@@ -1,11 +1,11 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// One segment of an open store: the file, its mapping, and its written length.
+/// One segment of an open store: its header, its file and the mapping of the file.
 ///
 /// The whole capacity is mapped once. Bytes that the writer appends appear in the mapping, so a
-/// growing segment needs no remapping and readers need no buffer. Of a segment that compaction has
-/// rewritten exactly the file is mapped: it does not change any more.
+/// growing segment needs no remapping and readers need no buffer. For a segment that compaction has
+/// rewritten, only the file's length is mapped, because the file no longer changes.
 final class Segment: Sendable {
   let header: SegmentHeader
   let file: any File
@@ -25,11 +25,11 @@ final class Segment: Sendable {
     map = nil
   }
 
-  /// A segment that was rewritten, from its whole file.
+  /// Opens a segment that compaction has rewritten, from its whole file.
   ///
-  /// - Parameter cache: Where its groups are kept when they are unpacked, if it has any.
-  /// - Throws: `FormatError` with a place in the file when header, footer and length do not agree;
-  ///   `FileIOError`.
+  /// - Parameter cache: Keeps the segment's unpacked groups, if the segment has groups.
+  /// - Throws: `FormatError` with an offset in the file if header, footer and file length do not
+  ///   agree; `FileIOError`.
   init(rewritten header: SegmentHeader, file: any File, _ cache: GroupCache) throws {
     let size = try file.size()
     let start = size - min(size, UInt64(RewrittenFooter.length))
@@ -65,26 +65,27 @@ final class Segment: Sendable {
     map?.deallocate()
   }
 
-  /// A rewritten segment's data about itself.
+  /// The footer of a rewritten segment; nil for a segment that was not rewritten.
   var footer: RewrittenFooter? { map?.pointee.footer }
 
-  /// Whether compaction has left nothing in it.
+  /// Whether compaction has removed all frames of the segment.
   var isEmpty: Bool { footer?.dataEnd == UInt64(SegmentHeader.length) }
 
-  /// Whether its frames are in groups.
+  /// Whether the segment's frames are in groups.
   var isGrouped: Bool { header.isGrouped }
 
-  /// How many bytes shorter the file is because its frames are in groups.
+  /// The number of bytes by which packing the frames into groups has shortened the file.
   var bytesSavedByGroups: UInt64 {
     guard let footer, isGrouped else { return 0 }
     let groups = footer.mapOffset - SegmentHeader.length + footer.offset - footer.groupTableOffset
     return UInt64(max(0, Int(footer.dataEnd) - SegmentHeader.length - groups))
   }
 
-  /// The file offset of a position among the frames; for a packed group, that of the group's first
-  /// byte.
+  /// The file offset of a position in the frames. For a position in a packed group, it is the
+  /// offset of the group's first byte.
   func fileOffset(of place: Int) -> Int { map?.pointee.fileOffset(of: place) ?? place }
 
-  /// Bytes of the file, for a segment whose frames end at `end`.
+  /// The file's length in bytes. For a segment that was not rewritten, it is `end`, where the
+  /// frames end.
   func fileLength(end: Int) -> Int { footer?.fileLength ?? end }
 }

@@ -1,22 +1,24 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The frames of a segment, for code that walks over them. It is the only type that knows whether
-/// they are in the file unpacked or in groups.
+/// The frames of a segment, for code that walks over them. Only this type knows whether the frames
+/// are in the file unpacked or in groups.
 ///
-/// For a segment in groups it keeps the bytes requested last, unpacked. An ordered walk unpacks
-/// each group once, and memory is limited to the longest frame and one group.
+/// For a segment in groups, it keeps the bytes requested last, unpacked. An ordered walk unpacks
+/// each group once. Memory use is limited to the longest frame, one group and `passedMax` bytes.
 struct SegmentBody: ~Copyable {
   /// Where the frames end.
   let end: Int
   private let base: UnsafeRawPointer
   private let groups: SegmentGroups?
-  /// Of a segment in groups: its body from `start` on, up to where group `next` begins.
+  /// For a segment in groups: the unpacked bytes of the body from `start` to the start of group
+  /// `next`.
   private var unpacked = RawBuffer(capacity: 0)
   private var start = SegmentHeader.length
   private var next = 0
 
-  /// How many passed bytes are kept, so that not every frame moves the following bytes.
+  /// How many bytes before the current offset are kept. If none were kept, each frame would move
+  /// the bytes after it.
   private static let passedMax = FormatLimits.groupLengthTarget
 
   init(base: UnsafeRawPointer, end: Int, _ groups: SegmentGroups?) {
@@ -25,9 +27,10 @@ struct SegmentBody: ~Copyable {
     self.groups = groups
   }
 
-  /// The bytes of a part of the body, good until the next call.
+  /// The bytes of a part of the body, valid until the next call.
   ///
-  /// - Parameter range: From the end of the segment's header on, to `end` at most.
+  /// - Parameter range: Starts at or after the end of the segment's header, and ends at `end` at
+  ///   most.
   mutating func bytes(_ range: Range<Int>) throws(StoreError) -> UnsafeRawBufferPointer {
     precondition(range.upperBound <= end, "A part of a segment must be inside the segment.")
     guard let groups else {
@@ -51,7 +54,7 @@ struct SegmentBody: ~Copyable {
     return unpacked.bytes.part((range.lowerBound - start)..<(range.upperBound - start))
   }
 
-  /// Drops the bytes before an offset, or starts again with its group.
+  /// Discards bytes before `place`, or restarts with the group that contains `place`.
   private mutating func turn(to place: Int, _ groups: SegmentGroups) {
     if place < start || place > start + unpacked.count {
       unpacked.truncate(to: 0)
@@ -65,7 +68,7 @@ struct SegmentBody: ~Copyable {
 }
 
 extension Segment {
-  /// Its frames, which end at `end` as they were first written.
+  /// The segment's frames. For a segment that was not rewritten, they end at `end`.
   func body(upTo end: Int) -> SegmentBody {
     SegmentBody(base: mapping.base, end: footer.map { Int($0.dataEnd) } ?? end, map?.pointee.groups)
   }

@@ -2,7 +2,7 @@ import PerdureCompression
 import PerdureFormat
 
 /// The groups of one segment's file, for readers. FORMAT.md, "Groups".
-// Unchecked: it is constant, and the file's mapping lives as long as it.
+// Unchecked: all properties are constant, and the file's mapping lives as long as this object.
 final class SegmentGroups: @unchecked Sendable {
   let table: GroupTable
   let number: UInt64
@@ -27,8 +27,8 @@ final class SegmentGroups: @unchecked Sendable {
 
   deinit { cache.removeAll(of: owner) }
 
-  /// The bytes from an offset of the body to the end of its group, valid while the hold retains
-  /// them.
+  /// The bytes from an offset of the body to the end of the group that contains the offset. They
+  /// are valid while `hold` retains them.
   func bytes(from offset: Int, _ hold: inout GroupHold) throws(StoreError) -> UnsafeRawBufferPointer {
     if let held = hold.group, held.owner == owner, held.range.contains(offset) {
       return held.bytes(from: offset)
@@ -51,7 +51,8 @@ final class SegmentGroups: @unchecked Sendable {
     return group.bytes(from: offset)
   }
 
-  /// The file offset of a position in the body; for a packed group, that of the group's first byte.
+  /// The file offset of a position in the body. For a position in a packed group, it is the offset
+  /// of the group's first byte.
   func fileOffset(of place: Int) -> Int {
     guard let entry = try? table.entry(table.index(of: place)) else { return tableOffset }
     guard entry.isPlain, (entry.offset..<entry.end).contains(place) else { return entry.fileOffset }
@@ -64,7 +65,8 @@ final class SegmentGroups: @unchecked Sendable {
     }
   }
 
-  /// Unpacks a group, verified, into as many bytes as it has.
+  /// Verifies a group's checksum, and unpacks the group into `target`, which has the unpacked
+  /// length.
   func unpack(_ entry: GroupEntry, into target: UnsafeMutableRawBufferPointer) throws(StoreError) {
     guard let stored = entry.stored(in: file) else { throw damaged(.incomplete, entry.fileOffset) }
     guard Checksum.crc32c(stored) == entry.checksum else { throw damaged(.wrongChecksum, entry.fileOffset) }
@@ -81,9 +83,9 @@ final class SegmentGroups: @unchecked Sendable {
 extension GroupEntry {
   /// Unpacks stored bytes.
   ///
-  /// - Parameter target: It has as many bytes as the group.
-  /// - Returns: Whether these are exactly the bytes that came out. If not, the target's content is
-  ///   unspecified.
+  /// - Parameter target: Has the length of the unpacked group.
+  /// - Returns: Whether the stored bytes unpacked to exactly that length. If not, the content of
+  ///   `target` is unspecified.
   func unpack<Decoder: LZ4BlockDecoding>(
     _ stored: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, _ decoder: Decoder.Type
   ) -> Bool {

@@ -1,19 +1,19 @@
 import PerdureFormat
 import Synchronization
 
-/// The map of a rewritten segment as readers find it beside the segment's mapping.
+/// The map of a rewritten segment. Readers find it beside the segment's mapping.
 ///
-/// It is verified at the first use and not at opening, which would have to read the maps of all
+/// The map is verified at its first use. Verification at opening would have to read the maps of all
 /// segments.
 struct SegmentMap: ~Copyable {
   let footer: RewrittenFooter
   private let offsets: OffsetMap
   private let isVerified = Atomic<Bool>(false)
-  /// The groups that contain the frames; nil: the frames are in the file unpacked. Valid for
-  /// callers that have verified offsets.
+  /// The groups that contain the frames; nil if the frames are in the file unpacked. Use them only
+  /// after `verified(_:)` has returned.
   let groups: SegmentGroups?
 
-  /// - Parameter base: The first byte of the mapped file, which is as long as the footer says.
+  /// - Parameter base: The first byte of the mapped file, whose length is in the footer.
   init(_ footer: RewrittenFooter, of number: UInt64, base: UnsafeRawPointer, _ cache: GroupCache) {
     self.footer = footer
     let file = UnsafeRawBufferPointer(start: base, count: footer.fileLength)
@@ -24,21 +24,22 @@ struct SegmentMap: ~Copyable {
       lines: UnsafeRawBufferPointer(start: base + footer.mapOffset, count: footer.mapLength))
   }
 
-  /// The end of the frames, in the file or in the unpacked groups.
+  /// The end of the frames: an offset in the file, or in the unpacked frames of groups.
   var dataEnd: Int { Int(footer.dataEnd) }
 
-  /// The file offset of a position among the frames; for a packed group, that of the group's first
-  /// byte.
+  /// The file offset of a position in the frames. For a position in a packed group, it is the
+  /// offset of the group's first byte.
   func fileOffset(of place: Int) -> Int { groups?.fileOffset(of: place) ?? place }
 
-  /// The offsets, verified.
+  /// The offset map, verified at its first use.
   @inline(__always)
   func verified(_ base: UnsafeRawPointer) throws(FormatError) -> OffsetMap {
     if !isVerified.load(ordering: .relaxed) { try verify(base) }
     return offsets
   }
 
-  /// Where a processor may look for the record at an original offset; for hints only.
+  /// The file offset to prefetch for the record at an original offset. It may be wrong, because the
+  /// map need not be verified.
   @inline(__always)
   func hint(of original: Int) -> Int? {
     guard groups == nil, let physical = offsets.physicalOffset(of: original), physical < dataEnd else {

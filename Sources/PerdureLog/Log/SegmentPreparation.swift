@@ -1,28 +1,28 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Creates the file of the next segment while the last one is still being filled. The creation of
-// the segment, which delays a commit, then only writes a header into allocated space (FORMAT.md,
-// "Birth of a segment").
+// Creates the file of the next segment while the last one is still being filled. A commit waits for
+// the creation of a segment. With a prepared file, the creation only writes a header into allocated
+// space (FORMAT.md, "Birth of a segment").
 //
 // Invariants
-//  SP1  A prepared file has zeros in place of its header, and nothing else: it is not part of the
-//       log.
-//  SP2  It has one thread at a time, and after `stop` none. The thread with the committer's turn
-//       may still create a file.
-//  SP3  A failed sync is reported to every later caller (S5); no file is created or used any more.
+//  SP1  A prepared file has zeros in place of its header, and nothing else. So it is not part of
+//       the log.
+//  SP2  At most one thread prepares files at a time, and none after `stop`. The thread with the
+//       committer's turn may still create a file.
+//  SP3  A failed sync is reported to every later caller (S5). After it, no file is created or used.
 //  SP4  `take` waits, under the turn, for a thread that acquires the gate's lock. So a thread that
 //       holds the gate's lock must not call this type.
 
-/// Makes the files of segments that are to be born.
+/// Creates the files of segments before they are needed.
 // Unchecked: its state is guarded by `lock`.
 final class SegmentPreparation: @unchecked Sendable {
   /// A file for a segment, under its final name.
   struct Prepared {
     let number: UInt64
     let file: any File
-    /// Whether the name survives a power cut. If not, the system refused an operation; the user of
-    /// the file may retry it.
+    /// Whether the file's name survives a power cut. If not, the user of the file syncs the
+    /// directory.
     let isNameDurable: Bool
   }
 
@@ -38,8 +38,8 @@ final class SegmentPreparation: @unchecked Sendable {
     self.directory = directory
   }
 
-  /// Starts to create the file on a separate thread, unless it exists, is being created, or a sync
-  /// has failed.
+  /// Starts to create a segment's file on a separate thread. Does nothing if a prepared file exists
+  /// or is being created, if a sync has failed, or after `stop`.
   ///
   /// - Parameter didFail: Called with the error of a failed sync.
   func begin(_ number: UInt64, didFail: @escaping @Sendable (FileIOError) -> Void) {
@@ -61,9 +61,10 @@ final class SegmentPreparation: @unchecked Sendable {
     }
   }
 
-  /// Takes the file for a segment out, if there is one; waits for one that is being made.
+  /// Removes and returns the prepared file for a segment; nil if there is none. Waits for a file
+  /// that is being created.
   ///
-  /// - Throws: why a sync failed. SP3
+  /// - Throws: The error of a failed sync. SP3
   func take(_ number: UInt64) throws(FileIOError) -> Prepared? {
     lock.lock()
     defer { lock.unlock() }
@@ -74,13 +75,14 @@ final class SegmentPreparation: @unchecked Sendable {
     return prepared
   }
 
-  /// Takes the file for a segment; makes it, without what takes time, if there is none.
+  /// Returns the file for a segment. If none is prepared, creates an empty file, and syncs nothing.
   func takeOrMake(_ number: UInt64) throws(FileIOError) -> Prepared {
     if let prepared = try take(number) { return prepared }
     return Prepared(number: number, file: try create(number), isNameDurable: false)
   }
 
-  /// Stops creating files. An existing file stays: the next opening handles it.
+  /// Stops the creation of files. A prepared file stays in the directory: the next opening handles
+  /// it.
   func stop() {
     lock.lock()
     defer { lock.unlock() }

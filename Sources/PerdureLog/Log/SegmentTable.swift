@@ -1,28 +1,29 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Segment number to bytes, for readers: a flat table in raw memory.
+/// The table from segment numbers to bytes, for readers: a flat array in raw memory.
 ///
 /// The writer adds an entry before it publishes the first root that can hold an address in the
-/// segment, and never changes an entry that readers may use. A full table is copied to a larger
-/// one. The smaller ones are kept as long as the store, because roots point to them. (Their sizes
-/// double, so together they are smaller than the newest.) When compaction has rewritten a segment,
-/// the table is copied too: older roots still read the old file.
+/// segment. It never changes an entry that readers may use. A full table is copied to a larger one.
+/// The smaller tables are kept as long as the store, because roots point to them. (The sizes
+/// double, so all smaller tables together are smaller than the newest.) When compaction has
+/// rewritten a segment, the table is copied too: older roots still read the old file.
 final class SegmentTable {
   struct Entry {
     var base: UnsafeRawPointer?
-    /// The written end, set when the next segment begins; the last segment's end is in the root.
+    /// Where the log ends in the segment, set when the next segment begins. For the last segment,
+    /// the end is in the root.
     var end: Int
-    /// For a rewritten segment: the new offsets of the records.
+    /// For a rewritten segment: the map with the new offsets of its records.
     var map: UnsafeMutablePointer<SegmentMap>?
-    /// Whether the checksums of the segment's records continue over their address words.
+    /// Whether the checksums of the segment's records also cover their address words.
     var bindsRecords: Bool
 
     static var none: Entry { Entry(base: nil, end: 0, map: nil, bindsRecords: false) }
   }
 
-  /// The memory of a table. In a large table only the written parts take memory: numbers may be far
-  /// apart.
+  /// The memory of a table. In a large table only the written parts use memory, because segment
+  /// numbers may be far apart.
   private final class Memory {
     let entries: UnsafeMutablePointer<Entry>
     let capacity: Int
@@ -49,13 +50,13 @@ final class SegmentTable {
     deinit { if reserved == nil { entries.deallocate() } }
   }
 
-  /// An object that roots from some version on no longer use, and that must live for older roots.
+  /// An object that newer roots no longer use, but that older roots still need.
   enum Outdated {
     case table(AnyObject)
     case segment(Segment)
 
-    /// Bytes of a file that has lost its name; for a segment that was not rewritten, an upper
-    /// bound.
+    /// The length of a file that has lost its name, in bytes. For a segment that was not rewritten,
+    /// it is an upper bound.
     var fileBytes: Int {
       switch self {
       case .table: 0
@@ -69,11 +70,11 @@ final class SegmentTable {
   private(set) var segments: [UInt64: Segment] = [:]
   /// The newest segment: commits write to it without a lookup in `segments`.
   // Not checked for exclusivity: no function that runs while it changes calls the table again.
-  // Unmanaged, because to count references costs each commit more than to find it: `segments` holds
-  // it.
+  // Unmanaged, because counting references would cost each commit more than finding the segment.
+  // `segments` retains it.
   @exclusivity(unchecked) private var newest: (number: UInt64, segment: Unmanaged<Segment>)?
 
-  /// - Parameter number: The last known segment that it must hold.
+  /// - Parameter number: The last known segment number, for which the table needs capacity.
   /// - Throws: `.outOfMemory`.
   init(reaching number: UInt64) throws(FileIOError) {
     memory = try Memory(capacity: Self.capacity(64, toHold: number))
@@ -91,20 +92,20 @@ final class SegmentTable {
     try newest.segment.takeUnretainedValue().file.write(bytes, at: offset)
   }
 
-  /// - Parameter end: The end of the log in it; nil: the end is in the root.
+  /// - Parameter end: Where the log ends in the segment; nil if the end is in the root.
   func add(_ segment: Segment, endingAt end: UInt64?) {
     add(segment)
     if let end { setEnd(Int(end), of: segment.number) }
   }
 
-  /// Whether an address from outside leads to a segment of the log.
+  /// Checks that an address from outside leads to a segment of the log.
   func check(_ address: RecordAddress) throws(FormatError) {
     guard segments[address.segment] != nil else {
       throw FormatError(.misplaced, in: "record address", at: 0)
     }
   }
 
-  /// Its memory is reserved already (`reserve`).
+  /// Adds a segment. `reserve(_:)` must have reserved its memory before.
   func add(_ segment: Segment) {
     precondition(segment.number < capacity, "room in the table comes before the segment")
     set(segment, end: 0)
@@ -129,16 +130,16 @@ final class SegmentTable {
     if newest?.number == number { newest = nil }
   }
 
-  /// Replaces a segment by its rewritten form, and drops segments that became void with it, in a
-  /// new table.
+  /// Replaces a segment by its rewritten form, in a new table. Also removes the segments that
+  /// became void by that.
   ///
-  /// - Returns: The table that published roots still use; the caller keeps it,
-  ///   and the segments in it.
+  /// - Returns: The old table, which published roots still use. The caller retains it and its
+  ///   segments.
   func replace(with segment: Segment, dropping void: [UInt64]) -> AnyObject {
     let outdated = memory
     let end = entries[Int(segment.number)].end
-    // The file has its final name, so the operation cannot be undone: without memory the program
-    // stops, as everywhere.
+    // The file already has its final name, so the operation cannot be undone. Without memory the
+    // program stops, as everywhere.
     do { memory = try copy(capacity: capacity) } catch { fatalError("\(error)") }
     for number in void { remove(number) }
     set(segment, end: end)

@@ -19,16 +19,16 @@ package enum StorePath {
     return place == path.startIndex ? "/" : withoutSlash(String(path[..<place]))
   }
 
-  /// The last name of a path.
+  /// The last component of a path.
   static func name(of path: String) -> String {
     let path = withoutSlash(path)
     guard let place = path.utf8.lastIndex(of: slash) else { return path }
     return String(path[path.utf8.index(after: place)...])
   }
 
-  /// The path from the root, without symbolic links. Every path from outside passes here, once, so
-  /// that `path.copy` is beside the directory itself, and the directory and not a link is replaced
-  /// or destroyed.
+  /// The absolute path without symbolic links. Every path from a caller passes through here once.
+  /// So `path.copy` is beside the directory itself, and the directory is replaced or destroyed, not
+  /// a link to it.
   static func fixed(_ path: String, _ fileSystem: any FileSystem) throws(FileIOError) -> String {
     // Each caller refuses an empty path itself.
     path.isEmpty ? path : withoutSlash(try fileSystem.absolutePath(path))
@@ -36,14 +36,14 @@ package enum StorePath {
 }
 
 extension Directory {
-  /// Takes the writer's lock of the store in this directory.
+  /// Acquires the writer's lock of the store in this directory.
   func writerLock() throws(FileIOError) -> any FileLock {
     try lock(StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
   }
 }
 
 extension FileSystem {
-  /// The lock that the writer of the store in a directory holds.
+  /// Acquires the writer's lock of the store in a directory.
   func writerLock(ofStore directory: String) throws(FileIOError) -> any FileLock {
     try lock(directory + "/" + StoreFileName.lock.string, .exclusive, holder: LockHolderText.current)
   }

@@ -3,14 +3,14 @@ import PerdureFormat
 
 /// The file that holds the four superblock slots.
 ///
-/// The committer reads its content; the checkpoint writer, and closing, write it.
+/// The committer reads its content. Opening, checkpoints, compaction and closing write it.
 // Unchecked: `known` and `written` are guarded by `lock`.
 final class SuperblockFile: @unchecked Sendable {
   private let file: any File
-  /// Serializes replacing; readers never acquire it.
+  /// Serializes writing the file. Readers of `current` and `former` never acquire it.
   private let writing = Lock()
   private let lock = Lock()
-  /// The valid slots, oldest first.
+  /// The valid superblocks, oldest first.
   private var known: [Superblock]
   private var written: UInt64 = 0
 
@@ -19,16 +19,16 @@ final class SuperblockFile: @unchecked Sendable {
     self.known = known
   }
 
-  /// The store's present data about itself.
+  /// The newest superblock.
   var current: Superblock { lock.withLock { known[known.count - 1] } }
 
-  /// Bytes of the superblocks that were written since the file was opened.
+  /// The total length of the superblocks written since the file was opened, in bytes.
   var writtenByteCount: UInt64 { lock.withLock { written } }
 
-  /// The earlier contents that can be read, oldest first.
+  /// The earlier superblocks that can still be read, oldest first.
   var former: [Superblock] { lock.withLock { known.dropLast() } }
 
-  /// Creates the file so that it exists completely or not at all.
+  /// Creates the file. After a crash it is complete or absent.
   static func create(
     in directory: any Directory, _ superblock: Superblock
   ) throws(FileIOError) -> SuperblockFile {
@@ -83,8 +83,8 @@ final class SuperblockFile: @unchecked Sendable {
     }
   }
 
-  /// Whether, after a failed write, the newest superblock in the file is still the current one.
-  /// Then the failed write has left no valid superblock, and the next write overwrites its slot.
+  /// Whether, after a failed write, the newest superblock in the file is still `current`. If so,
+  /// the failed write has left no valid superblock, and the next write overwrites the same slot.
   var isUntouched: Bool {
     writing.withLock {
       guard let bytes = try? file.read(Superblock.fileLength, at: 0) else { return false }
@@ -92,7 +92,7 @@ final class SuperblockFile: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with the newest content, while no other one is written.
+  /// Runs `body` with the newest superblock. No superblock is written meanwhile.
   func whileStill<R>(_ body: (Superblock) throws -> R) throws -> R {
     writing.lock()
     defer { writing.unlock() }
