@@ -4,7 +4,7 @@ import PerdureFormat
 /// A backup in a folder. It is written as a draft beside the target (`CopyDraft`), and renamed to
 /// the target when it is complete and durable.
 final class BackupFolder: BackupTarget {
-  /// Bytes written between two syncs. It bounds how long a commit waits for the disk.
+  /// The number of bytes written between two syncs. It limits how long a commit waits for the disk.
   private static let syncLength: UInt64 = 4 << 20
 
   let draft: CopyDraft
@@ -39,12 +39,12 @@ final class BackupFolder: BackupTarget {
   }
 
   func share(_ name: StoreFileName, from path: String) -> Bool {
-    // Every error means the same here: the file has to be copied.
+    // After any error the file is copied instead.
     do { try fileSystem.link(path, to: draft.path + "/" + name.string) } catch { return false }
     return true
   }
 
-  /// Renames the folder to `target`. All files must be written.
+  /// Renames the folder to `target`. All files must have been written.
   func take(_ target: String) throws {
     do { try fileSystem.syncDirectory(draft.path) } catch {
       draft.remove()

@@ -3,12 +3,12 @@ public import PerdureFileIO
 /// How a backup of a store is made. `Store.backup` throws `.invalidArgument` for a value that is
 /// out of range.
 public struct BackupOptions: Sendable {
-  /// How fast the backup reads while commits are made. Without commits the speed is not limited.
-  /// A backup of a store opened for reading is always limited: commits of the writing process are
-  /// not counted.
+  /// The maximum speed of the backup while commits are made. Without commits the speed is not
+  /// limited. For a store opened for reading the limit always applies, because commits of the
+  /// writing process are not counted.
   ///
-  /// Unit: bytes per second; nil: no limit. Range: 65,536 (64 KiB) or more. Default: 32 MiB.
-  /// Why: commits wait for the same disk, and a backup is rarely urgent.
+  /// Unit: bytes per second; nil: no limit. Range: 65,536 (64 KiB) or more. Default: 32 MiB. Why:
+  /// commits wait for the same disk, and a backup is rarely urgent.
   public var bytesPerSecond: Int? = 32 << 20
 
   /// The file system that the backup is written to.
@@ -17,7 +17,7 @@ public struct BackupOptions: Sendable {
   /// another file system.
   public var fileSystem: (any FileSystem)?
 
-  /// All defaults.
+  /// Creates options with all defaults.
   public init() {}
 
   func validate() throws {
@@ -30,12 +30,13 @@ public struct BackupOptions: Sendable {
 
 /// The progress of a backup or a restore.
 public struct BackupProgress: Hashable, Sendable {
-  /// Bytes of files that were written to the backup, or read from it, so far.
+  /// The number of bytes of files done so far: written to the backup, shared, or read from the
+  /// backup.
   public var bytesDone: UInt64 = 0
-  /// Bytes of all files known so far. It grows as values with files of their own are found.
+  /// The number of bytes of all files known so far. It grows when values with own files are found.
   public var bytesTotal: UInt64 = 0
 
-  /// By default nothing is done yet.
+  /// Creates a progress; by default nothing is done yet.
   public init(bytesDone: UInt64 = 0, bytesTotal: UInt64 = 0) {
     (self.bytesDone, self.bytesTotal) = (bytesDone, bytesTotal)
   }
@@ -43,15 +44,15 @@ public struct BackupProgress: Hashable, Sendable {
 
 /// The contents of a backup or of a restored store.
 public struct BackupReport: Hashable, Sendable {
-  /// The sequence number of the last commit in it.
+  /// The sequence number of the last commit in the backup or store.
   public var sequence: UInt64 = 0
-  /// Number of log segments.
+  /// The number of log segments.
   public var segments = 0
-  /// Number of values with files of their own.
+  /// The number of values with files of their own.
   public var blobs = 0
-  /// Bytes that were read, checked and written.
+  /// The number of bytes that were read, verified and written.
   public var bytesCopied: UInt64 = 0
-  /// Bytes of files shared with the earlier backup. Segments were compared by their bytes, values
-  /// by header and checksums; none was written.
+  /// The number of bytes of files shared with the earlier backup. These bytes were not written.
+  /// Segments were compared byte by byte, and values by their headers and checksums.
   public var bytesShared: UInt64 = 0
 }

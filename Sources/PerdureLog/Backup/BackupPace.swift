@@ -1,7 +1,7 @@
-/// Computes when a backup may read its next piece, without clock or disk.
+/// Computes when a backup may read its next piece. The caller passes the time.
 ///
-/// The speed is limited while commits are made. After `busyNanoseconds` without a commit the limit
-/// ends. If commits are not visible, the limit always applies.
+/// The speed is limited while commits are made. The limit ends `busyNanoseconds` after the last
+/// commit. If commits are not visible, the limit always applies.
 struct BackupPace {
   /// How long after a commit the store counts as busy.
   static let busyNanoseconds: UInt64 = 250_000_000
@@ -12,8 +12,8 @@ struct BackupPace {
   /// The time from which the next piece may be read, in nanoseconds.
   private var next: UInt64
 
-  /// - Parameter bytesPerSecond: Nil: no limit.
-  /// - Parameter activity: A number that changes with each commit; nil if commits cannot be seen.
+  /// - Parameter bytesPerSecond: The maximum speed; nil if it is unlimited.
+  /// - Parameter activity: A number that changes with each commit; nil if commits are not visible.
   init(bytesPerSecond: Int?, activity: UInt64?, now: UInt64) {
     self.bytesPerSecond = bytesPerSecond.map(Double.init)
     self.activity = activity

@@ -8,7 +8,7 @@ import PerdureFormat
 //       chunks of values. Damage ends the backup with an error that names the file and the offset.
 //  BK2  The superblock is written last. Without it the files in the target are not a store.
 //  BK3  Memory use: one piece, one frame, one value's table of checksums (two while a file is
-//       compared with an earlier backup), and the references of values that have files.
+//       compared with an earlier backup), and the references to all values that have files.
 
 /// Copies the files of one backup, and counts the copied bytes.
 final class BackupRun {
@@ -24,14 +24,14 @@ final class BackupRun {
   private(set) var report = BackupReport()
   /// The references of the blob files to copy, by file number.
   private var references: [UInt64: BlobReference] = [:]
-  /// The numbers of the blob files that are shared.
+  /// The numbers of the blob files that are shared with the earlier backup.
   private var sharedBlobs: Set<UInt64> = []
-  /// The segments that are shared. Their records were not visited.
+  /// The segments that are shared with the earlier backup. Their records were not visited.
   private var sharedParts: [BackupSource.Part] = []
   private var canShare = true
   private var isPacked = false
-  /// Of a source that does not know its live records: the numbers of blob files that records name
-  /// and the source lacks.
+  /// For a source that does not know its live records: the numbers of blob files that records name
+  /// but the source lacks.
   private(set) var absentBlobs: Set<UInt64> = []
 
   init(
@@ -49,7 +49,8 @@ final class BackupRun {
     progress.bytesTotal = source.parts.reduce(UInt64(Superblock.fileLength)) { $0 + UInt64($1.length) }
     try shareBlobs()
     while !source.parts.isEmpty {
-      // The part is released once it is copied: compaction may have removed its file's name.
+      // Each part is released after it is copied. If compaction has removed the file's name, this
+      // frees the file's space.
       try copy(source.parts.removeFirst())
       report.segments += 1
     }
@@ -60,8 +61,8 @@ final class BackupRun {
     return report
   }
 
-  /// Shares a file of the earlier backup. If that fails, no further file is compared: the file
-  /// system has no hard links, or the earlier backup is on another one.
+  /// Shares a file of the earlier backup. If that fails, no further file is shared: the file system
+  /// has no hard links, or the earlier backup is on another file system.
   private func share(_ name: StoreFileName, from path: String) -> Bool {
     canShare = target.share(name, from: path)
     return canShare
@@ -91,7 +92,8 @@ final class BackupRun {
     try target.end()
   }
 
-  /// Notes packed values, which the superblock must declare, and values with files of their own.
+  /// Notes values with files of their own, and whether values are packed, which the superblock must
+  /// declare.
   private func note(_ frame: LogScan.Part) throws {
     var records = SealedRecords(in: frame.payload)
     while let (record, _, _) = try records.next() {
@@ -124,8 +126,8 @@ final class BackupRun {
     }
   }
 
-  /// Verifies the header, and the footer of a rewritten segment, again: they were checked when the
-  /// segment was opened, perhaps long ago. `LogScan.visitFrames` verifies the offset map.
+  /// Verifies the header again, and the footer of a rewritten segment. The last verification was at
+  /// the opening of the segment, perhaps long ago. `LogScan.visitFrames` verifies the offset map.
   private func checkHeader(of segment: Segment) throws {
     do {
       let bytes = UnsafeRawBufferPointer(start: segment.mapping.base, count: SegmentHeader.length)
@@ -145,12 +147,12 @@ final class BackupRun {
 
   // MARK: Values with files of their own
 
-  /// Shares the blob files that the earlier backup has.
+  /// Shares the blob files that the earlier backup also has.
   private func shareBlobs() throws {
     guard let earlier else { return }
     for number in source.liveBlobs.sorted() where canShare {
       guard let file = try source.blobs.file(number) else { continue }
-      // It was only read.
+      // An error of `close` does not matter: the file was only read.
       defer { try? file.close() }
       guard let path = try earlier.path(ofBlob: number, file),
         share(StoreFileName.blob(number), from: path)
@@ -162,8 +164,8 @@ final class BackupRun {
     }
   }
 
-  /// Reads shared segments for references that are still missing. That happens when the earlier
-  /// backup has a segment but has lost the blob file of a record in it.
+  /// Reads shared segments to find references that are still missing. A reference is missing if the
+  /// earlier backup has the record's segment but has lost the record's blob file.
   private func findMissingReferences() throws {
     guard source.knowsAllBlobs else { return }
     let isMissing = { [self] in source.liveBlobs.count > references.count + sharedBlobs.count }
@@ -187,7 +189,7 @@ final class BackupRun {
       header.write(to: bytes)
       try put(UnsafeRawBufferPointer(bytes))
     }
-    // Several chunks are written at once, because each is short.
+    // Chunks are short, so several are written at once.
     var filled = 0
     if reference.valueLength > 0 {
       try reader.read(0..<reference.valueLength) { chunk in

@@ -3,21 +3,21 @@ import PerdureFormat
 
 /// The files of a store as they were at one commit, for a backup.
 ///
-/// The segments are held open, so they stay readable after compaction removes their names.
-/// `snapshot` keeps the blob files. Both are released with the backup.
+/// The segments are kept open, so they stay readable after compaction removes their names.
+/// `snapshot` retains the blob files. Both are released when the backup ends, or earlier.
 struct BackupSource {
   /// A segment of the log, and the offset where the log ends in it.
   struct Part {
     var segment: Segment
     var end: Int
 
-    /// Bytes of its file that belong to the log.
+    /// The number of bytes of the segment's file that belong to the log.
     var length: Int { segment.fileLength(end: end) }
   }
 
   /// The superblock of the copy.
   var superblock: Superblock
-  /// Oldest first.
+  /// The segments of the log, oldest first.
   var parts: [Part]
   let blobs: BlobFiles
   /// The numbers of the blob files that records name at that commit.
@@ -25,11 +25,11 @@ struct BackupSource {
   /// Whether live records name every number in `liveBlobs`. If not, some may belong to dead
   /// records.
   let knowsAllBlobs: Bool
-  /// Keeps the blob files; nil if there are none.
+  /// Retains the blob files; nil if there are none.
   let snapshot: Snapshot?
 
-  /// The superblock of a copy of the log up to `end`. It has no checkpoint, and says that no writer
-  /// has opened the copy yet.
+  /// The superblock of a copy of the log up to `end`. It names no checkpoint, and marks the copy as
+  /// not yet opened by a writer.
   static func superblock(
     copying current: Superblock, end: LogPosition, sequence: UInt64, nextBlob: UInt64, _ parts: [Part]
   ) throws(StoreError) -> Superblock {
@@ -54,7 +54,8 @@ struct BackupSource {
 }
 
 extension BackupSource {
-  /// The newest state of an open store, durable in the store before this returns.
+  /// The newest state of an open store. If the store is open for writing, the state is durable in
+  /// the store when this returns.
   ///
   /// - Complexity: O(n) for n segments, while commits wait; then one sync.
   init(of engine: Engine) throws {
@@ -72,16 +73,16 @@ extension BackupSource {
       return BackupSource(
         superblock: superblock, parts: parts, blobs: engine.blobs, liveBlobs: state.liveBlobs,
         knowsAllBlobs: true,
-        // The snapshot is of this state: no commit is published during the turn.
+        // No commit is published during the turn, so the snapshot has this state.
         snapshot: state.liveBlobs.isEmpty ? nil : Snapshot(engine))
     }
-    // A backup must not have commits that the store can still lose in a power cut: the store's log
-    // could then continue differently.
+    // A backup must not have commits that the store can still lose in a power cut. After such a
+    // loss, the store's log could continue differently.
     if !engine.options.isReadOnly { try engine.gate.waitUntilSynced(superblock.durableEnd) }
   }
 
-  /// A backup in a folder that no writer has opened. Its log ends where the superblock says. The
-  /// index is not built.
+  /// The state of a backup in a folder that no writer has opened. Its log ends at the superblock's
+  /// durable end. The index is not built.
   init(ofBackupAt path: String, _ superblock: Superblock, _ fileSystem: any FileSystem) throws {
     let directory = try fileSystem.openDirectory(path)
     let files = try StoreFiles(in: directory)

@@ -3,8 +3,8 @@ import PerdureFormat
 
 /// Reads a backup stream and writes its files. FORMAT.md, "Backup stream".
 ///
-/// Each chunk is verified before it is used. Files arrive complete and in order: segments by
-/// number, then values by number, then the superblock.
+/// Each chunk is verified before its bytes are used. Files arrive complete and in this order:
+/// segments by number, values by number, the superblock.
 struct BackupStreamReader {
   private let input: (_ count: Int) throws -> [UInt8]
   private let target: any BackupTarget
@@ -12,7 +12,7 @@ struct BackupStreamReader {
   private(set) var store = StoreID(high: 0, low: 0)
   private(set) var report = BackupReport()
   private var progress = BackupProgress()
-  /// Bytes of the stream that were read.
+  /// The number of bytes read from the stream.
   private var place: UInt64 = 0
   private var chunks: UInt64 = 0
   private var files: UInt64 = 0
@@ -27,7 +27,7 @@ struct BackupStreamReader {
     (self.target, self.input, self.didCopy) = (target, input, didCopy)
   }
 
-  /// - Returns: The superblock of the store. It was written to the target with the other files.
+  /// - Returns: The store's superblock. It is also in the target, with the other files.
   mutating func run() throws -> Superblock {
     let bytes = try read(BackupStreamHeader.length)
     store = try checked(at: 0) {

@@ -45,7 +45,7 @@ final class BackupStreamWriter: BackupTarget {
     files += 1
   }
 
-  /// Writes the chunk that ends the stream. All files must be written.
+  /// Writes the chunk that ends the stream. All files must have been written.
   func finish() throws {
     try put(
       BackupChunk(kind: .end, isLast: true, payloadLength: 0, number: files, offset: byteCount),

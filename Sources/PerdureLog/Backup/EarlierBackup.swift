@@ -3,10 +3,10 @@ import PerdureFormat
 
 /// An earlier backup in a folder. A new backup of the same branch may share its files.
 ///
-/// A file is shared only if it is never written again: a segment that is closed in both backups, or
-/// a blob file. Names and lengths do not identify a file: a store whose folder was replaced by an
-/// older copy of it continues on the same branch with the same numbers. So segments are compared
-/// byte by byte, and blob files by their headers and checksums.
+/// Only files that are never written again are shared: segments that are closed in both backups,
+/// and blob files. Names and lengths do not identify a file. If a store's folder was replaced by an
+/// older copy, the store continues on the same branch with the same numbers. So segments are
+/// compared byte by byte, and blob files by their headers and checksums.
 final class EarlierBackup {
   private let path: String
   private let fileSystem: any FileSystem
@@ -61,7 +61,7 @@ final class EarlierBackup {
   /// The path of the same segment in the earlier backup; nil if it is absent or differs.
   ///
   /// - Parameters:
-  ///   - buffer: Holds one piece of the earlier backup's file.
+  ///   - buffer: Memory for one piece of the earlier backup's file.
   ///   - didCompare: Called after each piece with its length.
   /// - Complexity: O(n) for n bytes of the segment.
   func path(
@@ -88,7 +88,7 @@ final class EarlierBackup {
 
   /// The path of the same blob file in the earlier backup; nil if it is absent or differs.
   ///
-  /// - Complexity: O(n) for n bytes of the table of checksums, a 16,384th of the value.
+  /// - Complexity: O(n) for n bytes of the table of checksums, which is a 16,384th of the value.
   func path(ofBlob number: UInt64, _ ours: any File) throws -> String? {
     guard number < superblock.nextBlob, files.blobs.contains(number) else { return nil }
     let path = path + "/" + StoreFileName.blob(number).string

@@ -16,17 +16,18 @@ extension Store {
   /// With an earlier backup, files that have not changed since are shared with it as hard links.
   /// They are copied where the file system has no hard links. Each backup is complete, and either
   /// may be removed. A segment is shared if its bytes are equal in both. A file of a value is
-  /// shared if its header and checksums are equal: the value in it is not read. Later damage to a
+  /// shared if its header and checksums are equal; the value itself is not read. Later damage to a
   /// shared file is damage in both backups.
   ///
   /// A store that was opened for reading can be backed up too, beside a writer in another process.
-  /// The backup then has the state last opened or refreshed (`refresh()`). The last commits of that
+  /// The backup then has the state of the last opening or `refresh()`. The last commits of that
   /// state may not be durable in the store yet. Register as a reader
   /// (`StoreOptions.registersAsReader`): otherwise the writer may remove files of values before
   /// they are copied.
   ///
-  /// Until the backup is done, the store keeps files that compaction replaces or commits remove, as
-  /// for a snapshot. A store that is closed during the backup keeps them too.
+  /// Until the backup is done, the store keeps files that compaction replaces and files that
+  /// commits make unnecessary, as it does for a snapshot. A store that is closed during the backup
+  /// keeps them too.
   ///
   /// - Parameters:
   ///   - target: The backup's directory. It must be absent or empty. The backup is written to this
@@ -68,13 +69,14 @@ extension Store {
   /// Makes a backup of the store as a stream of bytes, to send or to compress, while the store is
   /// read and written. `restore(to:options:progress:read:)` makes a store of the stream.
   ///
-  /// Otherwise as `backup(to:since:options:progress:)`. Each piece of the stream has a checksum
-  /// (FORMAT.md, "Backup stream"). Restoring detects a stream that was cut off.
+  /// In all other respects this is like `backup(to:since:options:progress:)`. Each piece of the
+  /// stream has a checksum (FORMAT.md, "Backup stream"). Restoring detects a stream that was cut
+  /// off.
   ///
   /// - Parameters:
   ///   - options: The speed.
   ///   - progress: As for a backup in a folder.
-  ///   - write: Takes the next bytes, at most 1 MiB at a time. An error it throws cancels the
+  ///   - write: Receives the next bytes, at most 1 MiB at a time. An error it throws cancels the
   ///     backup and is rethrown.
   /// - Throws: As for a backup in a folder. The bytes written until then are not a backup, and
   ///   restoring them throws `.corruption`.
@@ -143,7 +145,7 @@ extension Store {
 
 /// Limits the speed of a backup, and ends it when its task is cancelled.
 struct Pacer {
-  /// Nil: no limit.
+  /// The speed limit; nil if there is none.
   private var pace: BackupPace?
   private let activity: () -> UInt64?
   private let lock = Lock()

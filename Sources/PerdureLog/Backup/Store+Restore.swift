@@ -2,13 +2,14 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Store {
-  /// Makes a store of a backup in a folder or a file, or of any store that is not open for writing.
+  /// Makes a store from a backup in a folder or a file, or from any store that is not open for
+  /// writing.
   ///
   /// The new store has the identity and the history of the store that was backed up. Files are
-  /// verified as they are copied. The backup is not changed, but an interrupted replacement at its
-  /// path is completed first. The new store is independent of the
-  /// backup and of the original store: its first opening for writing makes it a new branch. Earlier
-  /// backups do not belong to that branch.
+  /// verified as they are copied. The backup is not changed, except that an interrupted replacement
+  /// at its path is completed first. The new store is independent of the backup and of the original
+  /// store: its first opening for writing makes it a new branch. Earlier backups do not belong to
+  /// that branch.
   ///
   /// - Parameters:
   ///   - backup: The backup's directory, or a file with a backup stream.
@@ -50,15 +51,16 @@ extension Store {
     }
   }
 
-  /// Makes a store of a backup stream (`backup(options:progress:write:)`).
+  /// Makes a store from a backup stream (`backup(options:progress:write:)`).
   ///
-  /// Otherwise as `restore(from:to:options:progress:)`.
+  /// In all other respects this is like `restore(from:to:options:progress:)`.
   ///
   /// - Parameters:
   ///   - target: The new store's directory.
   ///   - options: Only `fileSystem` is used, for the new store.
   ///   - progress: Called with the bytes restored so far. The total is not known in advance.
-  ///   - read: Returns the next bytes of the backup, at most `count`. An empty array means the end.
+  ///   - read: Returns the next bytes of the backup, at most `count`. An empty array means that the
+  ///     backup ends.
   @discardableResult
   public static func restore(
     to target: String, options: StoreOptions = StoreOptions(),
@@ -118,7 +120,7 @@ extension Store {
     return reader.report
   }
 
-  /// Copies a store that is not an unopened backup: recovery has to find the end of its log.
+  /// Copies a store that is not an unopened backup. Opening it finds the end of its log.
   private static func copyOfStore(
     at path: String, to target: String, _ options: StoreOptions, _ progress: (BackupProgress) throws -> Void
   ) throws -> BackupReport {
@@ -129,8 +131,8 @@ extension Store {
     return try store.backup(to: target, options: backup, progress: progress)
   }
 
-  /// Checks that no live record of a copy names a blob file in `absent`. Dead records may: the
-  /// backup does not have their files.
+  /// Checks that no live record of a copy names a blob file in `absent`. Dead records may name such
+  /// files, because the backup does not contain them.
   ///
   /// - Complexity: O(1) if `absent` is empty; otherwise that of opening the copy, which builds its
   ///   index.
@@ -154,7 +156,8 @@ extension Store {
     return options
   }
 
-  /// Takes the writer's lock; nil on a read-only medium, whose files cannot change.
+  /// Acquires the writer's lock. Nil if the medium is read-only, if the lock file may not be
+  /// written, or if the file system has no locks.
   private static func lockUnlessReadOnly(
     _ path: String, _ fileSystem: any FileSystem
   ) throws(FileIOError) -> (any FileLock)? {
