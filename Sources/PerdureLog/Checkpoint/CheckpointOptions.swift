@@ -1,40 +1,41 @@
-/// When checkpoints are written. The defaults are meant to be right.
+/// When checkpoints are written. The defaults fit most programs.
 ///
 /// A checkpoint is the index on disk: the next opening uses it in place and reads only the log
 /// after it, the *tail*. Without a checkpoint, opening reads the whole log. The cost of a
-/// checkpoint follows the changes of the index since the previous one. Fewer checkpoints write
-/// less; more of them shorten opening after a crash.
+/// checkpoint depends on how much of the index has changed since the previous one. Fewer
+/// checkpoints write less. More checkpoints make opening after a crash faster.
 public struct CheckpointOptions: Hashable, Sendable {
-  /// A checkpoint is written in the background when the tail has this many bytes, and is half as
-  /// long as the index.
+  /// A checkpoint is written in the background when the tail has at least this many bytes, and is
+  /// at least half as long as the index.
   ///
-  /// Unit: bytes. Range: 4,096 or more. Default: 64 MiB. Why: so much is read in a fraction of a
-  /// second.
+  /// Unit: bytes. Range: 4,096 or more. Default: 64 MiB. Why: opening reads a tail of this length
+  /// in a fraction of a second.
   public var tailBytes = 64 << 20
 
-  /// A checkpoint is written in the background when the tail has this many bytes and no commit was
-  /// made for `idleSeconds`.
+  /// A checkpoint is written in the background when the tail has at least this many bytes and no
+  /// commit was made for `idleSeconds`.
   ///
-  /// Unit: bytes. Range: 4,096 or more. Default: 4 MiB. Why: for less, opening is about as fast
-  /// without.
+  /// Unit: bytes. Range: 4,096 or more. Default: 4 MiB. Why: with a shorter tail, opening is about
+  /// as fast without a checkpoint.
   public var idleTailBytes = 4 << 20
 
-  /// How long a store is without a commit before it counts as idle.
+  /// How long a store must be without a commit to count as idle.
   ///
-  /// Unit: seconds. Range: 0.01 to 3,600. Default: 2. Why: longer than the pauses of a program that
-  /// works.
+  /// Unit: seconds. Range: 0.01 to 3,600. Default: 2. Why: longer than the pauses of a working
+  /// program.
   public var idleSeconds = 2.0
 
-  /// A checkpoint is written at close when the tail has this many bytes.
+  /// A checkpoint is written at close when the tail has at least this many bytes.
   ///
-  /// Unit: bytes. Range: 0 or more. Default: 1 MiB. Why: for less, opening is as fast without, and
-  /// closing is faster.
+  /// Unit: bytes. Range: 0 or more. Default: 1 MiB. Why: with a shorter tail, opening is as fast
+  /// without a checkpoint, and closing is faster.
   public var closeTailBytes = 1 << 20
 
-  /// All defaults.
+  /// Creates options with all defaults.
   public init() {}
 
-  /// No checkpoints but those made by hand.
+  /// No automatic checkpoints. Only `Store.checkpoint()` writes one, and compaction renews one that
+  /// exists.
   public static var manual: CheckpointOptions {
     var options = CheckpointOptions()
     (options.tailBytes, options.idleTailBytes, options.closeTailBytes) = (.max, .max, .max)
@@ -52,15 +53,16 @@ public struct CheckpointOptions: Hashable, Sendable {
   }
 }
 
-// The policy: from lengths to decisions.
+// The policy: it computes decisions from lengths.
 extension CheckpointOptions {
   /// The length of the tail from which a checkpoint is due during commits, in bytes.
   ///
   /// Uniform updates change nearly every node of an index before the tail reaches half the index's
-  /// length. So waiting that long bounds the writes of checkpoints to a small multiple of the log.
+  /// length. So waiting for that length limits what checkpoints write to a small multiple of the
+  /// log.
   func dueTailBytes(indexBytes: Int) -> UInt64 { UInt64(max(tailBytes, indexBytes / 2)) }
 
-  /// The length of the tail from which it is checked.
+  /// The length of the tail from which commits check whether a checkpoint is due, in bytes.
   func nextLookBytes(indexBytes: Int) -> UInt64 {
     min(dueTailBytes(indexBytes: indexBytes), UInt64(idleTailBytes))
   }

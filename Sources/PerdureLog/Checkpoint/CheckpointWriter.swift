@@ -1,60 +1,61 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The input of a checkpoint: taken in a turn, valid as long as the root is pinned.
+/// The input of a checkpoint. It is taken in a turn, and valid as long as the root is pinned.
 struct CheckpointSource {
   let root: UnsafeMutablePointer<Root>
   let catalog: Catalog
-  /// Indexes whose trees are not what their definitions say.
+  /// The indexes whose trees do not match their definitions.
   let untrusted: Set<UInt32>
-  /// Unique indexes with a duplicate key at the last check.
+  /// The unique indexes with a duplicate key at the last check.
   let duplicated: Set<UInt32>
   /// The blob files that live records name.
   let blobs: Set<UInt64>
   let nextBlob: UInt64
-  /// The units that no root from this one on reaches.
+  /// The units that neither this root nor a later one reaches.
   let freed: [FreedSlot]
   let segmentUsage: [UInt8]
-  /// Bytes of the log behind the checkpoint before.
+  /// The number of bytes of the log after the previous checkpoint.
   let tailBytes: UInt64
 }
 
-/// Writes checkpoints into the index file. Used by one thread at a time, which the checkpointer
-/// ensures.
+/// Writes checkpoints into the index file. The checkpointer ensures that only one thread at a time
+/// uses it.
 ///
 /// The order (FORMAT.md, K-rules): the caller makes the log durable up to the checkpoint's
 /// position. This writer writes and syncs nodes and root block. Then the caller names the root
 /// block in a superblock, and calls `didName`.
 ///
 /// After a failed sync the content of the file is unknown, so the file is never written again (S7).
-/// The next checkpoint begins another file and copies all nodes to it, also those of the mapped
+/// The next checkpoint begins a new file and copies all nodes to it, including those of the mapped
 /// file.
 struct CheckpointWriter: ~Copyable {
   private let directory: any Directory
   private let store: StoreID
-  /// The checkpoint that the store was opened with, until the first one is written after it. Only
-  /// then the free units of its file are needed.
+  /// The checkpoint that the store was opened with; nil if there is none. The free units of its
+  /// file are determined only when the first checkpoint is written.
   private var opened: OpenedCheckpoint?
   private var file: IndexFile?
   private var nextFileNumber: UInt64
   private let readers: ReaderTable
-  /// Whether the next checkpoint begins another file.
+  /// Whether the next checkpoint begins a new file.
   private(set) var beginsAnew = false
-  /// Slots, in the file being written, of nodes of the file that the store was opened with. Nil
-  /// while both are the same file.
+  /// The slots, in the file being written, of nodes from the file that the store was opened with.
+  /// Nil while both are the same file.
   private var relocation: NodeRelocation?
   private var writtenBefore: UInt64 = 0
   /// The number of the newest checkpoint; 0 if there is none.
   private var number: UInt64
-  /// The checkpoint that the newest but one superblock names, or an older one: see SA2.
+  /// The number of the checkpoint that the second newest superblock names, or an earlier number.
+  /// SA2
   private var confirmedNumber: UInt64
   private var root: SlotAllocator.Run?
-  /// Root blocks that are to be made unreadable before their units are used again.
+  /// Root blocks to overwrite before their units are used again.
   private var formerRoots: [(reached: Range<UInt64>, slot: UInt32)] = []
   private var written: (reference: CheckpointReference, root: SlotAllocator.Run, version: UInt64)?
-  /// The versions that the checkpoints since the opening hold, in order.
+  /// The numbers and versions of the checkpoints named since the opening, in order.
   private var named: [(number: UInt64, version: UInt64)] = []
-  /// Asked before each node: true stops writing.
+  /// Called before each node; true cancels writing.
   var isCancelled: () -> Bool = { false }
 
   init(
@@ -71,10 +72,10 @@ struct CheckpointWriter: ~Copyable {
     root = opened?.rootRun
   }
 
-  /// Bytes written to index files since the store was opened.
+  /// The number of bytes written to index files since the store was opened.
   var writtenByteCount: UInt64 { writtenBefore + (file?.writtenByteCount ?? 0) }
 
-  /// Bytes of the index file in use.
+  /// The number of bytes of the index file that are in use.
   var byteCountInUse: Int { file?.byteCountInUse ?? opened?.byteCountInUse ?? 0 }
 
   /// Writes the nodes that are not in the file yet, and makes them durable.
@@ -86,8 +87,8 @@ struct CheckpointWriter: ~Copyable {
     do {
       return try writeUnguarded(source)
     } catch {
-      // After a lack of room, memory or descriptors the next attempt writes the same file. After a
-      // failed sync its content is unknown.
+      // After a lack of space, memory or descriptors, the next attempt writes the same file. After
+      // a failed sync the file's content is unknown.
       let code = (error as? FileIOError)?.code
       let isPassing = code?.isLackOfRoom ?? false || code?.isShortage ?? false
       let isSync = (error as? FileIOError)?.isSync ?? false
@@ -121,7 +122,7 @@ struct CheckpointWriter: ~Copyable {
   private mutating func writeUnguarded(_ source: CheckpointSource) throws -> CheckpointReference {
     let next = number + 1
     let file = try openFile()
-    // The root block of a checkpoint that no superblock names.
+    // No superblock names the checkpoint of this root block.
     if let written { file.slots.free(written.root, notReachedFrom: 0) }
     written = nil
     for slot in source.freed {
@@ -161,8 +162,8 @@ struct CheckpointWriter: ~Copyable {
     return slot == .none ? nil : SlotAllocator.Run(slot: slot.number, unitCount: freed.unitCount)
   }
 
-  /// The first checkpoint that may reach a node with this stamp: the first with its version or a
-  /// later one.
+  /// The first checkpoint that may reach a node with this stamp: the first one with the stamp's
+  /// version or a later one.
   private func firstToReach(_ stamp: UInt64) -> UInt64 {
     if stamp == 0 { return 0 }
     var (low, high) = (0, named.count)
@@ -173,16 +174,16 @@ struct CheckpointWriter: ~Copyable {
     return low < named.count ? named[low].number : number + 1
   }
 
-  /// Whether only the newest superblock names the newest checkpoint, and units wait for another
-  /// one.
+  /// Whether only the newest superblock names the newest checkpoint, and units wait until two
+  /// superblocks name it.
   var isUnconfirmed: Bool {
     !beginsAnew && confirmedNumber < number && (file?.slots.waitingUnitCount ?? 0) > 0
   }
 
-  /// Both of the newest superblocks name the newest checkpoint.
+  /// Notes that both of the newest superblocks name the newest checkpoint.
   mutating func didConfirm() { confirmedNumber = number }
 
-  /// The newest superblock names the checkpoint that was written last.
+  /// Notes that the newest superblock names the checkpoint that was written last.
   mutating func didName() {
     guard let written else { return }
     confirmedNumber = number
@@ -199,7 +200,7 @@ struct CheckpointWriter: ~Copyable {
   private mutating func openFile() throws -> IndexFile {
     if let file { return file }
     if let opened, relocation == nil { return try takeOver(opened) }
-    // A number is used once: `create` can fail after the directory entry exists.
+    // A number is used only once, because `create` can fail after the directory entry exists.
     nextFileNumber += 1
     let created = try IndexFile.create(nextFileNumber - 1, in: directory, store: store)
     file = created
@@ -221,11 +222,12 @@ struct CheckpointWriter: ~Copyable {
     return file
   }
 
-  /// Nodes written earlier lead to nodes of the file that the store was opened with. FN3
+  /// Checks that the nodes of the file that the store was opened with are undamaged: the trees may
+  /// lead to them. FN3
   private func checkNodes() throws(FormatError) { try opened?.nodes.check() }
 
-  /// Frees the units that neither the two newest superblocks reach nor a reader in another opening.
-  /// SA2, RT4
+  /// Frees the units that neither of the two newest superblocks reaches, and no reader in another
+  /// opening. SA2, RT4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
     let needs = readers.needs()
     let (confirmed, fileNumber) = (confirmedNumber, file.number)
@@ -261,7 +263,7 @@ struct CheckpointWriter: ~Copyable {
       blobs: source.blobs.sorted(), segmentUsage: source.segmentUsage)
   }
 
-  /// The block in whole units.
+  /// Encodes a root block, padded with zeros to whole units.
   private static func encode(_ block: CheckpointRoot) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: NodeSlot.unitCount(block.length) * NodeSlot.unitByteCount)
     bytes.withUnsafeMutableBytes { block.write(to: $0) }
@@ -270,7 +272,7 @@ struct CheckpointWriter: ~Copyable {
 }
 
 extension TreeImage {
-  /// As in the root block.
+  /// The tree in the form of the root block.
   var formatted: CheckpointRoot.Tree {
     CheckpointRoot.Tree(slot: slot.number, height: UInt32(height), count: UInt64(count), tag: tag)
   }

@@ -3,14 +3,14 @@ import Synchronization
 
 /// Writes checkpoints when they are due, one at a time, and none after the store is released.
 ///
-/// A thread begins when the tail of the log gets long for the first time; it waits until the
-/// committer says that a checkpoint is due, or until the store is idle. Neither commits nor readers
-/// wait for it.
+/// A thread starts when the tail of the log becomes long for the first time. It waits until the
+/// committer reports that a checkpoint is due, or until the store is idle. Neither commits nor
+/// readers wait for the thread.
 ///
 /// Invariants
 ///  CP1  The thread that writes has set `isRunning`; it owns `writer`. After `stop` the thread that
 ///       closes the store owns it.
-///  CP2  After `stop` nothing here writes, or touches the engine, any more.
+///  CP2  After `stop` this object neither writes nor uses the engine.
 // Unchecked: its state is guarded by `lock`; `writer` by CP1.
 final class Checkpointer: @unchecked Sendable {
   private let lock = Lock()
@@ -25,8 +25,8 @@ final class Checkpointer: @unchecked Sendable {
   private var counters = CheckpointCounters()
   /// The checkpoint writer. CP1
   var writer: CheckpointWriter
-  // Unsafe: unowned, so that holding a store costs nothing more: the engine stops this before it
-  // goes (CP2).
+  // Unsafe: unowned, so that retaining and releasing the engine costs nothing more. The engine
+  // calls `stop` before it is freed (CP2).
   private unowned(unsafe) var engine: Engine?
 
   init(_ writer: consuming CheckpointWriter, _ options: CheckpointOptions) {
@@ -34,12 +34,13 @@ final class Checkpointer: @unchecked Sendable {
     self.options = options
   }
 
-  /// What checkpoints have done since the store was opened.
+  /// The counts of checkpoints since the store was opened.
   var statistics: CheckpointCounters { lock.withLock { counters } }
 
-  /// The committer saw a tail of a length that matters. Called in its turn.
+  /// Notes that the tail is long enough to write a checkpoint, or to wait until the store is idle.
+  /// Called by the committer in its turn.
   ///
-  /// - Returns: Whether there is a thread to see to it.
+  /// - Returns: Whether a thread exists that will write the checkpoint.
   func note(isDue: Bool, for engine: Engine) -> Bool {
     lock.withLock {
       self.engine = engine
@@ -50,7 +51,7 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
-  /// Writes a checkpoint on this thread; waits for one that is being written.
+  /// Writes a checkpoint on this thread, after waiting for one that is being written.
   func perform(for engine: Engine) throws {
     lock.lock()
     defer { lock.unlock() }
@@ -59,14 +60,14 @@ final class Checkpointer: @unchecked Sendable {
     try run(engine)
   }
 
-  /// Waits for the checkpoint that is being written, if there is one.
+  /// Waits for the checkpoint that is being written, if any.
   func waitForRunning() {
     lock.withLock {
       while isRunning && !isStopped { condition.wait(lock) }
     }
   }
 
-  /// Ends the thread, and a checkpoint that is being written. CP2
+  /// Ends the thread, and cancels a checkpoint that is being written. CP2
   func stop() {
     isStopping.store(true, ordering: .relaxed)
     lock.withLock {
@@ -83,8 +84,8 @@ final class Checkpointer: @unchecked Sendable {
 
   private func startThread() {
     guard !hasThread, !isStopped else { return }
-    // If the system gives no thread, the committer asks again when the tail has grown enough for
-    // the next checkpoint (`noteTail`). Until then `close` and `Store.checkpoint()` write it.
+    // If the system cannot start a thread, the committer retries when the tail has grown enough for
+    // the next checkpoint (`noteTail`). Until then only `close` and `Store.checkpoint()` write one.
     hasThread = PlatformThread.start(name: "perdure-index") { self.work() }
   }
 
@@ -100,7 +101,8 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
-  /// Waits for a while; true if nothing was committed in it.
+  /// Waits for `idleSeconds`. Returns true if no commit was made meanwhile; false also if the wait
+  /// was interrupted.
   private func waitUntilIdle() -> Bool {
     guard let version = engine?.version else { return false }
     let deadline = Clock.nowNanoseconds() + UInt64(options.idleSeconds * 1e9)
@@ -113,11 +115,12 @@ final class Checkpointer: @unchecked Sendable {
 
   private func runInBackground() {
     guard let engine else { return }
-    // Counted, and retried when the tail has grown; the store does not depend on it.
+    // The failure is counted, and the checkpoint is retried when the tail has grown. The store does
+    // not depend on it.
     do { try run(engine) } catch { return }
   }
 
-  /// Writes a checkpoint; the lock is released meanwhile.
+  /// Writes a checkpoint. The lock is released meanwhile.
   private func run(_ engine: Engine) throws {
     isRunning = true
     isDue = false
@@ -134,7 +137,7 @@ final class Checkpointer: @unchecked Sendable {
   }
 }
 
-/// The work of checkpoints since the store was opened.
+/// The counts of checkpoints since the store was opened.
 struct CheckpointCounters: Sendable {
   var count = 0
   var failureCount = 0

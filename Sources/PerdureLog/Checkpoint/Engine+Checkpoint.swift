@@ -4,21 +4,23 @@ import PerdureFormat
 // A checkpoint, step by step.
 //
 //  1  in a turn: pin the newest root, and take the slots that the arena has freed
-//  2  sync the log up to that root; if only one superblock names the previous checkpoint, name it
-//     again, so that the units of older ones may be used: the file holds two states, not three
+//  2  sync the log up to that root. If only the newest superblock names the previous checkpoint,
+//     write another superblock that names it. Then the units of older checkpoints may be reused, so
+//     the file holds two states, not three
 //  3  write the nodes that are not in the index file yet, and the root block; sync the file
-//  4  name the root block in the next superblock
+//  4  write a superblock that names the root block
 //  5  in a turn: subtract the covered bytes from the tail
 //
-// Only 1 and 5 hold the committer's turn, and neither touches a file.
+// Only steps 1 and 5 run in the committer's turn, and neither uses a file.
 
 extension Engine {
-  /// Writes a checkpoint unless the newest one says everything. By one at a time.
+  /// Writes a checkpoint, unless the newest one covers the whole log. At most one call runs at a
+  /// time.
   ///
-  /// - Returns: Whether one was written.
+  /// - Returns: Whether a checkpoint was written.
   func writeCheckpoint(with writer: inout CheckpointWriter) throws -> Bool {
     try directory.checkIsWriters()
-    // The index file would take the space that was freed for removals and compaction.
+    // The index file would use the space that was freed for removals and compaction.
     do { try checkRoom() } catch {
       retryLater()
       throw error
@@ -38,8 +40,8 @@ extension Engine {
       try name(reference, source)
     } catch {
       retryLater()
-      // Damage that no read has found is treated like damage that was read: the file cannot be used
-      // for checkpoints.
+      // Damage that only the checkpoint has found is treated like damage that a read has found: the
+      // file can no longer be used.
       try checkIndex()
       throw error
     }
@@ -63,7 +65,7 @@ extension Engine {
     return (state.checkpointSource(held(state), beginsAnew), pin)
   }
 
-  /// Step 4. Without a reference, the superblock repeats its previous content.
+  /// Step 4. Without a reference, the superblock names the previous checkpoint again.
   private func name(_ reference: CheckpointReference?, _ source: CheckpointSource) throws {
     let root = source.root
     try replaceSuperblock { superblock in
@@ -83,7 +85,7 @@ extension Engine {
     }
   }
 
-  /// The tail has become longer. Called in a turn.
+  /// Checks whether a checkpoint is due, after the tail has become longer. Called in a turn.
   func noteTail(_ state: inout CommitterState) {
     guard state.tailBytes >= state.nextTailLook, !options.isReadOnly else { return }
     let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)
@@ -93,12 +95,12 @@ extension Engine {
 }
 
 extension CommitterState {
-  /// Bytes of the index, in memory or in the file, whichever is more.
+  /// The length of the index in memory or in the file, whichever is greater, in bytes.
   var indexByteCount: Int { max(arena.liveByteCount, indexFileByteCount) }
 
   /// The source of a checkpoint of the published root.
   ///
-  /// - Parameter beginsAnew: Whether the checkpoint begins another file.
+  /// - Parameter beginsAnew: Whether the checkpoint begins a new file.
   mutating func checkpointSource(_ pinned: PinnedVersions, _ beginsAnew: Bool) -> CheckpointSource {
     reclaim(pinned)
     if beginsAnew { arena.forgetSlots() }

@@ -3,20 +3,21 @@ import PerdureFormat
 
 // What happens when a read finds a damaged node of the index file (FileNodes.swift).
 //
-// No data is lost: the index follows from the log. But the trees in use have a gap. So from then on
-// every lookup throws, commits are refused, and no checkpoint is written. The file's header is made
-// zero, so that the next opening does not use it, and builds the index anew. (Snapshots outlive the
-// writer's place; they leave the file alone.)
+// No data is lost, because the index follows from the log. But a part of the trees cannot be read.
+// So from then on every lookup throws, commits are refused, and no checkpoint is written. The
+// file's header is overwritten with zeros, so that the next opening does not use the file and
+// builds the index from the log. (Snapshots that outlive the writer's place do not change the
+// file.)
 
 extension Engine {
-  /// FN3: asked after every walk in the committer's turn, before anything comes of it.
+  /// FN3: called after every walk in the committer's turn, before the result of the walk is used.
   func checkIndex() throws(StoreError) {
     if isIndexDamaged, let checkpoint { throw indexDamaged(checkpoint) }
   }
 
   var isIndexDamaged: Bool { indexNodes?.isDamaged ?? false }
 
-  /// The same, for walks of one tree.
+  /// As `checkIndex()`, for walks of one tree.
   @inline(__always)
   func check(_ file: FileNodes) throws(StoreError) {
     if file.isDamaged { try checkIndex() }
@@ -58,17 +59,17 @@ extension Engine {
       at: place)
   }
 
-  /// Whether the file is another writer's by now, and was so when this snapshot was taken
-  /// (WriterPlace, WP3).
+  /// Whether another writer may already have owned the file when a snapshot was taken (WriterPlace,
+  /// WP3).
   private func isOutdated(_ checkpoint: OpenedCheckpoint) -> Bool {
     checkpoint.nodes.damage.error == Self.outdated
   }
 
-  /// The damage that is noted for a file of another writer.
+  /// The error that is noted for a file that another writer may own.
   static let outdated = FormatError(.misplaced, in: "index file of a closed store", at: 0)
 
-  /// Keeps the next opening from using the file; false if that cannot be, or if the file may be
-  /// another writer's.
+  /// Overwrites the file's header, so that the next opening does not use the file. Returns false if
+  /// the write fails, or if another writer may own the file.
   private func giveUp(_ checkpoint: OpenedCheckpoint) -> Bool {
     place.whileWriter {
       let zeros = [UInt8](repeating: 0, count: IndexFileHeader.length)

@@ -2,7 +2,8 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Writes another superblock, durable when this returns. Concurrent callers wait for each other.
+  /// Writes the next superblock, which is durable when this returns. Concurrent callers wait for
+  /// each other.
   ///
   /// - Throws: `StoreError`: `.diskFull` or `.io` if there was no room and the superblock is
   ///   unchanged, or if the store's folder could not be checked; `.poisoned` after any other error

@@ -1,40 +1,42 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The file that checkpoints are written to. It allocates slots for nodes, and writes their bytes.
+/// The file that checkpoints are written to. It allocates slots for nodes, and writes the nodes'
+/// bytes.
 ///
-/// Used by the checkpoint writer only, one at a time. Adjacent nodes are written with one call.
+/// Only the checkpoint writer uses it, from one thread at a time. Adjacent nodes are written with
+/// one call.
 final class IndexFile: NodeSink {
-  /// The number of gathered bytes from which they are written.
+  /// The maximum number of gathered bytes.
   private static let bufferLength = 256 << 10
 
   let number: UInt64
   private let file: any File
   var slots: SlotAllocator
   private var checksums = NodeChecksums()
-  /// Bytes written since the file was opened.
+  /// The number of bytes written since the file was opened.
   private(set) var writtenByteCount: UInt64 = 0
   /// Whether the file's name may be missing after a power cut.
   private(set) var needsDirectorySync = false
-  /// Asked before each node: true makes writing stop with `Cancelled`.
+  /// Called before each node; true cancels writing with `Cancelled`.
   var isCancelled: () -> Bool = { false }
 
-  // The bytes that are not written yet. They stay here when a write fails, and are written first
-  // the next time: nodes that were taken count as being in the file.
+  // The bytes that are not written yet. They stay here when a write fails, and the next attempt
+  // writes them first. Their nodes already count as being in the file.
   private var buffer: [UInt8] = []
   private var bufferOffset = 0
 
-  /// The store is being closed.
+  /// The store is being closed, so writing was cancelled.
   struct Cancelled: Error {}
 
-  /// An existing file.
+  /// Uses an existing file.
   init(_ file: any File, number: UInt64, slots: SlotAllocator) {
     self.file = file
     self.number = number
     self.slots = slots
   }
 
-  /// A new file; its header is written with the first nodes.
+  /// Creates a new file. Its header is written with the first nodes.
   static func create(
     _ number: UInt64, in directory: any Directory, store: StoreID
   ) throws(FileIOError) -> IndexFile {
@@ -46,7 +48,7 @@ final class IndexFile: NodeSink {
     return index
   }
 
-  /// Bytes of the file in use.
+  /// The number of bytes of the file that are in use.
   var byteCountInUse: Int { slots.unitsInUse * IndexFileHeader.unitLength }
 
   func allocate(unitCount: Int) throws -> NodeSlot {
@@ -54,7 +56,7 @@ final class IndexFile: NodeSink {
     return NodeSlot(number: try slots.allocate(unitCount))
   }
 
-  /// No checkpoint reaches the run: it becomes free together with the next checkpoint's.
+  /// Frees a run that no checkpoint reaches. It can be reused from the next checkpoint on.
   func free(_ slot: NodeSlot, unitCount: Int) {
     slots.free(SlotAllocator.Run(slot: slot.number, unitCount: unitCount), notReachedFrom: 0)
   }
@@ -90,7 +92,7 @@ final class IndexFile: NodeSink {
     try directory.remove(StoreFileName.index(number).string)
   }
 
-  /// Makes everything durable, including the name.
+  /// Makes all written bytes durable, and the file's name.
   func sync(in directory: any Directory) throws(FileIOError) {
     try flush()
     try file.sync(.full)
@@ -100,8 +102,8 @@ final class IndexFile: NodeSink {
   }
 }
 
-/// The checksums of the nodes that were written since the file was opened, by the first unit of
-/// each: in pages, because a large file may have been written in a few places only.
+/// The checksums of the nodes written since the file was opened, by the first unit of each node.
+/// They are stored in pages, because a large file may be written in a few places only.
 private struct NodeChecksums {
   private static let pageBits: UInt32 = 10
   private var pages: [[UInt32]] = []

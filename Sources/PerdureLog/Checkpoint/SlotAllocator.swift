@@ -1,23 +1,23 @@
 import PerdureFormat
 
-// Which units of an index file are in use, and where the next node goes.
+// Allocates the units of an index file to nodes.
 //
 // Invariants
-//  SA1  Every unit from the first behind the header to `end` is in exactly one state: in use,
-//       waiting or free. Units behind `end` were never used.
-//  SA2  A run of units that checkpoint n is the first not to reach waits with tag n. It becomes
-//       free under two conditions: both of the newest two superblocks name checkpoint n or a later
-//       one, and no reader in another opening uses an earlier checkpoint that reaches the run
-//       (ReaderTable, RT4). Then no root that can still be opened leads to it. (The readers of this
-//       opening have released a run before it is passed to `free`.)
-//  SA3  Free runs never touch each other right after `release`, so that free space is joined.
+//  SA1  Every unit from the first after the header to `end` is in exactly one state: in use,
+//       waiting or free. Units from `end` on were never used.
+//  SA2  If checkpoint n is the first that does not reach a run of units, the run waits with tag n.
+//       It becomes free under two conditions. Both of the newest two superblocks must name
+//       checkpoint n or a later one. And no reader in another opening may use an earlier checkpoint
+//       that reaches the run (ReaderTable, RT4). Then no root that can still be opened leads to the
+//       run. (The readers of this opening have released a run before it is passed to `free`.)
+//  SA3  Right after `release`, no two free runs are adjacent, because adjacent runs are joined.
 //
-// Nodes have few sizes. Free runs of up to 32 units are kept by length and mostly fit exactly.
-// Longer runs are cut from the front, so that successive nodes are adjacent in the file.
+// Nodes have few sizes. Free runs of up to 32 units are kept by length, and a node mostly fits one
+// exactly. Longer runs are cut from the front, so that successive nodes are adjacent in the file.
 
 /// The units of an index file.
 struct SlotAllocator {
-  /// Units side by side.
+  /// Adjacent units.
   struct Run: Equatable {
     var slot: UInt32
     var unitCount: Int
@@ -32,36 +32,36 @@ struct SlotAllocator {
     init(_ freed: FreedSlot) { self.init(slot: freed.slot.number, unitCount: freed.unitCount) }
   }
 
-  /// The file has no number left for another unit.
+  /// The file has no unit number left.
   struct Full: Error {}
 
   private static let shortMax = 32
 
   /// The first unit that was never used.
   private(set) var end: UInt32
-  /// By length: the starts of free runs, the lowest last.
+  /// The starts of short free runs, by length. Right after `release`, the lowest is last.
   private var short = [[UInt32]](repeating: [], count: shortMax + 1)
-  /// Longer free runs, the lowest last.
+  /// The longer free runs. Right after `release`, the lowest is last.
   private var long: [Run] = []
   private var waiting: [(reached: Range<UInt64>, run: Run)] = []
   private(set) var freeUnitCount = 0
   private(set) var waitingUnitCount = 0
 
-  /// Of a file that ends behind its header.
+  /// Creates an allocator for a file that ends after its header.
   init() { end = UInt32(IndexFileHeader.length / IndexFileHeader.unitLength) }
 
-  /// Of a file whose checkpoint takes what `reached` says. The rest waits: readers that were there
-  /// before may use an older one.
+  /// Creates an allocator for a file whose checkpoint uses the units in `reached`. The other units
+  /// wait, because readers that began earlier may use an older checkpoint.
   init(_ reached: SlotMap, notReachedFrom checkpoint: UInt64) {
     self.init()
     end = max(end, UInt32(reached.unitCount))
     for run in reached.freeRuns() { free(Run(run), notReachedFrom: checkpoint) }
   }
 
-  /// Units in use, without the header.
+  /// The number of units in use, without the header.
   var unitsInUse: Int { Int(end) - 1 - freeUnitCount - waitingUnitCount }
 
-  /// Takes a run of units.
+  /// Allocates a run of units.
   mutating func allocate(_ unitCount: Int) throws(Full) -> UInt32 {
     if let run = takeFree(unitCount) {
       freeUnitCount -= unitCount
@@ -96,18 +96,18 @@ struct SlotAllocator {
     return run.slot
   }
 
-  /// Hands in a run that no checkpoint from this one on reaches. SA2
+  /// Adds a run that no checkpoint from `checkpoint` on reaches. It waits until it is free. SA2
   ///
-  /// - Parameter first: No checkpoint before this one reaches it either.
+  /// - Parameter first: No checkpoint before `first` reaches the run either.
   mutating func free(_ run: Run, reachedFrom first: UInt64 = 0, notReachedFrom checkpoint: UInt64) {
     waiting.append((min(first, checkpoint)..<checkpoint, run))
     waitingUnitCount += run.unitCount
   }
 
-  /// Both of the newest superblocks name `checkpoint` or a later one: the units that waited for it
-  /// are free. SA2, SA3
+  /// Frees the units that waited for `checkpoint` or an earlier one. Both of the newest superblocks
+  /// name `checkpoint` or a later one. SA2, SA3
   ///
-  /// - Parameter isRead: Whether a reader uses one of these checkpoints.
+  /// - Parameter isRead: Whether a reader uses one of the given checkpoints.
   /// - Complexity: O(n log n) for n free runs.
   mutating func release(upTo checkpoint: UInt64, unless isRead: (Range<UInt64>) -> Bool = { _ in false }) {
     var released: [Run] = []
