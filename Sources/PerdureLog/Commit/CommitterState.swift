@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The committer's state, in its turn.
+/// The committer's state. It is used only in the committer's turn.
 struct CommitterState: ~Copyable {
   let storeID: StoreID
   let arena: NodeArena
@@ -13,73 +13,73 @@ struct CommitterState: ~Copyable {
   /// The dictionaries for unpacking values: those of `catalog`.
   let dictionaries = DictionaryTable()
   /// Indexes whose trees do not match their definitions: a value could not be read at opening, or
-  /// the index was not maintained at some time since. They stay unavailable until they are built.
+  /// the index was not maintained for some time. They stay unavailable until they are rebuilt.
   var incompleteIndexes: Set<UInt32> = []
-  /// For indexes that lack a value, the reason at opening.
+  /// For indexes that lack a value, the error at opening, by index id.
   var indexDamage: [UInt32: StoreError] = [:]
   /// The position of the next frame. `root.end` is the same position.
   var end: LogPosition
-  /// The capacity of the segment at `end`; 0 makes the next frame begin a new one.
+  /// The capacity of the segment at `end`. If it is 0, the next frame begins a new segment.
   var segmentCapacity: Int
-  /// The capacity of segments to be born, as the store was created with, in bytes.
+  /// The capacity of new segments, in bytes. It was set when the store was created.
   let birthCapacity: Int
   /// Whether the segment at `end` binds its records (`RecordCheck`).
   var bindsRecords: Bool
-  /// Whether new segments bind their records. The superblock has the feature flag already.
+  /// Whether new segments bind their records. If so, the superblock already has the feature flag.
   let bindsNewRecords: Bool
-  /// The number of the next segment to be born: above every number seen.
+  /// The number of the next new segment. It is greater than every number seen.
   var nextSegment: UInt64
   var nextBlob: UInt64
-  /// Segments that hold nothing but parts of commits that were taken back, and still have their
-  /// names.
+  /// Void segments whose files still have their names. They contain only parts of commits that were
+  /// rolled back, or nothing.
   var voidSegments: [UInt64] = []
-  /// The locks that keep other writers from the segments that this one writes.
+  /// The locks that keep other writers from the segments that this writer uses.
   var segmentLocks = SegmentLocks()
   let superblock: SuperblockFile?
   var isClosed = false
-  /// Lays commits out, one after another.
+  /// Encodes commits, one after another.
   var encoder: LogEncoder
   /// Roots that readers may still use, oldest first.
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
   /// The number of retired roots that were not checked yet.
   private var unsortedRootCount = 0
-  /// Memory of unreachable roots, to reuse for new ones. All have capacity for the same number of
-  /// keyspaces and indexes.
+  /// Memory of unreachable roots, to be reused for new roots. All have capacity for the same number
+  /// of keyspaces and indexes.
   private var spareRoots = PointerStack()
-  /// What compaction has replaced, and the versions of roots that may read it.
+  /// The segments and tables that compaction has replaced, with the versions that may read them.
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
-  /// The part of it that no root reads any more.
+  /// The replaced segments and tables that no root reads any more.
   private var releasedSegments: [SegmentTable.Outdated] = []
-  /// The versions that a running compaction must keep complete, ascending. The control allows one
-  /// compaction at a time, and none while the store is closed.
+  /// The versions that a running compaction must keep complete, ascending. `CompactionControl`
+  /// allows one compaction at a time, and none after the store was closed.
   var compactedVersions: [UInt64] = []
-  /// The first version that reads a segment's file as it is now, of those born or rewritten since
-  /// opening.
+  /// The first version that reads the present file of a segment, by segment number, for segments
+  /// created or rewritten since the opening.
   private var readableSince: [UInt64: UInt64] = [:]
-  /// The first version that reads the segment table as it is now.
+  /// The first version that reads the present segment table.
   private var tableSince: UInt64 = 0
   /// Blob files whose records were removed.
   var retiredBlobs = RetiredBlobs()
   var statistics = WriteCounters()
   /// The live bytes of each segment.
   var usage = SegmentUsageTable()
-  /// What the commit that is being made will change about `usage`; empty between commits.
+  /// The changes that the present commit will make to `usage`; empty between commits.
   var usageChange = UsageChange()
   /// The blob files that live records name.
   var liveBlobs: Set<UInt64> = []
   /// Unique indexes with a duplicate key at the last check.
   var duplicatedIndexes: Set<UInt32> = []
-  /// Bytes of the log behind the newest checkpoint.
+  /// The number of bytes of the log after the newest checkpoint.
   var tailBytes: UInt64 = 0
-  /// From this length of the tail on, the checkpointer is notified.
+  /// The length of the tail from which the checkpointer is notified.
   var nextTailLook: UInt64 = .max
-  /// From this offset in the last segment on, more space may have to be reserved.
+  /// The offset in the last segment from which more space may have to be reserved.
   var nextReserveLook: UInt64 = .max
-  /// From this offset in the last segment on, it is synced in the background.
+  /// The offset in the last segment from which the segment is synced in the background.
   var nextSyncAhead: UInt64 = .max
-  /// Up to this offset in the last segment, its file was extended before the log reached there.
+  /// The offset up to which the last segment's file was extended ahead of the log.
   var roomEnd: UInt64 = 0
-  /// Bytes that the newest checkpoint reaches.
+  /// The number of bytes of the index file that the newest checkpoint reaches.
   var indexFileByteCount = 0
 
   init(
@@ -106,10 +106,10 @@ struct CommitterState: ~Copyable {
       store: storeID, birthCapacity: birthCapacity, birthBindsRecords: bindsNewRecords)
   }
 
-  /// A root like the published one, to be changed and published.
+  /// Makes a copy of the published root, to be changed and published.
   ///
-  /// - Parameter catalog: Capacity is allocated for its entries; nil: for those of the published
-  ///   root.
+  /// - Parameter catalog: The copy gets capacity for the entries of this catalog. Nil: for those of
+  ///   the published root.
   mutating func makeWorkingRoot(for catalog: Catalog? = nil) -> UnsafeMutablePointer<Root> {
     guard let catalog else { return copyRoot() }
     let next = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
@@ -147,7 +147,7 @@ struct CommitterState: ~Copyable {
     next.pointee.replacedNanoseconds = 0
   }
 
-  /// Frees the memory of an unreachable root, or keeps it for a new one.
+  /// Frees the memory of an unreachable root, or keeps the memory for a new root.
   mutating func free(_ old: UnsafeMutablePointer<Root>) {
     let isLikePublished =
       old.pointee.keyspaceCount == root.pointee.keyspaceCount
@@ -159,10 +159,10 @@ struct CommitterState: ~Copyable {
     }
   }
 
-  /// The number of roots that are freed at once if no snapshot holds any.
+  /// The maximum number of spare roots. As many roots are freed at once if no snapshot holds any.
   private static var spareRootsMax: Int { 64 }
 
-  /// Makes `next` the root; the previous one stays until no reader can hold it.
+  /// Makes `next` the root. The previous root is kept until no reader can hold it.
   mutating func replaceRoot(_ next: UnsafeMutablePointer<Root>) {
     next.pointee.version = arena.publish()
     root.pointee.replacedNanoseconds = Clock.coarseNanoseconds()
@@ -175,10 +175,10 @@ struct CommitterState: ~Copyable {
     if !hasAsMany { freeSpareRoots() }
   }
 
-  /// Frees everything retired that no held version reaches.
+  /// Frees all retired objects that no held version reaches.
   ///
-  /// - Complexity: beyond what `NodeArena.reclaim` and the pins cost, O(n) for n roots and replaced
-  ///   files that are held; `shouldReclaim` sees to it that many commits share it.
+  /// - Complexity: In addition to `NodeArena.reclaim` and reading the pins, O(n) for n held roots
+  ///   and replaced files. `shouldReclaim` ensures that many commits share this cost.
   mutating func reclaim(_ pinned: PinnedVersions) {
     arena.reclaim(pinned)
     unsortedRootCount = 0
@@ -197,14 +197,15 @@ struct CommitterState: ~Copyable {
     releasedSegments += takeUnreadSegments(pinned)
   }
 
-  /// Takes the segments that no root reads any more. The caller releases them after the turn.
+  /// Removes and returns the segments that no root reads any more. The caller releases them after
+  /// the turn.
   mutating func takeReleasedSegments() -> [SegmentTable.Outdated] {
     guard !releasedSegments.isEmpty else { return [] }
     defer { releasedSegments = [] }
     return releasedSegments
   }
 
-  /// The roots that readers hold or are about to hold, and the published one, oldest first.
+  /// The roots that readers hold or are about to hold, and the published root, oldest first.
   func roots(heldBy pins: PinnedVersions) -> [UnsafeMutablePointer<Root>] {
     var held: [UnsafeMutablePointer<Root>] = []
     let tail = pins.unsettledFrom.map { firstRetiredRoot(from: $0) } ?? retiredRoots.count
@@ -244,13 +245,13 @@ struct CommitterState: ~Copyable {
     readableSince[segment.number] = root.pointee.version + 1
   }
 
-  /// Releases a segment that no root was published with.
+  /// Removes a segment that no published root contains.
   mutating func forgetSegment(_ number: UInt64) {
     segments.remove(number)
     readableSince[number] = nil
   }
 
-  /// Shows a rewritten segment to all roots to come; the next root is yet to be published.
+  /// Makes all later roots read a rewritten segment. The caller publishes the next root afterwards.
   mutating func replaceSegment(with segment: Segment, _ footer: RewrittenFooter, dropping void: [UInt64]) {
     let last = root.pointee.version
     for number in void + [segment.number] {
@@ -268,18 +269,19 @@ struct CommitterState: ~Copyable {
     usage[segment.number].adopt(footer)
   }
 
-  /// Replaced segments that no reader uses, even if older snapshots are held. They are released
-  /// outside the turn: the system needs time to free a large file's space.
+  /// Removes and returns the replaced segments that no reader uses, even if older snapshots are
+  /// held. The caller releases them outside the turn, because freeing a large file's space takes
+  /// time.
   mutating func takeUnreadSegments(_ pins: PinnedVersions) -> [SegmentTable.Outdated] {
     let unread = outdatedSegments.filter { !pins.mayHold($0.versions) }
     if !unread.isEmpty { outdatedSegments.removeAll { !pins.mayHold($0.versions) } }
     return unread.map(\.outdated)
   }
 
-  /// Bytes of segment files that have lost their names and are read by old snapshots.
+  /// The total length of the segment files that have lost their names but that old snapshots read.
   var outdatedSegmentBytes: Int { outdatedSegments.reduce(0) { $0 + $1.outdated.fileBytes } }
 
-  /// Notes blob files that the published root is the first to name, or not to name.
+  /// Notes blob files that the published root is the first to name, or the first not to name.
   mutating func note(_ blobs: BlobChanges) {
     liveBlobs.formUnion(blobs.named)
     liveBlobs.subtract(blobs.superseded)
@@ -297,10 +299,10 @@ struct CommitterState: ~Copyable {
     }
   }
 
-  /// Whether a state that may be held names a blob file.
+  /// Whether a state that readers may hold names a blob file.
   var mayReadBlobs: Bool { !liveBlobs.isEmpty || !retiredBlobs.isEmpty }
 
-  /// Brings what the commit has changed into the counts. SU3
+  /// Applies the commit's changes to the counts. SU3
   mutating func applyUsageChange() { usageChange.apply(to: &usage) }
 
   /// Whether enough has been retired to make reading the pins worthwhile.
@@ -328,11 +330,11 @@ struct BlobChanges {
   var superseded: [UInt64] = []
 }
 
-/// Counted by the committer since the store was opened.
+/// The committer's counts since the store was opened.
 struct WriteCounters {
   var commits = 0
   var records = 0
   var logBytes: UInt64 = 0
-  /// Bytes of the records that callers wrote, with keys and headers, without frames.
+  /// The total length of the records that callers wrote: with keys and headers, without frames.
   var recordBytes: UInt64 = 0
 }

@@ -1,17 +1,17 @@
 import PerdureFileIO
 import PerdureFormat
 
-// A commit, step by step. Steps 1 to 4 touch memory only: a commit that is refused leaves no
-// byte in the log and no trace in the index.
+// A commit, step by step. Steps 1 to 4 change memory only: a refused commit leaves no byte in the
+// log and no change in the index.
 //
 //  1  check that the handles in the commit belong to this store (Engine+Handles), and check the
 //     preconditions against the newest root
 //  2  lay the records out as frames (LogEncoder), which determines their addresses
-//  3  put the addresses into a working copy of the index; note what each record replaced
+//  3  put the addresses into a working copy of the index; note which record each one replaces
 //  4  update derived indexes and check uniqueness
-//  5  write the frames; each new segment on the way first syncs the bytes before it. Without free
-//     space the log is rolled back to its previous end; a commit that makes the store smaller is
-//     retried with the space of the `Reserve`
+//  5  write the frames. Before a new segment begins, all bytes before it are synced. Without free
+//     space, the log is rolled back to its previous end. A commit that makes the store smaller is
+//     then retried with the space of the `Reserve`
 //  6  publish the new root: the commit is visible
 //  7  (outside the turn) wait for the sync, if the caller asked for it
 
@@ -88,15 +88,15 @@ extension Engine {
   }
 
   /// Stops maintaining an index, and the indexes made from it, because its sums do not match its
-  /// records: a wrong index must not prevent writing records. It is rebuilt like any index that was
+  /// records. A wrong index must not prevent writing records. It is rebuilt like any index that was
   /// not maintained.
   ///
-  /// Each call leaves one more index out, so a commit that is tried again comes to an end.
+  /// Each call excludes one more index, so a commit is retried a limited number of times.
   private func leaveOut(_ misfit: SumMisfit, _ state: inout CommitterState) {
     let left = [misfit.index] + (state.catalog.dependents[misfit.index] ?? []).map(\.id)
     state.incompleteIndexes.formUnion(left)
     state.adopt(indexSet(for: state.catalog, state.root, excluding: state.incompleteIndexes))
-    // Published by itself: the commit may still be refused.
+    // Published separately, because the commit may still be refused.
     let next = state.makeWorkingRoot()
     next.pointee.markUnavailable(state.indexes.unavailable)
     noteMisfit(of: left, misfit.text(state.catalog))
@@ -129,7 +129,7 @@ extension Engine {
     _ batch: borrowing WriteBatch, into next: UnsafeMutablePointer<Root>, _ blobs: inout BlobChanges?,
     _ state: inout CommitterState
   ) throws {
-    // Made for the first record that an index is over: most commits of one record need none.
+    // Created for the first record that an index covers. Most commits of one record need none.
     var update: IndexUpdate?
     let bytesOfAll = batch.records.bytes
     var records = SealedRecords(in: bytesOfAll)
@@ -187,12 +187,12 @@ extension Engine {
   /// Calls `body` with the value of a record that may be absent.
   private func withValue(of record: Record?, _ body: (UnsafeRawBufferPointer?) throws -> Void) throws {
     guard let record else { return try body(nil) }
-    // Checked here as well: `contents` costs a commit more to take up than this.
+    // Also checked here, because a call of `contents` costs a commit more than this check.
     if record.header.kind.holdsPlainValue { return try body(record.value) }
     try contents.withValue(of: record) { try body($0) }
   }
 
-  /// A tombstone contains the address that it shadows, which only the committer knows.
+  /// Appends a tombstone. It contains the address that it shadows, which only the committer knows.
   private func appendTombstone(
     _ record: Record, shadowing word: UInt64, to encoder: inout LogEncoder
   ) -> RecordAddress {
@@ -212,9 +212,10 @@ extension Engine {
     return try BlobReference(in: record(at: word, replacedBy: newer, state, &hold)).number
   }
 
-  /// The record at an address, which `newer` replaces.
+  /// Reads the record that `newer` replaces.
   ///
-  /// - Throws: `.corruption` if the record has another key: its entries would stay in the indexes.
+  /// - Throws: `.corruption` if the record has another key. Its entries would otherwise stay in the
+  ///   indexes.
   private func record(
     at word: UInt64, replacedBy newer: Record, _ state: borrowing CommitterState, _ hold: inout GroupHold
   ) throws -> Record {

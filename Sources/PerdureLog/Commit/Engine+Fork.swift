@@ -2,10 +2,10 @@ import PerdureFileIO
 
 // After a fork, parent and child share the open files of the store. The writer's lock belongs to
 // the open file, so both processes hold it. If the child wrote, its frames would overwrite the
-// parent's. So an opening belongs to the process that made it.
+// parent's. So only the process that opened a store may use that opening.
 //
 // Invariants
-//  FK1  `mark` says which process opened the store. A call checks it before it takes a lock: a
+//  FK1  `mark` says which process opened the store. A call checks it before it acquires a lock. A
 //       thread of the parent may have held the lock at the fork, and the child lacks that thread.
 //  FK2  In a child every call that can throw throws `.forked`. A snapshot that a child takes is the
 //       last state before the fork. Its `sequence` and `count(in:)` answer from memory, and its

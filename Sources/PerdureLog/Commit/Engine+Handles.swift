@@ -2,11 +2,11 @@ import PerdureFormat
 
 // Handles of keyspaces and indexes are values with a number that each store assigns. A handle of
 // another store may lead to a wrong keyspace, or to none. A commit checks all its handles in its
-// turn, before any other step. A snapshot compares marks; where it cannot throw, it returns no
+// turn, before any other step. A snapshot compares marks. Its reads that cannot throw return no
 // entries for a handle of another store.
 
 extension Catalog {
-  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
+  /// - Throws: `StoreError` with code `.invalidArgument` if the handle belongs to another store.
   func check(_ keyspace: Keyspace) throws(StoreError) {
     guard Int(keyspace.id) < keyspaces.count, keyspaces[Int(keyspace.id)] == keyspace else {
       throw .foreign("Keyspace", keyspace.name, keyspace.id, "Store.keyspace(_:_:)")
@@ -22,7 +22,7 @@ extension Catalog {
 }
 
 extension Engine {
-  /// Step 1: what the commit names is of this store.
+  /// Step 1: checks that all handles in the commit belong to this store.
   func check(_ batch: borrowing WriteBatch, _ preconditions: [Precondition], _ catalog: Catalog)
     throws(StoreError)
   {
@@ -52,7 +52,8 @@ extension Engine {
     }
   }
 
-  /// A handle of an earlier opening of the same store is valid: versions are positions in the log.
+  /// A snapshot of an earlier opening of the same store is valid: versions are positions in the
+  /// log.
   private func check(_ snapshot: Snapshot) throws(StoreError) {
     guard snapshot.engine.storeID == storeID else {
       throw StoreError(
@@ -63,7 +64,7 @@ extension Engine {
 }
 
 extension Keyspace {
-  /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
+  /// - Throws: `StoreError` with code `.invalidArgument` if the keyspace has the other kind.
   func check(_ kind: KeyspaceKind) throws(StoreError) {
     guard self.kind == kind else {
       throw StoreError(.invalidArgument, "Keyspace \(name) has keys of kind \(self.kind), not \(kind)")
@@ -72,8 +73,8 @@ extension Keyspace {
 }
 
 extension Snapshot {
-  /// The trees of a keyspace; empty ones if it came later than the snapshot.
-  /// - Throws: `StoreError` with code `.invalidArgument` when the handle is one of another store.
+  /// The trees of a keyspace; empty trees if the keyspace is newer than the snapshot.
+  /// - Throws: `StoreError` with code `.invalidArgument` if the handle belongs to another store.
   @inline(__always)
   func trees(of keyspace: Keyspace) throws(StoreError) -> KeyspaceRoot {
     try engine.checkProcess()
@@ -83,7 +84,8 @@ extension Snapshot {
     return trees
   }
 
-  /// For reads that cannot throw: the same, but empty trees if the handle is one of another store.
+  /// As `trees(of:)`, for reads that cannot throw: empty trees if the handle belongs to another
+  /// store.
   @inline(__always)
   func knownTrees(of keyspace: Keyspace) -> KeyspaceRoot {
     let trees = root.trees(of: keyspace)
@@ -93,9 +95,9 @@ extension Snapshot {
   @inline(__always)
   func tree(of keyspace: Keyspace) throws(StoreError) -> OrderedTree { try trees(of: keyspace).ordered }
 
-  /// The tree of an index; an empty one if the index is newer than the snapshot.
-  /// - Throws: `StoreError` with code `.invalidArgument` when the handle belongs to another store,
-  ///   with `.indexUnavailable` when the index was not maintained at the time of the snapshot.
+  /// The tree of an index; an empty tree if the index is newer than the snapshot.
+  /// - Throws: `StoreError`: `.invalidArgument` if the handle belongs to another store,
+  ///   `.indexUnavailable` if the index was not maintained at the time of the snapshot.
   @inline(__always)
   func tree(of index: DerivedIndex) throws(StoreError) -> OrderedTree {
     try engine.checkProcess()
@@ -106,7 +108,8 @@ extension Snapshot {
     return root.pointee.indexes[Int(index.id)]
   }
 
-  /// It was built since then: otherwise the engine refuses it, with a reason.
+  /// The index was built after the snapshot was taken. Otherwise the engine has already thrown an
+  /// error with the reason.
   @inline(never)
   private static func unavailable(_ index: DerivedIndex) -> StoreError {
     StoreError(

@@ -2,11 +2,12 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Step 5: brings a commit's extents into the log, in order, and moves `state.end`.
+  /// Step 5: writes a commit's extents to the log, in order, and advances `state.end`.
   ///
   /// If the system refused a part of the commit (no space, no file, no address space), the log is
-  /// rolled back to its previous end, and the store can be used. After any other error it is
-  /// unknown which part of the commit is in the log, and the store is poisoned.
+  /// rolled back to its previous end, and the store can still be used. After any other error, or if
+  /// the whole commit may be in the log, the store is poisoned: it is unknown which part of the
+  /// commit is in the log.
   func writeEncoded(_ state: inout CommitterState) throws(StoreError) {
     let before = LogMark(state)
     // An index extractor may have forked.
@@ -29,8 +30,8 @@ extension Engine {
     }
   }
 
-  /// Refuses a long commit for which there is clearly no space: a partly written commit would
-  /// occupy space for nothing.
+  /// Refuses a long commit if there is clearly no space for it. A partly written commit would
+  /// occupy space without any use.
   ///
   /// A file system that does not report its free space reports 0.
   private func checkRoom(for encoder: borrowing LogEncoder) throws(FileIOError) {
@@ -42,9 +43,9 @@ extension Engine {
     throw FileIOError(.noSpace, operation: "write", path: directory.path)
   }
 
-  /// Whether all bytes of a commit may be in the log although writing them failed: they cannot be
-  /// read. The length of the file does not show it, because the file may have been longer than the
-  /// log before (`LogRoom`).
+  /// Whether all bytes of a commit may be in the log although writing them failed. True also if
+  /// they cannot be read. The length of the file does not show it, because the file may have been
+  /// longer than the log before (`LogRoom`).
   private func mayBeWhole(_ state: borrowing CommitterState) -> Bool {
     guard let last = state.encoder.extents.indices.last,
       let segment = state.segments.segments[state.encoder.end.segment]
@@ -64,8 +65,8 @@ extension Engine {
       do throws(FileIOError) {
         try state.segments.write(bytes, at: UInt64(extent.offset), toLast: extent.segment)
       } catch {
-        // If the missing bytes are zeros that the file had before, the commit is complete in the
-        // file. A sync decides whether it is durable.
+        // If the bytes that were not written are zeros that the file had before, the file contains
+        // the whole extent. A sync decides whether it is durable.
         guard error.isRefusal,
           state.segments.segments[extent.segment]?.file.holds(bytes, at: extent.offset) == true
         else { throw error }
@@ -79,8 +80,7 @@ extension Engine {
     }
   }
 
-  /// Gives the last segment's file a length ahead of the log where commits wait for syncs
-  /// (`LogRoom`).
+  /// Extends the last segment's file ahead of the log, if commits wait for syncs (`LogRoom`).
   private func makeRoom(_ state: inout CommitterState) throws(FileIOError) {
     let synced = gate.syncedEnd
     guard synced.segment == state.end.segment,
@@ -94,15 +94,15 @@ extension Engine {
       }
       state.statistics.logBytes += 1
     } catch {
-      // Without it syncs take longer; the commit itself has its room.
+      // Without the extension, syncs take longer. The commit itself is already written.
       guard error.code.isLackOfRoom || error.code == .fileTooLarge else { throw error }
     }
   }
 
-  /// Starts preparing the next segment, and syncs the written bytes in the background if they are
-  /// many. The creation of the next segment, which delays a commit, then has little left to do. If
-  /// commits wait for their own syncs, few bytes are unsynced, and the creation would only wait for
-  /// the file.
+  /// Starts preparing the next segment. If many written bytes are unsynced, also syncs them in the
+  /// background. Then the creation of the next segment, which delays a commit, has little left to
+  /// do. If commits wait for their own syncs, few bytes are unsynced, and only the preparation of
+  /// the file helps.
   private func syncAhead(_ state: inout CommitterState) {
     prepareSegment(state.nextSegment)
     let synced = gate.syncedEnd
@@ -123,15 +123,15 @@ extension Engine {
   }
 
   /// Begins a new segment before the last one is full, so that compaction may rewrite the last one.
-  /// No part of a commit is being written. If the system refuses, the store can still be used,
-  /// except after a failed sync.
+  /// It is called while no part of a commit is being written. If the system refuses the new
+  /// segment, the store can still be used, except after a failed sync.
   func rollLog(_ state: inout CommitterState) throws {
     do {
       let number = state.nextSegment
       guard number <= FormatLimits.segmentNumberMax else { return }
       let firstSequence = state.root.pointee.sequence + 1
       try beginSegment(number, capacity: state.birthCapacity, firstSequence: firstSequence, &state)
-      // A checkpoint from now on has its place in the new segment.
+      // The position of the next checkpoint is in the new segment.
       state.tailBytes += UInt64(SegmentHeader.length)
       showRoot(state.makeWorkingRoot(), &state)
     } catch let error as FileIOError {
@@ -142,18 +142,19 @@ extension Engine {
     }
   }
 
-  /// Publishes a root that differs from the previous one only in its files.
+  /// Publishes a root that differs from the previous one only in its files, or in which indexes are
+  /// unavailable.
   func showRoot(_ next: UnsafeMutablePointer<Root>, _ state: inout CommitterState) {
     next.pointee.end = state.end
     state.replaceRoot(next)
     publish(next)
   }
 
-  /// Creates a segment in the order that FORMAT.md prescribes: everything before it is durable
-  /// before its header is, so a frame's promises never extend into another segment.
+  /// Creates a segment in the order that FORMAT.md prescribes. Everything before the segment is
+  /// durable before its header is. So a frame's promises never extend into another segment.
   ///
-  /// The sync of the old segment goes through the gate. If two syncs of one file run at once, some
-  /// systems report a failed write to only one of them.
+  /// The gate syncs the old segment, and runs one sync at a time. If two syncs of one file ran at
+  /// once, some systems would report a failed write to only one of them.
   private func beginSegment(
     _ number: UInt64, capacity: Int, firstSequence: UInt64, _ state: inout CommitterState
   ) throws {
@@ -203,52 +204,55 @@ extension Engine {
       if !prepared.isNameDurable { try directory.sync() }
       return try Segment(header: header, file: file)
     } catch {
-      // After a failed sync the store is poisoned, and this may be its newest segment: it stays
-      // locked (SegmentLocks, SL1).
+      // After a failed sync the store is poisoned, and this may be its newest segment. So the
+      // segment stays locked (SegmentLocks, SL1).
       if !error.isSync { giveUpBirth(of: header.number, file, &state) }
       throw error
     }
   }
 
   /// Creating a file can fail after its directory entry exists. Such a file is not a segment of the
-  /// log, and stays until the next opening: later commits use other numbers.
+  /// log. It stays until the next opening, and later commits use other numbers.
   private func noteTaken(_ number: UInt64, _ error: FileIOError, _ state: inout CommitterState) {
     if error.code == .alreadyExists { state.nextSegment = max(state.nextSegment, number + 1) }
   }
 
-  /// Removes the files of a segment that was not created completely.
+  /// Removes the file of a segment that was not created completely.
   ///
-  /// The existing part of its header may reappear after a power cut. The header says where the log
-  /// ended, so the log must not continue there: the next frame begins a new segment.
+  /// The written part of its header may reappear after a power cut. The header says where the log
+  /// ended, so the log must not continue there. Therefore the next frame begins a new segment.
   private func giveUpBirth(of number: UInt64, _ file: any File, _ state: inout CommitterState) {
     if !isBlank(file) { state.segmentCapacity = 0 }
-    // It never held a frame, so its number may be used again, unless the name stays.
+    // The segment never held a frame, so its number may be used again, unless the file's name
+    // stays.
     if (try? directory.remove(StoreFileName.segment(number).string)) == nil {
-      // If its header is complete, it is the newest segment, and stays locked (SegmentLocks, SL1).
+      // If the header is complete, this is the newest segment, and it stays locked (SegmentLocks,
+      // SL1).
       state.nextSegment = number + 1
     } else {
       state.segmentLocks.release(number)
     }
   }
 
-  /// Whether nothing of a header is in a file. The length of the file does not show it: a prepared
-  /// file has the length of a header before the header is written.
+  /// Whether a file contains no part of a header. The length of the file does not show it: a
+  /// prepared file has the length of a header before the header is written.
   private func isBlank(_ file: any File) -> Bool {
     guard let bytes = try? file.read(SegmentHeader.length, at: 0) else { return false }
     return bytes.allSatisfy { $0 == 0 }
   }
 
-  /// Segments of a commit that was rolled back occupy space, perhaps the last that was free. Their
-  /// numbers must not be used again (FORMAT.md, M8), so an empty file takes the next number before
-  /// they are removed. The last one is removed first, so that no remaining segment names a missing
-  /// one. If this fails, they stay until the next segment is created.
+  /// Removes the segments of a commit that was rolled back: they occupy space, perhaps the last
+  /// that was free. Their numbers must not be used again (FORMAT.md, M8), so an empty file takes
+  /// the next number before they are removed. The highest number is removed first, so that no
+  /// remaining segment names a missing one. If this fails, the files stay until the next segment is
+  /// created.
   private func letGoOfVoidSegments(_ state: inout CommitterState) {
     let number = state.nextSegment
     let voids = state.voidSegments.sorted(by: >)
     guard !voids.isEmpty, number < FormatLimits.segmentNumberMax else { return }
     do {
       let prepared = try preparation.takeOrMake(number)
-      // Its number counts as used from here on, whatever fails later.
+      // The number counts as used from here on, whatever fails later.
       state.nextSegment += 1
       state.voidSegments.append(number)
       try prepared.file.close()
@@ -268,9 +272,9 @@ extension Engine {
     }
   }
 
-  /// Segments of a commit that was rolled back. The header of the segment just created says where
-  /// the log ends, and its number is greater than theirs. They are no longer needed and can be
-  /// removed in any order. FORMAT.md, B5, B8 and R12
+  /// Removes the segments of commits that were rolled back. The header of the segment just created
+  /// says where the log ends, and its number is greater than theirs. So they are no longer needed,
+  /// and can be removed in any order. FORMAT.md, B5, B8 and R12
   private func removeVoidSegments(_ state: inout CommitterState) {
     for number in state.voidSegments {
       // Files that cannot be removed now are removed by the next opening.
@@ -282,9 +286,9 @@ extension Engine {
 }
 
 extension FileIOError {
-  /// Whether the system refused the operation and all synced bytes are unchanged. Creating, locking
-  /// or mapping a file, reserving memory, and a write without room are such operations. A failed
-  /// sync is never such an operation, whatever its code.
+  /// Whether the system refused the operation and all synced bytes are unchanged. That applies to
+  /// creating, locking or mapping a file, to reserving memory, and to a write without space. A
+  /// failed sync is never a refusal, whatever its code.
   fileprivate var isRefusal: Bool {
     switch operation {
     case "open", "create", "map", "reserve", "lock", "tryLock": true
@@ -295,7 +299,7 @@ extension FileIOError {
 }
 
 extension File {
-  /// Whether the file has these bytes at an offset; nil when that cannot be read.
+  /// Whether the file has these bytes at an offset; nil if they cannot be read.
   fileprivate func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool? {
     for start in stride(from: 0, to: bytes.count, by: 64 << 10) {
       let expected = bytes.part(start, min(64 << 10, bytes.count - start))
@@ -320,9 +324,9 @@ struct LogMark {
 }
 
 extension CommitterState {
-  /// Lets the log end where it ended before a commit that was written in part. Its bytes in the
-  /// files count as a torn tail: the next frame begins a new segment, whose header says where the
-  /// log ended (FORMAT.md, B7).
+  /// Resets the end of the log to where it was before a commit that was written in part. The
+  /// commit's bytes in the files count as a torn tail. The next frame begins a new segment, whose
+  /// header says where the log ended (FORMAT.md, B7).
   mutating func takeBack(to mark: LogMark) {
     for number in segments.segments.keys where number > mark.end.segment {
       forgetSegment(number)

@@ -1,10 +1,11 @@
 import PerdureFormat
 
 extension Engine {
-  /// Step 1: every precondition against the newest root; all that fail are reported together.
+  /// Step 1: checks every precondition against the newest root. All failed ones are reported
+  /// together.
   ///
-  /// - Throws: `StoreError` with code `.conflict`; `.indexUnavailable` when one reads an index that
-  ///   is not maintained, so that it cannot be checked.
+  /// - Throws: `StoreError`: `.conflict` if preconditions fail; `.indexUnavailable` if a
+  ///   precondition cannot be checked because its index is not maintained.
   func check(_ preconditions: [Precondition], _ root: UnsafeMutablePointer<Root>) throws(StoreError) {
     var failed: [Conflict] = []
     for (index, precondition) in preconditions.enumerated() {
@@ -30,7 +31,7 @@ extension Engine {
       try checkAvailable(index)
       let old = try snapshot.tree(of: index)
       let isUnchanged = OrderedTree.isUnchanged(index: range, from: old, to: root.tree(of: index))
-      // It may be of another opening, with an index file of its own. FN3
+      // The snapshot may belong to another opening, with its own index file. FN3
       try snapshot.check(old.file)
       return isUnchanged
     case .rangeUnchanged(let keyspace, let range, let snapshot):

@@ -5,12 +5,13 @@ import Synchronization
 /// The core of an open store: the committer that appends, and the roots that readers use.
 ///
 /// Concurrency
-///  - `turn` is held by the committer; everything in `state` belongs to it.
-///  - Readers take no lock: they pin a version and load the published root (`PinTable`).
-///  - `gate` has its own lock. Lock order: `turn`, then the gate's; never the other way round.
+///  - The committer holds `turn`, which guards everything in `state`.
+///  - Readers acquire no lock: they pin a version and load the published root (`PinTable`).
+///  - `gate` has its own lock. Lock order: `turn`, then the gate's lock, never the other way round.
 // Unchecked: `state` is guarded by `turn`; the rest is constant, atomic, or guards itself.
 final class Engine: @unchecked Sendable {
-  /// The open directory of the store. All files are opened through it, even if it was moved.
+  /// The open directory of the store. All files are opened through it, even if the directory was
+  /// moved.
   let directory: any Directory
   /// The mark of the process that opened the store (Engine+Fork.swift).
   let mark: ProcessMark
@@ -22,39 +23,39 @@ final class Engine: @unchecked Sendable {
   let compaction = CompactionControl()
   let compactor: Compactor?
   let storeID: StoreID
-  /// How values are read.
+  /// Reads the values of records.
   let contents: RecordContents
-  /// Nil when nothing is compressed.
+  /// Nil if nothing is compressed.
   let packing: Packing?
   let groups: GroupCache
   let written = WrittenBytes()
   /// The readers of the store in other openings.
   let readers: ReaderTable
-  /// Of a store that was opened for reading: its own place among them.
+  /// For a store that was opened for reading: its own place among `readers`.
   let reading: ReadingPlace?
 
   private let turn = Lock()
   private let indexAvailability = Lock()
-  // Both guarded by `indexAvailability`.
+  // Both are guarded by `indexAvailability`.
   private var unavailable: Set<UInt32> = []
   private var misfits: [UInt32: String] = [:]
-  /// Whether the set has elements, read without the lock by every read.
+  /// Whether `unavailable` has elements. Every read loads it without the lock.
   private let hasUnavailable = Atomic<Bool>(false)
-  /// Why indexes could not be built at opening.
+  /// Why indexes could not be built at opening, by index id.
   let indexDamage: [UInt32: StoreError]
-  // Not checked for exclusivity, which costs each commit: `turn` sees to it.
+  // Not checked for exclusivity, which would cost each commit time. `turn` ensures exclusivity.
   @exclusivity(unchecked) private var state: CommitterState
-  /// The writer's lock, and later the slot that retains files for snapshots that outlive it.
+  /// The writer's lock. After closing, the slot that retains files for the remaining snapshots.
   let place: WriterPlace
-  /// The checkpoint that the store was opened with: nodes of the trees may lie in its file.
+  /// The checkpoint that the store was opened with. Nodes of the trees may be in its file.
   let checkpoint: OpenedCheckpoint?
-  /// Its nodes: what every commit asks for, without the rest.
+  /// The nodes of `checkpoint`. Every commit uses them.
   let indexNodes: MappedNodes?
   let checkpointer: Checkpointer
 
   /// The address of the newest `Root`.
   private let publishedRoot: Atomic<UInt>
-  /// Its version, or that of an older root.
+  /// The version of the newest root, or of an older root.
   private let publishedVersion: Atomic<UInt64>
 
   init(
@@ -127,7 +128,7 @@ final class Engine: @unchecked Sendable {
   /// The version of the newest root, or of an older one.
   var version: UInt64 { publishedVersion.load(ordering: .relaxed) }
 
-  /// The derived indexes that nothing here can maintain.
+  /// The derived indexes that are not maintained.
   var unavailableIndexes: Set<UInt32> {
     get {
       guard hasUnavailable.load(ordering: .acquiring), mark.isOwn else { return [] }
@@ -141,8 +142,8 @@ final class Engine: @unchecked Sendable {
     }
   }
 
-  /// The sum, of an index that is no longer maintained or of the index it is made from, that was
-  /// invalid.
+  /// Describes the invalid sum that made an index unavailable; nil if there was none. The sum was
+  /// in this index or in the index that it is made from.
   func misfit(of index: UInt32) -> String? { indexAvailability.withLock { misfits[index] } }
 
   func noteMisfit(of indexes: [UInt32], _ text: String) {
@@ -154,8 +155,8 @@ final class Engine: @unchecked Sendable {
     try checkProcess()
     turn.lock()
     defer {
-      // The system takes its time to unmap a segment and to give a large file's space back: others
-      // need not wait.
+      // The system needs time to unmap a segment and to free a large file's space. Other threads do
+      // not wait for that.
       let released = state.takeReleasedSegments()
       turn.unlock()
       withExtendedLifetime(released) {}
@@ -165,7 +166,7 @@ final class Engine: @unchecked Sendable {
     return try body(&state)
   }
 
-  /// Looks at the committer's state in its turn; allowed while the store is poisoned.
+  /// Calls `body` with the committer's state, in its turn. Allowed while the store is poisoned.
   func looking<R>(_ body: (borrowing CommitterState) throws -> R) throws -> R {
     try checkProcess()
     turn.lock()
@@ -174,8 +175,8 @@ final class Engine: @unchecked Sendable {
     return try body(state)
   }
 
-  /// Shows a root to readers. The version is written last: a reader that sees it also sees the root
-  /// (PT2).
+  /// Makes a root visible to readers. The version is stored last: a reader that sees it also sees
+  /// the root (PT2).
   func publish(_ root: UnsafeMutablePointer<Root>) {
     publishedRoot.store(UInt(bitPattern: root), ordering: .sequentiallyConsistent)
     publishedVersion.store(root.pointee.version, ordering: .sequentiallyConsistent)
@@ -184,14 +185,15 @@ final class Engine: @unchecked Sendable {
   /// Releases the writer's place as the end of the process would. Snapshots can still read.
   func abandon() { finish { _ in } }
 
-  /// The newest root, for a forked child. It needs no pin: nothing replaces or frees it there.
+  /// The newest root, for a forked child. It needs no pin, because the child neither replaces nor
+  /// frees it.
   @inline(never)
   func rootAtFork() -> (pin: Pin, root: UnsafeMutablePointer<Root>) {
     let address = publishedRoot.load(ordering: .acquiring)
     return (pins.unclaimed, UnsafeMutablePointer<Root>(bitPattern: address).unsafelyUnwrapped)
   }
 
-  /// Closes a forked child's own descriptors of the locks, which its parent keeps.
+  /// Closes a forked child's own descriptors of the locks. The parent keeps the locks.
   private func forget() {
     // A thread of the parent may have held the turn at the fork. Then the descriptors are closed
     // when the engine is freed, or when the process ends.
@@ -202,7 +204,8 @@ final class Engine: @unchecked Sendable {
     place.forget()
   }
 
-  /// Marks the store closed: the last thing that happens in a turn.
+  /// Closes the store: stops the background work, runs `body` in the last turn, and releases the
+  /// locks.
   func finish(_ body: (inout CommitterState) throws -> Void) rethrows {
     guard mark.isOwn else { return forget() }
     compactor?.stop()

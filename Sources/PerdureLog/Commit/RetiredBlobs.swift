@@ -1,17 +1,18 @@
 import PerdureFormat
 
-/// Blob files whose records were removed, until the files may be removed.
+/// Keeps track of blob files whose records were removed, until the files may be removed too.
 ///
-/// The states from the commit that put the value to the one that removed it name the file. It is
-/// removed when
+/// A file is named by the states from the commit that put its record until the commit that removed
+/// the record. The file is removed when
 ///
-///  RB1  no state among these is held by a snapshot,
-///  RB2  the commit that removed its record is durable (FORMAT.md, S6), and
-///  RB3  no reader in another opening has said that it may read a state among these (FORMAT.md,
-///       W5).
+///  RB1  no snapshot holds one of these states,
+///  RB2  the commit that removed the record is durable (FORMAT.md, S6), and
+///  RB3  no reader in another opening has registered that it may read one of these states
+///       (FORMAT.md, W5).
 struct RetiredBlobs {
-  /// The record was put with version `born` and is absent from `version` on. The commit that
-  /// removed it ends at `end`. States with these sequence numbers name it.
+  /// A file whose record was put with version `born` and is absent from `version` on. The commit
+  /// that removed the record ends at `end`. The states with the sequence numbers `sequences` name
+  /// the file.
   private struct Blob {
     var number: UInt64
     var born: UInt64
@@ -20,38 +21,39 @@ struct RetiredBlobs {
     var end: LogPosition
   }
 
-  /// The state with which each file that was named since the opening came.
+  /// The first state that names a file, by file number, for files named since the opening.
   private var births: [UInt64: (version: UInt64, sequence: UInt64)] = [:]
   /// Files that were not checked against the pins yet, or whose record's removal is not durable, in
-  /// the order of these removals.
+  /// the order of the removals.
   private var fresh: [Blob] = []
-  /// RB1
+  /// The files that snapshots hold. RB1
   private var held = HeldBack<Blob>()
-  /// RB3, and the needs of readers when they were last read.
+  /// The files that readers in other openings may read, and the needs of these readers at the last
+  /// check. RB3
   private var read: (blobs: [Blob], needs: ReaderNeeds) = ([], ReaderNeeds())
 
   var isEmpty: Bool { fresh.isEmpty && held.isEmpty && read.blobs.isEmpty }
 
-  /// Whether snapshots hold some.
+  /// Whether snapshots hold files.
   var isHeldBack: Bool { !held.isEmpty }
 
-  /// A state has come that names the file.
+  /// Notes the first state that names a file.
   mutating func noteBirth(of number: UInt64, version: UInt64, sequence: UInt64) {
     births[number] = (version, sequence)
   }
 
-  /// A new state, published or about to be, does not name it any more.
+  /// Notes the first state that does not name a file any more. It is published or about to be.
   mutating func retire(_ number: UInt64, version: UInt64, sequence: UInt64, end: LogPosition) {
     let born = births.removeValue(forKey: number) ?? (0, 0)
     let sequences = min(born.sequence, sequence)..<sequence
     fresh.append(Blob(number: number, born: born.version, version: version, sequences: sequences, end: end))
   }
 
-  /// Takes the files that may be removed out of this table, and returns them.
+  /// Returns the numbers of the files that may be removed, and drops them from this table.
   ///
   /// - Parameter published: The newest version.
-  /// - Parameter readers: The states that other openings may read. It is asked only if a removal
-  ///   depends on it, after the removing commit was written (RT1 of ReaderTable).
+  /// - Parameter readers: Returns the states that other openings may read. It is called only if a
+  ///   removal depends on them, after the removing commit was written (RT1 of ReaderTable).
   mutating func takeFree(
     _ pinned: PinnedVersions, published: UInt64, synced: LogPosition, readers: () -> ReaderNeeds
   ) -> [UInt64] {

@@ -1,5 +1,5 @@
-/// A list that mostly has one element, and allocates no memory for that one: for a commit of one
-/// record, the allocation would cost as much as the record.
+/// A list that mostly has one element, and allocates no memory for a single element. In a commit of
+/// one record, the allocation would cost as much as the record.
 struct ShortList<Element> {
   private var first: Element?
   private var others: [Element] = []

@@ -4,30 +4,30 @@ import Synchronization
 
 /// The second half of group commit: one sync for all waiting callers.
 ///
-/// A commit is first appended and published under the committer's turn. Then its caller waits here
-/// if the commit must be durable. A caller that finds no running sync becomes the leader, and syncs
-/// everything appended so far. The others wait, and most of them find their commit covered when the
+/// A commit is first appended and published in the committer's turn. If the commit must be durable,
+/// its caller then waits here. A caller that finds no running sync becomes the leader, and syncs
+/// everything appended so far. The others wait. Most of them find their commit covered when the
 /// leader's sync ends. Appending continues meanwhile.
 ///
 /// Invariants
-///  SG1  `synced <= appended`, both only grow.
+///  SG1  `synced <= appended`, and both only grow.
 ///  SG2  A commit is acknowledged as durable only if `synced` has passed its end.
 ///  SG3  After a failed sync the gate stays poisoned: it retries nothing and acknowledges nothing
 ///       more, because the system may have dropped the unwritten pages.
 ///  SG4  `appended` is a position in `file`. Within a segment the committer advances it without the
-///       lock, which would cost every commit. When the segment changes, it sets both under the
-///       lock.
+///       lock, because the lock would cost every commit time. When the segment changes, the
+///       committer sets both under the lock.
 // Unchecked: everything below is guarded by `lock`, or atomic.
 final class SyncGate: @unchecked Sendable {
   private let lock = Lock()
   private let condition = Condition()
   private let appended: Atomic<UInt64>
-  /// Changed with the lock only; every commit reads it, without.
+  /// Changed only under the lock. Every commit reads it without the lock.
   private let synced: Atomic<UInt64>
   private var file: (any File)?
   private var isSyncing = false
   private var failure: StoreError?
-  /// Whether there was a failure, read without the lock by every commit.
+  /// Whether `failure` is set. Every commit reads it without the lock.
   private let isPoisoned = Atomic<Bool>(false)
   private var waiters: [Waiter] = []
   private var worker: WorkerState = .none
@@ -55,7 +55,8 @@ final class SyncGate: @unchecked Sendable {
   /// The number of syncs.
   var syncs: Int { lock.withLock { syncCount } }
 
-  /// A segment was created: its header, which ends at `end`, and everything before it are durable.
+  /// Notes that a segment was created. Its header, which ends at `end`, and everything before it
+  /// are durable.
   func didBegin(_ file: any File, at end: LogPosition) {
     lock.withLock {
       self.file = file
@@ -64,10 +65,10 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// The committer has written the log up to `end`, in the newest segment.
+  /// Notes that the committer has written the log up to `end`, in the newest segment.
   func didAppend(upTo end: LogPosition) { appended.store(end.packed, ordering: .releasing) }
 
-  /// The committer could not write, or could not sync an old segment. SG3
+  /// Notes an error after which nothing more can be made durable, such as a failed write. SG3
   func poison(_ error: StoreError) {
     lock.withLock { fail(error) }
   }
@@ -82,7 +83,7 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// Waits without a thread until the log is durable up to `end`.
+  /// Waits, without blocking a thread, until the log is durable up to `end`.
   func synced(_ end: LogPosition) async throws {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       enqueue(Waiter(end: end, continuation: continuation))
@@ -138,7 +139,7 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// Syncs once; the lock is released meanwhile.
+  /// Syncs once. The lock is released meanwhile.
   private func lead() {
     isSyncing = true
     // SG4
@@ -189,14 +190,14 @@ final class SyncGate: @unchecked Sendable {
 }
 
 extension LogPosition {
-  /// A position in a log in one word, in the same order.
+  /// The position in one word. The words have the same order as the positions.
   fileprivate var packed: UInt64 { segment &<< Self.offsetBits | offset }
 
   fileprivate init(packed word: UInt64) {
     self.init(segment: word &>> Self.offsetBits, offset: word & (1 &<< Self.offsetBits &- 1))
   }
 
-  /// No segment is longer, and no segment number needs more than the remaining bits of a word
-  /// (FORMAT.md, section 17).
+  /// The number of bits for the offset. No segment is longer, and segment numbers fit in the
+  /// remaining bits of a word (FORMAT.md, section 17).
   private static var offsetBits: UInt64 { 32 }
 }

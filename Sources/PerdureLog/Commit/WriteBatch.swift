@@ -1,7 +1,8 @@
 import PerdureFormat
 
 /// The operations of one commit, as a sequence of sealed records. It is built on the caller's
-/// thread, outside every lock, so that the committer only copies, links and publishes.
+/// thread, outside every lock. So the committer only copies the records, updates the index and
+/// publishes.
 struct WriteBatch: ~Copyable {
   private(set) var records = RawBuffer()
   private(set) var recordCount = 0
@@ -13,8 +14,7 @@ struct WriteBatch: ~Copyable {
 
   var isEmpty: Bool { recordCount == 0 }
 
-  /// Notes that the next record belongs to this keyspace: the committer checks that the store has
-  /// it.
+  /// Notes the keyspace of the next record. The committer checks that the store has this keyspace.
   @inline(__always)
   mutating func note(_ keyspace: Keyspace) {
     if lastNoted.mark != keyspace.mark || lastNoted.id != keyspace.id { noteAnother(keyspace) }
@@ -34,7 +34,7 @@ struct WriteBatch: ~Copyable {
   /// Notes a blob file that was written for this batch.
   mutating func note(blob number: UInt64) { makeExtras().blobs.append(number) }
 
-  /// Notes a value that was written before.
+  /// Notes a value that was written in pieces before.
   mutating func note(_ blob: WrittenBlob) { makeExtras().written.append(blob) }
 
   private mutating func makeExtras() -> Extras {
@@ -49,13 +49,14 @@ struct WriteBatch: ~Copyable {
   final class Extras {
     /// Blob files written for the batch, to be removed if it is not committed.
     fileprivate(set) var blobs: [UInt64] = []
-    /// Values that were written in pieces before, to be given back if it is not committed.
+    /// Values that were written in pieces before. They can be put again if the batch is not
+    /// committed.
     fileprivate(set) var written: [WrittenBlob] = []
-    /// Keyspaces of records beside the first one's.
+    /// The keyspaces of the records, other than the first record's.
     fileprivate(set) var otherKeyspaces: [Keyspace] = []
   }
 
-  /// Adds a record whose key and value the closure writes.
+  /// Adds a record with a key and a value.
   mutating func append(
     _ kind: RecordHeader.Kind, keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
   ) {
