@@ -9,10 +9,10 @@ final class CompactionControl: @unchecked Sendable {
   private var isRunning = false
   private var isStopped = false
   /// Segments that would not shrink in groups, by number, with their counts at the time of the
-  /// attempt.
+  /// trial.
   private var notShrinking: [UInt64: SegmentUsage] = [:]
 
-  /// Waits for its turn.
+  /// Waits until no other compaction runs, and begins one.
   func begin() throws(StoreError) {
     lock.lock()
     defer { lock.unlock() }
@@ -28,22 +28,23 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// A trial showed that the segment, unchanged, would not shrink in groups.
+  /// Notes the result of a trial: the segment, unchanged, would not shrink in groups.
   func noteNotShrinking(_ segment: UInt64, _ usage: SegmentUsage) {
     lock.withLock { notShrinking[segment] = usage }
   }
 
-  /// Whether that was determined since the store was opened, and the segment has not changed since.
+  /// Whether a trial since the opening showed that the segment would not shrink, and the segment
+  /// has not changed since.
   func doesNotShrink(_ segment: UInt64, _ usage: SegmentUsage) -> Bool {
     lock.withLock { notShrinking[segment] == usage }
   }
 
-  /// To be asked between any two steps.
+  /// Throws if the store is released. Called between any two steps.
   func checkNotStopped() throws(StoreError) {
     if lock.withLock({ isStopped }) { throw .closed }
   }
 
-  /// Sleeps, at most until the store is released.
+  /// Sleeps until the deadline, or until the store is released.
   func sleep(untilNanoseconds deadline: UInt64) throws(StoreError) {
     lock.lock()
     defer { lock.unlock() }

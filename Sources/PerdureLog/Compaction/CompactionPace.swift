@@ -1,18 +1,18 @@
-/// When a run of compaction may write: values in, values out.
+/// Decides when a run of compaction may write. It only computes.
 ///
-/// New garbage is compacted without a limit: the bytes needed to free as much may be written at
-/// once, up to some mebibytes. Beyond that it writes with the speed of the policy. So a store under
-/// heavy writes is compacted as fast. If the store is idle, or its commits wait for the disk,
-/// compaction uses a fraction of the disk's speed, whatever the garbage.
+/// New garbage is compacted without a speed limit: the bytes needed to free as much may be written
+/// at once, up to `creditMax`. Beyond that, compaction writes at the speed of the policy. So a
+/// store under heavy writes is compacted as fast as garbage is added. If the store is idle, or its
+/// commits wait for the disk, compaction uses a fraction of the disk's speed, whatever the garbage.
 struct CompactionPace {
-  /// How many bytes may be written without a limit, including those for garbage that was added
-  /// while a segment was read.
+  /// The maximum number of bytes that may be written without a limit. It includes bytes for garbage
+  /// that was added while a segment was read.
   static let creditMax = 4.0 * 1024 * 1024
 
   private let policy: CompactionPolicy
   /// The garbage at the last call.
   private var garbageBytes: UInt64
-  /// Bytes that may be written now.
+  /// The number of bytes that may be written without a limit now.
   private var credit = 0.0
   /// The time of the next write, in nanoseconds.
   private var next: UInt64
@@ -27,7 +27,7 @@ struct CompactionPace {
   ///
   /// - Returns: The time of the write, in nanoseconds.
   mutating func pass(_ bytes: Int, _ totals: CompactionPolicy.Totals, now: UInt64) -> UInt64 {
-    // Less garbage than before: a segment was rewritten.
+    // If there is less garbage than before, a segment was rewritten.
     let grown = totals.garbageBytes - min(garbageBytes, totals.garbageBytes)
     garbageBytes = totals.garbageBytes
     credit = min(credit + policy.bytesToWrite(forGarbage: grown, totals), Self.creditMax)

@@ -7,8 +7,8 @@ import PerdureFormat
 //  1  In the committer's turn: the log may begin a new segment. The newest root and every held root
 //     become keepers, and the committer notes that they must stay. Segments are chosen by their
 //     counts.
-//  2  The log is synced up to that point. A superblock says so, and that rewritten segments may
-//     follow.
+//  2  The log is synced up to that point. A superblock records this, and that rewritten segments
+//     may follow.
 //  3  For each segment, oldest first, outside every turn: mark the records that stay. If the
 //     rewriting is worth its cost, copy them into a new file, sync, rename it over the old one, and
 //     sync the directory.
@@ -18,43 +18,46 @@ import PerdureFormat
 // Invariants
 //  CM1  Every record that a keeper leads to stays. Commits after step 1 can make records dead, but
 //       never live again, and add none to the segments of this pass.
-//  CM2  Everything that made a dropped record dead is durable before the record's absence can be
+//  CM2  The commit that made a dropped record dead is durable before the record's absence can be
 //       (step 2 before step 3).
-//  CM3  A tombstone is dropped only when the names of the files that could hold the shadowed record
-//       are durable: `CleanedSegments` is notified after the directory was synced. FORMAT.md, T3.
-//  CM4  At any moment a crash leaves each segment as it was or as it will be, and both mean the
-//       same.
+//  CM3  A tombstone is dropped only when the replacement of all files that could hold the shadowed
+//       record is durable: `CleanedSegments` is updated after the directory was synced. FORMAT.md,
+//       T3.
+//  CM4  At any moment, a crash leaves each segment in its old or its new form. Both have the same
+//       meaning.
 
 /// The limits of a run of compaction.
 struct CompactionLimits {
   /// Whether the segment that is being written is closed first, so that it can be compacted too.
   var rollsLog = true
-  /// Whether that is done only where it does not make too many segments
+  /// Whether `rollsLog` applies only if it does not make too many short segments
   /// (`CompactionPolicy.closesLastByHand`).
   var rollsSparingly = false
-  /// Whether segments are rewritten only to put their records into groups, too. Segments that are
-  /// rewritten anyway are grouped according to the store's options.
+  /// Whether segments are also rewritten only to put their records into groups. Segments that are
+  /// rewritten for another reason are grouped according to the store's options.
   var groupsAllCold = false
-  /// The segments to examine, given the counts of all but the last; nil: all.
+  /// Chooses the segments to examine, from the counts of all segments but the last; nil: all.
   var choose: (([CompactionCandidate]) -> Set<UInt64>)?
   /// Called with the versions that are kept for snapshots.
   var didKeep: (_ versions: [UInt64]) -> Void = { _ in }
   /// Called for each examined segment: its number, and the garbage that only snapshots hold in it.
   var didLook: (_ number: UInt64, _ held: [HeldGarbage.Share]) -> Void = { _, _ in }
-  /// Called after every few bytes written or read; throws to cancel.
+  /// Called with 0 after each frame read, and with the number of bytes before each write; throws to
+  /// cancel.
   var pace: (_ bytes: Int) throws -> Void = { _ in }
-  /// Called between segments: done, and in all. False: stop.
+  /// Called between segments with the numbers of finished segments and of all segments. Returning
+  /// false stops the run.
   var progress: (_ done: Int, _ all: Int, CompactionReport) -> Bool = { _, _, _ in true }
 }
 
-/// A segment, as the choice sees it.
+/// The data of a segment from which a run chooses segments.
 struct CompactionCandidate: Hashable, Sendable {
   var number: UInt64
   var usage: SegmentUsage
-  /// Commits since the first of the segment: its age.
+  /// The number of commits since the segment's first commit: its age.
   var age: UInt64
 
-  /// The same without dead bytes that snapshots hold.
+  /// The candidate without dead bytes that snapshots hold.
   func without(held: UInt64) -> CompactionCandidate {
     var candidate = self
     candidate.usage.totalBytes -= min(held, usage.deadBytes)
@@ -79,32 +82,32 @@ struct CompactionPass {
   private enum Worth {
     case nothing
     case rewriting
-    /// Too little is freed; only a file that is a twentieth shorter is worth the rewriting.
+    /// The rewriting frees too little. Only a file that is a twentieth shorter is worth it.
     case grouping
   }
 
   private let engine: Engine
   private let limits: CompactionLimits
-  /// Their roots stay until the pass ends (`CommitterState.compactedVersions`): snapshots may go
-  /// meanwhile.
+  /// The states to keep. Their roots stay until the pass ends (`CommitterState.compactedVersions`),
+  /// because snapshots may be released meanwhile.
   private let keepers: Keepers
-  /// By number.
+  /// The segments of the pass, by number.
   private var members: [UInt64: Member] = [:]
   private let numbers: [UInt64]
   private var cleaned = CleanedSegments()
   private var chosen: Set<UInt64>
   private var report: CompactionReport
-  /// The reason why a segment was skipped: its live records did not fit on the medium.
+  /// Why segments were skipped: their live records did not fit on the medium.
   private var lackOfRoom: StoreError?
 
-  /// Runs one pass; the control is held by the caller.
+  /// Runs one pass. The caller has begun the compaction (`CompactionControl.begin`).
   ///
   /// - Parameter report: The work done so far; the pass adds to it.
   /// - Returns: Why segments were skipped, if their live records did not fit on the medium.
   static func run(
     _ engine: Engine, _ limits: CompactionLimits, _ report: inout CompactionReport
   ) throws -> StoreError? {
-    // So closing the last segment, in the turn, finds little to sync.
+    // Then the closing of the last segment, in the turn, finds little to sync.
     if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.looking { $0.end }) }
     var pass = try engine.inTurn { try CompactionPass(engine, limits, report, &$0) }
     defer { engine.endPass() }
@@ -139,7 +142,7 @@ struct CompactionPass {
         segment: segment, end: state.segments.entries[Int(number)].end, usage: usage,
         isCold: ColdSegments.isCold(
           generation: segment.header.generation, place: index, of: numbers.count))
-      // No record in it is dead at all: as good as cleaned.
+      // No record in the segment is dead, so it counts as cleaned.
       cleaned.append(
         number, cleanedThrough: usage.deadBytes == 0 ? keepers.sequence : segment.header.cleanedThrough)
     }
@@ -180,7 +183,7 @@ struct CompactionPass {
       try engine.compaction.checkNotStopped()
       guard let member = members[number], isWorthReading(member) else { continue }
       report.segmentsExamined += 1
-      // Another one may need less room.
+      // Another segment may need less space.
       do { try compact(member) } catch let error as StoreError where error.code == .diskFull {
         lackOfRoom = error
         continue
@@ -196,18 +199,19 @@ struct CompactionPass {
     return member.usage.deadBytes + member.usage.tombstoneBytes > 0 || member.usage.totalBytes == 0
   }
 
-  /// Whether rewriting puts its records into groups, and they are not in groups yet.
+  /// Whether rewriting puts a segment's records into groups, and they are not in groups yet.
   private func isToBeGrouped(_ member: Member) -> Bool {
     engine.options.compression.groupsColdRecords && !member.segment.isGrouped && member.isCold
   }
 
-  /// Whether that is reason enough to rewrite it: no trial showed that it would not shrink.
+  /// Whether grouping alone is a reason to rewrite the segment: no trial has shown that it would
+  /// not shrink.
   private func isToBeGroupedAlone(_ member: Member) -> Bool {
     limits.groupsAllCold && isToBeGrouped(member)
       && !engine.compaction.doesNotShrink(member.segment.number, member.usage)
   }
 
-  /// Tries it with some of its frames. Nothing is written before the gain is known.
+  /// Packs some of the segment's frames as a trial. No file is written before the gain is known.
   private func worthOfGrouping(_ member: Member, _ marking: borrowing SegmentMarking) throws(StoreError)
     -> Worth
   {
@@ -223,12 +227,12 @@ struct CompactionPass {
     return .nothing
   }
 
-  /// Whether rewriting may put an ungrouped segment into groups.
+  /// Whether the pass may put an ungrouped segment into groups.
   private var makesGroups: Bool {
     members.values.contains { chosen.contains($0.segment.number) && isToBeGrouped($0) }
   }
 
-  /// Two empty segments in a row: one is enough. T9
+  /// Whether the segment before an empty segment is empty too. One of the two is enough. T9
   private func isBehindEmpty(_ segment: Segment) -> Bool {
     members[segment.header.predecessorEnd.segment]?.segment.isEmpty ?? false
   }
@@ -247,7 +251,7 @@ struct CompactionPass {
       try limits.pace(0)
     }
     marking.endVisits()
-    // What a damaged index does not lead to is not dead. FN3
+    // A damaged index may not lead to live records, which must not be dropped. FN3
     try engine.checkIndex()
     limits.didLook(segment.number, marking.held)
     let worth = try worthOfWriting(member, &marking)
@@ -292,7 +296,8 @@ struct CompactionPass {
     try LogScan.visitFrames(of: member.segment, upTo: member.end, engine.storeID, visit)
   }
 
-  /// Whether the file becomes shorter, or enough tombstones elsewhere may go for it.
+  /// Decides whether rewriting makes the file shorter, or allows dropping enough tombstones
+  /// elsewhere.
   private func worthOfWriting(_ member: Member, _ marking: inout SegmentMarking) throws(StoreError)
     -> Worth
   {
@@ -321,7 +326,8 @@ struct CompactionPass {
       framesNow: Int(footer.dataEnd) - SegmentHeader.length)
   }
 
-  /// The header of the next generation, and which empty segments it leaves out of the log. T9
+  /// The header of the next generation, and the empty segments before it that it removes from the
+  /// log. T9
   private func header(of member: Member, isEmpty: Bool) -> (header: SegmentHeader, void: [UInt64]) {
     var header = member.segment.header
     header.generation += 1
@@ -350,7 +356,8 @@ struct CompactionPass {
     }
     for number in void {
       members[number] = nil
-      // Void from now on: files that cannot be removed today are removed by the next opening.
+      // The segment is void from now on. If its file cannot be removed now, the next opening
+      // removes it.
       try? engine.directory.remove(StoreFileName.segment(number).string)
     }
   }

@@ -1,14 +1,14 @@
-/// When the store compacts itself, what, and how fast: values in, values out.
+/// Decides when the store compacts itself, which segments, and how fast. It only computes.
 ///
-/// Of two segments with equal garbage the older one comes first. Old records tend to stay live, so
-/// the space freed there stays free; in a young segment more records are about to die.
+/// If two segments have equal garbage, the older one is compacted first. Old records tend to stay
+/// live, so the space freed there stays free. In a young segment more records are about to die.
 struct CompactionPolicy: Hashable, Sendable {
-  /// The part of the log's record bytes that may be dead, from 0 to 1.
+  /// The part of the log's record bytes that may be garbage, from 0 to 1.
   var garbageRatio: Double
-  /// Below so many dead bytes nothing is worth a compaction.
+  /// The minimum number of garbage bytes for a compaction.
   var deadBytesMin: UInt64
-  /// Bytes written in a second while garbage is near the ratio, beside what garbage that comes
-  /// makes necessary.
+  /// The write speed while garbage is near the ratio, in bytes per second. Bytes that new garbage
+  /// makes necessary are written in addition.
   var bytesPerSecond: Double
 
   /// Counts of the whole log.
@@ -18,11 +18,11 @@ struct CompactionPolicy: Hashable, Sendable {
     var tombstoneBytes: UInt64 = 0
 
     var deadBytes: UInt64 { totalBytes - min(totalBytes, liveBytes + tombstoneBytes) }
-    /// The bytes that can be removed, including tombstones: they can be removed soon after the
-    /// records they shadow.
+    /// The bytes that can be removed. They include tombstones, which can be removed soon after the
+    /// records that they shadow.
     var garbageBytes: UInt64 { totalBytes - min(totalBytes, liveBytes) }
 
-    /// The same without garbage that snapshots hold.
+    /// These counts without garbage that snapshots hold.
     func without(held: HeldGarbage.Bytes) -> Totals {
       var totals = self
       let tombstones = min(held.tombstones, tombstoneBytes)
@@ -32,9 +32,9 @@ struct CompactionPolicy: Hashable, Sendable {
     }
   }
 
-  /// Whether there is enough garbage.
+  /// Whether there is enough garbage for a run.
   ///
-  /// - Parameter futile: Garbage that the last run could not get rid of, because snapshots hold it.
+  /// - Parameter futile: Garbage that the last run left, without garbage that snapshots hold.
   func isDue(_ totals: Totals, futile: UInt64) -> Bool {
     guard totals.garbageBytes >= deadBytesMin else { return false }
     let new = totals.garbageBytes - min(futile, totals.garbageBytes)
@@ -48,17 +48,17 @@ struct CompactionPolicy: Hashable, Sendable {
     return garbage >= deadBytesMin && Double(garbage) > 2 * garbageRatio * Double(last.totalBytes)
   }
 
-  /// Whether a compaction by hand closes it.
+  /// Whether a compaction by hand closes the segment that is being written.
   ///
   /// A closed segment stays short permanently: segments are never merged, because addresses contain
-  /// their numbers. Each costs a descriptor and a mapping. So when many are short, the last one
-  /// stays open, with three exceptions: the background compaction would close it, a quarter of a
-  /// full segment's bytes in it is garbage, or no other free space exists.
+  /// their numbers. Each segment costs a file descriptor and a mapping. So when many segments are
+  /// short, the last one stays open. It is closed only if the background compaction would close it,
+  /// if a quarter of a full segment's bytes in it is garbage, or if no other free space exists.
   ///
   /// - Parameters:
-  ///   - shortSegments: How many of the others are shorter than half of a new one.
-  ///   - capacity: Of a new one, in bytes.
-  ///   - lacksRoom: Whether commits are refused until room is won (`Reserve.isShort`).
+  ///   - shortSegments: The number of other segments that are shorter than half of a new one.
+  ///   - capacity: The capacity of a new segment, in bytes.
+  ///   - lacksRoom: Whether commits are refused until space is freed (`Reserve.isShort`).
   func closesLastByHand(
     _ last: SegmentUsage, shortSegments: Int, capacity: Int, lacksRoom: Bool, makesGroups: Bool
   ) -> Bool {
@@ -69,13 +69,14 @@ struct CompactionPolicy: Hashable, Sendable {
     return garbage >= UInt64(capacity) / 4 || closesLast(last)
   }
 
-  /// So many segments may be short before compactions by hand spare them.
+  /// From this number of short segments on, compactions by hand avoid closing the last segment.
   static let shortSegmentsMax = 8
 
-  /// The segments that a run looks at: the best ones, until garbage is well below the ratio.
+  /// The segments that a run examines: those with the highest scores, until garbage is well below
+  /// the ratio.
   func choose(_ candidates: [CompactionCandidate], _ totals: Totals) -> Set<UInt64> {
-    // Tombstones can be dropped only when all older segments are clean, so now and then all are
-    // compacted.
+    // Tombstones can be dropped only when all older segments are clean. So when there are many
+    // tombstones, all segments are compacted.
     if Double(totals.tombstoneBytes) > garbageRatio / 2 * Double(totals.totalBytes) {
       return Set(candidates.map(\.number))
     }
@@ -90,7 +91,8 @@ struct CompactionPolicy: Hashable, Sendable {
     return chosen
   }
 
-  /// The gain relative to the cost: the segment is read whole, and its live records are written.
+  /// The gain of a compaction divided by its cost: the whole segment is read, and its live records
+  /// are written.
   func score(_ candidate: CompactionCandidate) -> Double {
     let usage = candidate.usage
     guard usage.totalBytes > 0, Double(usage.deadBytes) > garbageRatio / 2 * Double(usage.totalBytes) else {
@@ -100,16 +102,16 @@ struct CompactionPolicy: Hashable, Sendable {
     return garbage / (2 - garbage) * Double(candidate.age + 1)
   }
 
-  /// How fast to write while no garbage comes, in bytes a second.
+  /// The write speed while no garbage is added, in bytes per second.
   func speed(_ totals: Totals) -> Double { bytesPerSecond * excess(totals) }
 
-  /// How many bytes are written without a speed limit for new garbage: enough, under updates that
-  /// favour no key, to free as much in the segments with the most garbage.
+  /// The number of bytes that are written without a speed limit for new garbage. If updates are
+  /// spread evenly over all keys, this frees as much in the segments with the most garbage.
   func bytesToWrite(forGarbage bytes: UInt64, _ totals: Totals) -> Double {
     2 * Double(bytes) * excess(totals)
   }
 
-  /// Garbage divided by its limit; 1 for less.
+  /// The ratio of garbage to its limit, but at least 1.
   private func excess(_ totals: Totals) -> Double {
     guard totals.totalBytes > 0, garbageRatio > 0 else { return 1 }
     return max(1, Double(totals.garbageBytes) / Double(totals.totalBytes) / garbageRatio)

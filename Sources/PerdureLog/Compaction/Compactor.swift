@@ -1,15 +1,15 @@
 import PerdureFileIO
 
-/// Compacts in the background: a thread that sleeps until enough garbage is reported.
+/// Compacts in the background: a thread sleeps until enough garbage is reported.
 ///
-/// It retains the engine only while it works, so a released store can be freed.
+/// The thread retains the engine only while it works, so a released store can be freed.
 ///
-/// Garbage that snapshots hold cannot be freed, so it does not count until they are released
+/// Garbage that snapshots hold cannot be freed. It does not count until the snapshots are released
 /// (`HeldGarbage`).
 ///
-/// Invariant: the note that a snapshot was released is taken before files are freed and pins are
-/// read, not after. So a release in between is either seen in the pins, or leaves a note that
-/// causes one more round.
+/// Invariant: `hasReleased` is reset before files are freed and pins are read, not after. So a
+/// release in between is either seen in the pins, or sets `hasReleased` again and causes one more
+/// round.
 // Unchecked: its state is guarded by `lock`.
 final class Compactor: @unchecked Sendable {
   private let lock = Lock()
@@ -22,12 +22,12 @@ final class Compactor: @unchecked Sendable {
   private var hasReleased = false
   private let policy: CompactionPolicy
 
-  /// Its work since the store was opened.
+  /// The counts of its runs since the store was opened.
   struct Counts: Hashable, Sendable {
     var runs = 0
-    /// Why the last run failed; nil after one that did not.
+    /// Why the last run failed; nil if it did not fail.
     var failure: String?
-    /// Garbage that the last run skipped, without that of snapshots.
+    /// Garbage that the last run left, without garbage that snapshots hold.
     var futileBytes: UInt64 = 0
   }
 
@@ -35,7 +35,7 @@ final class Compactor: @unchecked Sendable {
 
   var current: Counts { lock.withLock { counts } }
 
-  /// The part of the garbage that snapshots hold.
+  /// The garbage that snapshots hold.
   var heldBytes: HeldGarbage.Bytes { lock.withLock { garbage.bytes } }
 
   /// Called by the committer after a commit.
@@ -44,7 +44,7 @@ final class Compactor: @unchecked Sendable {
     if totals.garbageBytes >= policy.deadBytesMin { consider(totals, engine) }
   }
 
-  /// Whether a run has left garbage, or is about to, because of snapshots.
+  /// Whether a run has left garbage because of snapshots, or is about to.
   var isHeldBack: Bool { lock.withLock { garbage.isAny } }
 
   /// Whether snapshots were released since the pins were last read.
@@ -53,7 +53,8 @@ final class Compactor: @unchecked Sendable {
   /// Whether its thread has no work.
   var isIdle: Bool { lock.withLock { !isWanted } }
 
-  /// A snapshot was released while files or garbage were held back (`PinTable.isAwaited`).
+  /// Notes that a snapshot was released while files or garbage were held back
+  /// (`PinTable.isAwaited`).
   func noteRelease(in engine: Engine) {
     lock.withLock {
       hasReleased = true
@@ -68,7 +69,7 @@ final class Compactor: @unchecked Sendable {
     }
   }
 
-  /// Whether there is garbage to free. With the lock.
+  /// Whether there is garbage to free. The caller holds the lock.
   private func isDue(_ totals: CompactionPolicy.Totals) -> Bool {
     policy.isDue(totals.without(held: garbage.bytes), futile: counts.futileBytes)
   }
@@ -79,7 +80,7 @@ final class Compactor: @unchecked Sendable {
     isStarted = PlatformThread.start(name: "perdure-compact") { [self, weak engine] in work { engine } }
     guard !isStarted else { return }
     counts.failure = "The system gave no thread to compact on"
-    // Checked again when there is more garbage.
+    // Retried when there is more garbage.
     isWanted = false
     counts.futileBytes = totals.without(held: garbage.bytes).garbageBytes
   }
@@ -94,7 +95,7 @@ final class Compactor: @unchecked Sendable {
   private func work(_ engine: () -> Engine?) {
     while waitUntilWanted() {
       guard let engine = engine() else { return }
-      // Garbage may have come meanwhile, with the last commit for a long time.
+      // Garbage may have been added meanwhile, perhaps by the last commit for a long time.
       while runIfDue(engine) {}
       lock.withLock { isWanted = hasReleased }
     }
@@ -107,9 +108,9 @@ final class Compactor: @unchecked Sendable {
     return !isStopped
   }
 
-  /// A run on this thread, if there is garbage to free.
+  /// Runs a compaction on this thread, if there is garbage to free.
   ///
-  /// - Returns: Whether there was.
+  /// - Returns: Whether there was garbage to free.
   @discardableResult
   func runIfDue(_ engine: Engine) -> Bool {
     takeReleases(engine)
@@ -143,16 +144,16 @@ final class Compactor: @unchecked Sendable {
     guard isAny else { return }
     let before = hasFailed ? engine.replacedSegmentBytes : 0
     engine.giveBackFiles()
-    // The space for the failed run may exist now.
+    // The freed space may be enough for the run that failed.
     if hasFailed, engine.replacedSegmentBytes < before { lock.withLock { counts.futileBytes = 0 } }
   }
 
-  /// The held versions; the next release must be reported as well.
+  /// The held versions. If garbage is held back, the next release of a snapshot is reported.
   func pinned(in engine: Engine) -> PinnedVersions {
     isHeldBack ? engine.pins.heldAndAwaited(published: engine.version) : engine.pins.held()
   }
 
-  /// Adds garbage of released snapshots to the counts again.
+  /// Counts the garbage of released snapshots again.
   func forget(unless pinned: PinnedVersions) {
     lock.withLock { garbage.forget { pinned.mayHold($0...$0) } }
   }
@@ -185,13 +186,13 @@ final class Compactor: @unchecked Sendable {
 }
 
 extension StoreOptions {
-  /// The compactor of a store that is opened with background compaction; nil: none.
+  /// The compactor of a store that is opened with background compaction; nil otherwise.
   var compactor: Compactor? {
     guard compactsAutomatically, !isReadOnly else { return nil }
     return Compactor(compactionPolicy)
   }
 
-  /// When a store that is opened so is compacted, and what.
+  /// The policy of a store that is opened with these options.
   var compactionPolicy: CompactionPolicy {
     let least = min(8 << 20, max(1 << 20, segmentCapacityBytes / 8))
     return CompactionPolicy(

@@ -4,8 +4,8 @@ import PerdureFormat
 // The sync points of a compaction pass (CompactionPass, steps 2 and 3).
 
 extension Engine {
-  /// Step 2: the log is durable up to the end of `promise`, the superblock says so, and that
-  /// segments are rewritten; and no opening begins with a checkpoint that is older. FORMAT.md, T5,
+  /// Step 2: makes the log durable up to the end of `promise`. The superblock then states this, and
+  /// that segments are rewritten. No later opening begins with an older checkpoint. FORMAT.md, T5,
   /// T6 and T8.
   ///
   /// - Parameter withGroups: Whether frames may be put into groups.
@@ -13,8 +13,9 @@ extension Engine {
     upTo promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64), withGroups: Bool
   ) throws {
     try gate.waitUntilSynced(promise.end)
-    // A checkpoint that began before the pass, and that no superblock names yet, would be named
-    // after the segment in which it ends was rewritten, and could not be used (T4).
+    // Waits for a checkpoint that began before the pass and that no superblock names yet. Otherwise
+    // it could be named after the segment in which it ends was rewritten, and could not be used
+    // (T4).
     checkpointer.waitForRunning()
     guard let superblock = try looking({ $0.superblock }) else { return }
     if superblock.current.checkpoint != nil { try renewCheckpoint() }
@@ -28,9 +29,9 @@ extension Engine {
     }
   }
 
-  /// Writes a checkpoint of the newest state. If there is no room for one, the superblock drops its
+  /// Writes a checkpoint of the newest state. If there is no space for it, the superblock drops its
   /// checkpoint. Then compaction can still free space, but the next opening reads the whole log.
-  /// After any other failure the compaction is refused.
+  /// Any other failure is thrown, and the compaction does not begin.
   private func renewCheckpoint() throws {
     do {
       try checkpointer.perform(for: self)
@@ -43,7 +44,7 @@ extension Engine {
         throw StoreError.io(error, "Writing a checkpoint for a compaction (the store is as it was)")
       }
       try replaceSuperblock { $0.checkpoint = nil }
-      // The next one is due when there is space.
+      // The next checkpoint is due when there is space.
       try inTurn { state in state.tailBytes = max(state.tailBytes, state.logLengths.all) }
     }
   }
@@ -72,8 +73,8 @@ extension Engine {
 }
 
 extension CommitterState {
-  /// How many segments before the last have frames for less than half of a new one. Groups do not
-  /// count as short because of packing: the unpacked length counts.
+  /// The number of segments before the last whose frames are shorter than half of a new segment.
+  /// For a segment in groups, the unpacked length counts.
   var shortSegmentCount: Int {
     var count = 0
     for (number, segment) in segments.segments where number != end.segment {

@@ -1,20 +1,22 @@
 import PerdureCompression
 import PerdureFormat
 
-/// How much shorter frames become in groups, judged by some of them before anything is written.
+/// How much shorter frames become in groups, estimated from some of them before anything is
+/// written.
 ///
-/// It packs pieces with the length of a group, as far apart as possible, or everything if that is
-/// no more. A piece begins and ends anywhere: what repeats itself in a group does so in any bytes
-/// of that length.
+/// It packs pieces with the length of a group, as far apart as possible. If there are few pieces,
+/// it packs all frames. A piece may begin and end anywhere: any bytes of that length repeat
+/// themselves about as much as a group.
 struct GroupSample {
   /// Bytes that were packed as a trial, and their size in groups, including the group entries.
   private(set) var frameBytes = 0
   private(set) var storedBytes = 0
 
-  /// How many pieces are tried at most: of groups and segments as they are by default, 1 MiB of 64.
+  /// The maximum number of pieces. With the default lengths of groups and segments, 1 MiB of 64
+  /// MiB.
   static let pieceCountMax = 16
 
-  /// - Parameter frames: All frames of a segment as they are.
+  /// - Parameter frames: All frames of a segment, unpacked.
   init(_ frames: UnsafeRawBufferPointer, groupLength: Int) {
     let encoder = LZ4GroupEncoder()
     for range in Self.pieces(of: frames.count, groupLength) {
@@ -27,7 +29,7 @@ struct GroupSample {
     }
   }
 
-  /// Where the pieces lie: in order, none over another.
+  /// The ranges of the pieces, in order and without overlap.
   static func pieces(of length: Int, _ groupLength: Int) -> [Range<Int>] {
     let all = (length + groupLength - 1) / groupLength
     let count = min(all, pieceCountMax)

@@ -6,7 +6,7 @@ import PerdureFormat
 struct GroupWriter: ~Copyable {
   private(set) var entries: [GroupEntry] = []
   private let encoder = LZ4GroupEncoder()
-  /// How long a group becomes, unless a single record is longer.
+  /// The maximum length of a group, unless a single record is longer.
   private let lengthTarget: Int
 
   init(lengthTarget: Int) { self.lengthTarget = lengthTarget }
@@ -44,7 +44,7 @@ struct GroupWriter: ~Copyable {
     return group.count
   }
 
-  /// The ranges of the groups. Neither a record nor a frame's header is cut. GT3
+  /// The ranges of the groups. No record and no frame header is cut. GT3
   static func cut(
     _ frames: UnsafeRawBufferPointer, _ lengthTarget: Int
   ) throws(FormatError) -> [Range<Int>] {

@@ -1,26 +1,26 @@
 // A background thread behaves differently in every run, so a test cannot cut the power at each of
-// its operations. This type decides and does the same on the caller's thread, with less garbage
-// than the background needs.
+// its operations. This type makes the same decisions and does the same work on the caller's thread.
+// It needs less garbage than the background compaction.
 
-/// What compacts a store in the background, one round at a time on this thread.
+/// The background compaction of a store, one round at a time, on this thread.
 package final class HandDrivenCompactor {
   private let store: Store
   private let compactor: Compactor
 
   /// - Parameters:
-  ///   - store: Does not compact itself.
+  ///   - store: A store without background compaction.
   ///   - options: The garbage limit of the store.
-  ///   - garbageBytesMin: The least garbage for a run, in bytes.
+  ///   - garbageBytesMin: The minimum garbage for a run, in bytes.
   package init(_ store: Store, _ options: StoreOptions, garbageBytesMin: UInt64) {
     self.store = store
     var policy = options.compactionPolicy
     policy.deadBytesMin = garbageBytesMin
-    // It never sleeps.
+    // Fast enough that it never sleeps.
     policy.bytesPerSecond = 1e15
     compactor = Compactor(policy)
   }
 
-  /// Does the background's present work.
+  /// Does one round of background compaction, if it is due.
   ///
   /// - Returns: Whether there was enough garbage, and the error of the run; nil if it did not fail.
   package func step() -> (hasRun: Bool, failure: String?) {

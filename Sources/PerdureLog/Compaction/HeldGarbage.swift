@@ -1,19 +1,20 @@
-// Garbage that snapshots hold: values in, values out.
+// Garbage that snapshots hold. The code here only computes.
 //
-// It cannot be freed before they are released, so it is not counted. Otherwise the segments of one
-// old snapshot, which are all garbage, would be chosen repeatedly before those with freeable space.
-// Held garbage is found by reading a segment, and stays noted until the segment is read again.
+// This garbage cannot be freed before the snapshots are released, so it is not counted. Otherwise
+// compaction would repeatedly choose the segments of one old snapshot, which are all garbage,
+// before segments with freeable space. Held garbage is found by reading a segment, and stays noted
+// until the segment is read again.
 //
 // Invariants
-//  HG1  A record that the newest state does not lead to is accounted once: under the oldest version
-//       that leads to it, in its segment, as found by the last read. So a younger snapshot beside
-//       an older one is charged only for records added after the older one, and little is forgotten
-//       when it is released.
-//  HG2  A kept tombstone that is younger than the oldest version is accounted under that version:
-//       the records it shadows cannot all be freed earlier.
+//  HG1  A record that the newest state does not lead to is counted once, in its segment: under the
+//       oldest version that leads to it, as found by the last read. So if an older snapshot exists,
+//       a younger one is charged only for records added after the older one. Little is forgotten
+//       when the younger one is released.
+//  HG2  A kept tombstone that is younger than the oldest version is counted under that version. The
+//       records it shadows cannot all be freed earlier.
 //  HG3  Bytes are forgotten exactly when their version is found to be no longer held. No version
-//       becomes held again. The next read of the segment finds what younger versions hold: at most
-//       one read for each released version.
+//       becomes held again. The next read of the segment finds the garbage that younger versions
+//       hold. So at most one read follows for each released version.
 //  HG4  `bytes` is the sum of all shares.
 
 /// The known garbage that snapshots hold.
@@ -42,20 +43,20 @@ struct HeldGarbage {
     var bytes: Bytes
   }
 
-  /// What all versions hold. HG4
+  /// The garbage that all versions hold. HG4
   private(set) var bytes = Bytes()
-  /// By segment; none is empty.
+  /// The shares of each segment, by segment number. No list of shares is empty.
   private var shares: [UInt64: [Share]] = [:]
   /// The versions that the current run keeps, except the newest.
   private var kept: [UInt64] = []
 
-  /// Whether a run has left garbage, or is about to, because of snapshots.
+  /// Whether a run has left garbage because of snapshots, or is about to.
   var isAny: Bool { !kept.isEmpty || !shares.isEmpty }
 
   /// The held garbage of a segment.
   func bytes(in segment: UInt64) -> Bytes { sum(shares[segment] ?? []) }
 
-  /// A run begins that keeps these versions beside the newest: all that are held. HG3
+  /// Begins a run that keeps the newest version and `versions`: all others that are held. HG3
   mutating func beginRun(keeping versions: [UInt64]) {
     kept = versions
     let held = PinnedVersions(exact: versions)
@@ -64,7 +65,7 @@ struct HeldGarbage {
 
   mutating func endRun() { kept = [] }
 
-  /// A segment was read.
+  /// Replaces the shares of a segment that was read.
   mutating func note(_ segment: UInt64, _ found: [Share]) {
     bytes -= bytes(in: segment)
     shares[segment] = found.isEmpty ? nil : found
@@ -76,7 +77,7 @@ struct HeldGarbage {
     filter { _, share in isHeld(share.version) }
   }
 
-  /// Forgets segments that are not part of the log any more.
+  /// Forgets segments that are no longer part of the log.
   mutating func forgetSegments(except numbers: Set<UInt64>) {
     filter { segment, _ in numbers.contains(segment) }
   }

@@ -1,24 +1,25 @@
 import PerdureFormat
 
 /// Finds the keepers of several records at once. In an index that is larger than the caches, each
-/// level of a descent waits for memory, and parallel descents share the wait.
+/// level of a descent waits for memory. Parallel descents share this wait.
 ///
-/// The result equals that of `Keepers` for each record alone.
+/// The result is the same as if each record were looked up alone (`Keepers`).
 struct KeeperLook {
   /// A record to look up.
   struct Candidate {
-    /// The bytes of its key, as long as they are there.
+    /// The bytes of the record's key. They must be valid until `find` returns.
     fileprivate var key: UnsafeRawBufferPointer
     fileprivate var keyspace: Int
     fileprivate var sequence: UInt64
     var address: RecordAddress
-    /// With padding.
+    /// The length of the record, with padding.
     var length: Int
-    /// The keeper that leads to it; set by `find`.
+    /// The keepers that lead to the record; set by `find`.
     fileprivate(set) var sight = Keepers.Sight.nobody
   }
 
-  /// How many are gathered; those of one keyspace and state are looked up together.
+  /// The number of records that are gathered. Records of one keyspace and state are looked up
+  /// together.
   static let countMax = 64
 
   private(set) var candidates: [Candidate] = []
@@ -32,7 +33,7 @@ struct KeeperLook {
 
   var isFull: Bool { candidates.count >= Self.countMax }
 
-  /// - Parameter record: No tombstone; its bytes stay until `find`.
+  /// - Parameter record: Not a tombstone. Its key must be valid until `find` returns.
   mutating func add(_ record: Record, at address: RecordAddress, length: Int, of sequence: UInt64) {
     candidates.append(
       Candidate(
@@ -48,7 +49,7 @@ struct KeeperLook {
     while start < candidates.count {
       let (keyspace, sequence) = (candidates[start].keyspace, candidates[start].sequence)
       let state = keepers.firstState(from: sequence)
-      // Adjacent records mostly belong to one keyspace, and the same root decides first.
+      // Adjacent records mostly belong to one keyspace, and the same root decides about them first.
       var end = start + 1
       while end < candidates.count, candidates[end].keyspace == keyspace,
         candidates[end].sequence == sequence || keepers.firstState(from: candidates[end].sequence) == state
@@ -59,7 +60,7 @@ struct KeeperLook {
   }
 
   private mutating func find(_ range: Range<Int>, _ keyspace: Int, _ state: Int?) {
-    // The catalog is kept as it grew: its entries build on each other.
+    // All records of the catalog are kept, because its entries build on each other.
     if keyspace == 0 { return range.forEach { candidates[$0].sight = .newest } }
     guard let state, let trees = keepers.trees(of: keyspace, in: state) else { return }
     switch trees.kind {
@@ -89,7 +90,7 @@ struct KeeperLook {
     ids.withUnsafeBufferPointer { ids in
       idWords.withUnsafeMutableBufferPointer { table.getMany(ids, into: $0) }
     }
-    // No record has the address 0.
+    // No record has the address 0, so 0 means that the id is absent.
     words = idWords
   }
 }

@@ -2,12 +2,12 @@ import PerdureFormat
 
 /// The states of the store that compaction must keep complete: the newest, and every held one.
 ///
-/// A record is visible from the commit that made it until the one that makes it dead, and not
-/// later. So among the roots with its commit or a later one, the first decides: if a record is not
-/// in that root, no later root has it. Each record needs one lookup in one root, however many
-/// snapshots are held (`KeeperLook`).
+/// A record is visible from the commit that made it until the commit that makes it dead, and never
+/// again. So only the first root with the record's commit or a later one is checked. If the record
+/// is not in that root, it is in no later root. Each record needs one lookup in one root, however
+/// many snapshots are held (`KeeperLook`).
 struct Keepers {
-  /// In order of their sequence numbers; the newest root is the last.
+  /// The kept roots, in order of their sequence numbers. The newest root is the last.
   private let roots: [UnsafeMutablePointer<Root>]
   private let kinds: [KeyspaceKind]
 
@@ -18,39 +18,39 @@ struct Keepers {
     kinds = catalog.keyspaces.map(\.kind)
   }
 
-  /// A record that was dead at this sequence number is visible in no keeper.
+  /// Records that were dead at this sequence number are visible in no keeper.
   var cleanedThrough: UInt64 { roots[0].pointee.sequence }
 
-  /// The newest state.
+  /// The sequence number of the newest state.
   var sequence: UInt64 { roots[roots.count - 1].pointee.sequence }
 
   /// The version of the oldest state, if it is not the newest.
   var oldestHolder: UInt64? { roots.count > 1 ? roots[0].pointee.version : nil }
 
-  /// The keeper that leads to a record.
+  /// The keepers that lead to a record.
   enum Sight: Equatable {
     case nobody
     /// The newest state, and perhaps others.
     case newest
-    /// Only states before the newest; the oldest of these has the version.
+    /// Only states before the newest. The value is the version of the oldest of these.
     case holder(UInt64)
   }
 
-  /// The contents of a keyspace in one of them; nil if it lacks the keyspace.
+  /// The trees of a keyspace in one of the states; nil if that state lacks the keyspace.
   func trees(of keyspace: Int, in state: Int) -> (root: KeyspaceRoot, kind: KeyspaceKind)? {
     guard keyspace < kinds.count, keyspace < roots[state].pointee.keyspaceCount else { return nil }
     return (roots[state].pointee.keyspaces[keyspace], kinds[keyspace])
   }
 
-  /// Whether a record's key is as long as its keyspace wants it.
+  /// Whether a record's key has a length that its keyspace allows.
   func canHoldKey(of record: RecordHeader) -> Bool {
     guard record.keyspace < kinds.count, kinds[Int(record.keyspace)] == .dense else { return true }
     return record.keyLength == 8
   }
 
-  /// The keepers that lead to a record, if the first possible one does.
+  /// The keepers that lead to a record. `state` is the first of them.
   ///
-  /// - Complexity: none if that is the newest, otherwise a lookup in the newest.
+  /// - Complexity: O(1) if `state` is the newest, otherwise a lookup in the newest.
   func sight(
     ofKey key: UnsafeRawBufferPointer, _ keyspace: Int, at address: RecordAddress, leadingIn state: Int
   ) -> Sight {
@@ -63,8 +63,8 @@ struct Keepers {
     return .holder(roots[state].pointee.version)
   }
 
-  /// The first of these states that has what commit `sequence` wrote, if any has: the one to look
-  /// at.
+  /// The first of the states that has the changes of commit `sequence`; nil if none has them.
+  /// Records of this commit are looked up in that state first.
   func firstState(from sequence: UInt64) -> Int? {
     var (low, high) = (0, roots.count)
     while low < high {
@@ -75,12 +75,12 @@ struct Keepers {
   }
 }
 
-/// Up to which commit every segment from the first to some other is free of dead records: what
-/// decides whether a tombstone may go. FORMAT.md, T3.
+/// For each segment: the commit up to which it and all segments before it are free of dead records.
+/// This decides whether a tombstone may be dropped. FORMAT.md, T3.
 struct CleanedSegments {
   private var numbers: [UInt64] = []
   private var cleanedThrough: [UInt64] = []
-  /// The least of `cleanedThrough` from the first on.
+  /// The minimum of `cleanedThrough` from the first segment to each segment.
   private var prefixes: [UInt64] = []
 
   /// Adds a segment after the others.
@@ -90,7 +90,7 @@ struct CleanedSegments {
     prefixes.append(min(prefixes.last ?? .max, sequence))
   }
 
-  /// A segment has been cleaned further.
+  /// Notes that a segment has been cleaned up to a later commit.
   mutating func update(_ number: UInt64, cleanedThrough sequence: UInt64) {
     guard let index = numbers.firstIndex(of: number) else { return }
     cleanedThrough[index] = max(cleanedThrough[index], sequence)

@@ -1,25 +1,25 @@
 import PerdureFormat
 
-/// The first of two walks over a segment that is compacted: what of it stays.
+/// The first of two walks over a segment that is compacted. It decides which records stay.
 ///
-/// Records are judged in batches (`KeeperLook`), because a lookup in the index is a cache miss on
-/// every level. So the totals of a frame are known only when all of its records are judged. After
-/// `visit` has returned, only the keys in a frame's bytes are read, and only if the bytes stay
-/// (`keysStay`).
+/// Records are looked up in batches (`KeeperLook`), because a lookup in the index is a cache miss
+/// on every level. So the totals of a frame are known only when all of its records are judged.
+/// After `visit` has returned, only the keys in a frame's bytes are read, and only if the bytes
+/// stay valid (`keysStay`).
 struct SegmentMarking {
-  /// Bytes of the records that stay, by their size classes, as `SegmentUsage` counts them.
+  /// The total length of the records that stay, by size classes, as `SegmentUsage` counts them.
   private(set) var recordBytes: UInt64 = 0
   private(set) var tombstoneBytes: UInt64 = 0
   private(set) var recordsDropped = 0
   private(set) var tombstonesDropped = 0
-  /// Bytes that the frames take when they are rewritten.
+  /// The number of bytes that the rewritten frames take.
   private(set) var dataBytes = 0
   private(set) var map: OffsetMapBuilder
-  /// Dead records that stay, by the oldest version that holds them, and tombstones that stay for
-  /// the oldest of all.
+  /// Dead records that stay, by the oldest version that holds them. The next property counts the
+  /// tombstones that stay for the oldest version of all.
   private var heldRecords: [HeldGarbage.Share] = []
   private var heldTombstoneBytes: UInt64 = 0
-  /// Frames with records that are yet to be judged.
+  /// Frames with records that are not judged yet.
   private var frames: [Frame] = []
   private var look: KeeperLook
 
@@ -32,15 +32,15 @@ struct SegmentMarking {
   private struct Frame {
     /// The original offset of its header.
     var place: Int
-    /// Of records that stay.
+    /// The total length of the records that stay.
     var keptBytes: Int
-    /// How many records of it are yet to be judged.
+    /// The number of records that are not judged yet.
     var openCount: Int
   }
 
   /// - Parameter cleaned: Includes the segment itself in its rewritten form.
-  /// - Parameter keysStay: Whether the bytes of a frame are there until all were visited.
-  /// - Parameter keepsTombstones: False is wrong, and only for tests.
+  /// - Parameter keysStay: Whether the bytes of a frame are valid until all frames were visited.
+  /// - Parameter keepsTombstones: False drops all tombstones. That is wrong, and only for tests.
   init(
     _ segment: UInt64, originalEnd: Int, _ keepers: Keepers, _ cleaned: CleanedSegments, keysStay: Bool,
     keepsTombstones: Bool
@@ -54,14 +54,14 @@ struct SegmentMarking {
     map = OffsetMapBuilder(originalEnd: originalEnd)
   }
 
-  /// Whether anything goes.
+  /// Whether any record is dropped.
   var dropsAnything: Bool { recordsDropped > 0 || tombstonesDropped > 0 }
 
   mutating func visit(_ part: LogScan.Part) throws(FormatError) {
     guard let place = part.recordOffset(at: -FrameHeader.length) else {
       throw FormatError(.illegalField, in: "offset map", at: 0)
     }
-    // Frames with tombstones only have no lookups, but must be finished too.
+    // Frames with tombstones only need no lookups, but must be finished too.
     if frames.count >= KeeperLook.countMax { judge() }
     frames.append(Frame(place: place, keptBytes: 0, openCount: 0))
     var records = SealedRecords(in: part.payload)
@@ -77,7 +77,7 @@ struct SegmentMarking {
   private mutating func visit(
     _ record: Record, _ original: Int, _ length: Int, _ sequence: UInt64
   ) throws(FormatError) {
-    // Opening from a checkpoint has not read this segment.
+    // An opening from a checkpoint has not read this segment, so the key may have a wrong length.
     guard keepers.canHoldKey(of: record.header) else {
       throw FormatError(.illegalField, in: "record", at: 6)
     }
@@ -110,7 +110,7 @@ struct SegmentMarking {
     return true
   }
 
-  /// Judges the records that were visited and are yet to be judged.
+  /// Judges the records that were visited but not judged yet.
   private mutating func judge() {
     look.find()
     var next = 0
@@ -125,7 +125,7 @@ struct SegmentMarking {
     }
     precondition(next == look.candidates.count, "each record is of one frame")
     look.removeAll()
-    // More of the last frame's records may be to come.
+    // More records of the last frame may follow.
     for frame in frames.dropLast() { end(frame) }
     frames.removeFirst(max(0, frames.count - 1))
   }
@@ -149,15 +149,15 @@ struct SegmentMarking {
     return true
   }
 
-  /// All frames were visited: their totals are known from now on.
+  /// Judges the remaining records, after all frames were visited. The totals are known then.
   mutating func endVisits() {
     judge()
     for frame in frames { end(frame) }
     frames = []
   }
 
-  /// Records are in the order of their commits, so records held by one version follow each other:
-  /// its share is the last one.
+  /// Records are in the order of their commits, so records held by one version are adjacent. That
+  /// version's share is the last one.
   private mutating func note(_ bytes: UInt64, heldBy version: UInt64) {
     let share = HeldGarbage.Share(version: version, bytes: HeldGarbage.Bytes(dead: bytes))
     if let last = heldRecords.indices.last, heldRecords[last].version == version {
@@ -167,14 +167,14 @@ struct SegmentMarking {
     }
   }
 
-  /// The records that only snapshots keep.
+  /// The garbage that only snapshots keep.
   var held: [HeldGarbage.Share] {
     guard let oldest = keepers.oldestHolder, heldTombstoneBytes > 0 else { return heldRecords }
     let tombstones = HeldGarbage.Bytes(tombstones: heldTombstoneBytes)
     return heldRecords + [HeldGarbage.Share(version: oldest, bytes: tombstones)]
   }
 
-  /// Bytes of the rewritten file; after `finish()`.
+  /// The length of the rewritten file, after `finish()`.
   var fileLength: Int {
     RewrittenFooter(
       generation: 1, originalEnd: 0, dataEnd: UInt64(SegmentHeader.length + dataBytes), recordBytes: 0,
@@ -182,7 +182,7 @@ struct SegmentMarking {
     ).fileLength
   }
 
-  /// Makes the map ready to be written.
+  /// Prepares the map for being written.
   mutating func finish() {
     let units = map.finish()
     precondition(8 * units == dataBytes, "OM1: the map keeps the counted bytes")

@@ -1,16 +1,17 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The second of two walks over a segment that is compacted: copies what stays into a new file.
+/// The second of two walks over a segment that is compacted. It copies the kept records into a new
+/// file.
 ///
-/// The file is written under a name in preparation, in slices, and takes the segment's name only
-/// when it is whole and synced (FORMAT.md, T7). A crash before leaves a file that the next writer
-/// removes.
+/// The file is written in slices, under a temporary name. It gets the segment's name only when it
+/// is complete and synced (FORMAT.md, T7). If a crash happens before that, the next writer removes
+/// the file.
 struct SegmentRewriter: ~Copyable {
   /// The approximate size of one write, in bytes.
   static let sliceLength = 1 << 20
-  /// How many bytes are left unsynced: a sync of a whole segment at once would delay the syncs of
-  /// commits.
+  /// The file is synced whenever this many bytes are unsynced. A sync of a whole segment at once
+  /// would delay the syncs of commits.
   private static let syncLength = 4 << 20
 
   private let header: SegmentHeader
@@ -19,9 +20,9 @@ struct SegmentRewriter: ~Copyable {
   private let name: String
   private let directory: any Directory
   private var buffer = RawBuffer(capacity: sliceLength + sliceLength / 4)
-  /// Where the buffer's first byte belongs: in the body, if there are groups.
+  /// The offset of the buffer's first byte in the file, or in the body if there are groups.
   private var written = 0
-  /// Bytes in the file.
+  /// The number of bytes in the file.
   private var stored = 0
   /// For a segment in groups: the encoder, and the buffer of the groups.
   private var groups: GroupWriter?
@@ -30,7 +31,8 @@ struct SegmentRewriter: ~Copyable {
   /// Called before each slice with its byte count; throws to cancel.
   private let pace: (Int) throws -> Void
 
-  /// - Parameter groupLength: How long groups become, if the header says that there are any.
+  /// - Parameter groupLength: The maximum length of a group, if the header says that there are
+  ///   groups.
   init(
     _ header: SegmentHeader, _ map: OffsetMapBuilder, in directory: any Directory,
     groupLength: Int, pace: @escaping (Int) throws -> Void
@@ -46,7 +48,7 @@ struct SegmentRewriter: ~Copyable {
     header.write(to: buffer.extend(by: SegmentHeader.length))
   }
 
-  /// Copies the kept parts of a frame.
+  /// Copies the kept records of a frame.
   mutating func visit(_ part: LogScan.Part) throws {
     let start = buffer.count
     buffer.appendZeros(FrameHeader.length)
@@ -111,7 +113,7 @@ struct SegmentRewriter: ~Copyable {
   }
 
   private mutating func flushGroups() throws {
-    // The segment's header comes first, and is in no group.
+    // The segment's header comes first, and belongs to no group.
     let start = max(0, SegmentHeader.length - written)
     packed.truncate(to: 0)
     packed.append(buffer.bytes.part(0..<start))
@@ -132,9 +134,9 @@ struct SegmentRewriter: ~Copyable {
   /// Bytes of the finished file.
   var fileLength: Int { stored }
 
-  /// The finished file in its place, under the segment's name.
+  /// Renames the finished file to the segment's name.
   ///
-  /// - Throws: Before the file gets the name: the segment is unchanged.
+  /// - Throws: Errors before the file has that name. The segment is unchanged then.
   func takePlace(_ cache: GroupCache) throws -> Segment {
     let segment = try readBack(cache)
     try directory.rename(name, to: StoreFileName.segment(header.number).string)
@@ -150,6 +152,6 @@ struct SegmentRewriter: ~Copyable {
     }
   }
 
-  /// Removes the files written so far. If removal fails, the next writer removes them.
+  /// Removes the file. If that fails, the next writer removes it.
   func discard() { try? directory.remove(name) }
 }

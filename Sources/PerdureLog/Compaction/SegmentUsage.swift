@@ -2,14 +2,14 @@ import PerdureFormat
 
 // The live bytes of each segment, so that compaction can choose segments without reading them.
 //
-// Records are counted by the length in their address word (the longest record of the size class):
-// when a record is replaced, its word is known and its bytes need not be read.
+// Records are counted by the length in their address word (the longest record of the size class).
+// So when a record is replaced, only its word is needed, and its bytes are not read.
 //
 // Invariants
 //  SU1  `liveBytes` of a segment is the sum over the words that the newest root maps a key to.
-//  SU2  `totalBytes` is the sum over all records in the segment's file, `tombstoneBytes` the part
-//       of it that is tombstones. So the rest, neither live nor tombstones, is dead.
-//  SU3  A commit changes the counts when it is published, and not if it is refused or fails.
+//  SU2  `totalBytes` is the sum over all records in the segment's file, `tombstoneBytes` the sum
+//       over its tombstones. Bytes that are neither live nor of tombstones are dead.
+//  SU3  A commit changes the counts when it is published. It does not if it is refused or fails.
 
 /// The counts of one segment, in bytes of records.
 struct SegmentUsage: Hashable, Sendable {
@@ -22,7 +22,7 @@ struct SegmentUsage: Hashable, Sendable {
   /// The bytes that are neither visible to the newest root nor tombstones.
   var deadBytes: UInt64 { totalBytes - min(totalBytes, liveBytes + tombstoneBytes) }
 
-  /// A rewritten segment's data about itself: it may have been rewritten since it was counted.
+  /// Adopts the counts in the footer: the segment may have been rewritten since it was counted.
   mutating func adopt(_ footer: RewrittenFooter) {
     generation = footer.generation
     totalBytes = footer.recordBytes
@@ -32,7 +32,7 @@ struct SegmentUsage: Hashable, Sendable {
 
 /// The counts of all segments.
 struct SegmentUsageTable: Equatable, Sendable {
-  /// By segment number.
+  /// The counts, by segment number.
   private var usages = PagedTable(SegmentUsage())
   /// The sums over all segments.
   private(set) var totals = CompactionPolicy.Totals()
@@ -57,22 +57,22 @@ struct SegmentUsageTable: Equatable, Sendable {
     }
   }
 
-  /// Forgets segments that are not part of the log any more.
+  /// Forgets segments that are no longer part of the log.
   mutating func removeAll(where isGone: (UInt64) -> Bool) {
     for number in counted.map(\.segment) where isGone(number) { self[number] = SegmentUsage() }
   }
 
-  /// A record was added, and a key leads to it.
+  /// Counts an added record, which a key leads to.
   mutating func add(_ address: RecordAddress) {
     add(liveBytes: UInt64(address.recordLengthMax), tombstoneBytes: 0, to: address.segment)
   }
 
-  /// A tombstone was added.
+  /// Counts an added tombstone.
   mutating func addTombstone(_ address: RecordAddress) {
     add(liveBytes: 0, tombstoneBytes: UInt64(address.recordLengthMax), to: address.segment)
   }
 
-  /// Records were added: keys lead to some, and the others are tombstones.
+  /// Counts added records, which keys lead to, and added tombstones.
   fileprivate mutating func add(liveBytes: UInt64, tombstoneBytes: UInt64, to segment: UInt64) {
     usages.change(Int(segment)) { usage in
       usage.liveBytes += liveBytes
@@ -84,10 +84,10 @@ struct SegmentUsageTable: Equatable, Sendable {
     totals.totalBytes += liveBytes + tombstoneBytes
   }
 
-  /// The newest root leads to the record no more.
+  /// Counts a record as dead: the newest root no longer leads to it.
   ///
-  /// - Returns: Whether it was counted as live. A checkpoint's counts may be wrong; in that case
-  ///   counts stop at 0 (V11 finds it).
+  /// - Returns: Whether it was counted as live. A checkpoint's counts may be wrong. In that case
+  ///   counts stop at 0, which verification reports (V11).
   @discardableResult
   mutating func release(_ address: RecordAddress) -> Bool {
     let bytes = UInt64(address.recordLengthMax)
@@ -114,7 +114,7 @@ struct UsageChange: ~Copyable {
     var tombstones: UInt64 = 0
   }
 
-  /// A commit adds to one segment after the other, mostly to a single one.
+  /// The additions to the newest segment of the commit. A commit mostly adds to one segment only.
   private var last = Added()
   private var earlier: [Added] = []
   /// The address words of removed records.
@@ -214,6 +214,7 @@ extension SegmentUsageTable {
     }
   }
 
-  /// No segment has more: a size class is less than twice the shortest record in it.
+  /// The maximum of `totalBytes`: the longest record of a size class is less than twice as long as
+  /// the shortest.
   private static var totalBytesMax: UInt64 { 2 * UInt64(FormatLimits.segmentCapacityMax) }
 }

@@ -2,34 +2,35 @@ import PerdureFormat
 
 /// The result of a compaction.
 public struct CompactionReport: Hashable, Sendable {
-  /// Segments that were read.
+  /// The number of segments that were read.
   public var segmentsExamined = 0
-  /// Segments that were written anew.
+  /// The number of segments that were rewritten.
   public var segmentsRewritten = 0
   /// The number of these segments whose records are now in groups
   /// (`CompressionOptions.groupsColdRecords`).
   public var segmentsGrouped = 0
-  /// Segments of which nothing is left, not even an empty file.
+  /// The number of segments that were removed completely, with their files.
   public var segmentsRemoved = 0
-  /// Bytes of the rewritten segments' files, before.
+  /// The total length of the rewritten segments' files before.
   public var bytesBefore: UInt64 = 0
-  /// Bytes of the rewritten segments' files, after.
+  /// The total length of the rewritten segments' files after.
   public var bytesAfter: UInt64 = 0
   /// The number of removed records, which no state could read any more.
   public var recordsDropped = 0
   /// The number of removed tombstones whose shadowed records no longer exist.
   public var tombstonesDropped = 0
-  /// Bytes of garbage in the segment that is being written, which was not ended (`Store.compact`).
+  /// The number of garbage bytes in the segment that is being written, which was not closed
+  /// (`Store.compact`).
   public var bytesLeft: UInt64 = 0
-  /// Whether it was stopped before its end. Finished segments stay compacted.
+  /// Whether the compaction was stopped before its end. Finished segments stay compacted.
   public var wasCancelled = false
 }
 
 /// The progress of a compaction.
 public struct CompactionProgress: Hashable, Sendable {
-  /// Segments that are done with.
+  /// The number of segments that are finished.
   public var segmentsDone: Int
-  /// Segments in all.
+  /// The number of all segments.
   public var segmentsTotal: Int
   /// The work done so far.
   public var report: CompactionReport
@@ -46,16 +47,17 @@ extension Store {
   /// The last segment is closed and compacted too. If eight or more segments are shorter than half
   /// of a full one, it is closed only in three cases: background compaction would close it, a
   /// quarter of its capacity is garbage, or the medium has no space. The reason is that each closed
-  /// segment stays a separate file as long as a record in it does. `CompactionReport.bytesLeft` is
+  /// segment stays a separate file as long as it contains a record. `CompactionReport.bytesLeft` is
   /// the garbage that remains.
   ///
   /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if
   /// their records are old and not in groups yet.
   ///
-  /// - Parameter progress: Called between segments, on this thread; false stops. It must not close
-  ///   the store, nor compact it: that waits for this compaction, without end.
   /// On a full medium it uses the reserve (`StoreOptions.reserveBytes`), and restores the reserve
   /// when it has freed as much.
+  ///
+  /// - Parameter progress: Called between segments, on this thread; false stops. It must neither
+  ///   close nor compact the store: both would wait for this compaction, without end.
   ///
   /// - Throws: `StoreError`: `.diskFull` when even the reserve is not enough, `.io` when the disk
   ///   fails, `.corruption` when a segment is damaged (it is left unchanged), `.closed`,
@@ -79,7 +81,7 @@ extension Store {
 }
 
 extension Engine {
-  /// The live and dead bytes of the whole log; empty once the store is closed.
+  /// The counts of the whole log; zero after the store was closed.
   var usageTotals: CompactionPolicy.Totals { (try? looking { $0.usage.totals }) ?? CompactionPolicy.Totals() }
 
   /// The counts of the segment that is being written.
@@ -88,8 +90,8 @@ extension Engine {
   func compact(_ limits: CompactionLimits) throws -> CompactionReport {
     try compaction.begin()
     defer { compaction.end() }
-    // Replaced files free their space at the end of a pass. So a pass that skipped segments and
-    // freed space is followed by another; one that freed nothing gets the reserve.
+    // Replaced files free their space at the end of a pass. So if a pass skipped segments and freed
+    // space, another pass follows. If it freed nothing, the next pass gets the reserve.
     var report = CompactionReport()
     var isOnReserve = false
     defer { if isOnReserve { reserve.takeBack() } }
@@ -104,7 +106,7 @@ extension Engine {
     }
   }
 
-  /// Without space for a new segment, the last one is not compacted.
+  /// Begins a new segment. Without space for it, the last segment is not compacted.
   func rollLogIfThereIsRoom(_ state: inout CommitterState) throws {
     while true {
       do { return try rollLog(&state) } catch let error as StoreError where error.code == .diskFull {
