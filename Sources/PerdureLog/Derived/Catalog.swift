@@ -1,18 +1,19 @@
 import PerdureFormat
 import PerdureNumbers
 
-/// Which keyspaces and derived indexes a store has: the meaning of keyspace 0. FORMAT.md,
-/// "Catalog".
+/// The keyspaces, derived indexes and dictionaries of a store: the meaning of keyspace 0.
+/// FORMAT.md, "Catalog".
 ///
-/// A value: the committer changes a copy and publishes it with the commit that says so.
+/// It is a value. The committer changes a copy, and publishes the copy with the commit that
+/// contains the change.
 struct Catalog: Sendable {
-  /// The store; handles of other stores are recognised by it.
+  /// The store, by which handles of other stores are recognized.
   private let store: StoreID?
-  /// By id; ids are assigned without gaps. The first is the catalog itself.
+  /// The keyspaces, by id. Ids are assigned without gaps. The first keyspace is the catalog itself.
   private(set) var keyspaces: [Keyspace] = [.catalog]
-  /// By id; removed ones keep their places.
+  /// The indexes, by id. Removed indexes keep their places.
   private(set) var indexes: [IndexEntry] = []
-  /// By number, from 1.
+  /// The dictionaries, by number, from 1.
   private(set) var dictionaries: [DictionaryEntry] = []
   private var keyspaceIDs: [String: UInt32] = [:]
   private var indexIDs: [String: UInt32] = [:]
@@ -35,20 +36,20 @@ struct Catalog: Sendable {
   /// The entry under this name, even if it was removed.
   fileprivate func entry(named name: String) -> IndexEntry? { indexIDs[name].map { indexes[Int($0)] } }
 
-  /// Whether an index has a source that it cannot be made from. A writer defines such an index only
-  /// if it does not know the source's kind.
+  /// Whether an index has a source from which it cannot be made. A writer defines such an index
+  /// only if it does not know the source's kind.
   func isStray(_ entry: IndexEntry) -> Bool {
     guard let base = entry.definition.source.base else { return false }
     return !entry.definition.source.canBeMade(from: indexes[Int(base.id)].definition.source)
   }
 
-  /// Those that were not removed.
+  /// The indexes that were not removed.
   var presentIndexes: [IndexEntry] { indexes.filter { !$0.definition.isRemoved } }
 
   /// The ids of all indexes.
   var ids: Set<UInt32> { Set(indexes.map(\.index.id)) }
 
-  /// By the id of an index: the indexes that are made from it.
+  /// The indexes that are made from an index, by the id of that index.
   var dependents: [UInt32: [DerivedIndex]] {
     var dependents: [UInt32: [DerivedIndex]] = [:]
     for entry in indexes {
@@ -57,8 +58,8 @@ struct Catalog: Sendable {
     return dependents
   }
 
-  /// A definition as it is stored: it names the present source index, not the one of an earlier
-  /// handle.
+  /// A definition in the form in which it is stored. It names the present source index, not the one
+  /// of an earlier handle.
   func present(_ definition: IndexDefinition) -> IndexDefinition {
     guard let base = definition.source.base, Int(base.id) < indexes.count,
       indexes[Int(base.id)].index.mark == base.mark
@@ -68,7 +69,7 @@ struct Catalog: Sendable {
     return present
   }
 
-  /// The catalog with one more keyspace.
+  /// Adds a keyspace to the catalog.
   mutating func addKeyspace(_ name: String, _ kind: KeyspaceKind) -> Keyspace {
     let keyspace = Keyspace(id: UInt32(keyspaces.count), name: name, kind: kind, of: store)
     keyspaces.append(keyspace)
@@ -76,8 +77,8 @@ struct Catalog: Sendable {
     return keyspace
   }
 
-  /// The catalog with one more index, or with another definition under a known name. Definitions of
-  /// indexes made from it then name the new definition.
+  /// Adds an index, or replaces the definition under a known name. Definitions of indexes made from
+  /// that index then name the new definition.
   mutating func setIndex(_ definition: IndexDefinition) -> DerivedIndex {
     let id = indexIDs[definition.name] ?? UInt32(indexes.count)
     let index = DerivedIndex(
@@ -95,7 +96,7 @@ struct Catalog: Sendable {
 }
 
 extension Catalog {
-  /// The catalog with one more dictionary.
+  /// Adds a dictionary to the catalog.
   mutating func addDictionary(_ bytes: [UInt8], of keyspace: UInt32, perMille: Int) -> DictionaryEntry {
     let entry = DictionaryEntry(
       number: dictionaries.count + 1, keyspace: keyspace, perMille: perMille, bytes: bytes)
@@ -103,10 +104,10 @@ extension Catalog {
     return entry
   }
 
-  /// The catalog made from these records, in any order.
+  /// Makes the catalog from its records, in any order.
   ///
-  /// A definition may name an index with a higher number than its own, if it replaced another: so
-  /// all are made first, and defined then.
+  /// If a definition has replaced another one, it may name an index with a higher number than its
+  /// own. So all indexes are added first, and defined afterwards.
   init(_ records: [CatalogRecord.Entry], of store: StoreID) throws(FormatError) {
     self.init(of: store)
     let sorted = records.sorted { $0.order < $1.order }
@@ -130,13 +131,14 @@ enum CatalogRecord {
 
     var isIndex: Bool { key.first == indexTag }
     private var isDictionary: Bool { key.first == dictionaryTag }
-    /// The number that is counted up: of a dictionary it is in the key.
+    /// The id, or the number of a dictionary. Both are assigned without gaps. A dictionary's number
+    /// is in the key.
     var id: UInt32 {
       if isDictionary { return key.count < 3 ? .max : UInt32(key[1]) | UInt32(key[2]) << 8 }
       return value.count < 4 ? .max : value.withUnsafeBytes { $0.integer(at: 0) }
     }
     var name: String? { String(validating: key.dropFirst(), as: UTF8.self) }
-    /// Keyspaces first, and by number.
+    /// Sorts by the kind of entry, keyspaces first, and then by number.
     var order: UInt64 { UInt64(key.first ?? 0) << 32 | UInt64(id) }
   }
 
@@ -156,7 +158,7 @@ enum CatalogRecord {
   private static let groupCountsExtractor = "group-counts"
   private static let groupSumsExtractor = "group-sums"
   private static let sumOrderExtractor = "sum-order"
-  /// Names that have a meaning of their own in index entries.
+  /// Extractor names that have a meaning of their own in index entries.
   static let reservedExtractors: Set<String> = [
     groupCountsExtractor, groupSumsExtractor, sumOrderExtractor, IndexDefinition.removedExtractor,
   ]
@@ -187,8 +189,8 @@ enum CatalogRecord {
     return ([indexTag] + Array(index.name.utf8), value + parameters)
   }
 
-  /// Takes a catalog record into `catalog`.
-  /// - Throws: `FormatError` for anything that `keyspace` and `index` do not write.
+  /// Adds the definition in a catalog record to `catalog`.
+  /// - Throws: `FormatError` for anything that `keyspace`, `index` and `dictionary` do not write.
   static func apply(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, to catalog: inout Catalog
   ) throws(FormatError) {
@@ -224,7 +226,7 @@ enum CatalogRecord {
   ) throws(FormatError) {
     func wrong(_ offset: Int) -> FormatError { FormatError(.illegalField, in: "index entry", at: offset) }
     let entry = try indexEntry(value)
-    // One that names an index that is none, or keyspaces that are none, is damaged.
+    // An entry that names an absent index or absent keyspaces is damaged.
     let source = try entry.source(
       keyspace: { Int($0) < catalog.keyspaces.count ? catalog.keyspaces[Int($0)] : nil },
       index: { Int($0) < catalog.indexes.count ? catalog.indexes[Int($0)].index : nil })
@@ -249,10 +251,10 @@ enum CatalogRecord {
   }
 }
 
-// MARK: - Entries by themselves, whatever else the catalog has
+// MARK: - Single entries, without the rest of the catalog
 
 extension CatalogRecord {
-  /// The kind of definition of a catalog key.
+  /// The kind of a catalog key, with the name or number in it.
   enum Subject: Hashable {
     case keyspace(String)
     case index(String)
@@ -264,11 +266,11 @@ extension CatalogRecord {
     var id: UInt32
     var isUnique: Bool
     var extractor: String
-    /// Ids of keyspaces; of the one index whose groups are counted.
+    /// The ids of keyspaces. For group counts, the id of the one index whose groups are counted.
     var sources: [UInt32]
     var parameters: [UInt8]
 
-    /// The definition in the entry; nil if its source is missing.
+    /// The definition in the entry; nil if its source is absent.
     func source(
       keyspace: (UInt32) -> Keyspace?, index: (UInt32) -> DerivedIndex?
     ) throws(FormatError) -> IndexDefinition.Source? {

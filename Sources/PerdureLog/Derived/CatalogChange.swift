@@ -1,7 +1,8 @@
 import PerdureFormat
 
-// A change of the catalog in one commit: it defines keyspaces and indexes, removes indexes, and
-// puts the values that describe them. After a power cut all of it is present or none.
+// A change of the catalog in one commit. It defines keyspaces and indexes, removes indexes, and
+// puts the values that describe them. After a power cut the store has all of the change or nothing
+// of it.
 //
 // Indexes are built from the records committed before. Their extractors see the values that the
 // commit puts (`StoredValues.pending`).
@@ -63,7 +64,7 @@ package struct CatalogChange {
     removed.insert(index.id)
   }
 
-  /// All indexes with their definitions, oldest first.
+  /// All indexes that were not removed, with their definitions, in order of their ids.
   package var indexes: [(index: DerivedIndex, definition: IndexDefinition)] {
     catalog.presentIndexes.map { ($0.index, $0.definition) }
   }
@@ -129,8 +130,8 @@ extension Engine {
     return (result, receipt)
   }
 
-  /// Commits a catalog together with the entries of its indexes, so readers see complete indexes
-  /// only. An error leaves the state unchanged.
+  /// Commits a catalog together with the entries of its indexes, so that readers see only complete
+  /// indexes. An error leaves the state unchanged.
   ///
   /// - Parameters:
   ///   - rebuilt: The indexes to build from all records.
@@ -188,7 +189,7 @@ extension Catalog {
 }
 
 extension WriteBatch {
-  /// Appends records of keyspace 0.
+  /// Appends catalog records, which belong to keyspace 0.
   mutating func append(catalogRecords records: [(key: [UInt8], value: [UInt8])]) {
     for record in records {
       record.key.withUnsafeBytes { key in

@@ -1,14 +1,16 @@
-/// Keys that unique indexes hold twice: how many, and the first of them. A store may hold millions.
+/// The duplicate keys of unique indexes: their number, and a list of the first ones. A store may
+/// have millions of them.
 struct DuplicateKeys {
-  /// The most that are listed.
+  /// The maximum number of listed keys.
   static let listedMax = 1_000
 
   private(set) var listed: [Conflict] = []
   private(set) var count = 0
-  /// The indexes that have any.
+  /// The indexes with duplicate keys.
   private(set) var indexes: Set<UInt32> = []
 
-  /// Adds those of one index. Reads every entry, and keeps one key besides the listed ones.
+  /// Adds the duplicate keys of one index. Reads every entry, and keeps one key in memory besides
+  /// the listed ones.
   mutating func collect(from index: DerivedIndex, _ root: UnsafeMutablePointer<Root>) {
     var cursor = OrderedCursor(root.pointee.indexes[Int(index.id)])
     var key: [UInt8] = []
@@ -30,7 +32,7 @@ struct DuplicateKeys {
     }
   }
 
-  /// Adds those of others.
+  /// Adds the duplicate keys of another collection.
   mutating func add(_ other: DuplicateKeys) {
     listed += other.listed.prefix(Self.listedMax - listed.count)
     count += other.count

@@ -5,12 +5,13 @@ package import PerdureNumbers
 public enum SumTerm: Hashable, Sendable {
   /// A whole number.
   case integer(Int64)
-  /// A double; NaN and infinities are counted, and affect the sum as they affect additions.
+  /// A double. NaN and infinities are counted, and affect the sum as they affect additions.
   case double(Double)
-  /// Coefficient times ten to the exponent, which is from -2,048 to 2,047; another one is as NaN.
+  /// The coefficient times ten to the power of the exponent. Exponents outside -2,048 to 2,047 make
+  /// it count as NaN.
   case decimal(isNegative: Bool, coefficient: UInt128, exponent: Int)
 
-  /// The same as the adder has it.
+  /// Converts a term of the adder.
   package init(_ term: ExactSum.Term) {
     switch term {
     case .integer(let value): self = .integer(value)
@@ -30,14 +31,14 @@ public enum SumTerm: Hashable, Sendable {
   }
 }
 
-/// An exact sum of numbers: equal numbers make equal sums, in whatever order they were added and
-/// removed. It is rounded once, when it is read as a number of another type.
+/// An exact sum of numbers. Equal numbers make equal sums, in whatever order they were added and
+/// removed. A sum is rounded once, when it is read as a number of another type.
 ///
 /// `Snapshot.sum(of:in:)` returns the sums of an index. A sum can also be made and changed by hand,
 /// to add unsaved numbers to saved ones.
 public struct GroupSum: Equatable, Sendable {
-  /// The kind of the numbers. Numbers of the other kind count as NaN: a double as a decimal, and a
-  /// decimal as a double, can have too many digits to be useful.
+  /// The kind of the numbers. Numbers of the other kind count as NaN. A double as a decimal can
+  /// have too many digits to be useful, and so can a decimal as a double.
   public enum Kind: Hashable, Sendable {
     /// Whole numbers and doubles.
     case integersAndDoubles
@@ -51,15 +52,15 @@ public struct GroupSum: Equatable, Sendable {
 
   init(_ sum: ExactSum) { self.sum = sum }
 
-  /// The sum of nothing.
+  /// Creates a sum without numbers.
   public init(of kind: Kind) { sum = ExactSum(kind.radix) }
 
   /// The kind of the numbers.
   public var kind: Kind { sum.radix == .binary ? .integersAndDoubles : .integersAndDecimals }
 
-  /// The number of its terms, including those that are not numbers.
+  /// The number of terms, including those that are not numbers.
   public var termCount: Int { sum.termCount }
-  /// How many of them are NaN, or of the other kind.
+  /// The number of terms that are NaN or of the other kind.
   public var notNumberCount: Int { sum.notNumberCount }
   /// The number of infinite terms.
   public var infinityCount: Int { sum.positiveInfinityCount + sum.negativeInfinityCount }
@@ -67,28 +68,29 @@ public struct GroupSum: Equatable, Sendable {
   /// Adds a number.
   public mutating func add(_ term: SumTerm) { sum.apply(term.term, isRemoval: false) }
 
-  /// Takes a number out that is in it.
+  /// Removes a number that was added before.
   public mutating func remove(_ term: SumTerm) { sum.apply(term.term, isRemoval: true) }
 
-  /// Puts all numbers of another sum in.
-  /// - Precondition: Both are of one kind.
+  /// Adds all numbers of another sum.
+  /// - Precondition: Both sums are of one kind.
   public mutating func add(_ other: GroupSum) { sum.merge(other.sum) }
 
-  /// The sum, if it is a whole number that 64 bits hold; nil if it is not.
+  /// The sum, if it is a whole number that fits in 64 bits; nil otherwise.
   public var int64: Int64? { sum.int64 }
 
-  /// The double that is nearest to the sum; of two as near the even one. Infinite beyond all
-  /// doubles; NaN and infinities as additions give them, but that the order does not matter.
+  /// The double nearest to the sum. If two are equally near, it is the even one. It is infinite if
+  /// the sum is beyond all doubles. NaN and infinite terms have the effect that they have in
+  /// additions, but their order does not matter.
   public var double: Double { sum.double }
 
-  /// The sum in decimal digits; rounded to the nearest if it has more than 38, to even of two as
-  /// near. Nil if a number in it is NaN or infinite.
+  /// The sum in decimal digits. If there are more than 38, it is rounded to the nearest, and to the
+  /// even one if two are equally near. Nil if a number in the sum is NaN or infinite.
   public var decimal: (isNegative: Bool, coefficient: UInt128, exponent: Int)? {
     sum.isFinite ? sum.coefficientAndExponent : nil
   }
 
-  /// The key of such a sum in an index of `IndexDefinition.Source.sumOrder`: NaN first, then in the
-  /// order of the numbers. Sums of one kind have the same key if they are equal exactly.
+  /// The key of the sum in an index of `IndexDefinition.Source.sumOrder`. NaN is first, then the
+  /// order is that of the numbers. Sums of one kind have the same key if they are exactly equal.
   public var orderKey: [UInt8] { sum.orderKey }
 }
 
@@ -104,8 +106,8 @@ extension IndexEntries {
 }
 
 extension Snapshot {
-  /// The sum that an index of `IndexDefinition.Source.groupSums` keeps for a group; nil if there is
-  /// no number in it.
+  /// The sum that an index of `IndexDefinition.Source.groupSums` keeps for a group; nil if the
+  /// group has no number.
   ///
   /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` when the index has no sums, or
   ///   belongs to another store; `.corruption` when the index file is damaged, or the entry does
@@ -114,7 +116,7 @@ extension Snapshot {
   public func sum(of group: UInt64, in index: DerivedIndex) throws -> GroupSum? {
     try engine.checkAvailable(index)
     let tree = try tree(of: index)
-    // It may be younger than the snapshot.
+    // The index may be newer than the snapshot.
     guard Int(index.id) < root.pointee.indexCount else { return nil }
     guard let radix = root.pointee.indexMarks[Int(index.id)].sums else {
       throw StoreError(.invalidArgument, "Index \(index.name) is not one of sums")

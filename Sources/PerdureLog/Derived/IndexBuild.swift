@@ -11,14 +11,14 @@ struct IndexBuild {
   private let contents: RecordContents
   private let arena: NodeArena
 
-  /// Whether an unreadable value in a blob file, or an unreadable packed value, leaves its index
-  /// incomplete while the others continue. Otherwise it is an error.
+  /// Whether an unreadable value in a blob file, or an unreadable packed value, only leaves its
+  /// index incomplete. Otherwise it is an error.
   var toleratesDamage = false
-  /// Indexes that were left incomplete, and why.
+  /// The indexes that were left incomplete, with the error for each.
   private(set) var incomplete: [UInt32: StoreError] = [:]
-  /// By index id.
+  /// The sums that are being built, by index id.
   private var sums: [UInt32: SumBuild] = [:]
-  /// The maximum number of groups whose sums are held beside a tree.
+  /// The maximum number of groups of an index whose sums are in memory, outside the tree.
   private let groupsMax: Int
 
   init(
@@ -34,11 +34,11 @@ struct IndexBuild {
     self.groupsMax = groupsMax
   }
 
-  /// Fills the given (empty) indexes; group counts and orders of sums follow the indexes that
-  /// they are made from.
+  /// Fills the given indexes, which must be empty. Group counts and orders of sums are filled after
+  /// the indexes that they are made from.
   ///
-  /// - Returns: Keys that a unique index would hold twice. They are in the index all the same:
-  ///   a store never refuses to open over them.
+  /// - Returns: The duplicate keys of unique indexes. They are in the index nevertheless: a store
+  ///   never refuses to open because of them.
   mutating func fill(_ ids: Set<UInt32>) throws -> DuplicateKeys {
     for keyspace in catalog.keyspaces {
       let wanted = indexes.indexes(over: keyspace.id).filter { ids.contains($0.index.id) }
@@ -130,7 +130,7 @@ struct IndexBuild {
     }
   }
 
-  /// Entries of one group are adjacent: one walk counts them.
+  /// Entries of one group are adjacent, so one walk counts them.
   private func fillGroupCounts(_ index: DerivedIndex, of counted: DerivedIndex) {
     let tree = root.pointee.indexes + Int(index.id)
     var cursor = OrderedCursor(root.pointee.indexes[Int(counted.id)])

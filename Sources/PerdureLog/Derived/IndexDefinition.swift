@@ -1,40 +1,43 @@
 import PerdureFormat
 
-/// The source of a derived index, as data in the store. Any program can maintain the index without
-/// the code of the program that defined it.
+/// The definition of a derived index, as data in the store. Any program that knows the extractor
+/// can maintain the index, without the code of the program that defined it.
 public struct IndexDefinition: Hashable, Sendable {
   /// The name by which the index is found again.
   public var name: String
-  /// The extractor of its entries.
+  /// The origin of the entries.
   public var source: Source
-  /// Whether an index key may lead to one reference only. A commit that would make two share a key
-  /// is refused while the index is available. An index that is not maintained refuses nothing; the
-  /// opening that can maintain it again reports duplicates (`RecoveryReport.duplicates`).
+  /// Whether an index key may lead to only one reference. A commit that would add a second
+  /// reference to a key is refused while the index is available. An index that is not maintained
+  /// refuses nothing. The opening that can maintain it again reports duplicates
+  /// (`RecoveryReport.duplicates`).
   public var isUnique: Bool
 
-  /// The source of an index's entries.
+  /// The origin of an index's entries.
   public enum Source: Hashable, Sendable {
-    /// From the records of these keyspaces, by an extractor known under this name. No two records,
-    /// of one of these keyspaces or of two, may give the same key with the same reference
+    /// Entries from the records of these keyspaces, made by the extractor with this name. No two
+    /// records, of one of these keyspaces or of two, may give the same key with the same reference
     /// (`IndexExtractor`).
     case records(keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
-    /// From another index whose keys begin with a group's 8-byte reference. Each group with entries
-    /// there has one entry here, whose key is the number of these entries (8 bytes big-endian).
+    /// Entries from another index, whose keys begin with a group's 8-byte reference. Each group
+    /// with entries there has one entry here. Its key is the number of these entries (8 bytes
+    /// big-endian).
     case groupCounts(of: DerivedIndex)
-    /// From the records of these keyspaces: one entry for each group, with the exact sum of the
-    /// numbers that the extractor with this name gives for records of the group
-    /// (`IndexEntries.add(_:to:)`); `Snapshot.sum(of:in:)` reads it. A commit that changes a member
+    /// Sums from the records of these keyspaces, one entry for each group. The entry has the exact
+    /// sum of the numbers that the extractor with this name gives for records of the group
+    /// (`IndexEntries.add(_:to:)`). `Snapshot.sum(of:in:)` reads it. A commit that changes a member
     /// of a group changes the group's entry, and reads no other member. Groups without a number
     /// have no entry.
     ///
-    /// An extractor may give one record as many numbers as it likes, equal ones too: each counts.
+    /// An extractor may give any number of numbers for one record, including equal ones. Each
+    /// counts.
     case groupSums(of: GroupSum.Kind, keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
-    /// From an index of `groupSums`: its groups in the order of their sums. The key is
+    /// The groups of an index of `groupSums`, in the order of their sums. The key is
     /// `GroupSum.orderKey`, the reference is the group.
     case sumOrder(of: DerivedIndex)
   }
 
-  /// A definition.
+  /// Creates a definition.
   public init(name: String, source: Source, isUnique: Bool = false) {
     self.name = name
     self.source = source
@@ -43,11 +46,11 @@ public struct IndexDefinition: Hashable, Sendable {
 }
 
 extension IndexDefinition {
-  /// The extractor of indexes that were removed: its name is reserved (FORMAT.md, "Catalog").
+  /// The extractor name of removed indexes. The name is reserved (FORMAT.md, "Catalog").
   static let removedExtractor = "removed"
 
-  /// Replaces the definition of a removed index: it has no entries. The name and the number stay
-  /// taken, because the numbers of later indexes count from there.
+  /// The definition that replaces the one of a removed index. It has no entries. The name and the
+  /// number stay in use, because later indexes have the numbers after it.
   static func removed(_ name: String) -> IndexDefinition {
     IndexDefinition(
       name: name, source: .records(keyspaces: [], extractor: removedExtractor, parameters: []))
@@ -64,7 +67,7 @@ extension IndexDefinition.Source {
     var keyspaces: [Keyspace]
     var extractor: String
     var parameters: [UInt8]
-    /// Of sums.
+    /// For sums: the kind of the numbers.
     var kind: GroupSum.Kind?
   }
 
@@ -78,7 +81,7 @@ extension IndexDefinition.Source {
     }
   }
 
-  /// The index that the entries come from, if they come from one.
+  /// The index that the entries are made from; nil if they are made from records.
   var base: DerivedIndex? {
     switch self {
     case .groupCounts(let index), .sumOrder(let index): index
@@ -94,7 +97,7 @@ extension IndexDefinition.Source {
     }
   }
 
-  /// The same from another index.
+  /// The same source with another index to make the entries from.
   func based(on index: DerivedIndex) -> Self {
     switch self {
     case .groupCounts: .groupCounts(of: index)
@@ -103,7 +106,7 @@ extension IndexDefinition.Source {
     }
   }
 
-  /// Whether entries can come from an index of that source.
+  /// Whether entries can be made from an index with the source `base`.
   func canBeMade(from base: Self) -> Bool {
     switch (self, base) {
     case (_, .records(_, IndexDefinition.removedExtractor, _)): false
@@ -115,7 +118,7 @@ extension IndexDefinition.Source {
 
 /// A derived index of an open store.
 public struct DerivedIndex: Hashable, Sendable {
-  /// The number that the store gave it.
+  /// The number that the store assigned to the index.
   public let id: UInt32
   /// The name in its definition.
   public let name: String
@@ -124,7 +127,8 @@ public struct DerivedIndex: Hashable, Sendable {
   /// A hash of the store and the name. It distinguishes indexes with the same number in two stores.
   let mark: UInt64
 
-  /// - Parameter isRemoved: No handle returned before refers to this one.
+  /// - Parameter isRemoved: Whether the index was removed. No handle returned before matches it
+  ///   then.
   init(id: UInt32, name: String, isUnique: Bool, of store: StoreID? = nil, isRemoved: Bool = false) {
     (self.id, self.name, self.isUnique) = (id, name, isUnique)
     mark = isRemoved ? 0 : HandleMark.of(name, 0, store)

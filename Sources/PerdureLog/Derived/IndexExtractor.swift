@@ -1,16 +1,16 @@
 import PerdureFormat
 
-/// Makes extractors from the parameters that an index's definition holds.
+/// Makes extractors from the parameters in an index's definition.
 ///
-/// Definitions are data in the store, so that any program that knows the factory's name can
-/// maintain the index; a program that does not gets `.indexUnavailable` when it asks for it.
+/// Definitions are data in the store, so any program that knows the factory's name can maintain the
+/// index. A program that does not know it gets `.indexUnavailable` when it reads the index.
 public protocol IndexExtractorFactory: Sendable {
   /// Reads the parameters of a definition.
   ///
   /// - Parameters:
-  ///   - parameters: The bytes that the definition holds.
-  ///   - store: Reads other values of the store. They must not change the entries of records that
-  ///     are indexed already.
+  ///   - parameters: The bytes in the definition.
+  ///   - store: Reads other values of the store. These values must not change the entries of
+  ///     records that are already indexed.
   /// - Throws: any error if this factory did not write the parameters. The index is then
   ///   unavailable.
   func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor
@@ -26,18 +26,20 @@ package protocol AdmittingFactory: IndexExtractorFactory {
 }
 
 /// Determines the index entries of a record. It must be a pure function of the record: the same
-/// bytes give the same entries, today and in ten years.
+/// bytes must always give the same entries, in later versions of the program too.
 ///
-/// An entry is an index key and a reference, and belongs to one record. Two records must not give
-/// the same key with the same reference. The index has such an entry once: it is removed with the
-/// first of these records that is removed or changed, and verification (V4) reports the missing
-/// entry. References that distinguish records are enough, such as the ids within a dense keyspace.
-/// Otherwise the key must distinguish the records. One record may give the same entry twice.
+/// An entry has an index key and a reference, and belongs to one record. Two records must not give
+/// the same key with the same reference. The index has such an entry only once: it is removed with
+/// the first of these records that is removed or changed. Verification (V4) then reports the
+/// missing entry. References that distinguish records are enough, such as the ids within a dense
+/// keyspace. Otherwise the keys must distinguish the records. One record may give the same entry
+/// twice.
 ///
-/// Of an extractor that is not pure an index of entries lacks some, or has too many. A commit that
-/// would remove absent numbers from a sum (`IndexDefinition.Source.groupSums`) is made, and the
-/// index becomes unavailable, if that is detected; the next opening or `Store.defineIndex(_:)`
-/// rebuilds it. Otherwise the sum is wrong until the index is removed and defined again.
+/// If an extractor is not pure, an index of entries lacks entries or has too many. With sums
+/// (`IndexDefinition.Source.groupSums`), a commit can remove numbers that were never added. If that
+/// is detected, the commit is made, and the index becomes unavailable. The next opening or
+/// `Store.defineIndex(_:)` rebuilds it. If it is not detected, the sum is wrong until the index is
+/// removed and defined again.
 public protocol IndexExtractor: Sendable {
   /// Adds the entries of one record to `entries`. The buffers are valid during the call only.
   func extract(
@@ -45,20 +47,21 @@ public protocol IndexExtractor: Sendable {
     into entries: inout IndexEntries)
 }
 
-/// The entries that an extractor found: an index key and the reference it leads to.
+/// The entries that an extractor found. Each has an index key and the reference that it leads to.
 public struct IndexEntries: ~Copyable {
-  /// Tree keys, one after the other: the index key and the reference, 8 bytes big-endian.
+  /// Tree keys, one after another. A tree key is the index key, then the reference as 8 bytes
+  /// big-endian.
   private(set) var bytes: [UInt8] = []
   /// Where each tree key ends in `bytes`.
   private(set) var ends: [Int] = []
 
   init() { bytes.reserveCapacity(256) }
 
-  /// Adds an entry; no other record may give the same one (`IndexExtractor`).
+  /// Adds an entry. No other record may give the same entry (`IndexExtractor`).
   ///
   /// - Parameters:
-  ///   - key: At most 65,000 bytes; a longer one is cut there. No key of an index may be the
-  ///     beginning of another: give keys of one length, or end them (`IndexKey.text`).
+  ///   - key: At most 65,000 bytes; a longer key is cut there. No key of an index may be the
+  ///     beginning of another: use keys of one length, or end them (`IndexKey.text`).
   ///   - reference: The number to store with the key, such as the id of the record.
   public mutating func add(key: UnsafeRawBufferPointer, reference: UInt64) {
     bytes.append(contentsOf: key.prefix(IndexKey.lengthMax))
@@ -118,7 +121,7 @@ public struct IndexEntries: ~Copyable {
     }
   }
 
-  /// The reference that the key of a counted index begins with; nil for a key that is too short.
+  /// The reference of the group, with which the key begins; nil for a key that is too short.
   func group(_ position: Int) -> UInt64? {
     withEntry(position) { entry in
       guard entry.count >= 8 + IndexKey.referenceLength else { return nil }
@@ -159,7 +162,7 @@ public enum IndexKey {
   }
 
   static func reference(in treeKey: UnsafeRawBufferPointer) -> UInt64 {
-    // Only a wrong writer makes keys shorter than a reference.
+    // Only a faulty writer makes keys shorter than a reference.
     guard treeKey.count >= referenceLength else { return 0 }
     return UInt64(
       bigEndian: treeKey.loadUnaligned(fromByteOffset: treeKey.count - referenceLength, as: UInt64.self))

@@ -1,20 +1,20 @@
-// A commit's changes of the entries of derived indexes, collected and then applied in order of the
-// keys.
+// A commit's changes of the entries of derived indexes. They are collected, and then applied in key
+// order.
 //
-// Entries of a commit's records are scattered over an index. In key order many of them share a
+// The entries of a commit's records are scattered over an index. In key order many of them share a
 // leaf, and the path to it. So the operations are collected while the records are placed. They are
 // applied at the end of the commit, or earlier if there are very many. Operations on one key keep
 // their order, so the result is the same.
 
 import PerdureFormat
 
-/// Entries to add to indexes, and to remove.
+/// The entries to add to indexes, and those to remove from them.
 struct IndexOperations: ~Copyable {
   private struct Operation {
     /// The first sixteen bytes of the key, big-endian, padded with zeros.
     var high: UInt64
     var low: UInt64
-    /// Of the key among `keys`; ascends in the order of the operations.
+    /// The position of the key in `keys`. It ascends in the order of the operations.
     var position: UInt32
     var isRemoval: Bool
   }
@@ -22,7 +22,7 @@ struct IndexOperations: ~Copyable {
   /// The operations on one index.
   private struct List {
     var operations: [Operation] = []
-    /// Whether the operations came in order of their keys.
+    /// Whether the operations arrived in the order of their keys.
     var isOrdered = true
   }
 
@@ -30,27 +30,27 @@ struct IndexOperations: ~Copyable {
   /// The number of removals of entries that their index did not have, since the beginning. An entry
   /// that one record gives twice is counted once at most.
   private(set) var missingCount = 0
-  /// By index id.
+  /// The operations on each index, by index id.
   private var lists: [List] = []
 
-  /// From this count on, the collected operations are applied at once.
+  /// From this number of collected operations on, they are applied.
   private static let countMax = 1 << 16
   private static let keyByteCountMax = 8 << 20
 
-  /// Whether enough has been collected to apply it.
+  /// Whether enough operations are collected to apply them.
   var isFull: Bool { keys.count >= Self.countMax || keys.bytes.count >= Self.keyByteCountMax }
 
-  /// Notes the entries that `extract` finds as new.
+  /// Notes the entries that `extract` finds, to be added.
   ///
-  /// - Returns: Their position in `keys`, until the operations are applied.
+  /// - Returns: Their positions in `keys`, until the operations are applied.
   @inline(__always)
   mutating func add(to index: UInt32, _ extract: (inout IndexEntries) -> Void) -> Range<Int> {
     note(index, isRemoval: false, extract)
   }
 
-  /// Notes the entries that `extract` finds as removed.
+  /// Notes the entries that `extract` finds, to be removed.
   ///
-  /// - Returns: Their position in `keys`, until the operations are applied.
+  /// - Returns: Their positions in `keys`, until the operations are applied.
   @inline(__always)
   mutating func remove(from index: UInt32, _ extract: (inout IndexEntries) -> Void) -> Range<Int> {
     note(index, isRemoval: true, extract)
@@ -67,7 +67,7 @@ struct IndexOperations: ~Copyable {
     return found
   }
 
-  /// Notes a removed entry.
+  /// Notes an entry to be removed.
   mutating func remove(_ treeKey: UnsafeRawBufferPointer, from index: UInt32) {
     keys.append(treeKey: treeKey)
     note(keys.count - 1, index, isRemoval: true)
@@ -90,7 +90,7 @@ struct IndexOperations: ~Copyable {
       swap(&operations, &lists[index].operations)
       if !lists[index].isOrdered { order(&operations) }
       perform(operations, on: indexes + index, in: arena)
-      // The memory is kept for what comes after.
+      // The memory is kept for later operations.
       operations.removeAll(keepingCapacity: true)
       lists[index] = List(operations: operations)
     }
@@ -122,7 +122,7 @@ struct IndexOperations: ~Copyable {
     }
   }
 
-  /// Sorted by key; operations on one key stay in the order of their arrival.
+  /// Sorts by key. Operations on one key stay in the order of their arrival.
   private func order(_ operations: inout [Operation]) {
     keys.withAll { bytes, ends in
       func key(_ position: UInt32) -> UnsafeRawBufferPointer {
@@ -139,7 +139,7 @@ struct IndexOperations: ~Copyable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Eight bytes as a number, padded with zeros.
+  /// The eight bytes at an offset as a big-endian number, padded with zeros.
   @inline(__always)
   fileprivate func bigEndianWord(at offset: Int) -> UInt64 {
     if count >= offset &+ 8 {

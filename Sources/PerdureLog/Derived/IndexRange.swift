@@ -1,18 +1,18 @@
 import PerdureFormat
 
 extension OrderedTree {
-  /// Turns a range of index keys into the range of the tree keys (index key and reference) that
-  /// have one of them.
+  /// Turns a range of index keys into the range of the tree keys (index key and reference) whose
+  /// index key is in that range.
   ///
-  /// A tree key compares with a bound as its index key does, except if the index key is a prefix of
-  /// the bound: then the reference's bytes would decide. No key of an index is a prefix of another,
-  /// so there is at most one such key, and it is found at the position of the bound.
+  /// A tree key compares with a bound as its index key does, with one exception. If the index key
+  /// is a prefix of the bound, the reference's bytes would decide. No key of an index is a prefix
+  /// of another, so there is at most one such key. It is found at the position of the bound.
   func treeRange(of range: KeyRange) -> KeyRange {
     guard let lower = treeBound(range.lower) else { return KeyRange(lower: [], upper: []) }
     return KeyRange(lower: lower, upper: range.upper.flatMap { treeBound($0) })
   }
 
-  /// nil when every tree key is before the bound.
+  /// The bound for tree keys; nil if every tree key is before the bound.
   private func treeBound(_ bound: [UInt8]) -> [UInt8]? {
     bound.withUnsafeBytes { raw in
       var cursor = OrderedCursor(self)
@@ -27,7 +27,7 @@ extension OrderedTree {
   static func isUnchanged(index range: KeyRange, from old: OrderedTree, to new: OrderedTree) -> Bool {
     let before = old.treeRange(of: range)
     let after = new.treeRange(of: range)
-    // The wider of the two: it may find a change beside the range, but overlooks none.
+    // The wider range of the two. It may include a change outside `range`, but it misses none.
     let lower = before.lower.lexicographicallyPrecedes(after.lower) ? before.lower : after.lower
     guard let left = before.upper, let right = after.upper else {
       return KeyRange(lower: lower, upper: nil).withRaw { isUnchanged(in: $0, from: old, to: new) }

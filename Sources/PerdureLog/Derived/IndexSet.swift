@@ -2,16 +2,16 @@ import PerdureFormat
 import PerdureNumbers
 
 /// The derived indexes of an open store, arranged by their sources: which indexes depend on a
-/// changed record, and which on a changed entry. Made anew whenever the catalog changes.
+/// changed record, and which on a changed entry. A new set is made whenever the catalog changes.
 final class IndexSet: Sendable {
-  /// A class, because it is passed along with every record.
+  /// An index over records. It is a class, because it is passed along with every record.
   final class RecordIndex: Sendable {
     let index: DerivedIndex
     let extractor: any IndexExtractor
-    /// Of sums: the kind of their numbers. Nil for an index that has its entries from the
-    /// extractor.
+    /// For an index of sums: the kind of the numbers. Nil if the extractor gives the index's
+    /// entries.
     let radix: ExactSum.Radix?
-    /// The indexes that count this one's groups, or order its sums.
+    /// The indexes that count the groups of this index, or order its sums.
     let dependents: [DerivedIndex]
 
     init(
@@ -24,13 +24,13 @@ final class IndexSet: Sendable {
     }
   }
 
-  /// By keyspace id: the indexes over its records.
+  /// The indexes over the records of each keyspace, by keyspace id.
   let byKeyspace: [KeyspaceIndexes]
-  /// Indexes that nothing here can maintain.
+  /// The indexes that are not maintained: they are incomplete, or cannot be made here.
   let unavailable: Set<UInt32>
 
-  /// - Parameter incomplete: Indexes whose trees are not what their definitions give; nothing
-  ///   maintains them.
+  /// - Parameter incomplete: Indexes whose trees do not match their definitions. They are not
+  ///   maintained.
   init(
     _ catalog: Catalog, factories: [String: any IndexExtractorFactory],
     reading values: borrowing StoredValues, excluding incomplete: Set<UInt32> = []
@@ -54,14 +54,15 @@ final class IndexSet: Sendable {
       }
       let index = RecordIndex(
         index: entry.index, extractor: extractor, radix: extraction.kind?.radix, dependents: made)
-      // Once, however often a definition names it: sums would count its numbers as often.
+      // Each keyspace once, even if a definition names it several times. Sums would count its
+      // numbers several times.
       for id in Set(extraction.keyspaces.map(\.id)) { byKeyspace[Int(id)].append(index) }
     }
     self.byKeyspace = byKeyspace.enumerated().map { KeyspaceIndexes($1, over: UInt32($0)) }
     self.unavailable = unavailable
   }
 
-  /// No index at all.
+  /// A set without indexes.
   init() {
     byKeyspace = []
     unavailable = []

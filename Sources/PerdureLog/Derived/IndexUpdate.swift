@@ -2,10 +2,10 @@ import PerdureFormat
 
 /// The changes of one commit to the derived indexes.
 ///
-/// Entries are a pure function of records: an update removes the entries of the old record and adds
-/// those of the new one. They are collected, and applied together (`IndexOperations`). Uniqueness
-/// is checked at the end, on the result, so that two rows may swap a unique key in one commit.
-/// Group counts and sums are updated then as well, once for each changed group.
+/// Entries are a pure function of records. An update removes the entries of the old record and adds
+/// those of the new one. The changes are collected, and applied together (`IndexOperations`).
+/// Uniqueness is checked at the end, on the result, so that two rows may swap a unique key in one
+/// commit. Group counts and sums are also updated at the end, once for each changed group.
 struct IndexUpdate: ~Copyable {
   private let indexes: UnsafeMutablePointer<OrderedTree>
   private let arena: NodeArena
@@ -15,7 +15,7 @@ struct IndexUpdate: ~Copyable {
   /// Tree keys that were added to unique indexes, with their indexes.
   private var addedUnique = IndexEntries()
   private var uniqueIndexes: [IndexSet.RecordIndex] = []
-  /// For each counting index: the changed groups, with their earlier numbers of entries.
+  /// The changed groups of counting indexes, with their numbers of entries before the commit.
   private var touchedGroups: [GroupID: Int] = [:]
   private var sums = SumChanges()
 
@@ -30,7 +30,8 @@ struct IndexUpdate: ~Copyable {
     self.arena = arena
   }
 
-  /// One record of a source keyspace changed from `old` to `new` (nil: it was, or is, absent).
+  /// Notes that a record of a source keyspace changed from `old` to `new`. Nil: the record was, or
+  /// is, absent.
   mutating func change(
     _ index: IndexSet.RecordIndex, keyspace: UInt32, key: UnsafeRawBufferPointer,
     from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?
@@ -67,7 +68,7 @@ struct IndexUpdate: ~Copyable {
     noteAdded(operations.add(to: index.index.id) { after.append(to: &$0) }, index)
   }
 
-  /// The keys and groups to check or count at the end.
+  /// Notes keys to check for uniqueness at the end, and groups to count.
   @inline(__always)
   private mutating func noteAdded(_ positions: Range<Int>, _ index: IndexSet.RecordIndex) {
     guard index.index.isUnique || !index.dependents.isEmpty else { return }
@@ -79,7 +80,7 @@ struct IndexUpdate: ~Copyable {
     }
   }
 
-  /// Notes the number of entries of the entry's group before this commit.
+  /// Notes the number of entries that the group had before this commit.
   private mutating func touch(_ index: IndexSet.RecordIndex, group reference: UInt64?) {
     guard let reference else { return }
     for counting in index.dependents {
@@ -128,8 +129,8 @@ struct IndexUpdate: ~Copyable {
     return found
   }
 
-  /// The reference of another entry with exactly this index key, if this entry still exists: a
-  /// later record of the same commit may have removed it.
+  /// The reference of another entry with exactly this index key. Nil if there is none, or if this
+  /// entry no longer exists: a later record of the same commit may have removed it.
   private func otherHolder(of treeKey: UnsafeRawBufferPointer, in index: DerivedIndex) -> UInt64? {
     let key = IndexKey.key(in: treeKey)
     let mine = IndexKey.reference(in: treeKey)
@@ -150,7 +151,7 @@ struct IndexUpdate: ~Copyable {
   }
 }
 
-/// The tree key of a group in a counting index: count, then the group's reference.
+/// The tree key of a group in a counting index: the count, then the group's reference.
 enum GroupCountKey {
   static func with<R>(_ count: Int, _ reference: UInt64, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     withUnsafeBytes(of: (UInt64(count).bigEndian, reference.bigEndian)) { body($0) }

@@ -1,24 +1,24 @@
-// The parts of a changed record that an index follows from.
+// The parts of a changed record that an index depends on.
 //
-// Most changes of a record concern one part of it, and most indexes another part. The code that
-// encodes records knows both. So a record is compared with the previous version once, and indexes
-// whose parts did not change are skipped.
+// Most changes of a record concern one part of it, and most indexes depend on another part. The
+// code that encodes records knows both. So a record is compared with its previous version once, and
+// indexes whose parts did not change are skipped.
 
-/// An extractor that knows from which parts of a record its entries follow.
+/// An extractor that knows on which parts of a record its entries depend.
 ///
-/// Parts are bits, each for any part of the record. A superfluous bit costs time; a missing one
-/// makes an index wrong.
+/// Each part of a record is assigned to a bit. A superfluous bit costs time; a missing one makes an
+/// index wrong.
 package protocol PartwiseExtractor: IndexExtractor {
-  /// What numbers the parts: extractors of one keyspace with the same numbering can use each
-  /// other's comparison.
+  /// Identifies the numbering of the parts. Extractors of one keyspace with the same numbering can
+  /// use each other's comparison.
   var numbering: ObjectIdentifier { get }
 
-  /// The parts of the records of a keyspace that the entries follow from.
+  /// The parts of the records of a keyspace that the entries depend on.
   func parts(ofKeyspace keyspace: UInt32) -> UInt64
 
-  /// The parts in which two records of one key differ; all for records that cannot be compared. The
-  /// other parts are equal, as far as an extractor with this numbering reads them. The buffers are
-  /// valid during the call only.
+  /// The parts in which two records of one key differ; all parts if the records cannot be compared.
+  /// The other parts are equal, as far as an extractor with this numbering reads them. The buffers
+  /// are valid during the call only.
   func changedParts(
     keyspace: UInt32, key: UnsafeRawBufferPointer, from old: UnsafeRawBufferPointer,
     to new: UnsafeRawBufferPointer
@@ -30,9 +30,9 @@ extension IndexSet {
   /// record.
   final class KeyspaceIndexes: Sendable {
     let all: [RecordIndex]
-    /// For each index the parts that it follows from.
+    /// The parts that each index depends on.
     private let parts: [UInt64]
-    /// An extractor that numbers the parts.
+    /// The extractor that compares records for all indexes with its numbering.
     private let comparing: (any PartwiseExtractor)?
 
     init(_ all: [RecordIndex], over keyspace: UInt32) {
@@ -46,8 +46,7 @@ extension IndexSet {
       }
     }
 
-    /// Calls `body` with each index that may have other entries for a record than for the one
-    /// before.
+    /// Calls `body` with each index whose entries may differ between the old and the new record.
     @inline(__always)
     func forEach(
       keyspace: UInt32, key: UnsafeRawBufferPointer, from old: UnsafeRawBufferPointer?,

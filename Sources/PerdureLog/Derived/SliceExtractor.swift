@@ -1,8 +1,8 @@
 /// The built-in extractor: index keys are slices of the record's key and value.
 ///
 /// It is for programs with values at fixed offsets, and for the reverse direction of links
-/// (`[.key(offset: 8, length: 8)]` with the reference `.keyPrefix`). An index over names in the
-/// values from byte 4 on, and its entries for one name:
+/// (`[.key(offset: 8, length: 8)]` with the reference `.keyPrefix`). This example defines an index
+/// over names in the values from byte 4 on, and reads its entries for one name:
 ///
 ///     let byName = try store.defineIndex(IndexDefinition(
 ///       name: "byName",
@@ -13,8 +13,8 @@
 ///     try snapshot.forEachEntry(in: byName, range: ada) { _, id in … }
 ///
 /// A reference is 8 bytes: byte-string keys shorter than that have no entry. Longer keys may share
-/// these 8 bytes: then the slices must include the bytes that distinguish the records, such as the
-/// rest of the key, because no two records may give the same entry (`IndexExtractor`).
+/// these 8 bytes. Then the slices must include the bytes that distinguish the records, such as the
+/// rest of the key. No two records may give the same entry (`IndexExtractor`).
 public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   /// The name that definitions use.
   public static let name = "slices"
@@ -59,7 +59,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
     return bytes
   }
 
-  /// A factory; its extractors read their slices from the parameters.
+  /// Creates a factory. Its extractors read their slices from the parameters.
   public init() {
     slices = []
     reference = .id
@@ -70,7 +70,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
     self.reference = reference
   }
 
-  /// Reads `parameters(_:reference:)` back.
+  /// Makes an extractor from the result of `parameters(_:reference:)`.
   public func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws
     -> any IndexExtractor
   {

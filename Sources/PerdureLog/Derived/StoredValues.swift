@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// A look at the values of a store while its derived indexes are being set up.
+/// Reads the values of a store while its derived indexes are being set up.
 public struct StoredValues: ~Copyable {
   private let catalog: Catalog
   private let reader: RecordReader
@@ -27,7 +27,7 @@ public struct StoredValues: ~Copyable {
   /// The keyspace of this name; nil if there is none.
   public func keyspace(named name: String) -> Keyspace? { catalog.keyspace(named: name) }
 
-  /// The value of a byte-string key; nil if it, or the keyspace, is not there.
+  /// The value of a byte-string key; nil if the key or the keyspace is absent.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func value(key: [UInt8], inKeyspaceNamed name: String) throws -> [UInt8]? {
     guard let keyspace = catalog.keyspace(named: name), keyspace.kind == .bytes else { return nil }

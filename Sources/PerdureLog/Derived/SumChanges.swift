@@ -1,8 +1,8 @@
-// Sums of groups (FORMAT.md, "Sums of groups"), as a commit changes them.
+// A commit's changes of the sums of groups (FORMAT.md, "Sums of groups").
 //
-// The numbers that the records of a commit remove from a group's sum and add to it are summed
-// separately, and added to the group's entry once, at the end. Sums are exact, so the order makes
-// no difference.
+// For each group, the numbers that the commit's records add and remove are first summed separately.
+// The result is added to the group's entry once, at the end. Sums are exact, so the order makes no
+// difference.
 
 import PerdureFormat
 import PerdureNumbers
@@ -15,10 +15,10 @@ struct SumChanges: ~Copyable {
   }
 
   private var changes: [ID: ExactSum] = [:]
-  /// By index id: the indexes that order its sums.
+  /// The indexes that order the sums of an index, by the id of that index.
   private var orders: [UInt32: [DerivedIndex]] = [:]
 
-  /// Notes the numbers that were added or removed with a record.
+  /// Notes the numbers that a record adds to sums, or removes from them.
   mutating func note(_ entries: borrowing IndexEntries, of index: IndexSet.RecordIndex, isRemoval: Bool) {
     guard let radix = index.radix, entries.count > 0 else { return }
     if orders[index.index.id] == nil { orders[index.index.id] = index.dependents }
@@ -34,7 +34,7 @@ struct SumChanges: ~Copyable {
     to indexes: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
   ) throws(SumMisfit) {
     if changes.isEmpty { return }
-    // In the order of the entries: neighbours share a leaf.
+    // In the order of the entries, because neighbours share a leaf.
     for (id, change) in changes.sorted(by: { ($0.key.index, $0.key.group) < ($1.key.index, $1.key.group) }) {
       guard let (old, new) = SumEntry.add(change, to: id.group, in: indexes + Int(id.index), arena) else {
         throw SumMisfit(index: id.index, group: id.group)
@@ -54,21 +54,22 @@ struct SumMisfit: Error {
   let index: UInt32
   let group: UInt64
 
-  /// The error found.
+  /// Describes the error.
   func text(_ catalog: Catalog) -> String {
     "The entry of group \(group) in index \(catalog.indexes[Int(index)].index.name) is no sum, or not that of the "
       + "numbers that its extractor gave before"
   }
 }
 
-/// Sums of groups during a build, from records in any order.
+/// Builds sums of groups from records in any order.
 ///
-/// The sums are written into the tree and freed when there are `groupsMax` groups: memory is
+/// When there are `groupsMax` groups, their sums are written into the tree and freed. So memory is
 /// bounded, however many groups there are. Sums are exact, so adding them in parts gives the same
 /// result.
 struct SumBuild {
-  /// Unit: groups, each some 200 bytes. Why: sorting this many groups, and one descent into the
-  /// tree for each, costs little compared with reading their records.
+  /// The maximum number of groups in memory, with some 200 bytes each. Why: sorting this many
+  /// groups, and one descent into the tree for each, costs little compared with reading their
+  /// records.
   static let groupsMax = 1 << 16
 
   private let groupsMax: Int
@@ -104,13 +105,13 @@ enum SumEntry {
     return bytes + sum.encoded + bytes
   }
 
-  /// The tree key of a group in the order of sums: what the sum comes to, and the group as the
+  /// The tree key of a group in the order of sums: the sum's order key, and the group as the
   /// reference.
   static func orderKey(_ group: UInt64, _ sum: ExactSum) -> [UInt8] {
     withUnsafeBytes(of: group.bigEndian) { sum.orderKey + $0 }
   }
 
-  /// Nil if it does not decode as an entry of a sum.
+  /// The group and the sum in a tree key; nil if the key does not decode as an entry of a sum.
   static func groupAndSum(in treeKey: UnsafeRawBufferPointer) -> (group: UInt64, sum: ExactSum)? {
     guard treeKey.count >= 16,
       let sum = try? ExactSum(decoding: treeKey.part(8, treeKey.count - 16))
@@ -118,7 +119,8 @@ enum SumEntry {
     return (UInt64(bigEndian: treeKey.loadUnaligned(as: UInt64.self)), sum)
   }
 
-  /// The entry of a group; `sum` is nil if it does not read as one.
+  /// The entry of a group; nil if there is none. `sum` is nil if the entry does not decode as a
+  /// sum.
   static func find(_ group: UInt64, in tree: OrderedTree) -> (key: [UInt8], sum: ExactSum?)? {
     withUnsafeBytes(of: group.bigEndian) { prefix in
       var cursor = OrderedCursor(tree)
@@ -129,10 +131,10 @@ enum SumEntry {
     }
   }
 
-  /// Brings the entry of a group up to date.
+  /// Adds a change to the sum of a group.
   ///
-  /// - Returns: The sum before and after, nil for none; nil as a whole when one is, or would be,
-  ///   impossible.
+  /// - Returns: The sums before and after, each nil for none. The whole result is nil if the entry
+  ///   or the new sum is impossible.
   static func add(
     _ change: ExactSum, to group: UInt64, in tree: UnsafeMutablePointer<OrderedTree>, _ arena: NodeArena
   ) -> (old: ExactSum?, new: ExactSum?)? {
@@ -157,8 +159,8 @@ enum SumEntry {
     if let new { new.withUnsafeBytes { _ = tree.pointee.put($0, group, in: arena) } }
   }
 
-  /// What an extractor gave: a key of group and number, and a reference without meaning. Nil for a
-  /// key that is too short to name a group.
+  /// The group and the number in an entry of an extractor. The entry's reference has no meaning.
+  /// Nil for a key that is too short to name a group.
   static func groupAndTerm(in entry: UnsafeRawBufferPointer) -> (group: UInt64, term: ExactSum.Term)? {
     guard entry.count >= 8 + IndexKey.referenceLength else { return nil }
     let term = ExactSum.Term(decoding: entry.part(8, entry.count - 8 - IndexKey.referenceLength))
