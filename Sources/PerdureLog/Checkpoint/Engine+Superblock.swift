@@ -5,7 +5,7 @@ extension Engine {
   /// Writes the next superblock, which is durable when this returns. Concurrent callers wait for
   /// each other.
   ///
-  /// - Throws: `StoreError`: `.diskFull` or `.io` if there was no room and the superblock is
+  /// - Throws: `StoreError`: `.diskFull` or `.io` if there was no space and the superblock is
   ///   unchanged, or if the store's folder could not be checked; `.poisoned` after any other error
   ///   of the write, because it is unknown which superblock is valid (S5); `.closed`.
   func replaceSuperblock(_ change: (inout Superblock) -> Void) throws {

@@ -4,9 +4,9 @@ import PerdureFormat
 extension Engine {
   /// Step 5: writes a commit's extents to the log, in order, and advances `state.end`.
   ///
-  /// If the system refused a part of the commit (no space, no file, no address space), the log is
-  /// rolled back to its previous end, and the store can still be used. After any other error, or if
-  /// the whole commit may be in the log, the store is poisoned: it is unknown which part of the
+  /// The system can refuse a part of the commit (no space, no file, no address space). Then the log
+  /// is rolled back to its previous end, and the store can still be used. After any other error, or
+  /// if the whole commit may be in the log, the store is poisoned: it is unknown which part of the
   /// commit is in the log.
   func writeEncoded(_ state: inout CommitterState) throws(StoreError) {
     let before = LogMark(state)

@@ -52,8 +52,9 @@ struct CompactionPolicy: Hashable, Sendable {
   ///
   /// A closed segment stays short permanently: segments are never merged, because addresses contain
   /// their numbers. Each segment costs a file descriptor and a mapping. So when many segments are
-  /// short, the last one stays open. It is closed only if the background compaction would close it,
-  /// if a quarter of a full segment's bytes in it is garbage, or if no other free space exists.
+  /// short, the last one stays open. It is closed only in three cases: the background compaction
+  /// would close it, a quarter of a full segment's bytes in it is garbage, or no other free space
+  /// exists.
   ///
   /// - Parameters:
   ///   - shortSegments: The number of other segments that are shorter than half of a new one.

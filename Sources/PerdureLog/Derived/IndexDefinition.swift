@@ -16,7 +16,7 @@ public struct IndexDefinition: Hashable, Sendable {
   /// The origin of an index's entries.
   public enum Source: Hashable, Sendable {
     /// Entries from the records of these keyspaces, made by the extractor with this name. No two
-    /// records, of one of these keyspaces or of two, may give the same key with the same reference
+    /// records, in one keyspace or in two, may give the same key with the same reference
     /// (`IndexExtractor`).
     case records(keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
     /// Entries from another index, whose keys begin with a group's 8-byte reference. Each group
@@ -29,8 +29,7 @@ public struct IndexDefinition: Hashable, Sendable {
     /// of a group changes the group's entry, and reads no other member. Groups without a number
     /// have no entry.
     ///
-    /// An extractor may give any number of numbers for one record, including equal ones. Each
-    /// counts.
+    /// An extractor may give several numbers for one record, including equal ones. Each counts.
     case groupSums(of: GroupSum.Kind, keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
     /// The groups of an index of `groupSums`, in the order of their sums. The key is
     /// `GroupSum.orderKey`, the reference is the group.
