@@ -3,18 +3,20 @@
 // A change to a tree walks from the root to a leaf, and then updates the counts on the way back up.
 // Ascending keys mostly stay in the leaf of the previous key, or in a neighbour below the same
 // parent. Therefore the path is kept open, and only its end is walked again. The counts of the path
-// are not updated for each key: the pending difference is added when the leaf is left.
+// are not updated for each key: the pending difference is added when the path moves on to another
+// leaf.
 //
 // Invariants
 //  AI1  While the path is open, its nodes are those from the root to the leaf, and each belongs to
-//       the working version. The count in each of its slots lacks `added`, which is negative after
-//       more removals than insertions. The tree's own count is always up to date.
-//  AI2  A key that is not less than the previous one belongs into the leaf unless a separator to
-//       the right of the path says otherwise. A split of the leaf closes the path.
-//  AI3  Removals leave at least one entry in the leaf. Sparseness is checked once, when the leaf is
-//       left: removing a run of keys costs one merge for each leaf, and a merge closes the path.
+//       the working version. The count in each of its slots does not include `added` yet, which is
+//       negative after more removals than insertions. The tree's own count is always up to date.
+//  AI2  A key that is not less than the previous one belongs into the leaf, unless a separator to
+//       the right of the path is less than or equal to it. A split of the leaf closes the path.
+//  AI3  Removals keep at least one entry in the leaf. Sparseness is checked once, when the path
+//       moves on to another leaf. So removing a run of keys costs one merge for each leaf. A merge
+//       closes the path.
 
-/// Puts entries into a tree and takes them out, in ascending order of keys.
+/// Inserts entries into a tree and removes entries from it, in ascending order of keys.
 struct AscendingInsertion: ~Copyable {
   /// An inner node of the path, and the slot in which the path continues.
   private struct Step {
@@ -26,12 +28,13 @@ struct AscendingInsertion: ~Copyable {
 
   private let tree: UnsafeMutablePointer<OrderedTree>
   private let arena: NodeArena
-  /// By level; there is none at level 0.
+  /// The inner nodes of the path, by level. Level 0 has no element.
   private let steps: UnsafeMutablePointer<Step>
-  /// The leaf at the end of the path; nil when it is closed.
+  /// The leaf at the end of the path; nil while the path is closed.
   private var leaf: OrderedNode?
   private var isLeafLast = false
-  /// The number of added minus removed entries of the leaf, which the counts above it lack.
+  /// The number of entries added to the leaf minus those removed. The counts above the leaf do not
+  /// include it yet.
   private var added = 0
   /// Whether an entry of the leaf was removed.
   private var hasRemoved = false
@@ -45,7 +48,7 @@ struct AscendingInsertion: ~Copyable {
 
   deinit { steps.deallocate() }
 
-  /// As `OrderedTree.put`. No key may be less than an earlier one.
+  /// Like `OrderedTree.put`. No key may be less than an earlier one.
   mutating func put(_ key: UnsafeRawBufferPointer, _ payload: UInt64) {
     guard let leaf = leaf(for: key) else {
       tree.pointee.put(key, payload, in: arena)
@@ -60,7 +63,7 @@ struct AscendingInsertion: ~Copyable {
     if result.right != nil { close(result) }
   }
 
-  /// As `OrderedTree.remove`. No key may be less than an earlier one.
+  /// Like `OrderedTree.remove`. No key may be less than an earlier one.
   ///
   /// - Returns: Whether the tree had the key.
   mutating func remove(_ key: UnsafeRawBufferPointer) -> Bool {
@@ -68,7 +71,7 @@ struct AscendingInsertion: ~Copyable {
     let place = leaf.search(key)
     guard place.isFound else { return false }
     guard leaf.count > 1 else {
-      // The leaf goes with its last entry, and its range to a neighbour. AI3
+      // Removing the last entry removes the leaf, and a neighbour takes over its key range. AI3
       finish()
       return tree.pointee.remove(key, in: arena) != nil
     }
@@ -79,16 +82,16 @@ struct AscendingInsertion: ~Copyable {
     return true
   }
 
-  /// All changes have been made: the tree is whole again.
+  /// Ends the changes: updates the counts of the path, and merges a sparse leaf.
   mutating func finish() {
     count()
     mergeIfSparse()
     leaf = nil
   }
 
-  // MARK: The way
+  // MARK: The path
 
-  /// Nil while the tree has no inner node.
+  /// The leaf for `key`; nil while the tree has no inner node.
   private mutating func leaf(for key: UnsafeRawBufferPointer) -> OrderedNode? {
     guard tree.pointee.height > 1 else { return nil }
     var level = tree.pointee.height &- 1
@@ -98,13 +101,13 @@ struct AscendingInsertion: ~Copyable {
       steps[level] = Step(node: root, slot: 0, isLast: true)
       return descend(to: key, from: level)
     }
-    // The highest node in which the key goes another way. AI2
+    // Find the highest node of the path in which the key belongs to a later slot. AI2
     while level > 0 {
       let step = steps[level]
       if step.slot &+ 1 < step.node.count, !step.node.isBefore(key, step.slot &+ 1) {
         count()
         mergeIfSparse()
-        // A way that a merge has closed begins at the root.
+        // If a merge has closed the path, the search begins at the root.
         return self.leaf == nil ? self.leaf(for: key) : descend(to: key, from: level)
       }
       level &-= 1
@@ -112,7 +115,7 @@ struct AscendingInsertion: ~Copyable {
     return leaf
   }
 
-  /// Walks on from a node of the way.
+  /// Descends to the leaf for `key` from the path's node at level `top`.
   private mutating func descend(to key: UnsafeRawBufferPointer, from top: Int) -> OrderedNode {
     var level = top
     while true {
@@ -145,8 +148,8 @@ struct AscendingInsertion: ~Copyable {
     added = 0
   }
 
-  /// Merges the leaf that is left, and then nodes above it, where removals have left them sparse.
-  /// The counts of the way lack nothing.
+  /// Merges the leaf of the path, and then nodes above it, if removals have made them sparse. The
+  /// counts of the path must be up to date.
   private mutating func mergeIfSparse() {
     guard hasRemoved else { return }
     hasRemoved = false
@@ -158,7 +161,7 @@ struct AscendingInsertion: ~Copyable {
     if leaf == nil { tree.pointee.lowerRoot(in: arena) }
   }
 
-  /// The leaf was split: brings its right half into the nodes above.
+  /// Closes the path after a split of the leaf: adds the right half to the nodes above.
   private mutating func close(_ split: Insertion.Result) {
     var result = split
     for level in 1..<tree.pointee.height {

@@ -3,17 +3,17 @@
 //
 //   bits 0..<40   entries below the child
 //   bits 40..<64  the tag: the low 24 bits of the child's checksum in the file, 1 if they are 0;
-//                 0: not said
+//                  0 if the word contains no tag
 //
-// A node's checksum says that its bytes belong together and to its slot. It cannot say that they
-// are the newest that were written there: a write that the medium lost leaves an older node, whole
-// in itself. The tag beside it can, and so each node is bound to its parent, and the root to the
-// root block of its checkpoint.
+// A node's checksum shows that its bytes belong together and to its slot. It cannot show that they
+// are the newest bytes written there: if the medium lost a write, the slot still contains an older,
+// intact node. The tag in the parent detects that. So each node is bound to its parent, and the
+// root is bound to the root block of its checkpoint.
 //
 // Invariant
-//  OT6  A tag beside a child in memory has no meaning and is 0. Beside a child in the file it is
-//       the child's tag, or 0 if the child was checked in this opening. In that case the tag is
-//       read from the child.
+//  OT6  The tag beside a child in memory has no meaning and is 0. The tag beside a child in the
+//       file is the child's tag, or 0 if the child was checked in this opening. If it is 0, the tag
+//       is read from the child.
 
 /// The word beside a child.
 struct CountWord: Equatable {

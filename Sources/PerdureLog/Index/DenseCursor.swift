@@ -6,31 +6,31 @@ enum CursorPlace {
   case afterLast
 }
 
-/// A walk over one version of a dense table, in order of ids, both ways. It allocates no memory: it
-/// has its leaf, and finds the next leaf from the root once in 64 ids.
+/// A cursor over one version of a dense table, in ascending or descending order of ids. It
+/// allocates no memory: it holds its leaf, and descends from the root once for each leaf.
 struct DenseCursor {
   let table: DenseTable
   private(set) var place: CursorPlace = .beforeFirst
   private(set) var id: UInt64 = 0
   private var leaf: UnsafeMutableRawPointer?
-  /// The last slot of this leaf that `forEachWordAhead` has passed; initially the slot at which the
-  /// cursor entered it.
+  /// The last slot of this leaf that `forEachWordAhead` has passed. Initially it is the slot at
+  /// which the cursor entered the leaf.
   private var slotAhead = 0
 
-  /// A cursor in front of the first entry.
+  /// Creates a cursor before the first entry.
   init(_ table: DenseTable) { self.table = table }
 
   var isValid: Bool { place == .onEntry }
 
-  /// The word of the entry the cursor is on.
+  /// The word of the cursor's entry.
   var word: UInt64 {
     precondition(isValid, "the cursor is on no entry")
     return DenseNode(leaf.unsafelyUnwrapped).word(Int(id & 63))
   }
 
-  /// Passes the words of this leaf that a walk in one direction reaches soon, those of the ids up
-  /// to `distance` ahead. It passes 0 for absent ids. If it is called at each entry, it passes each
-  /// word once.
+  /// Passes words of this leaf to `body` before a walk in one direction reaches them: those of the
+  /// ids up to `distance` ahead. It passes 0 for absent ids. If it is called at each entry, it
+  /// passes each word once.
   @inline(__always)
   mutating func forEachWordAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor is on no entry")
@@ -55,17 +55,17 @@ struct DenseCursor {
 
   mutating func seekLast() -> Bool { settle(table.lastPlace(through: .max), else: .beforeFirst) }
 
-  /// Goes to the first entry whose id is at least `id`.
+  /// Moves to the first entry whose id is at least `id`.
   mutating func seek(lowerBound id: UInt64) -> Bool {
     settle(table.firstPlace(from: id), else: .afterLast)
   }
 
-  /// Goes to the first entry whose id is greater than `id`.
+  /// Moves to the first entry whose id is greater than `id`.
   mutating func seek(upperBound id: UInt64) -> Bool {
     settle(id == .max ? nil : table.firstPlace(from: id + 1), else: .afterLast)
   }
 
-  /// Goes to the entry with `position` entries below it.
+  /// Moves to the entry that has `position` entries before it.
   mutating func seek(position: Int) -> Bool {
     settle(table.place(atPosition: position), else: position < 0 ? .beforeFirst : .afterLast)
   }

@@ -6,9 +6,9 @@
 //   24      512     64 words      64 children
 //   536     512                   64 words beside the children: CountWord.swift
 //
-// Unused slots hold 0, unused counts 0. A child is stored as its distance from the node, so that a
-// node means the same in memory and in a mapped index file. Code that copies a node to another
-// address rebases the distances.
+// Unused slots and unused counts are 0. A child is stored as its distance from the node. So the
+// bytes of a node are valid both in memory and in a mapped index file. Code that copies a node to
+// another address rebases the distances.
 
 /// A view of one node of a dense table.
 struct DenseNode {
@@ -53,11 +53,11 @@ struct DenseNode {
     base + (Self.slotsOffset &+ slot &* 8)
   }
 
-  /// The word of a leaf's slot, 0 if it has none.
+  /// The word of a leaf's slot; 0 if the slot is unused.
   @inline(__always)
   func word(_ slot: Int) -> UInt64 { slotAddress(slot).load(as: UInt64.self) }
 
-  /// The address of a slot's child: to be compared, not to be read (FN1).
+  /// The address of a slot's child. It may be compared, but the child must not be read (FN1).
   @inline(__always)
   func childAddress(_ slot: Int) -> UnsafeMutableRawPointer? {
     let distance = slotAddress(slot).load(as: Int.self)
@@ -71,7 +71,7 @@ struct DenseNode {
     return file.checked(child, at: slot, of: self)
   }
 
-  /// Entries below an inner node's slot.
+  /// The number of entries below a slot of an inner node.
   @inline(__always)
   func count(_ slot: Int) -> Int { countWord(slot).count }
 
@@ -91,7 +91,7 @@ struct DenseNode {
     presence = word == 0 ? presence & ~bit : presence | bit
   }
 
-  /// Sets the child of a slot, which is in memory, or was checked. OT6
+  /// Sets the child of a slot. The child is in memory or was checked, so its tag is 0. OT6
   @inline(__always)
   func setChild(_ slot: Int, _ child: UnsafeMutableRawPointer?, count: Int) {
     slotAddress(slot).storeBytes(of: child.map { $0 - base } ?? 0, as: Int.self)
@@ -100,8 +100,7 @@ struct DenseNode {
     presence = child == nil ? presence & ~bit : presence | bit
   }
 
-  /// Makes children lead to the same places again after an inner node's bytes were copied from
-  /// `origin`.
+  /// Corrects the distances to the children after an inner node's bytes were copied from `origin`.
   func rebase(from origin: UnsafeMutableRawPointer) {
     let shift = origin - base
     var bits = presence
@@ -112,7 +111,7 @@ struct DenseNode {
     }
   }
 
-  /// Entries in slots below `slot`.
+  /// The number of entries in slots below `slot`.
   func count(below slot: Int) -> Int {
     if level == 0 { return (presence & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount }
     var sum = 0

@@ -1,11 +1,11 @@
 import CPerdureShims
 
 extension DenseTable {
-  /// Looks up many ids, a few at a time, each level for all of them before the next, so that their
-  /// cache misses overlap.
+  /// Looks up many ids, a few at a time. It descends one level for all of these before it descends
+  /// the next, so that their cache misses overlap.
   ///
-  /// - Parameter words: Receives the word of each id, 0 for none; it has as many elements as there
-  ///   are ids.
+  /// - Parameter words: Receives the word of each id, 0 if the id is absent. It has at least as
+  ///   many elements as `ids`.
   func getMany(_ ids: UnsafeBufferPointer<UInt64>, into words: UnsafeMutableBufferPointer<UInt64>) {
     precondition(words.count >= ids.count, "a word for each id")
     let width = 16
@@ -23,8 +23,8 @@ extension DenseTable {
     }
   }
 
-  /// Like `getMany`, for ascending ids that are close together, as those of objects created
-  /// together are: each leaf is looked up once.
+  /// Like `getMany`, for ascending ids that are close together, such as the ids of objects created
+  /// together. It looks up each leaf once.
   func getNeighbours(_ ids: UnsafeBufferPointer<UInt64>, into words: UnsafeMutableBufferPointer<UInt64>) {
     precondition(words.count >= ids.count, "a word for each id")
     var leaf: DenseNode?
@@ -39,7 +39,7 @@ extension DenseTable {
     }
   }
 
-  /// Leaves the leaf of each id in `nodes`, its word on the way into the cache.
+  /// Stores the leaf of each id in `nodes`, and prefetches the id's word in the leaf.
   private func descend(
     _ ids: UnsafeBufferPointer<UInt64>, from start: Int, count size: Int,
     through nodes: UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>

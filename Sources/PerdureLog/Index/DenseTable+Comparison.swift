@@ -1,10 +1,11 @@
-// Whether two versions agree on a range of ids. Subtrees that both share are skipped by their
-// address, so the cost follows the difference, not the range.
+// Checks whether two versions agree on a range of ids. Subtrees that both versions share have the
+// same address and are skipped. So the cost depends on the differences, not on the length of the
+// range.
 
 extension DenseTable {
   /// Whether `old` and `new` hold the same ids with the same words in `range`.
   ///
-  /// Both must be versions of one table: a shared node counts as equal at once.
+  /// Both must be versions of one table, because nodes with the same address are taken as equal.
   static func isUnchanged(in range: ClosedRange<UInt64>, from old: DenseTable, to new: DenseTable) -> Bool {
     if old.root == new.root { return true }
     let (low, high) = old.height <= new.height ? (old, new) : (new, old)
@@ -15,17 +16,17 @@ extension DenseTable {
 /// Two versions of a table, walked in step.
 private struct DenseComparison {
   let range: ClosedRange<UInt64>
-  // They differ when one is of another opening of the store.
+  // The files differ if one of the versions is from another opening of the store.
   let lowFile: FileNodes
   let highFile: FileNodes
 
-  /// - Parameter low: The lower one, or one of the same height.
+  /// - Parameter low: The version with the smaller height; either one if the heights are equal.
   func areEqual(_ low: DenseTable, _ high: DenseTable) -> Bool {
     var node = high.root
     var level = high.height - 1
     while level >= max(low.height, 1) {
       guard let top = node else { break }
-      // The lower tree cannot have the part of the higher one beyond its first child.
+      // The lower tree has no ids that belong below a later child of the higher tree.
       guard isEmpty(DenseNode(top), level: level, slots: 1..<DenseNode.slotCount, highFile) else {
         return false
       }
@@ -35,7 +36,7 @@ private struct DenseComparison {
     return isEqual(low.root, node, level: max(low.height, 1) - 1, base: 0)
   }
 
-  /// The ids below a slot of a node that starts at `base`.
+  /// The ids below a slot of the node whose first id is `base`.
   private func ids(base: UInt64, level: Int, slot: Int) -> ClosedRange<UInt64> {
     let shift = UInt64(level * DenseNode.bitsPerLevel)
     let first = base | UInt64(slot) << shift

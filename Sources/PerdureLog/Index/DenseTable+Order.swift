@@ -1,10 +1,10 @@
-// Positions: the entry counts beside the children make counting a range and finding the n-th entry
-// a walk down the tree.
+// Positions. Inner nodes have the entry count of each child, so one descent finds the rank of an id
+// or the n-th entry.
 
 extension DenseTable {
-  /// Entries with an id below `id`.
+  /// The number of entries with an id below `id`.
   ///
-  /// - Complexity: O(height), at most 63 additions a level.
+  /// - Complexity: O(height), with at most 63 additions for each level.
   func rank(of id: UInt64) -> Int {
     guard var node = root else { return 0 }
     guard covers(id) else { return count }
@@ -20,16 +20,16 @@ extension DenseTable {
     }
   }
 
-  /// Entries with an id in `range`.
+  /// The number of entries with an id in `range`.
   func count(in range: Range<UInt64>) -> Int { rank(of: range.upperBound) - rank(of: range.lowerBound) }
 
-  /// Entries with an id in `range`.
+  /// The number of entries with an id in `range`.
   func count(in range: ClosedRange<UInt64>) -> Int {
     let below = rank(of: range.lowerBound)
     return (range.upperBound == .max ? count : rank(of: range.upperBound + 1)) - below
   }
 
-  /// The entry with `position` entries below it, nil if there are not so many.
+  /// The entry that has `position` entries before it; nil if there is no such entry.
   func select(_ position: Int) -> (id: UInt64, word: UInt64)? {
     guard let place = place(atPosition: position) else { return nil }
     return (place.id, place.leaf.word(DenseNode.slot(of: place.id, level: 0)))
@@ -38,7 +38,7 @@ extension DenseTable {
 
 // MARK: - Places
 
-/// Where an entry is: its leaf and its id.
+/// The location of an entry: its leaf and its id.
 struct DensePlace {
   var leaf: DenseNode
   var id: UInt64
@@ -63,15 +63,16 @@ extension DenseTable {
       level -= 1
     }
     var bits = DenseNode(node).presence
-    // Of a substitute (FN2) the position says nothing.
+    // A substitute node (FN2) can have fewer entries than the position demands.
     for _ in 0..<min(rest, DenseNode.slotCount &- 1) { bits &= bits &- 1 }
     return DensePlace(leaf: DenseNode(node), id: id << 6 | UInt64(bits.lowestBit))
   }
 
-  /// The first entry whose id is at least `id`.
+  /// The location of the first entry whose id is at least `id`.
   func firstPlace(from id: UInt64) -> DensePlace? {
     guard var node = root, covers(id) else { return nil }
-    // The deepest node passed that has a later child, and that child: where to go if the path ends.
+    // The deepest node of the path that has a later child, and that child's slot. The search
+    // continues there if the path ends.
     var fork: (node: UnsafeMutableRawPointer, level: Int, slot: Int)?
     var level = height &- 1
     while level > 0 {
@@ -94,7 +95,7 @@ extension DenseTable {
     return edgePlace(from: fork, of: id) { $0.lowestBit }
   }
 
-  /// The last entry whose id is at most `id`.
+  /// The location of the last entry whose id is at most `id`.
   func lastPlace(through id: UInt64) -> DensePlace? {
     guard var node = root else { return nil }
     let id = covers(id) ? id : ~0 >> UInt64(max(0, 64 - height * DenseNode.bitsPerLevel))
@@ -120,7 +121,7 @@ extension DenseTable {
     return edgePlace(from: fork, of: id) { $0.highestBit }
   }
 
-  /// The outermost entry below a child of a node on the path of `id`, on the side `choose` picks.
+  /// The outermost entry below a child of a node on the path of `id`; `choose` selects the side.
   private func edgePlace(
     from fork: (node: UnsafeMutableRawPointer, level: Int, slot: Int), of id: UInt64,
     choose: (UInt64) -> Int

@@ -1,9 +1,9 @@
 // A map from 64-bit ids to nonzero words, made for ids that are assigned in sequence. It is a radix
-// tree with 64 ways and six bits of the id for each level. Its height follows the largest id.
-// Sixty-four neighbouring ids share one leaf of 536 bytes; a lookup costs one load for each level.
+// tree with 64 ways: each level uses six bits of the id. Its height depends on the largest id.
+// Sixty-four neighbouring ids share one leaf of 536 bytes. A lookup costs one load for each level.
 //
-// The value is the root: copying it is taking a snapshot. Changes go through the arena, which
-// decides whether a node may be written or is copied (NodeArena.swift, NA1 to NA5).
+// The value contains the root, so a copy of the value is a snapshot. Changes go through the arena,
+// which decides whether a node is written in place or copied (NodeArena.swift, NA1 to NA5).
 //
 // Invariants
 //  DT1  height == 0 exactly if the table is empty; otherwise every id < 64^height.
@@ -19,20 +19,21 @@ struct DenseTable: @unchecked Sendable {
   var root: UnsafeMutableRawPointer?
   var height = 0
   var count = 0
-  /// The mapped file that may contain its nodes, besides the arena's memory.
+  /// The mapped file that may contain nodes of the table. All other nodes are in the arena's
+  /// memory.
   var file = FileNodes.none
 
-  /// Leads nowhere from now on if it may have led into a file; its count stays.
+  /// Drops the root if some nodes may be in a mapped file; the count stays unchanged.
   mutating func letGoOfNodes() { if file.isSomewhere { (root, height) = (nil, 0) } }
 
   /// The greatest height: 64^11 > 2^64.
   static let heightLimit = 11
 
-  /// Whether ids of this size fit below the root.
+  /// Whether `id` fits below the root.
   @inline(__always)
   func covers(_ id: UInt64) -> Bool { id >> UInt64(height * DenseNode.bitsPerLevel) == 0 }
 
-  /// The word of `id`, nil if it has none.
+  /// The word of `id`; nil if the table does not contain `id`.
   ///
   /// - Complexity: O(height).
   @inline(__always)
@@ -62,8 +63,8 @@ struct DenseTable: @unchecked Sendable {
 extension DenseTable {
   /// Sets the word of `id`.
   ///
-  /// - Parameter word: Anything but 0.
-  /// - Returns: The word it had before, nil if it had none.
+  /// - Parameter word: Must not be 0.
+  /// - Returns: The previous word of `id`; nil if there was none.
   @discardableResult
   mutating func put(_ id: UInt64, _ word: UInt64, in arena: NodeArena) -> UInt64? {
     precondition(word != 0, "the word 0 means absence")
@@ -89,9 +90,9 @@ extension DenseTable {
     return old
   }
 
-  /// Takes the word of `id` away.
+  /// Removes the word of `id`.
   ///
-  /// - Returns: The removed word, nil if there was none; then nothing is changed.
+  /// - Returns: The removed word; nil if there was none and the table is unchanged.
   @discardableResult
   mutating func remove(_ id: UInt64, in arena: NodeArena) -> UInt64? {
     guard let old = get(id) else { return nil }
@@ -119,13 +120,13 @@ extension DenseTable {
     return old
   }
 
-  /// Takes every entry away.
+  /// Removes every entry.
   mutating func removeAll(in arena: NodeArena) {
     if let root { discardSubtree(DenseNode(root), in: arena) }
     self = DenseTable()
   }
 
-  /// Adds roots on top until `id` is covered. DT1
+  /// Adds roots above the old one until the table covers `id`. DT1
   private mutating func grow(toCover id: UInt64, in arena: NodeArena) {
     if root == nil {
       height = 1
@@ -140,7 +141,7 @@ extension DenseTable {
     }
   }
 
-  /// Takes roots away that lead to nothing but their first child.
+  /// Removes roots whose only child is in the first slot.
   private mutating func lowerRoot(in arena: NodeArena) {
     guard let top = root else { return }
     if count == 0 {

@@ -5,14 +5,14 @@ import Synchronization
 // Nodes in a mapped index file, each checked at its first use.
 //
 // The cost of opening must not depend on the length of the index, so opening reads only the root
-// block. Code that moves from a node to a child asks this type. A bit for each unit of the file
-// says that the node there was checked. The check needs the parent's data about the child (level,
-// entries, tag: CountWord.swift). So a tree is bound to its root block node by node, and an
+// block. Code that moves from a node to a child calls this type. A bit for each unit of the file
+// records that the node there was checked. The check needs the parent's data about the child
+// (level, entries, tag: CountWord.swift). So a tree is bound to its root block node by node, and an
 // unchecked node is never read.
 //
-// Trees are walked by code that cannot fail, and a damaged node must not cause a wrong answer. So
-// damage is a fact about the file: it is noted before the walk returns. The walk gets a substitute,
-// a node in memory that can be walked and changed safely and leads to substitutes only. After a
+// Code that walks trees cannot throw errors, and a damaged node must not cause a wrong result. So
+// damage is recorded for the whole file before the walk continues. The walk gets a substitute: a
+// node in memory that can be walked and changed safely, and that leads to substitutes only. After a
 // walk the caller checks `isDamaged` before it uses the result.
 //
 // Invariants
@@ -22,12 +22,12 @@ import Synchronization
 //  FN3  No result of a walk leaves the engine, is written to a file or is published before
 //       `isDamaged` was read after the walk.
 //
-// Any thread may ask. Two threads that check the same node get the same result.
+// Any thread may call these functions. Two threads that check the same node get the same result.
 
 /// The mapped index file that may contain nodes of a tree, or none.
 ///
-/// A plain word, so that trees stay plain values; its `MappedNodes` must live as long as it is
-/// used.
+/// It is only a pointer, so that trees stay plain values. Its `MappedNodes` must live as long as
+/// the pointer is used.
 // Unchecked, because of the pointer: its target is constant or atomic.
 struct FileNodes: @unchecked Sendable {
   /// For trees that have no node in a file.
@@ -37,7 +37,7 @@ struct FileNodes: @unchecked Sendable {
 
   fileprivate init(_ checks: UnsafePointer<NodeChecks>?) { self.checks = checks }
 
-  /// Whether there is such a file.
+  /// Whether nodes may be in a mapped file.
   var isSomewhere: Bool { checks != nil }
 
   /// Whether a node's address is in the file; its content is not checked.
@@ -54,8 +54,8 @@ struct FileNodes: @unchecked Sendable {
     return checks.pointee.isDamaged
   }
 
-  /// Whether a child of an ordered node may be read without a check: it was checked before, or it
-  /// is in memory. For prefetching, which must not report damage in nodes that no read asked for.
+  /// Whether a child of an ordered node may be read without a check, because it is in memory or was
+  /// checked before. Prefetching uses this: it must not report damage in nodes that no read needs.
   /// FN1
   @inline(__always)
   func isKnown(_ child: UnsafeMutableRawPointer, of parent: OrderedNode) -> Bool {
@@ -88,9 +88,10 @@ struct FileNodes: @unchecked Sendable {
     return checks.pointee.check(child, nodeClass, expected)
   }
 
-  /// The root of a tree in the file, checked.
+  /// The root of a tree in the file, after its check.
   ///
-  /// - Throws: `FormatError` when it differs from the image. Then nothing is noted.
+  /// - Throws: `FormatError` if the root differs from the image. In that case no damage is
+  ///   recorded.
   fileprivate func root(
     _ image: TreeImage, _ nodeClass: NodeClass, heightLimit: Int
   ) throws(FormatError) -> UnsafeMutableRawPointer? {
@@ -114,8 +115,9 @@ struct FileNodes: @unchecked Sendable {
 }
 
 extension OrderedTree {
-  /// The tree that an image describes, in place.
-  /// - Throws: `FormatError` when the root differs from the image.
+  /// The tree that an image describes. Its nodes stay in the file.
+  ///
+  /// - Throws: `FormatError` if the root differs from the image.
   init(_ image: TreeImage, in file: FileNodes) throws(FormatError) {
     let root = try file.root(image, .orderedNode, heightLimit: Self.heightLimit)
     self.init(root: root, height: image.height, count: image.count, file: file)
@@ -123,8 +125,9 @@ extension OrderedTree {
 }
 
 extension DenseTable {
-  /// The table that an image describes, in place.
-  /// - Throws: `FormatError` when the root differs from the image.
+  /// The table that an image describes. Its nodes stay in the file.
+  ///
+  /// - Throws: `FormatError` if the root differs from the image.
   init(_ image: TreeImage, in file: FileNodes) throws(FormatError) {
     let nodeClass: NodeClass = image.height == 1 ? .denseLeaf : .denseInner
     let root = try file.root(image, nodeClass, heightLimit: Self.heightLimit)
@@ -137,9 +140,10 @@ private struct NodeChecks: ~Copyable {
   let start: UInt
   let byteCount: UInt
   private let check: NodeCheck
-  /// A bit for each unit: the node that begins there was checked, for a tree of this kind.
+  /// One bit for each unit: whether the node that begins there was checked, for a tree of this
+  /// kind.
   private let bits: UnsafeMutablePointer<Atomic<UInt64>>
-  // Unsafe: `MappedNodes` owns both this and the damage.
+  // `unowned(unsafe)` is correct here: `MappedNodes` owns both this value and the damage.
   private unowned(unsafe) let damage: NodeDamage
   private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
 
@@ -163,8 +167,8 @@ private struct NodeChecks: ~Copyable {
     (UInt(bitPattern: node) &- start) / UInt(NodeSlot.unitByteCount)
   }
 
-  /// Whether a node was checked and matches its parent's data: in a forged file, two parents may
-  /// lead to one node.
+  /// Whether a node was checked and has this class and level. In a forged file two parents may lead
+  /// to one node, so the class and the level are compared each time.
   @inline(__always)
   func isChecked(_ node: UnsafeMutableRawPointer, as nodeClass: NodeClass, level: Int) -> Bool {
     let unit = unit(of: node)
@@ -174,7 +178,7 @@ private struct NodeChecks: ~Copyable {
     return NodeHeader(node).levelAndClass == NodeHeader.levelAndClass(nodeClass, level: level)
   }
 
-  /// The node, or a substitute. FN2
+  /// Returns the node, or a substitute if the node fails its check. FN2
   @inline(never)
   func check(
     _ node: UnsafeMutableRawPointer, _ nodeClass: NodeClass, _ expected: ExpectedNode
@@ -218,14 +222,14 @@ final class MappedNodes: @unchecked Sendable {
   let file: UnsafeRawBufferPointer
   let lastSegment: UInt64
   private let checks: UnsafeMutablePointer<NodeChecks>
-  /// Reserved zeros. Only touched pages take memory: the file's length does not say how much of it
-  /// is used.
+  /// Reserved zeroed memory for the bits. Only touched pages use memory. The file can be much
+  /// longer than its used part.
   private let bits: ReservedMemory
   private let bitWordCount: Int
   private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
 
-  /// - Parameter file: The mapped file, which lives longer than this.
-  /// - Parameter lastSegment: The end of the log: no entry leads beyond it.
+  /// - Parameter file: The mapped file. It must outlive this object.
+  /// - Parameter lastSegment: The last segment of the log. No entry leads to a later segment.
   /// - Throws: `.outOfMemory`.
   init(
     _ file: UnsafeRawBufferPointer, lastSegment: UInt64, verifiesChecksums: Bool = true
@@ -257,14 +261,14 @@ final class MappedNodes: @unchecked Sendable {
 
   var isDamaged: Bool { records.isDamaged }
 
-  /// The number of nodes that walks reached, including the roots. O(the length of the file).
+  /// The number of nodes that passed their check, including the roots. O(n) for a file of n units.
   var readNodeCount: Int {
     let words = UnsafeBufferPointer(
       start: bits.base.assumingMemoryBound(to: Atomic<UInt64>.self), count: 2 * bitWordCount)
     return words.indices.reduce(0) { $0 + words[$1].load(ordering: .relaxed).nonzeroBitCount }
   }
 
-  /// Notes that a read of the whole file found damage.
+  /// Records that a read of the whole file found damage.
   func noteDamage(_ error: FormatError) {
     damage.note(error)
     damageFlag.pointee.store(true, ordering: .releasing)

@@ -1,8 +1,8 @@
-// Comparing byte strings, eight bytes at a time.
+// Compares and copies byte strings, eight bytes at a time.
 
 enum KeyBytes {
-  /// Less than, equal to or greater than 0, as the first `count` bytes at `left` are against those
-  /// at `right`.
+  /// Returns a number less than, equal to or greater than 0 if the first `count` bytes at `left`
+  /// are less than, equal to or greater than those at `right`.
   @inline(__always)
   static func compare(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int) -> Int {
     var offset = 0
@@ -33,8 +33,8 @@ enum KeyBytes {
     return left.count &- right.count
   }
 
-  /// Copies bytes between ranges that do not overlap: short ones, for which a call would cost more
-  /// than the copy.
+  /// Copies bytes between ranges that do not overlap. It is made for short ranges, for which a call
+  /// would cost more than the copy.
   @inline(__always)
   static func copy(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, count: Int) {
     if count >= 8 {
@@ -46,7 +46,7 @@ enum KeyBytes {
           as: UInt64.self)
         offset &+= 8
       }
-      // The last eight, some of them for the second time.
+      // The last eight bytes. Some of them may already have been copied.
       target.storeBytes(
         of: source.loadUnaligned(fromByteOffset: last, as: UInt64.self), toByteOffset: last, as: UInt64.self)
       return
@@ -63,7 +63,7 @@ enum KeyBytes {
     }
   }
 
-  /// How many leading bytes two strings share.
+  /// The number of leading bytes that two strings share.
   static func commonPrefix(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)
     var offset = 0
@@ -71,8 +71,8 @@ enum KeyBytes {
     return offset
   }
 
-  /// The four bytes of `key` from `offset` as a big-endian number, padded with zeros: the numbers
-  /// have the order of the bytes.
+  /// The four bytes of `key` from `offset` as a big-endian number, padded with zeros. Such numbers
+  /// have the same order as the bytes.
   @inline(__always)
   static func head(of key: UnsafeRawBufferPointer, from offset: Int) -> UInt32 {
     let rest = key.count &- offset

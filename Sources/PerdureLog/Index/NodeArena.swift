@@ -1,21 +1,22 @@
-// The memory of the index structures, and when it may be used again.
+// Allocates the memory of the index structures, and decides when it may be used again.
 //
-// One writer builds version after version of a set of copy-on-write trees; any number of readers
-// walk published versions without a lock. A root is a plain value (a pointer and two counts), so a
-// version is the set of roots the writer published with it. The arena does not know the readers:
-// the engine passes it the pinned versions.
+// One writer builds version after version of a set of copy-on-write trees. Any number of readers
+// walk published versions without a lock. A root is a plain value (a pointer and two counts). A
+// version is the set of roots that the writer published together. The arena does not know the
+// readers: the engine passes it the pinned versions.
 //
 // Invariants
-//  NA1  Every node carries the version that created it, its stamp. stamp <= workingVersion.
+//  NA1  The header of every node has the version that created the node, its stamp. stamp <=
+//       workingVersion.
 //  NA2  A node with stamp < workingVersion is published and is never written again. `writable`
 //       returns the node itself if stamp == workingVersion, and otherwise a copy, retiring the
 //       original.
 //  NA3  A node with stamp s that was retired while version v was built is reachable only from roots
 //       of the versions s ..< v. A node in the index file is reachable only from roots of versions
-//       before v. It may be freed when none of these versions is pinned, and the published version
-//       is >= v. The published version is workingVersion - 1, so nodes retired by the working
-//       version are never freed. A node that a pinned version retains is filed under that version
-//       (`HeldBack`).
+//       before v. The node may be freed when none of these versions is pinned, and the published
+//       version is >= v. The published version is workingVersion - 1, so nodes retired by the
+//       working version are never freed. A node that a pinned version retains is filed under that
+//       version (`HeldBack`).
 //  NA4  Nodes are retired at most once, by the version whose roots no longer reach them.
 //  NA5  Abandoning the working version frees every node with stamp == workingVersion and restores
 //       the nodes it retired. The caller returns to the published roots.
@@ -26,11 +27,11 @@
 //
 // Pins must be visible to the engine before the reader uses a root: `PinTable`, PT2.
 //
-// Memory: nodes of three fixed sizes from slabs of 1 MiB, one free list a size; blocks (long keys)
-// by themselves. Slabs are kept until the arena goes.
+// Memory: nodes have three fixed sizes. They come from slabs of 1 MiB, with one free list for each
+// size. Blocks (long keys) are allocated one by one. Slabs are kept until the arena is deallocated.
 //
-// Concurrency: every method belongs to the one writer. Readers hold roots, and their owner must
-// keep the arena alive.
+// Concurrency: only the writer calls the methods. Readers hold roots, and the owner of the roots
+// must keep the arena alive.
 
 /// The allocator of index nodes.
 final class NodeArena {
@@ -39,7 +40,7 @@ final class NodeArena {
   /// The version being built. The first is 1; version 0 is the empty store.
   private(set) var workingVersion: UInt64 = 1
 
-  /// Bytes of all nodes and blocks that are not free, the retired ones included.
+  /// The number of bytes of all nodes and blocks that are not free, including the retired ones.
   private(set) var liveByteCount = 0
 
   /// The part of `liveByteCount` that is retired and not yet freed.
@@ -48,19 +49,19 @@ final class NodeArena {
   /// The part of `retiredByteCount` whose nodes were not yet checked against the pins.
   private(set) var unsortedByteCount = 0
 
-  /// Bytes taken from the system: slabs and blocks.
+  /// The number of bytes allocated from the system, as slabs and blocks.
   private(set) var reservedByteCount = 0
 
-  /// Working memory of the single writer, so that no operation allocates any.
+  /// Working memory of the single writer, so that no operation allocates temporary memory.
   let scratch = NodeScratch()
 
   private let slabs: UnsafeMutablePointer<SlabState>
   private var slabBases = PointerStack(capacity: 16)
-  // Not checked for exclusivity, because the check costs a commit more than the work here. No
-  // function that runs while one of these changes calls the arena again.
+  // Exclusivity is not checked, because that check would cost a commit more than the work here. No
+  // function that runs during a change of one of these calls the arena again.
   @exclusivity(unchecked) private var created = PointerStack(capacity: 256)
   @exclusivity(unchecked) private var retired = RetiredQueue(capacity: 256)
-  /// Retired nodes that a pinned version holds. NA3
+  /// Retired nodes that a pinned version reaches. NA3
   private var held = HeldBack<RetiredQueue.Element>()
   private var firstBlock: UnsafeMutableRawPointer?
   private var freedSlots: [FreedSlot] = []
@@ -80,10 +81,10 @@ final class NodeArena {
     scratch.deallocate()
   }
 
-  /// The newest version whose roots readers may hold.
+  /// The newest version whose roots readers may use.
   var publishedVersion: UInt64 { workingVersion - 1 }
 
-  /// Nodes and blocks that wait for readers.
+  /// The number of retired nodes and blocks that are not yet freed.
   var retiredCount: Int { retired.count + held.count }
 
   /// Whether NA1 holds for a node that the working version reaches.
@@ -91,15 +92,14 @@ final class NodeArena {
     header.isInFile || (1...workingVersion).contains(header.stamp)
   }
 
-  /// The slots that were freed since this was asked last. NA6
+  /// Returns the slots that were freed since the last call. NA6
   func takeFreedSlots() -> [FreedSlot] {
     defer { freedSlots = [] }
     return freedSlots
   }
 
-  /// Clears the slots of retired nodes, because another index file is begun: they have no slots
-  /// there to free. The checkpoint writer gives new slots to the nodes of the published version.
-  /// NA6
+  /// Clears the slots of retired nodes when a new index file is begun: they have no slots there to
+  /// free. The checkpoint writer assigns new slots to the nodes of the published version. NA6
   func forgetSlots() {
     freedSlots = []
     let forget = { (element: RetiredQueue.Element) in
@@ -110,13 +110,13 @@ final class NodeArena {
     held.forEach(forget)
   }
 
-  /// Nodes and blocks the working version has made so far.
+  /// The number of nodes and blocks that the working version has created so far.
   var createdCount: Int { created.count }
 }
 
-/// Where the next node of a size comes from.
+/// The free memory for nodes of one size.
 private struct SlabState {
-  /// Freed nodes, each with the next in its first word.
+  /// The first freed node. The first word of a freed node is the address of the next one.
   var firstFree: UnsafeMutableRawPointer?
   var nextUnused: UnsafeMutableRawPointer?
   var unusedCount = 0
@@ -125,7 +125,7 @@ private struct SlabState {
 // MARK: - Allocation
 
 extension NodeArena {
-  /// A node of the working version. The bytes after its header are not initialised.
+  /// Allocates a node of the working version. The bytes after its header are not initialised.
   func allocate(_ nodeClass: NodeClass, level: Int) -> UnsafeMutableRawPointer {
     let byteCount = nodeClass.byteCount
     let node = takeSlot(in: slabs + Int(nodeClass.rawValue), byteCount: byteCount)
@@ -137,7 +137,7 @@ extension NodeArena {
     return node
   }
 
-  /// A block of the working version that holds a copy of `bytes`.
+  /// Allocates a block of the working version that contains a copy of `bytes`.
   func allocateBlock(copying bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer {
     let total = BlockView.linksByteCount + BlockView.bytesOffset + bytes.count
     let memory = UnsafeMutableRawPointer.allocate(byteCount: total, alignment: 8)
@@ -156,14 +156,15 @@ extension NodeArena {
     return block.base
   }
 
-  /// `node` itself if the working version made it, else a copy of it; the original is then retired.
-  /// NA2
+  /// Returns `node` itself if the working version created it. Otherwise returns a copy, and retires
+  /// the original. NA2
   @inline(__always)
   func writable(_ node: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     NodeHeader(node).stamp == workingVersion ? node : copy(node)
   }
 
-  /// Takes `node` out of the working version: freed at once if it was made in it, else retired.
+  /// Removes `node` from the working version. Frees it at once if this version created it;
+  /// otherwise retires it.
   func discard(_ node: UnsafeMutableRawPointer) {
     let header = NodeHeader(node)
     if header.stamp == workingVersion {
@@ -258,7 +259,7 @@ extension NodeArena {
     liveByteCount &-= byteCount
     if nodeClass == .block { return freeBlock(BlockView(node), byteCount: byteCount) }
     #if DEBUG
-      // A reader or a root that still walks a freed node stumbles at once.
+      // Code that still uses a freed node fails at once.
       node.initializeMemory(as: UInt8.self, repeating: 0xDD, count: byteCount)
     #endif
     let slab = slabs + Int(nodeClass.rawValue)
@@ -298,10 +299,10 @@ extension NodeArena {
 // MARK: - Versions
 
 extension NodeArena {
-  /// Ends the working version: its nodes are frozen and the next version begins.
+  /// Ends the working version: its nodes become read-only, and the next version begins.
   ///
-  /// - Returns: The version that is now published. The caller shows its roots to readers after
-  ///   this.
+  /// - Returns: The version that is now published. The caller makes its roots visible to readers
+  ///   after this call.
   @discardableResult
   func publish() -> UInt64 {
     for index in 0..<created.count { NodeHeader(created[index]).slot = .none }
@@ -326,17 +327,17 @@ extension NodeArena {
   ///
   /// - Parameter oldestPinnedVersion: The least of the versions that readers have pinned and the
   ///   published one.
-  /// - Returns: How many nodes and blocks were freed.
+  /// - Returns: The number of nodes and blocks that were freed.
   @discardableResult
   func reclaim(oldestPinnedVersion: UInt64) -> Int {
     reclaim(PinnedVersions(unsettledFrom: oldestPinnedVersion))
   }
 
-  /// Frees every node that is reached neither from the published version nor from a pinned one. NA3
+  /// Frees every retired node that neither the published version nor a pinned version reaches. NA3
   ///
-  /// - Returns: How many nodes and blocks were freed.
-  /// - Complexity: O(k log n) for n pinned versions and k nodes that were retired, or lost a
-  ///   version that held them, since this was called last.
+  /// - Returns: The number of nodes and blocks that were freed.
+  /// - Complexity: O(k log n) for n pinned versions. k is the number of nodes that were retired, or
+  ///   lost the version that held them, since the last call.
   @discardableResult
   func reclaim(_ pinned: PinnedVersions) -> Int {
     let end = pinned.settledEnd(published: publishedVersion)
@@ -357,7 +358,7 @@ extension NodeArena {
     return freedCount
   }
 
-  /// Frees a retired node, or files it under the version that holds it.
+  /// Frees a retired node, or files it under the pinned version that reaches it.
   private func letGo(_ element: RetiredQueue.Element, byteCount: Int, _ pinned: PinnedVersions) -> Bool {
     let header = NodeHeader(element.node)
     let born = header.isInFile ? 0 : header.stamp

@@ -1,7 +1,7 @@
 import PerdureFormat
 
-// The conditions that a node of an index file must meet, whatever its bytes, before anything in it
-// is followed.
+// The conditions that a node of an index file must meet before any reference in it is followed. The
+// bytes of the node can be arbitrary.
 //
 // The node is in the file and in its own slot, and its checksum is right. Its class, level, number
 // of entries and tag match its parent or the root block. Every offset and length in it stays inside
@@ -10,7 +10,7 @@ import PerdureFormat
 // keys is not checked here. The checksum protects it from damage, and the verification of the store
 // finds errors of a writer.
 
-/// A parent's data about its child, or a root block's about a root.
+/// The data that a parent has about its child, or a root block about its root.
 struct ExpectedNode {
   var level: Int
   var below: CountWord
@@ -33,7 +33,7 @@ struct ExpectedNode {
 /// Checks single nodes of a mapped index file.
 struct NodeCheck {
   let file: UnsafeRawBufferPointer
-  /// The leaves' entries lead to records, of segments up to this one; nil: to something else.
+  /// The last segment that an entry of a leaf may lead to; nil if entries do not lead to records.
   let lastSegment: UInt64?
   /// False in tests that show which damage is found without checksums and tags.
   var verifiesChecksum = true
@@ -51,7 +51,7 @@ struct NodeCheck {
     guard found == expected.below.count else { throw Self.illegal(offset) }
   }
 
-  /// A node with a valid checksum in its own slot.
+  /// Checks the checksum, slot, class and level of the node at `offset`, and returns the node.
   private func whole(
     at offset: Int, _ nodeClass: NodeClass, level: Int, byteCount: Int, tag: UInt32
   ) throws(FormatError) -> UnsafeMutableRawPointer {
@@ -79,8 +79,9 @@ struct NodeCheck {
     return UnsafeRawBufferPointer(rebasing: file[offset..<end.partialValue])
   }
 
-  /// The target of a distance in a node with a valid checksum: the start of a unit in the file. If
-  /// the target is behind the end of the file, the error names the missing bytes.
+  /// The offset to which a distance leads, in a node with a valid checksum. It must be the start of
+  /// a unit in the file. If it is beyond the end of the file, the error has the offset of the
+  /// missing bytes.
   func target(of distance: Int, from offset: Int) throws(FormatError) -> Int {
     let target = offset.addingReportingOverflow(distance)
     guard !target.overflow, target.partialValue > 0, target.partialValue % NodeSlot.unitByteCount == 0 else {
@@ -92,8 +93,7 @@ struct NodeCheck {
     return target.partialValue
   }
 
-  /// Checks a leaf's address words: readers look their segments up without checking that they
-  /// exist.
+  /// Checks an address word of a leaf: readers look up its segment without checking that it exists.
   @inline(__always)
   private func check(word: UInt64, at offset: Int) throws(FormatError) {
     guard let lastSegment else { return }
@@ -107,7 +107,7 @@ struct NodeCheck {
 extension NodeCheck {
   /// Checks the content of an ordered node, and counts the entries below it.
   private func entryCount(of node: OrderedNode, at offset: Int) throws(FormatError) -> Int {
-    // With blocks that was done for the checksum.
+    // In a node with blocks, the layout was already checked for the checksum.
     if !node.hasBlocks { try checkLayout(of: node, at: offset) }
     if node.isLeaf {
       for index in 0..<node.count { try check(word: node.word(index), at: offset) }
@@ -121,7 +121,7 @@ extension NodeCheck {
     return sum
   }
 
-  /// ON3, as far as memory safety needs it.
+  /// Checks ON3 as far as memory safety requires.
   private func checkLayout(of node: OrderedNode, at offset: Int) throws(FormatError) {
     let heapEnd = OrderedNode.byteCount - node.prefixLength
     guard node.count > 0, node.prefixLength <= OrderedNode.inlineKeyLimit, node.heapStart <= heapEnd,
@@ -130,7 +130,7 @@ extension NodeCheck {
     for index in 0..<node.count {
       let heap = node.heapRange(index)
       let isFirst = index < node.firstKeyIndex
-      // An entry without a rest may still name a freed part of the gap.
+      // The offset of an empty rest may still lead into the gap.
       guard heap.isEmpty || heap.lowerBound >= node.heapStart && heap.upperBound <= heapEnd,
         isFirst ? node.suffixLength(index) == 0 && !node.isOutOfLine(index) : true,
         node.isOutOfLine(index)
@@ -139,8 +139,8 @@ extension NodeCheck {
     }
   }
 
-  /// Checks the blocks of a node of which nothing is known yet, and continues its checksum over
-  /// theirs.
+  /// Checks the blocks of a node whose layout was not checked yet, and continues the node's
+  /// checksum over the checksums of the blocks.
   func naming(
     blocksOf node: OrderedNode, at offset: Int, continuing checksum: UInt32
   ) throws(FormatError) -> UInt32 {
@@ -171,7 +171,7 @@ extension NodeCheck {
 extension NodeCheck {
   /// Checks the content of a dense node, and counts the entries below it.
   private func entryCount(of node: DenseNode, at offset: Int) throws(FormatError) -> Int {
-    // Ids have 64 bits: the eleventh level has four of them.
+    // An id has 64 bits, so the eleventh level uses only four of them.
     let ways = node.level == DenseTable.heightLimit - 1 ? 16 : DenseNode.slotCount
     guard node.presence != 0, ways == DenseNode.slotCount || node.presence >> UInt64(ways) == 0 else {
       throw Self.illegal(offset)

@@ -9,18 +9,18 @@
 //   13      1      node class
 //   14      2      free for the owner (the ordered tree keeps its entry count there)
 
-/// The kinds of memory an arena hands out.
+/// The kinds of memory that an arena allocates.
 enum NodeClass: UInt8 {
   case orderedNode = 0
   case denseLeaf = 1
   case denseInner = 2
-  /// Bytes of any length, allocated one by one: keys too long for a node.
+  /// Bytes of any length, allocated one by one, for keys that are too long for a node.
   case block = 3
 
-  /// How many classes live in slabs.
+  /// The number of classes whose nodes are in slabs.
   static let slabCount = 3
 
-  /// Bytes of one node, 0 for blocks.
+  /// The number of bytes of one node; 0 for blocks.
   var byteCount: Int {
     switch self {
     case .orderedNode: OrderedNode.byteCount
@@ -90,7 +90,7 @@ struct NodeHeader {
 }
 
 extension NodeHeader {
-  /// Bytes of the node in a file, without padding.
+  /// The number of bytes of the node in a file, without padding.
   var fileByteCount: Int {
     let nodeClass = nodeClass
     return nodeClass == .block ? BlockView.bytesOffset + BlockView(base).length : nodeClass.byteCount
@@ -100,10 +100,11 @@ extension NodeHeader {
 /// The position of a node in the index file: its offset in units of 64 bytes.
 struct NodeSlot: Equatable, Hashable, Comparable {
   static let unitByteCount = 64
-  /// No slot: there the file has its header.
+  /// No slot: unit 0 of the file is its header.
   static let none = NodeSlot(number: 0)
   static let fileStampBit: UInt64 = 1 << 63
-  /// Up to the last unit that has a number, and whose end has one.
+  /// The maximum length of an index file. The number of its last unit, and the number after that,
+  /// fit in 32 bits.
   static let fileLengthMax = UInt64(UInt32.max) * UInt64(unitByteCount)
 
   var number: UInt32
@@ -115,16 +116,17 @@ struct NodeSlot: Equatable, Hashable, Comparable {
   static func < (a: NodeSlot, b: NodeSlot) -> Bool { a.number < b.number }
 }
 
-/// A run of units in the index file that no root reaches any more.
+/// A run of units in the index file that no root reaches anymore.
 struct FreedSlot: Equatable {
-  /// The version that created its node; 0 for nodes that were in the file before.
+  /// The version that created the node in these units; 0 if the node was already in the mapped
+  /// file.
   var stamp: UInt64 = 0
   var slot: NodeSlot
   var unitCount: Int
 }
 
-/// A view of a block: a header, the length of its bytes, the bytes. Two words in front of the
-/// header link all blocks of an arena, so that it can free them when it goes.
+/// A view of a block: a header, the length of its bytes, and the bytes. Two words before the header
+/// link all blocks of an arena, so that it can free them when it is deallocated.
 struct BlockView {
   static let linksByteCount = 16
   static let bytesOffset = NodeHeader.byteCount + 8

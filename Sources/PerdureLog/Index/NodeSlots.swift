@@ -1,4 +1,4 @@
-/// Clears the index-file slots of a tree's nodes in memory, because another index file is begun.
+/// Clears the index-file slots of a tree's nodes in memory, because a new index file is begun.
 /// Nodes in the mapped file, and the nodes below them, are not changed.
 ///
 /// Called by the checkpoint writer while the tree's version is pinned (NodeWriter, NW2).

@@ -1,21 +1,22 @@
 import PerdureFormat
 
 /// Reads all of a checkpoint's trees in an index file. It checks every node (`NodeCheck`) before it
-/// follows anything in it, checks that no two nodes share a unit, and counts the live bytes that
-/// their entries lead to.
+/// follows any reference in the node. It checks that no two nodes share a unit, and counts the live
+/// bytes that their entries lead to.
 ///
-/// Walking a tree needs no such check (FileNodes.swift). This is for finding the free units of the
-/// file, and for the verification of a store.
+/// Walking a tree does not need this check of the whole file (FileNodes.swift). It is used to find
+/// the free units of the file, and to verify a store.
 struct NodeVerification: ~Copyable {
   private let file: UnsafeRawBufferPointer
   private let lastSegment: UInt64
   /// The units of the nodes reached so far.
   private(set) var reached: SlotMap
-  /// By segment number: bytes of the records that entries lead to, as `SegmentUsage` counts them.
+  /// The number of bytes of the records that entries lead to, by segment number, as `SegmentUsage`
+  /// counts them.
   private var liveBytes = PagedTable<UInt64>(0)
 
   /// - Parameter file: The mapped file. Its first unit belongs to its header.
-  /// - Parameter lastSegment: No entry leads to a later one.
+  /// - Parameter lastSegment: No entry may lead to a later segment.
   init(of file: UnsafeRawBufferPointer, lastSegment: UInt64) {
     self.file = file
     self.lastSegment = lastSegment
@@ -23,8 +24,8 @@ struct NodeVerification: ~Copyable {
     if file.count >= NodeSlot.unitByteCount { _ = reached.claim(.none, unitCount: 1) }
   }
 
-  /// Takes units that are no node, as those of a root block. Of units that the file does not have,
-  /// the error names its end.
+  /// Claims a run of units, of a node or of a root block. If units are beyond the end of the file,
+  /// the error has the offset of its end.
   mutating func claim(_ slot: NodeSlot, unitCount: Int) throws(FormatError) {
     guard slot.offset + unitCount * NodeSlot.unitByteCount <= file.count else {
       throw FormatError(.incomplete, in: "index file", at: file.count)
@@ -49,7 +50,7 @@ struct NodeVerification: ~Copyable {
     try verifyDense(at: image.slot.offset, root, check)
   }
 
-  /// Checks that the counts of live bytes are those of the records that the trees lead to. SU1
+  /// Checks that the counts of live bytes equal those of the records that the trees lead to. SU1
   func check(_ usage: SegmentUsageTable) throws(FormatError) {
     let isRight =
       usage.counted.allSatisfy { $0.usage.liveBytes == liveBytes[Int($0.segment)] }

@@ -2,32 +2,33 @@ import PerdureFormat
 
 // Writes nodes into the index file.
 //
-// A published node never changes. So a node with a slot is in the file as it is in memory, with all
-// nodes below it. A checkpoint visits only nodes made since the last one, and writes children
-// before parents. The file's copy of a node differs in four things: the stamp is bit 63 and a
-// checksum, distances lead to the children's offsets in the file, the tags of children are beside
-// them, and unused bytes are zero.
+// A published node never changes. So a node that has a slot is in the file as it is in memory, and
+// so are all nodes below it. A checkpoint visits only nodes made since the last checkpoint, and
+// writes children before parents. The file's copy of a node differs in four things: the stamp is
+// bit 63 and a checksum, distances lead to the children's offsets in the file, the tags of children
+// are beside them, and unused bytes are zero.
 //
-// The checksum of an ordered node continues over the checksums of the blocks with its long keys. So
-// it also detects a stale block, left by a lost write.
+// The checksum of an ordered node also covers the checksums of the blocks with its long keys. So it
+// also detects a stale block that remained after a lost write.
 //
 // Invariants
-//  NW1  A node gets its slot after the sink has taken its bytes without an error, and after all
-//       nodes below it. So an interrupted walk can be repeated, and writes no node twice.
+//  NW1  A node gets its slot after the sink has accepted its bytes without an error, and after all
+//       nodes below it have slots. So an interrupted walk can be repeated, and writes no node
+//       twice.
 //  NW2  Only the checkpoint writer sets the slot of a node in memory, while a pin keeps the node
 //       alive.
-//  NW3  If another file is begun, the nodes of the mapped file are copied too. They are read-only,
-//       so a table has their new slots (`NodeRelocation`).
+//  NW3  If a new file is begun, the nodes of the mapped file are copied too. They are read-only, so
+//       their new slots are in a table (`NodeRelocation`).
 
 /// The destination of the nodes' bytes.
 protocol NodeSink {
-  /// A run of free units.
+  /// Allocates a run of free units.
   mutating func allocate(unitCount: Int) throws -> NodeSlot
 
   /// Frees a run that was not written, or whose content is no longer needed.
   mutating func free(_ slot: NodeSlot, unitCount: Int)
 
-  /// Takes the bytes of a run; they are a whole number of units.
+  /// Writes the bytes of a run; they are a whole number of units.
   mutating func write(_ bytes: UnsafeRawBufferPointer, at slot: NodeSlot) throws
 
   /// The checksum of a node or block that was written through this sink.
@@ -36,21 +37,21 @@ protocol NodeSink {
 
 /// A tree in the index file.
 struct TreeImage: Equatable {
-  /// The root's slot; none for an empty tree.
+  /// The root's slot; `.none` for an empty tree.
   var slot = NodeSlot.none
   var height = 0
   var count = 0
-  /// Of the root. CountWord.swift
+  /// The tag of the root: CountWord.swift.
   var tag: UInt32 = 0
 
   var isEmpty: Bool { self == TreeImage() }
 }
 
-/// Writes the nodes of trees that are not in the file yet. One at a time; on any thread, while the
-/// version of the trees is pinned.
+/// Writes those nodes of trees that are not in the file yet. Only one writer may run at a time. It
+/// may run on any thread while the version of the trees is pinned.
 struct NodeWriter<Sink: NodeSink>: ~Copyable {
   private(set) var sink: Sink
-  /// NW3; nil while the mapped file is the file being written.
+  /// The new slots of the mapped file's nodes; nil if the mapped file is the one being written. NW3
   private let relocation: NodeRelocation?
   private let buffer: UnsafeMutableRawBufferPointer
 
@@ -87,7 +88,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     return TreeImage(slot: slot(of: root, file), height: height, count: count, tag: tag)
   }
 
-  /// The slot of a node that was written, now or earlier.
+  /// The slot of a node that was written in this walk or earlier.
   private func slot(of node: UnsafeMutableRawPointer, _ file: FileNodes) -> NodeSlot {
     let slot = slotIfAny(of: node, file)
     precondition(slot != .none, "NW1: children are written before their parents")
@@ -104,13 +105,13 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     slotIfAny(of: node, file) != .none
   }
 
-  /// Whether a node is in the mapped file, and that is the file being written. NW3
+  /// Whether a node is in the mapped file, and that file is the one being written. NW3
   private func isInFile(_ node: UnsafeMutableRawPointer, _ file: FileNodes) -> Bool {
     relocation == nil && file.contains(node)
   }
 
-  /// The tag that a parent has for a written node. A node in the file that this opening has not
-  /// reached still has its tag in the parent (OT6).
+  /// The tag that a parent stores for a written node. If the node is in the file and this opening
+  /// has not reached it, the parent still has its tag (OT6).
   private func tag(of node: UnsafeMutableRawPointer, _ below: CountWord, _ file: FileNodes) -> UInt32 {
     guard isInFile(node, file) else { return CountWord.tag(of: sink.checksum(of: slot(of: node, file))) }
     return below.tag != 0 ? below.tag : file.tag(of: node)
@@ -150,7 +151,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     }
   }
 
-  /// Returns a node that is about to be copied, if the mapped file is undamaged so far. NW3
+  /// Returns `node`, which is about to be copied, if no damage of the mapped file is known. NW3
   ///
   /// - Throws: `DamagedNode` if a node of the mapped file was found to be damaged.
   private func checked(
@@ -160,7 +161,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     return node
   }
 
-  /// Continues the checksum of a node over those of its blocks, which were written, now or earlier.
+  /// Continues the checksum of a node over the checksums of its blocks, which are all written.
   private borrowing func naming(
     blocksOf node: OrderedNode, _ file: FileNodes, continuing checksum: UInt32
   ) -> UInt32 {
@@ -211,7 +212,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     return copy
   }
 
-  /// Seals the copy in the buffer and passes it to the sink; then the node has its slot. NW1
+  /// Seals the copy in the buffer, passes it to the sink, and then sets the slot of the node. NW1
   ///
   /// - Parameter continuing: Continues the checksum over the node's blocks.
   @inline(__always)
@@ -261,14 +262,14 @@ enum NodeChecksum {
     Checksum.crc32c(UnsafeRawBufferPointer(rebasing: units[8...]))
   }
 
-  /// Continues a node's checksum over that of a block which it names.
+  /// Continues a node's checksum over the checksum of a block that the node references.
   static func naming(_ block: UInt32, continuing checksum: UInt32) -> UInt32 {
     Checksum.crc32c(word: block, continuing: checksum)
   }
 }
 
 extension OrderedNode {
-  /// Zeroes the unused bytes: the gap, and the padding of the heads. In a copy only.
+  /// Zeroes the unused bytes: the gap, and the padding of the heads. Only for a copy of a node.
   fileprivate func clearUnusedBytes() {
     let headsEnd = Self.headsOffset + count * Self.headByteCount
     let bodiesStart = Self.bodiesOffset(count)

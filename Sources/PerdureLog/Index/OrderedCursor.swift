@@ -1,9 +1,8 @@
-// A walk over one version of an ordered tree, both ways. Copy-on-write leaves cannot reference
-// their neighbours, so the cursor keeps the path from the root. The path and the key buffer are one
-// allocation, made with the cursor and reused by every seek.
+// Walks one version of an ordered tree in both directions. Copy-on-write leaves cannot reference
+// their neighbours, so the cursor keeps the path from the root. The path and the key buffer are in
+// one allocation, made with the cursor and reused by every seek.
 
-/// A cursor on an immutable root. Any thread may use it, one at a time, while the version is
-/// pinned.
+/// A cursor over an immutable root. One thread at a time may use it, while the version is pinned.
 struct OrderedCursor: ~Copyable {
   let tree: OrderedTree
   private(set) var place: CursorPlace = .beforeFirst
@@ -12,12 +11,12 @@ struct OrderedCursor: ~Copyable {
   private var leaf: OrderedNode
   private var index = 0
   private var leafCount = 0
-  /// The offset of the leaf's bodies.
+  /// The address of the leaf's bodies.
   private var bodies: UnsafeMutableRawPointer
   /// The direction of `ahead`.
   private var aheadWay = Way.none
   private var ahead: Ahead
-  /// The leaf whose prefix the key buffer begins with, and the prefix's length.
+  /// The leaf whose prefix is at the start of the key buffer, and the length of the prefix.
   private var prefixOwner: UnsafeMutableRawPointer?
   private var prefixLength = 0
 
@@ -31,7 +30,8 @@ struct OrderedCursor: ~Copyable {
   }
 
   private enum Way {
-    /// `forEachPayloadAhead` must start again: the cursor entered its leaf from elsewhere.
+    /// `forEachPayloadAhead` must start again, because `ahead` does not belong to the cursor's
+    /// leaf.
     case none
     case ascending
     case descending
@@ -40,16 +40,16 @@ struct OrderedCursor: ~Copyable {
   /// How far a walk has prefetched ahead of the cursor. The entries left in the leaf are counted in
   /// one direction only.
   private struct Ahead {
-    /// The leaf to read: the cursor's, or the next one.
+    /// The leaf that is read: the cursor's own, or the next one.
     var leaf: OrderedNode
-    /// Its next entry, and the number of entries from there on.
+    /// The index of the next entry in that leaf, and the number of entries from there on.
     var index = 0
     var left = 0
-    /// The number of passed entries, from the cursor's own on.
+    /// The number of entries passed, counted from the cursor's own entry.
     var count = 0
   }
 
-  /// A cursor in front of the first entry.
+  /// Creates a cursor before the first entry.
   init(_ tree: OrderedTree) {
     self.tree = tree
     let pathByteCount = OrderedTree.heightLimit * MemoryLayout<Step>.stride
@@ -66,7 +66,7 @@ struct OrderedCursor: ~Copyable {
 
   var isValid: Bool { place == .onEntry }
 
-  /// The payload of the entry the cursor is on.
+  /// The payload of the cursor's entry.
   var payload: UInt64 {
     precondition(isValid, "the cursor is on no entry")
     return (bodies + index &* OrderedNode.leafBodyByteCount).loadUnaligned(fromByteOffset: 4, as: UInt64.self)
@@ -100,8 +100,8 @@ struct OrderedCursor: ~Copyable {
     }
   }
 
-  /// The number of entries of this leaf in a range, from the cursor's on in the direction of a
-  /// walk.
+  /// The number of entries of this leaf in a range, from the cursor's entry on in the direction of
+  /// a walk.
   func countLeft(in range: RawKeyRange, descending: Bool) -> Int {
     precondition(isValid, "the cursor is on no entry")
     if descending {
@@ -110,9 +110,9 @@ struct OrderedCursor: ~Copyable {
     return max(0, (range.upper.map { leaf.search($0).index } ?? leafCount) &- index)
   }
 
-  /// Passes the payloads that a walk in one direction reaches soon, up to the one `distance`
-  /// entries ahead: of this leaf, and of the next one below the same node. If it is called at each
-  /// entry, it passes each payload once, including the first.
+  /// Passes payloads to `body` before a walk in one direction reaches them, up to the one
+  /// `distance` entries ahead. They are in this leaf, and in the next leaf below the same parent.
+  /// If it is called at each entry, it passes each payload once, including the first.
   @inline(__always)
   mutating func forEachPayloadAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor is on no entry")
@@ -125,7 +125,7 @@ struct OrderedCursor: ~Copyable {
       ahead.left &-= 1
       ahead.count &+= 1
     }
-    // The next call is one entry further.
+    // At the next call the cursor is one entry further.
     ahead.count &-= 1
   }
 
@@ -136,8 +136,8 @@ struct OrderedCursor: ~Copyable {
     neighbour(1, descending: descending)?.prefetch()
   }
 
-  /// Reads the next leaf, if it is known already; it was prefetched when the cursor entered this
-  /// one.
+  /// Continues in the next leaf if that was checked before. It was prefetched when the cursor
+  /// entered this leaf.
   @inline(never)
   private mutating func goAhead(descending: Bool) -> Bool {
     guard ahead.leaf.base == leaf.base, let next = neighbour(1, descending: descending),
@@ -151,7 +151,8 @@ struct OrderedCursor: ~Copyable {
     return count > 0
   }
 
-  /// The leaf so many further below the same node: to be fetched or compared, not to be read (FN1).
+  /// The leaf `distance` slots further below the same parent. It may be prefetched or compared, but
+  /// not read (FN1).
   private func neighbour(_ distance: Int, descending: Bool) -> OrderedNode? {
     guard tree.height > 1 else { return nil }
     let inner = OrderedNode(path[1].node)
@@ -160,7 +161,7 @@ struct OrderedCursor: ~Copyable {
     return OrderedNode(inner.childAddress(slot))
   }
 
-  /// The number of entries in front of the one the cursor is on.
+  /// The number of entries before the cursor's entry.
   var position: Int {
     precondition(isValid, "the cursor is on no entry")
     var below = index
@@ -186,21 +187,21 @@ extension OrderedCursor {
     return true
   }
 
-  /// Goes to the first entry whose key is not less than `key`.
+  /// Moves to the first entry whose key is not less than `key`.
   mutating func seek(lowerBound key: UnsafeRawBufferPointer) -> Bool {
     guard let root = tree.root else { return end(.afterLast) }
     descend(to: key, from: root)
     return index < leafCount || nextLeaf()
   }
 
-  /// Goes to the first entry whose key is greater than `key`.
+  /// Moves to the first entry whose key is greater than `key`.
   mutating func seek(upperBound key: UnsafeRawBufferPointer) -> Bool {
     guard let root = tree.root else { return end(.afterLast) }
     if descend(to: key, from: root) { index &+= 1 }
     return index < leafCount || nextLeaf()
   }
 
-  /// Moves to the entry with `position` entries before it.
+  /// Moves to the entry that has `position` entries before it.
   mutating func seek(position: Int) -> Bool {
     guard position >= 0 else { return end(.beforeFirst) }
     guard position < tree.count, var node = tree.root else { return end(.afterLast) }
@@ -218,12 +219,13 @@ extension OrderedCursor {
       level &-= 1
     }
     arrive(at: node)
-    // Of a substitute (FN2) the position says nothing.
+    // A substitute node (FN2) can have fewer entries than the position demands.
     index = min(rest, leafCount &- 1)
     return true
   }
 
-  /// Descends to `key`; returns whether it exists. The index may be behind the leaf's last entry.
+  /// Descends to `key`, and returns whether it exists. The index may then be after the leaf's last
+  /// entry.
   @discardableResult
   private mutating func descend(to key: UnsafeRawBufferPointer, from root: UnsafeMutableRawPointer) -> Bool {
     var node = root

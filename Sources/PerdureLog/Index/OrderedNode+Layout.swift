@@ -1,7 +1,8 @@
-// Entries on their way into a node and out of it.
+// Inserts entries into a node, and removes them.
 
-/// An entry to be put into a node: its whole key, the block with the key if that is out of line,
-/// and its word. In an inner node the word is the child's address, with the count below it.
+/// An entry to insert into a node: its whole key, the block of the key if the key is out of line,
+/// and its word. In an inner node the word is the child's address, and `below` has the entry count
+/// below the child.
 struct OrderedEntry {
   var key: UnsafeRawBufferPointer
   var block: UnsafeMutableRawPointer?
@@ -10,15 +11,15 @@ struct OrderedEntry {
 }
 
 extension OrderedNode {
-  /// Bytes a key takes in the heap of a node with this prefix.
+  /// The number of bytes that a key needs in the heap of a node with this prefix.
   @inline(__always)
   static func heapByteCount(keyLength: Int, prefixLength: Int) -> Int {
     keyLength > inlineKeyLimit
       ? blockReferenceByteCount : max(0, keyLength &- prefixLength &- headByteCount)
   }
 
-  /// Writes head, body and rest of an entry at `index`, whose place in heads and bodies is already
-  /// there.
+  /// Writes head, body and rest of an entry at `index`. Heads and bodies must already have space
+  /// for it.
   func fill(_ index: Int, with entry: OrderedEntry) {
     let prefixLength = prefixLength
     let length = Self.heapByteCount(keyLength: entry.key.count, prefixLength: prefixLength)
@@ -37,7 +38,8 @@ extension OrderedNode {
     setHead(index, KeyBytes.head(of: entry.key, from: prefixLength))
     let body = body(index)
     body.storeBytes(of: reference, as: UInt16.self)
-    // An entry without a key (OT3) does not have the prefix either.
+    // An entry without a key (OT3) does not have the prefix either, so the difference can be
+    // negative.
     let suffixLength = UInt16(truncatingIfNeeded: max(0, entry.key.count &- prefixLength))
     body.storeBytes(of: suffixLength, toByteOffset: 2, as: UInt16.self)
     if isLeaf {
@@ -49,13 +51,13 @@ extension OrderedNode {
     }
   }
 
-  /// Opens a place at `index` in heads and bodies. The gap must be large enough.
+  /// Makes space for an entry at `index` in heads and bodies. The gap must be large enough.
   func openPlace(at index: Int) {
     let count = count
     let bodySize = bodyByteCount
     let bodies = base + Self.bodiesOffset(count)
     let newBodies = base + Self.bodiesOffset(count &+ 1)
-    // The tail first: it moves further up than the front.
+    // The tail is moved first, because it moves further up than the front.
     let tail = (count &- index) &* bodySize
     (newBodies + (index &+ 1) &* bodySize).copyMemory(from: bodies + index &* bodySize, byteCount: tail)
     if newBodies != bodies { newBodies.copyMemory(from: bodies, byteCount: index &* bodySize) }
@@ -64,7 +66,7 @@ extension OrderedNode {
     self.count = count &+ 1
   }
 
-  /// Takes the entry at `index` out; its block, if any, stays the caller's business.
+  /// Removes the entry at `index`. The caller must free or reuse its block, if it has one.
   func removePlace(at index: Int) {
     let count = count
     let bodySize = bodyByteCount

@@ -1,7 +1,7 @@
 import CPerdureShims
 
 extension OrderedNode {
-  /// Prefetches the lines of a node that is about to be searched, so that their cache misses
+  /// Prefetches the cache lines of a node that will be searched next, so that their cache misses
   /// overlap.
   @inline(__always)
   func prefetch() {

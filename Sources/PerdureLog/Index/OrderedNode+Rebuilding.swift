@@ -1,17 +1,17 @@
-// Rebuilding nodes: to remove dead bytes, to change the prefix, to split and to merge.
+// Rebuilds nodes: to remove dead bytes, to change the prefix, to split and to merge.
 
 /// The entries of one or two neighbouring nodes, optionally with one more entry, as one list.
 struct OrderedEntryList {
   let left: OrderedNode
   var right: OrderedNode?
-  /// The entry put in, and where it is in the list.
+  /// The inserted entry, and its index in the list.
   var inserted: OrderedEntry?
   var insertedIndex = Int.max
-  /// The number of entries of `right` that the list leaves out.
+  /// The number of entries at the start of `right` that are not in the list.
   var skippedCount = 0
   let count: Int
 
-  /// The entries of `node` with one more at `index`.
+  /// The entries of `node` with an additional one at `index`.
   init(_ node: OrderedNode, inserting entry: OrderedEntry, at index: Int) {
     left = node
     inserted = entry
@@ -34,7 +34,7 @@ struct OrderedEntryList {
   /// Whether these are entries of an inner node.
   var isInner: Bool { !left.isLeaf }
 
-  /// The node and index an entry comes from, nil for the one put in.
+  /// The node and the index that an entry comes from; nil for the inserted entry.
   @inline(__always)
   private func source(_ index: Int) -> (node: OrderedNode, index: Int)? {
     if index == insertedIndex { return nil }
@@ -64,14 +64,14 @@ struct OrderedEntryList {
       below: node.isLeaf ? CountWord(count: 0) : node.countWord(source.index))
   }
 
-  /// Bytes one entry takes in a node with this prefix, without the room heads are rounded up to.
+  /// The number of bytes of one entry in a node with this prefix, without the padding of the heads.
   @inline(__always)
   func byteCount(_ index: Int, prefixLength: Int) -> Int {
     OrderedNode.headByteCount &+ left.bodyByteCount
       &+ OrderedNode.heapByteCount(keyLength: keyLength(index), prefixLength: prefixLength)
   }
 
-  /// Bytes of a node that holds the entries of `range`.
+  /// The number of bytes of a node that contains the entries of `range`.
   func byteCount(_ range: Range<Int>, prefixLength: Int) -> Int {
     var sum = OrderedNode.bodiesEnd(range.count, bodyByteCount: left.bodyByteCount) &+ prefixLength
     for index in range {
@@ -81,8 +81,8 @@ struct OrderedEntryList {
   }
 
   /// The length of the prefix that the keys of a node made of `range` share, at most
-  /// `inlineKeyLimit` bytes. A single key shares everything with itself. In that case it is
-  /// compared with the key at `neighbour`, which predicts later keys.
+  /// `inlineKeyLimit` bytes. A single key would share all its bytes with itself. So it is compared
+  /// with the key at `neighbour` instead, which predicts later keys.
   func prefixLength(_ range: Range<Int>, neighbour: Int? = nil, scratch: NodeScratch) -> Int {
     let start = isInner ? range.lowerBound + 1 : range.lowerBound
     guard start < range.upperBound else { return 0 }
@@ -92,7 +92,7 @@ struct OrderedEntryList {
     return min(KeyBytes.commonPrefix(first, second), OrderedNode.inlineKeyLimit)
   }
 
-  /// The position at which both parts take about the same bytes.
+  /// The index that divides the list into two parts of about the same number of bytes.
   func middle(prefixLength: Int) -> Int {
     var sum = 0
     for index in 0..<count { sum &+= byteCount(index, prefixLength: prefixLength) }

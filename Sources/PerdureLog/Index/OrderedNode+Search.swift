@@ -1,4 +1,5 @@
-// Finding a key in a node: prefix, then heads by halves, a rest only where heads are equal.
+// Finds a key in a node: compares the prefix, bisects the heads, and compares rests only where
+// heads are equal.
 
 extension OrderedNode {
   /// The position of a key, or the one for inserting it.
@@ -7,8 +8,9 @@ extension OrderedNode {
     var isFound: Bool
   }
 
-  /// Compares `key` with the node's prefix: negative if before all keys with the prefix, 0 if `key`
-  /// has the prefix, positive if after them.
+  /// Compares `key` with the node's prefix. The result is negative if `key` is before all keys with
+  /// the prefix, 0 if `key` has the prefix, and positive if `key` is after all keys with the
+  /// prefix.
   @inline(__always)
   func compareToPrefix(_ key: UnsafeRawBufferPointer) -> Int {
     let prefix = prefix
@@ -22,7 +24,7 @@ extension OrderedNode {
     return key.count < prefix.count ? -1 : 0
   }
 
-  /// The first entry whose key is not less than `key`; the entry without a key is passed over.
+  /// Finds the first entry whose key is not less than `key`. It skips the entry without a key.
   @inline(__always)
   func search(_ key: UnsafeRawBufferPointer) -> SearchResult {
     let order = compareToPrefix(key)
@@ -46,9 +48,9 @@ extension OrderedNode {
     return SearchResult(index: low, isFound: false)
   }
 
-  /// The order of `key` against an entry that shares prefix and head. Zero padding makes heads of
-  /// short keys equal to those of longer ones. The shorter key is then a prefix of the longer, so
-  /// lengths decide.
+  /// Compares `key` with the key of an entry that has the same prefix and head. Zero padding makes
+  /// heads of short keys equal to those of longer keys. The shorter key is then a prefix of the
+  /// longer, so the lengths decide.
   @inline(__always)
   private func compareBehindHead(_ key: UnsafeRawBufferPointer, _ index: Int) -> Int {
     let length = key.count &- prefixLength
@@ -72,8 +74,8 @@ extension OrderedNode {
     return head == other ? compareBehindHead(key, index) < 0 : head < other
   }
 
-  /// Whether `key` is greater than every key of the node: where ascending insertions go, found
-  /// without a search.
+  /// Whether `key` is greater than every key of the node. Ascending insertions find their position
+  /// with this instead of a search.
   @inline(__always)
   func isBehindLast(_ key: UnsafeRawBufferPointer) -> Bool {
     let order = compareToPrefix(key)
@@ -84,7 +86,8 @@ extension OrderedNode {
     return head == lastHead ? compareBehindHead(key, last) > 0 : head > lastHead
   }
 
-  /// The entry of an inner node whose child holds `key` if any does: the last one not above it.
+  /// The entry of an inner node whose child has `key` if the tree has it: the last entry whose key
+  /// is not greater than `key`.
   @inline(__always)
   func childIndex(for key: UnsafeRawBufferPointer) -> Int {
     let result = search(key)

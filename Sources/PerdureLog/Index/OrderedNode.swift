@@ -1,4 +1,5 @@
-// A node of the ordered tree, leaf or inner: a slotted page without pages' usual waste.
+// A node of the ordered tree, leaf or inner. It is a slotted page that stores the common prefix
+// once.
 //
 //   offset        bytes        meaning
 //   0             14           header
@@ -6,42 +7,44 @@
 //   16            2            prefix length p
 //   18            2            heap start
 //   20            2            dead bytes in the heap
-//   22            1            how many insertions in a row went to the end
-//   23            1            1 once an entry had a key out of line
+//   22            1            number of successive insertions at the end of the node
+//   23            1            1 if an entry has had a key out of line since the last rebuild
 //   24            4 m          heads; m is n rounded up to a multiple of eight
 //   24 + 4 m      12 n / 20 n  bodies, leaf / inner
 //   ...                        gap
 //   heap start    ...          heap: rests of keys
 //   size - p      p            prefix, shared by all keys of the node
 //
-// A key is prefix + suffix. The first four bytes of the suffix are the head, a big-endian number
-// padded with zeros, so that a search reads two cache lines of heads and one rest. The other bytes
-// are the rest.
+// A key consists of prefix and suffix. The first four bytes of the suffix are the head, a
+// big-endian number padded with zeros. The other bytes are the rest. So a search reads two cache
+// lines of heads and one rest.
 //
 //   body    offset of the rest (2, highest bit: out of line), length of the suffix (2), word (8),
 //           and in an inner node the entries below (8, CountWord.swift)
 //
-// The word is the payload in a leaf, the child in an inner node. A key longer than `inlineKeyLimit`
-// is stored whole in a block; its rest is a reference to the block. References to children and
-// blocks are distances from the node, so that a node means the same in memory and in a mapped index
-// file (NodeWriter.swift). Code that copies a node to another address rebases them.
+// The word is the payload in a leaf, and the child in an inner node. A key longer than
+// `inlineKeyLimit` is stored whole in a block, and its rest is a reference to the block. References
+// to children and blocks are distances from the node. So the bytes of a node are valid both in
+// memory and in a mapped index file (NodeWriter.swift). Code that copies a node to another address
+// rebases the distances.
 //
 // Invariants
 //  ON1  Keys ascend strictly. Heads match their keys.
 //  ON2  An entry has a block exactly if its key is longer than `inlineKeyLimit`, and no other entry
 //       of the version has the same block.
-//  ON3  24 + 4 m + n body <= heap start <= size - p; the rests of all entries and the dead bytes
+//  ON3  24 + 4 m + n body <= heap start <= size - p. The rests of all entries and the dead bytes
 //       fill the heap exactly.
 
 /// A view of one node of an ordered tree.
 struct OrderedNode {
-  /// Measured with a million 16-byte keys against 512 bytes: one level less, 6 % less memory,
-  /// lookups a sixth and insertions a fifth faster. A version with a single change costs the same,
-  /// although it copies larger nodes.
+  /// Measured with a million 16-byte keys, compared with nodes of 512 bytes: one level less, 6 %
+  /// less memory, lookups a sixth faster and insertions a fifth faster. A version with a single
+  /// change costs the same, although it copies larger nodes.
   static let byteCount = 1024
-  /// The longest key held in nodes, and the longest prefix. Four such keys fit.
+  /// The maximum length of a key stored in a node, and of a prefix. A node has space for four such
+  /// keys.
   static let inlineKeyLimit = 200
-  /// Capacity for an inline key, with slack for stores in whole words.
+  /// The size of a buffer for an inline key, with slack for stores in whole words.
   static let keyBufferByteCount = 256
 
   static let headsOffset = 24
@@ -63,7 +66,7 @@ struct OrderedNode {
     return node
   }
 
-  /// Leaves the node without entries and with space for a prefix.
+  /// Makes the node empty, with space for a prefix.
   func reset(prefixLength: Int) {
     count = 0
     self.prefixLength = prefixLength
@@ -116,7 +119,7 @@ extension OrderedNode {
     nonmutating set { base.storeBytes(of: UInt8(min(newValue, 255)), toByteOffset: 22, as: UInt8.self) }
   }
 
-  /// Whether an entry may have its key out of line; otherwise no search for blocks is needed.
+  /// Whether an entry may have its key out of line. If not, no search for blocks is needed.
   var hasBlocks: Bool {
     @inline(__always) get { base.load(fromByteOffset: 23, as: UInt8.self) != 0 }
     nonmutating set { base.storeBytes(of: newValue ? 1 : 0, toByteOffset: 23, as: UInt8.self) }
@@ -130,22 +133,22 @@ extension OrderedNode {
     UnsafeRawBufferPointer(start: base + (Self.byteCount &- prefixLength), count: prefixLength)
   }
 
-  /// Free bytes between bodies and heap.
+  /// The number of free bytes between bodies and heap.
   @inline(__always)
   var gapByteCount: Int { heapStart &- Self.bodiesEnd(count, bodyByteCount: bodyByteCount) }
 
-  /// The offset of the bodies of `count` entries. Heads get room by eights, so that the bodies
-  /// seldom move.
+  /// The offset of the bodies of `count` entries. The space for heads grows in steps of eight
+  /// heads, so that the bodies seldom move.
   @inline(__always)
   static func bodiesOffset(_ count: Int) -> Int { headsOffset &+ ((count &+ 7) & ~7) &* headByteCount }
 
-  /// Where the bodies of `count` entries end.
+  /// The offset at which the bodies of `count` entries end.
   @inline(__always)
   static func bodiesEnd(_ count: Int, bodyByteCount: Int) -> Int {
     bodiesOffset(count) &+ count &* bodyByteCount
   }
 
-  /// Bytes in use.
+  /// The number of bytes in use.
   var usedByteCount: Int { Self.byteCount &- gapByteCount &- deadByteCount }
 
   /// The index of the first entry with a key: an inner node's first entry has none (OT3).
@@ -177,7 +180,8 @@ extension OrderedNode {
     body(index).storeBytes(of: word, toByteOffset: 4, as: UInt64.self)
   }
 
-  /// Where the child of an inner node's entry is: to be compared or fetched, not to be read (FN1).
+  /// The address of an entry's child, in an inner node. It may be compared or prefetched, but the
+  /// child must not be read (FN1).
   @inline(__always)
   func childAddress(_ index: Int) -> UnsafeMutableRawPointer {
     base + Int(truncatingIfNeeded: word(index))
@@ -189,13 +193,13 @@ extension OrderedNode {
     file.checked(childAddress(index), at: index, of: self)
   }
 
-  /// The word of an entry for another node: the payload, or the child's address.
+  /// The word of an entry, for use in another node: the payload, or the child's address.
   @inline(__always)
   func entryWord(_ index: Int) -> UInt64 {
     isLeaf ? word(index) : UInt64(UInt(bitPattern: childAddress(index)))
   }
 
-  /// Entries below an inner node's entry.
+  /// The number of entries below an entry of an inner node.
   @inline(__always)
   func entryCount(_ index: Int) -> Int { countWord(index).count }
 
@@ -213,12 +217,12 @@ extension OrderedNode {
     setCountWord(index, below)
   }
 
-  /// Sets the child of an entry, which is in memory, or was checked. OT6
+  /// Sets the child of an entry. The child is in memory or was checked, so its tag is 0. OT6
   func setChild(_ index: Int, _ child: UnsafeMutableRawPointer, entryCount: Int) {
     setChild(index, child, CountWord(count: entryCount))
   }
 
-  /// Entries in the children before `index`.
+  /// The number of entries in the children before `index`.
   func entryCount(below index: Int) -> Int {
     if isLeaf { return index }
     var sum = 0
@@ -226,7 +230,7 @@ extension OrderedNode {
     return sum
   }
 
-  /// All entries of the subtree.
+  /// The number of entries of the subtree.
   var totalEntryCount: Int { entryCount(below: count) }
 
   @inline(__always)
@@ -248,7 +252,7 @@ extension OrderedNode {
     base + Int(heapReference(index) & ~Self.outOfLineBit)
   }
 
-  /// The offsets of an entry's part of the heap in the node.
+  /// The bytes of an entry in the heap, as offsets in the node.
   func heapRange(_ index: Int) -> Range<Int> {
     let start = Int(heapReference(index) & ~Self.outOfLineBit)
     return start..<(start + heapByteCount(index))
@@ -263,8 +267,8 @@ extension OrderedNode {
     return base + blockDistance(index)
   }
 
-  /// The bytes of the key behind prefix and head; meaningless if the suffix is not longer than a
-  /// head.
+  /// The bytes of the key after prefix and head. The address is meaningless if the suffix is not
+  /// longer than a head.
   @inline(__always)
   func rest(_ index: Int) -> UnsafeRawPointer {
     let address = UnsafeRawPointer(heapAddress(index))
@@ -273,14 +277,14 @@ extension OrderedNode {
     return UnsafeRawPointer(block + (BlockView.bytesOffset &+ prefixLength &+ Self.headByteCount))
   }
 
-  /// Bytes an entry takes in the heap.
+  /// The number of bytes of an entry in the heap.
   func heapByteCount(_ index: Int) -> Int {
     isOutOfLine(index)
       ? Self.blockReferenceByteCount : max(0, suffixLength(index) &- Self.headByteCount)
   }
 
-  /// The whole key of an entry: in its block, or put together in `buffer` of `keyBufferByteCount`
-  /// bytes.
+  /// The whole key of an entry. It is in the entry's block, or is assembled in `buffer`, which has
+  /// `keyBufferByteCount` bytes.
   func key(_ index: Int, in buffer: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
     if index < firstKeyIndex { return UnsafeRawBufferPointer(start: nil, count: 0) }
     if let block = block(index) { return BlockView(block).bytes }
@@ -291,7 +295,8 @@ extension OrderedNode {
     return key(index, behindPrefixIn: buffer)
   }
 
-  /// As `key(_:in:)` for an inline key, when `buffer` already begins with the node's prefix.
+  /// Like `key(_:in:)`, for an inline key and a `buffer` that already begins with the node's
+  /// prefix.
   @inline(__always)
   func key(_ index: Int, behindPrefixIn buffer: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
     let prefixLength = prefixLength
@@ -308,24 +313,23 @@ extension OrderedNode {
 // MARK: - References
 
 extension OrderedNode {
-  /// This node's reference to another one.
+  /// The distance from this node to another one: the form in which it is stored.
   @inline(__always)
   func distance(to other: UnsafeMutableRawPointer) -> UInt64 {
     UInt64(bitPattern: Int64(other - base))
   }
 
-  /// Makes references lead to the same places again after the node's bytes were copied from
-  /// `origin`.
+  /// Corrects all distances after the node's bytes were copied from `origin`.
   func rebase(from origin: UnsafeMutableRawPointer) {
     let shift = origin - base
     forEachReference { $0.storeBytes(of: $0.loadUnaligned(as: Int.self) &+ shift, as: Int.self) }
   }
 
-  /// Visits the places, not aligned, of all distances that the node holds.
+  /// Passes the address of each distance in the node to `body`. The addresses are not aligned.
   @inline(__always)
   func forEachReference(_ body: (UnsafeMutableRawPointer) throws -> Void) rethrows {
     if !isLeaf {
-      // Found once: the header may not be read again for each.
+      // Computed once, so that the header is not read again for each entry.
       let first = self.body(0) + 4
       for index in 0..<count { try body(first + index &* Self.innerBodyByteCount) }
     }

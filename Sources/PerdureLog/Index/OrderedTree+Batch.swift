@@ -1,9 +1,9 @@
 extension OrderedTree {
-  /// Looks up many keys, a few at a time, each level for all of them before the next, so that their
-  /// cache misses overlap.
+  /// Looks up many keys, a few at a time. It descends one level for all of these before it descends
+  /// the next, so that their cache misses overlap.
   ///
-  /// - Parameter payloads: Receives the payload of each key, nil for none; as many as there are
-  ///   keys.
+  /// - Parameter payloads: Receives the payload of each key, nil if the key is absent. It has at
+  ///   least as many elements as `keys`.
   func getMany(
     _ keys: UnsafeBufferPointer<UnsafeRawBufferPointer>, into payloads: UnsafeMutableBufferPointer<UInt64?>
   ) {

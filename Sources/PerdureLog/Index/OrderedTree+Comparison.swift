@@ -1,11 +1,11 @@
-// Whether two versions agree on a range of keys. Both are walked in step. Where both walks are
-// before the same node, or at the same position in it, the node is skipped. So the cost follows the
-// difference, not the length of the range.
+// Checks whether two versions agree on a range of keys. Two walks, one in each version, advance in
+// step. If both are before the same node, or at the same position in it, both skip the node. So the
+// cost depends on the differences, not on the length of the range.
 
 extension OrderedTree {
   /// Whether `old` and `new` hold the same keys with the same payloads in `range`.
   ///
-  /// Both must be versions of one tree: a shared node counts as equal at once.
+  /// Both must be versions of one tree, because nodes with the same address are taken as equal.
   static func isUnchanged(in range: RawKeyRange, from old: OrderedTree, to new: OrderedTree) -> Bool {
     if old.root == new.root { return true }
     var left = SubtreeWalk(old, from: range.lower)
@@ -29,14 +29,14 @@ extension OrderedTree {
   }
 }
 
-/// A walk positioned before a subtree or an entry, which can enter the subtree or skip it.
+/// A walk that is before a subtree or an entry. It can enter the subtree or skip it.
 private struct SubtreeWalk: ~Copyable {
   private struct Step {
     var node: OrderedNode
     var index: Int
   }
 
-  /// The path: before entry `index` of the last node.
+  /// The path from the root. The walk is before entry `index` of the last node.
   private let path: UnsafeMutablePointer<Step>
   private var depth = 0
   private let keyBuffer: UnsafeMutableRawPointer
@@ -83,8 +83,8 @@ private struct SubtreeWalk: ~Copyable {
     leaveFinishedNodes()
   }
 
-  /// A node left on the path is positioned at the child below; when that child is finished, the
-  /// walk is after it.
+  /// Removes finished nodes from the end of the path. The index of their parent leads to the
+  /// finished child, so it is advanced to the next child.
   private mutating func leaveFinishedNodes() {
     while depth > 0, top.index == top.node.count {
       depth &-= 1
@@ -92,7 +92,8 @@ private struct SubtreeWalk: ~Copyable {
     }
   }
 
-  /// Skips the common part of both walks at once: the rest of a node, or a whole subtree.
+  /// Skips in both walks what they share: the rest of a node, or a whole subtree. Returns false if
+  /// they share nothing.
   mutating func skipShared(with other: inout SubtreeWalk) -> Bool {
     guard depth > 0, other.depth > 0 else { return false }
     if top.node.base == other.top.node.base, top.index == other.top.index {
@@ -114,7 +115,7 @@ private struct SubtreeWalk: ~Copyable {
     leaveFinishedNodes()
   }
 
-  /// Whether everything the walk still has before it is not below `bound`.
+  /// Whether all keys ahead of the walk are known to be at or above `bound`.
   mutating func isBehind(_ bound: UnsafeRawBufferPointer?) -> Bool {
     guard depth > 0 else { return true }
     guard let bound else { return false }

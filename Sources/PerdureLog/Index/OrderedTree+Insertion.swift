@@ -1,8 +1,8 @@
 extension OrderedTree {
   /// Sets the payload of `key`.
   ///
-  /// - Parameter key: At most `keyByteCountLimit` bytes; may be empty. Copied.
-  /// - Returns: The payload it had before, nil if there was no entry.
+  /// - Parameter key: At most `keyByteCountLimit` bytes; may be empty. It is copied.
+  /// - Returns: The previous payload; nil if there was no entry.
   @discardableResult
   mutating func put(_ key: UnsafeRawBufferPointer, _ payload: UInt64, in arena: NodeArena) -> UInt64? {
     precondition(key.count <= Self.keyByteCountLimit, "a key has at most 65535 bytes")
@@ -20,7 +20,7 @@ extension OrderedTree {
     return insertion.old
   }
 
-  /// Puts a root above the two halves of the old one; the separator of the right half is in the
+  /// Creates a root above the two halves of the old root. The separator of the right half is in the
   /// scratch.
   mutating func growRoot(
     left: UnsafeMutableRawPointer, right: Insertion.Right, in arena: NodeArena
@@ -46,7 +46,7 @@ extension OrderedNode {
     return leaf
   }
 
-  /// Adds an entry after the others; the caller has checked that it fits and shares the prefix.
+  /// Adds an entry after the others. The caller has checked that it fits and shares the prefix.
   func append(_ entry: OrderedEntry) {
     let index = count
     openPlace(at: index)
@@ -54,7 +54,7 @@ extension OrderedNode {
   }
 }
 
-/// One insertion on its way down and back up.
+/// One insertion: it descends to a leaf, and updates the nodes of the path on the way back.
 struct Insertion {
   let key: UnsafeRawBufferPointer
   let payload: UInt64
@@ -62,10 +62,10 @@ struct Insertion {
   /// The payload that was replaced.
   var old: UInt64?
 
-  /// After this many successive insertions at its end, a full node is split there, not in the
+  /// After this many successive insertions at its end, a full node is split at the end, not in the
   /// middle.
   static let endRunForSplit = 8
-  /// A node is rebuilt only if that leaves this much space; otherwise it is split.
+  /// A node is rebuilt only if at least this much space is free afterwards. Otherwise it is split.
   static let rebuildSlackByteCount = OrderedNode.byteCount / 16
 
   init(key: UnsafeRawBufferPointer, payload: UInt64, file: FileNodes) {
@@ -89,13 +89,14 @@ struct Insertion {
     }
   }
 
-  /// The result of an insertion for a node.
+  /// The outcome of an insertion for one node: the node or its copy, and a right half after a
+  /// split.
   struct Result {
     var node: UnsafeMutableRawPointer
     var right: Right?
   }
 
-  /// Inserts below `node`; `isLast` means that it is on the right edge of the tree.
+  /// Inserts below `node`. `isLast` says whether the node is on the right edge of the tree.
   mutating func insert(into node: OrderedNode, isLast: Bool, in arena: NodeArena) -> Result {
     node.isLeaf
       ? insert(intoLeaf: node, isLast: isLast, in: arena) : insert(intoInner: node, isLast: isLast, in: arena)
@@ -125,7 +126,7 @@ struct Insertion {
     let index = isLast && node.isBehindLast(key) ? node.count &- 1 : node.childIndex(for: key)
     let child = node.child(index, in: file)
     let isChildLast = isLast && index == node.count &- 1
-    // The right edge is in the cache when insertions ascend.
+    // When insertions ascend, the right edge is in the cache already.
     if !isChildLast { OrderedNode(child).prefetch() }
     let result = insert(into: OrderedNode(child), isLast: isChildLast, in: arena)
     if result.node == child, old != nil { return Result(node: node.base) }
@@ -141,8 +142,8 @@ struct Insertion {
     return Self.place(entry, at: index + 1, in: inner, isLast: isLast, arena: arena)
   }
 
-  /// Puts a new entry at `index` of a writable node: into the gap, by rebuilding the node, or by a
-  /// split.
+  /// Inserts a new entry at `index` of a writable node: into the gap, by rebuilding the node, or by
+  /// a split.
   static func place(
     _ entry: OrderedEntry, at index: Int, in node: OrderedNode, isLast: Bool, arena: NodeArena
   ) -> Result {

@@ -1,6 +1,6 @@
 extension OrderedTree {
-  /// Checks ON1 to ON3, OT1 to OT5 and NA1 for every node below the root; traps on the first that
-  /// does not hold.
+  /// Checks ON1 to ON3, OT1 to OT5 and NA1 for every node below the root; traps at the first
+  /// violation.
   func checkInvariants(in arena: NodeArena) {
     guard let root else {
       precondition(height == 0 && count == 0, "OT1: an empty tree has no height and no entries")
@@ -14,7 +14,7 @@ extension OrderedTree {
     precondition(total == count, "OT4: count of the tree")
   }
 
-  /// Nodes and used bytes by level: how full the tree is.
+  /// The number of nodes and the number of bytes used in them, which show how full the tree is.
   func measure() -> (nodeCount: Int, usedByteCount: Int) {
     guard let root else { return (0, 0) }
     return measure(OrderedNode(root))
@@ -32,11 +32,11 @@ extension OrderedTree {
   }
 }
 
-/// One pass over a tree. It copies keys to arrays: it is for tests and for verification.
+/// One check of a tree. It copies keys to arrays, so it is for tests and for verification only.
 private struct InvariantCheck {
   let arena: NodeArena
   let file: FileNodes
-  /// Blocks met so far: none may come twice.
+  /// The blocks found so far. No block may be found twice.
   var blocks: Set<UnsafeMutableRawPointer> = []
 
   init(arena: NodeArena, file: FileNodes) {

@@ -1,16 +1,16 @@
 // The members of a group: in an index with eight-byte keys, the references stored with one key.
 //
-// A walk over a graph takes this step from an object to its neighbours for every object. Therefore
-// it allocates nothing: no cursor, no copy of a key. One descent finds the group's first leaf and
-// notes the last node on its path that has a right neighbour. From there the group's part in the
-// next leaf is found. If the group continues after that leaf, another descent finds the next
-// member: one for every two leaves.
+// A walk over a graph reads the members of a group for every object, to reach the object's
+// neighbours. Therefore this code allocates nothing: no cursor, no copy of a key. One descent finds
+// the group's first leaf. It also notes the deepest node of its path that has a later child. Below
+// that child is the next leaf, in which the group may continue. If the group continues after that
+// leaf, another descent finds the next member. So there is one descent for every two leaves.
 
 extension OrderedTree {
-  /// Hands out the members of a group in order: for each key of `group` and eight more bytes, both
-  /// big-endian, what these bytes say.
+  /// Passes the members of a group to `body` in order. A key of the group is `group` and eight more
+  /// bytes, both big-endian. The eight bytes are the member.
   ///
-  /// - Complexity: O(log n), then O(1) a member.
+  /// - Complexity: O(log n), then O(1) for each member.
   @inline(__always)
   func forEachMember(of group: UInt64, _ body: (UInt64) -> Void) {
     var next: UInt64 = 0
@@ -24,13 +24,13 @@ extension OrderedTree {
     }
   }
 
-  /// Whether a group has a member. O(log n).
+  /// Whether a group has this member. O(log n).
   func hasMember(_ member: UInt64, of group: UInt64) -> Bool {
     withUnsafeBytes(of: (group.bigEndian, member.bigEndian)) { get($0) != nil }
   }
 
-  /// The leaf and the index in it where a member is or would be, and the subtree that follows the
-  /// leaf.
+  /// The leaf that contains a member, or would contain it, the index there, and the subtree after
+  /// the leaf.
   private func place(
     of group: UInt64, _ member: UInt64
   ) -> (leaf: OrderedNode?, index: Int, turn: Turn?) {
@@ -56,22 +56,22 @@ extension OrderedTree {
     return node
   }
 
-  /// A child that a path did not enter.
+  /// The next child after the one that a path entered.
   private struct Turn {
     var node: OrderedNode
     var index: Int
   }
 }
 
-/// A walk over the members of a group, leaf by leaf.
+/// A walk over the members of a group, one leaf after another.
 private struct MemberWalk {
   let group: UInt64
-  /// The least member that can still come.
+  /// The least member that can still follow.
   var next: UInt64
 
   private static let keyByteCount = 16
 
-  /// Passes the members in a leaf; true when there can be none after it.
+  /// Passes the members in a leaf to `body`. Returns true if no member can follow after this leaf.
   @inline(__always)
   mutating func visit(_ leaf: OrderedNode, from start: Int, _ body: (UInt64) -> Void) -> Bool {
     let count = leaf.count
@@ -99,13 +99,13 @@ extension OrderedNode {
   fileprivate func suffix(_ index: Int, byteCount: Int) -> UInt128 {
     let restByteCount = byteCount &- Self.headByteCount
     let head = UInt128(head(index))
-    // A head with fewer than four bytes is padded at its end.
+    // A head of fewer than four bytes is padded at its end.
     if restByteCount <= 0 { return head &>> UInt128(-restByteCount &* 8) }
     return head &<< UInt128(restByteCount &* 8) | tail(of: rest(index), byteCount: restByteCount)
   }
 
-  /// A few bytes as a big-endian number, read by whole words: in front of them are at least sixteen
-  /// bytes of the node.
+  /// A few bytes as a big-endian number. They are read in whole words, which is safe because at
+  /// least sixteen bytes of the node are before them.
   @inline(__always)
   private func tail(of start: UnsafeRawPointer, byteCount: Int) -> UInt128 {
     let end = start + byteCount

@@ -1,6 +1,6 @@
-// Positions and counts, by the entry counts in the inner nodes.
+// Positions and counts, computed from the entry counts in the inner nodes.
 
-/// Keys from `lower` on and, if there is an upper bound, below it.
+/// The keys that are not less than `lower` and, if there is an upper bound, less than `upper`.
 struct RawKeyRange {
   var lower: UnsafeRawBufferPointer
   var upper: UnsafeRawBufferPointer?
@@ -10,7 +10,7 @@ struct RawKeyRange {
 }
 
 extension OrderedTree {
-  /// Entries with a key less than `key`.
+  /// The number of entries with a key less than `key`.
   ///
   /// - Complexity: O(log n).
   func rank(of key: UnsafeRawBufferPointer) -> Int {
@@ -25,14 +25,15 @@ extension OrderedTree {
     return below &+ node.search(key).index
   }
 
-  /// Entries with a key in `range`; 0 if its bounds are the wrong way round.
+  /// The number of entries with a key in `range`; 0 if its upper bound is less than its lower
+  /// bound.
   func count(in range: RawKeyRange) -> Int {
     let end = range.upper.map { rank(of: $0) } ?? count
     return max(0, end - rank(of: range.lower))
   }
 
-  /// The payload of the entry with `position` entries below it, nil if there are not so many. A
-  /// cursor gives the key as well.
+  /// The payload of the entry that has `position` entries before it; nil if there is no such entry.
+  /// A cursor can provide the key as well.
   func select(_ position: Int) -> UInt64? {
     guard position >= 0, position < count, let root else { return nil }
     var node = OrderedNode(root)
@@ -45,7 +46,7 @@ extension OrderedTree {
       }
       node = OrderedNode(node.child(index, in: file))
     }
-    // Of a substitute (FN2) the position says nothing.
+    // A substitute node (FN2) can have fewer entries than the position demands.
     return node.word(min(rest, node.count &- 1))
   }
 }

@@ -4,9 +4,9 @@ extension OrderedTree {
   /// The maximum bytes of a merged node, so that the next insertion does not split it again.
   static let mergedByteCountLimit = OrderedNode.byteCount * 7 / 8
 
-  /// Takes the entry of `key` away.
+  /// Removes the entry of `key`.
   ///
-  /// - Returns: Its payload, nil if there was none; nothing is changed then.
+  /// - Returns: Its payload; nil if there was no entry and the tree is unchanged.
   @discardableResult
   mutating func remove(_ key: UnsafeRawBufferPointer, in arena: NodeArena) -> UInt64? {
     guard let root, let old = get(key) else { return nil }
@@ -16,13 +16,13 @@ extension OrderedTree {
     return old
   }
 
-  /// Takes every entry away.
+  /// Removes every entry.
   mutating func removeAll(in arena: NodeArena) {
     if let root { Removal(arena: arena, file: file).discardSubtree(OrderedNode(root)) }
     self = OrderedTree()
   }
 
-  /// Takes roots away that have a single child. OT5
+  /// Removes roots that have a single child. OT5
   mutating func lowerRoot(in arena: NodeArena) {
     guard let top = root else {
       self = OrderedTree()
@@ -37,14 +37,14 @@ extension OrderedTree {
   }
 }
 
-/// One removal on its way down and back up.
+/// A removal: it descends to a leaf, and updates the nodes of the path on the way back.
 struct Removal {
   let arena: NodeArena
   let file: FileNodes
 
-  /// Removes a key that is there.
+  /// Removes a key that exists.
   ///
-  /// - Returns: The result for the node, nil if it had no other entry.
+  /// - Returns: The node or its copy; nil if the node has no entry left.
   func remove(_ key: UnsafeRawBufferPointer, from node: OrderedNode) -> UnsafeMutableRawPointer? {
     let kept: OrderedNode
     if node.isLeaf {
@@ -63,16 +63,17 @@ struct Removal {
     return nil
   }
 
-  /// Records in a writable inner node what a child has become after it lost an entry.
+  /// Updates a writable inner node after one of its children lost an entry.
   private func settle(_ child: UnsafeMutableRawPointer?, at index: Int, in node: OrderedNode) {
     guard let child else { return removeChild(index, from: node) }
     node.setChild(index, child, entryCount: node.entryCount(index) &- 1)
     mergeIfSparse(index, in: node)
   }
 
-  /// Merges a child of a writable node with a neighbour, if it is sparse and they fit in one node.
+  /// Merges a child of a writable node with a neighbour, if the child is sparse and both fit in one
+  /// node.
   ///
-  /// - Returns: Whether the node has lost a child.
+  /// - Returns: Whether two children were merged.
   @discardableResult
   func mergeIfSparse(_ index: Int, in node: OrderedNode) -> Bool {
     guard OrderedNode(node.child(index, in: file)).usedByteCount < OrderedTree.sparseByteCount else {
@@ -82,8 +83,8 @@ struct Removal {
     return index > 0 && merge(index - 1, index, in: node)
   }
 
-  /// Takes a child's entry out. The first child's range goes to the second, which loses its
-  /// separator.
+  /// Removes a child's entry. If it is the first, the second child takes over its range and loses
+  /// its separator.
   private func removeChild(_ index: Int, from node: OrderedNode) {
     if index == 0, node.count > 1 {
       node.setChild(0, node.childAddress(1), node.countWord(1))
@@ -93,13 +94,13 @@ struct Removal {
     }
   }
 
-  /// Takes an entry out of a writable node, with its block.
+  /// Removes an entry and its block from a writable node.
   func removeEntry(_ index: Int, from node: OrderedNode) {
     if let block = node.block(index) { arena.discard(block) }
     node.removePlace(at: index)
   }
 
-  /// Moves the entries of the right of two neighbours to the left one, if they fit.
+  /// Moves the entries of the right neighbour to the left one, if all of them fit.
   private func merge(_ leftIndex: Int, _ rightIndex: Int, in parent: OrderedNode) -> Bool {
     let left = OrderedNode(parent.child(leftIndex, in: file))
     let right = OrderedNode(parent.child(rightIndex, in: file))
@@ -126,7 +127,7 @@ struct Removal {
     return true
   }
 
-  /// The key of a parent's entry, with its block, as the key that its child's first entry lacks
+  /// The key of a parent's entry, and its block. Its child's first entry lacks exactly this key
   /// (OT3).
   private func separator(_ index: Int, of parent: OrderedNode, child: OrderedNode) -> OrderedEntry {
     OrderedEntry(

@@ -1,13 +1,13 @@
-// How a full node is split. For a new entry at the end of a node that grows there, a new node is
-// created and the full one stays full: ascending insertions leave no half-empty nodes. An entry
-// that does not share the node's prefix is before or behind all other keys and is cut off from
-// them, so that they keep the prefix. Otherwise the bytes are halved.
+// Splits full nodes. If a node grows at its end, a new entry there begins a new node, and the full
+// node is kept as it is: ascending insertions produce no half-empty nodes. An entry that does not
+// share the node's prefix is before or after all other keys. It is split off, so that the others
+// keep the prefix. In all other cases both halves get about the same number of bytes.
 //
-// The separator between leaves is the shortest string that separates them; between inner nodes it
-// is the key that the right node's first entry loses (OT3).
+// The separator between leaves is the shortest string that separates them. The separator between
+// inner nodes is the key that the right node's first entry loses (OT3).
 
 extension Insertion {
-  /// The old node stays as it is, the entry begins a right neighbour.
+  /// Keeps the old node unchanged, and makes the new entry the first one of a right neighbour.
   static func splitOff(last entry: OrderedEntry, of node: OrderedNode, arena: NodeArena) -> Result {
     let last = node.key(node.count - 1, in: arena.scratch.firstKey)
     let right = OrderedNode.make(level: node.level, in: arena)
@@ -21,7 +21,7 @@ extension Insertion {
     return Result(node: node.base, right: Right(node: right.base, separatorLength: length))
   }
 
-  /// Cuts `node` with one more entry in two.
+  /// Splits `node`, including one more entry, into two nodes.
   static func split(
     _ node: OrderedNode, inserting entry: OrderedEntry, at index: Int, sharesPrefix: Bool, arena: NodeArena
   ) -> Result {
@@ -41,7 +41,7 @@ extension Insertion {
     return Result(node: node.base, right: Right(node: right.base, separatorLength: length))
   }
 
-  /// Takes the key from an entry that becomes the first of an inner node.
+  /// Removes the key of an entry that becomes the first of an inner node.
   private static func discardKey(of entry: inout OrderedEntry, arena: NodeArena) {
     if let block = entry.block { arena.discard(block) }
     entry.removeKey()
@@ -55,7 +55,7 @@ extension Insertion {
   ) -> Int {
     let length = isLeaf ? KeyBytes.commonPrefix(last, first) + 1 : first.count
     precondition(length <= first.count, "ON1: neighbours out of order")
-    // `first` may be the separator that is in the scratch already, so the bytes may overlap.
+    // `first` may be the separator that is already in the scratch, so the bytes may overlap.
     if length > 0 {
       arena.scratch.separator.copyMemory(from: first.baseAddress.unsafelyUnwrapped, byteCount: length)
     }

@@ -1,17 +1,17 @@
-// A map from byte strings to words, ordered bytewise: a copy-on-write B+tree with small nodes
-// (OrderedNode.swift). It keeps the number of entries below each child, so that one descent finds
+// A map from byte strings to words, ordered bytewise. It is a copy-on-write B+tree with small nodes
+// (OrderedNode.swift). It stores the number of entries below each child, so that one descent finds
 // positions and sizes of ranges.
 //
-// The value is the root: copying it is taking a snapshot. Changes go through the arena, which
-// decides whether a node may be written or is copied (NodeArena.swift, NA1 to NA5).
+// The value contains the root, so a copy of the value is a snapshot. Changes go through the arena,
+// which decides whether a node is written in place or copied (NodeArena.swift, NA1 to NA5).
 //
 // Invariants, beside ON1 to ON3 of the node
 //  OT1  height == 0 exactly if the tree is empty. All leaves are at level 0, the root at height -
 //       1.
-//  OT2  The key of entry i > 0 of an inner node is a separator: every key below child i - 1 is
-//       less, every key below child i is not.
-//  OT3  The first entry of an inner node has no key: its child contains all keys below the first
-//       separator.
+//  OT2  The key of entry i > 0 of an inner node is a separator: every key below child i - 1 is less
+//       than it, and no key below child i is less than it.
+//  OT3  The first entry of an inner node has no key. Its child contains all keys less than the
+//       first separator.
 //  OT4  The count beside a child is the number of entries below it; `count` is their sum at the
 //       root.
 //  OT5  No node is empty; a root that is an inner node has two children or more.
@@ -23,16 +23,16 @@ struct OrderedTree: @unchecked Sendable {
   /// The longest key, in bytes.
   static let keyByteCountLimit = 65_535
 
-  /// More levels than a tree can reach: a root is split only when it has at least four children.
+  /// More levels than a tree can have: a root is split only when it has at least four children.
   static let heightLimit = 32
 
   var root: UnsafeMutableRawPointer?
   var height = 0
   var count = 0
-  /// The mapped file that may contain its nodes, besides the arena's memory.
+  /// The mapped file that may contain nodes of the tree. All other nodes are in the arena's memory.
   var file = FileNodes.none
 
-  /// Becomes an empty tree if it may have led into a file; its count stays.
+  /// Drops the root if some nodes may be in a mapped file; the count stays unchanged.
   mutating func letGoOfNodes() { if file.isSomewhere { (root, height) = (nil, 0) } }
 
   /// The payload of `key`, nil if there is no such entry.
@@ -44,7 +44,7 @@ struct OrderedTree: @unchecked Sendable {
     return place.isFound ? leaf.word(place.index) : nil
   }
 
-  /// The leaf that contains `key`, if one does.
+  /// The leaf whose key range includes `key`; nil if the tree is empty.
   @inline(__always)
   func leaf(for key: UnsafeRawBufferPointer) -> OrderedNode? {
     guard let root else { return nil }

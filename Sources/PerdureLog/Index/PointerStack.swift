@@ -1,4 +1,4 @@
-// Two growing containers of raw words for the arena's bookkeeping, which must not touch reference
+// Two growing containers of raw words for the arena's bookkeeping, which must not use reference
 // counts.
 
 /// A stack of pointers with access by index.
@@ -42,8 +42,8 @@ struct PointerStack: ~Copyable {
   }
 }
 
-/// A first-in, first-out queue of nodes with the version that retired each. Versions never fall
-/// towards the back.
+/// A first-in, first-out queue of nodes, each with the version that retired it. The versions do not
+/// decrease from front to back.
 struct RetiredQueue: ~Copyable {
   struct Element {
     var node: UnsafeMutableRawPointer

@@ -1,13 +1,13 @@
-/// The used units of an index file: a bit for each, in pages that take memory only around used
-/// units.
+/// The used units of an index file, one bit for each unit. The bits are in pages, which are
+/// allocated only around used units.
 struct SlotMap {
   let unitCount: Int
   private var words = PagedTable<UInt64>(0)
 
   init(unitCount: Int) { self.unitCount = unitCount }
 
-  /// Claims a run of units. Returns false, without a change, if one of them is taken or outside the
-  /// map.
+  /// Claims a run of units. Returns false, without a change, if one of the units is taken or
+  /// outside the map.
   mutating func claim(_ slot: NodeSlot, unitCount count: Int) -> Bool {
     let start = Int(slot.number)
     guard count >= 0, start + count <= unitCount else { return false }
@@ -27,17 +27,17 @@ struct SlotMap {
     return (~0 >> UInt64(64 - (high - low))) << UInt64(low)
   }
 
-  /// How many units are taken.
+  /// The number of taken units.
   var takenCount: Int { words.known.reduce(0) { $0 + $1.element.nonzeroBitCount } }
 
   func isTaken(_ unit: Int) -> Bool { words[unit >> 6] >> UInt64(unit & 63) & 1 == 1 }
 
-  /// The longest runs of units that nothing took.
+  /// The runs of free units, each as long as possible.
   ///
-  /// - Complexity: O(n) for n units in pages where something is taken.
+  /// - Complexity: O(n) for n units in pages that contain a taken unit.
   func freeRuns() -> [FreedSlot] {
     var runs: [FreedSlot] = []
-    // The start of the free run that the next taken unit ends.
+    // The start of the current free run, which ends at the next taken unit.
     var start = 0
     func close(at end: Int) {
       guard end > start else { return }

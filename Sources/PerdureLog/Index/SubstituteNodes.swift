@@ -1,9 +1,9 @@
-/// Substitutes for damaged nodes until the damage is reported: one of each class and level.
+/// Substitutes for damaged nodes until the damage is reported: one for each class and level.
 ///
 /// They can be walked in any direction, searched, copied and changed like nodes of a file, and
-/// every way through them ends. The leaf of an ordered tree has one key, long enough to be split
+/// every path through them ends. The leaf of an ordered tree has one key, long enough to be split
 /// like a key of a derived index. The leaf of a dense table has no word. The count beside the first
-/// child is greater than any position, so no search looks for a later child.
+/// child is greater than any position, so no search continues with a later child.
 final class SubstituteNodes {
   private static let keyByteCount = 32
   private static let countBeyondAll = 1 << 39
@@ -33,7 +33,7 @@ final class SubstituteNodes {
     nodeClass == .orderedNode ? ordered[level] : dense[level]
   }
 
-  /// Like a node of a file, it is copied before it is changed, and not the arena's to free.
+  /// Like a node in a file, it is copied before it is changed, and the arena never frees it.
   private func makeHeader(_ base: UnsafeMutableRawPointer, _ nodeClass: NodeClass, level: Int) {
     let header = NodeHeader(base)
     header.stamp = NodeSlot.fileStampBit
