@@ -2,12 +2,13 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// The last sync, a checkpoint if it is worth its cost, the superblock that names it, and the end
-  /// of the writer's place.
+  /// Closes the store: runs the last sync, writes a checkpoint if it is worth its cost, and writes
+  /// the superblock, which names the checkpoint. Then it releases the writer's lock.
   func close() throws {
     try finish { state in
       guard !options.isReadOnly else { return }
-      // S5: even if all acknowledged commits are durable, nothing more is written.
+      // S5: after a failed sync nothing more is written, even if all acknowledged commits are
+      // durable.
       if let poison = gate.poison { throw poison }
       do {
         try directory.checkIsWriters()
@@ -22,7 +23,7 @@ extension Engine {
           if let checkpoint { superblock.checkpoint = checkpoint }
         }
         removeUnreachableBlobs(&state)
-        // A file that cannot be removed has no effect.
+        // If this file cannot be removed, it has no effect.
         if let unborn = try? preparation.take(state.nextSegment) {
           try? directory.remove(StoreFileName.segment(unborn.number).string)
         }
@@ -32,7 +33,8 @@ extension Engine {
     }
   }
 
-  /// A failure loses nothing: the next opening reads more, and reports that.
+  /// Writes the last checkpoint. A failure loses no data: the next opening reads more of the log,
+  /// and reports that.
   private func writeLastCheckpoint(_ state: inout CommitterState) -> CheckpointReference? {
     guard options.checkpoints.isDueAtClose(tail: state.tailBytes), state.end > .start else { return nil }
     if reserve.isShort && !reserve.restore() { return nil }
@@ -40,7 +42,7 @@ extension Engine {
     checkpointer.writer.isCancelled = { false }
     let result = Result { try checkpointer.writer.write(source) }
     checkpointer.count(result.map { _ in true })
-    // A damaged file is abandoned here; the next opening reports the damage.
+    // A damaged index file is abandoned here. The next opening reports the damage.
     if isIndexDamaged { _ = try? checkIndex() }
     return try? result.get()
   }

@@ -1,19 +1,19 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Steps R4 to R10: from the files to the complete state of the log, as a root with version 1. With
-/// a checkpoint only the log after it is read; without one, or when the index on disk cannot be
-/// used, all of it.
+/// Runs steps R4 to R10: builds the complete state of the log from the files, as a root with
+/// version 1. If there is a usable checkpoint, only the log after it is read. Otherwise the whole
+/// log is read.
 struct LogOpening {
   let superblock: SuperblockFile
-  /// The checkpoint that is in use.
+  /// The checkpoint that is used; nil if there is none or it cannot be used.
   private(set) var checkpoint: OpenedCheckpoint?
-  /// The known durable end of the log.
+  /// The position up to which the log is known to be durable.
   private(set) var vouched: LogPosition
-  /// Above the number of every index file that is there, or was.
+  /// Greater than the number of every index file that exists or existed.
   let nextIndexFile: UInt64
 
-  /// Where groups of rewritten segments are kept when they are unpacked.
+  /// The cache for unpacked groups of rewritten segments.
   let groups: GroupCache
 
   /// The reserve files.
@@ -21,7 +21,8 @@ struct LogOpening {
   private let files: StoreFiles
   private let directory: any Directory
   private let options: StoreOptions
-  /// Of a store that is opened for reading, beside a writer perhaps.
+  /// The data of an opening for reading, which may run beside a writer; nil for the writer's own
+  /// opening.
   private let beside: OpeningBesideWriter?
 
   init(
@@ -67,7 +68,7 @@ struct LogOpening {
         let opened = try OpenedCheckpoint(
           reference, in: directory, mode, superblock, chain, copiesFile: copiesFile,
           verifiesChecksums: options.verifiesIndexChecksums)
-        // A copy is read as a whole anyway, and may have been made while units were used again.
+        // The copy is read completely anyway. Units may have been used again while it was made.
         let suspects = beside?.suspectsIndex ?? false
         if options.checksIndexAtOpening || suspects || copiesFile { try opened.checkAll() }
         let state = try readTail(behind: opened, chain, &report)
@@ -124,7 +125,7 @@ struct LogOpening {
     return state
   }
 
-  /// Reads the log from where `scan` begins, and judges its end.
+  /// Reads the log from the position at which `scan` begins, and judges its end.
   private mutating func read(
     _ chain: SegmentChain, _ scan: inout LogScan, _ replay: inout Replay, _ report: inout RecoveryReport
   ) throws {
@@ -141,7 +142,7 @@ struct LogOpening {
       let skipped = link.segment.number == start.segment ? start.offset : 0
       try scan.read(
         link, isLast: index == links.count - 1,
-        // For groups it is called with more bytes than the file has.
+        // For groups the offset can be greater than the length of the file.
         progress: { try tell(done + min($0 - skipped, length(link)), of: total, &told) },
         apply: { try replay.apply($0) })
       done += length(link)
@@ -157,8 +158,8 @@ struct LogOpening {
     }
     report.segments = links.count
     report.logBytes = done
-    // A last frame, or a header alone, may end with zeros, which a file's length of data leaves
-    // out.
+    // The last frame, or a header alone, may end with zeros. The end of the file's data does not
+    // include them.
     if let last = links.last, last.end == nil, scan.end.segment == last.segment.number {
       let counted = max(last.logEnd, start.segment == last.segment.number ? start.offset : 0)
       report.logBytes += scan.end.offset - min(scan.end.offset, counted)
@@ -217,8 +218,8 @@ extension LogOpening {
     return state
   }
 
-  /// The segments that contain the log. Those after its end hold parts of a commit that never
-  /// finished, and become void when the next segment is created.
+  /// The segments that contain the log. Segments after its end contain parts of a commit that was
+  /// not completed. They become void when the next segment is created.
   private static func table(of chain: SegmentChain, upTo end: LogPosition) throws(FileIOError)
     -> SegmentTable
   {
@@ -244,9 +245,9 @@ extension LogOpening {
       dictionaries: state.dictionaries)
   }
 
-  /// Asks the factories whether they admit the store.
+  /// Checks with the factories whether they admit the store.
   ///
-  /// - Throws: The error of a factory that refuses. Nothing was changed.
+  /// - Throws: The error of a factory that refuses. In that case nothing was changed.
   private func checkAdmission(_ state: borrowing CommitterState) throws {
     let values = StoredValues(state.catalog, state.root, contents(state))
     for factory in options.indexExtractors.values {
@@ -260,7 +261,7 @@ extension LogOpening {
       state.catalog, factories: options.indexExtractors, reading: values, excluding: state.incompleteIndexes)
   }
 
-  /// All derived indexes, from all records.
+  /// Builds all derived indexes from all records.
   private func buildIndexes(_ state: inout CommitterState, _ report: inout RecoveryReport) throws {
     try checkAdmission(state)
     let indexes = indexSet(state)
@@ -268,7 +269,7 @@ extension LogOpening {
     finishIndexes(indexes, duplicates, &state, &report)
   }
 
-  /// Those of the checkpoint as they are now, and the others from all records.
+  /// Updates the indexes of the checkpoint, and builds the other indexes from all records.
   private func updateIndexes(
     of checkpoint: OpenedCheckpoint, with tail: TailChanges, _ live: [UInt64],
     _ state: inout CommitterState, _ report: inout RecoveryReport
@@ -285,19 +286,20 @@ extension LogOpening {
     finishIndexes(indexes, duplicates, &state, &report)
   }
 
-  /// A value that cannot be read keeps indexes from being made, but no store from being opened.
+  /// Builds indexes from all records. A value that cannot be read makes indexes incomplete, but
+  /// does not prevent the opening.
   private func fill(
     _ ids: Set<UInt32>, _ indexes: IndexSet, _ state: inout CommitterState
   ) throws -> DuplicateKeys {
     guard !ids.isEmpty else { return DuplicateKeys() }
-    // An opening with a checkpoint has not verified the records before it.
+    // An opening with a checkpoint has not verified the records before the checkpoint.
     let reader = RecordReader(root: state.root, verifiesChecksum: true)
     var build = IndexBuild(of: state.catalog, indexes, state.root, reader, contents(state), state.arena)
     build.toleratesDamage = true
     let duplicates = try build.fill(ids)
     state.incompleteIndexes = Set(build.incomplete.keys)
     state.indexDamage = build.incomplete
-    // What counts the groups of an index lacks what that one lacks.
+    // An index that counts the groups of an incomplete index is incomplete too.
     let dependents = state.catalog.dependents
     for (id, damage) in build.incomplete {
       for counting in dependents[id] ?? [] { state.indexDamage[counting.id] = damage }
@@ -313,7 +315,8 @@ extension LogOpening {
     report.duplicateCount = duplicates.count
     state.duplicatedIndexes = duplicates.indexes
     let isWhole = state.incompleteIndexes.isEmpty
-    // They were skipped, whatever their extractors return when they are called again.
+    // These indexes were skipped, even if their extractors return another result when they are
+    // called again.
     state.incompleteIndexes.formUnion(indexes.unavailable)
     state.adopt(isWhole ? indexes : indexSet(state))
     state.root.pointee.markUnavailable(state.indexes.unavailable)
@@ -321,7 +324,7 @@ extension LogOpening {
       .sorted()
   }
 
-  /// The blob files that live records name, from all records.
+  /// The numbers of the blob files that live records reference, found by reading all records.
   private static func liveBlobs(_ state: borrowing CommitterState) throws -> Set<UInt64> {
     var live: Set<UInt64> = []
     var hold = GroupHold()
@@ -337,7 +340,8 @@ extension LogOpening {
     return live
   }
 
-  /// The same, from the checkpoint and the tail's changes.
+  /// The numbers of the blob files that live records reference, from the checkpoint and the changes
+  /// of the tail.
   private static func liveBlobs(
     _ checkpoint: OpenedCheckpoint, _ tail: TailChanges, _ live: [UInt64],
     _ state: borrowing CommitterState
@@ -357,7 +361,7 @@ extension LogOpening {
 }
 
 extension Conflict {
-  /// The unique index that holds a key twice.
+  /// The unique index that contains a key twice.
   fileprivate var duplicatedIndex: DerivedIndex? {
     if case .duplicateKey(let index, _, _, _) = self { index } else { nil }
   }

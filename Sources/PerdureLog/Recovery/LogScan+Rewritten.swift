@@ -1,17 +1,19 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Reading over a segment that compaction has rewritten: FORMAT.md, section 13.
+// Reads segments that compaction has rewritten: FORMAT.md, section 13.
 //
-// All commits with a frame in it were complete and durable before it was rewritten. So no commit is
-// held back until its end is seen, and no frame in it can be a torn tail: any error is damage.
+// All commits with a frame in such a segment were complete and durable before it was rewritten. So
+// no commit has to wait until its end is read. No frame in the segment can be a torn tail, so any
+// error is damage.
 
 extension LogScan {
-  /// Visits the frames of a completely written segment in order, each verified; for a rewritten one
-  /// with the data of its map. The bytes of a part are valid until `visit` returns.
+  /// Visits the frames of a completely written segment in order, each of them verified. For a
+  /// rewritten segment a part also has the segment's map. The bytes of a part are valid until
+  /// `visit` returns.
   ///
-  /// - Parameter end: The original end of its frames.
-  /// - Throws: `StoreError` of kind corruption; what `visit` throws.
+  /// - Parameter end: The original end of the segment's frames.
+  /// - Throws: `StoreError` of kind corruption, and the errors of `visit`.
   static func visitFrames(
     of segment: Segment, upTo end: Int, _ store: StoreID, _ visit: (Part) throws -> Void
   ) throws {
@@ -39,7 +41,7 @@ extension LogScan {
     }
   }
 
-  /// Reads one of these frames, verified.
+  /// Reads one frame of such a segment, and verifies it.
   static func visitFrame(of segment: Segment, at offset: Int, upTo end: Int, _ store: StoreID) throws {
     let offsets = try offsets(of: segment)
     do {
@@ -51,8 +53,8 @@ extension LogScan {
     }
   }
 
-  /// The map of a rewritten segment, verified; errors of it name their place in the file by
-  /// themselves.
+  /// The map of a rewritten segment, verified. Errors of the map already have their offset in the
+  /// file.
   private static func offsets(of segment: Segment) throws(StoreError) -> OffsetMap? {
     do { return try segment.map?.pointee.verified(segment.mapping.base) } catch {
       throw .corruption(error, segment: segment.number, offset: error.offset)

@@ -1,8 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Reads the log from its beginning and passes whole commits, in order: FORMAT.md, "Recovery", step
-/// 6. It changes nothing; its input is mapped memory.
+/// Reads the log from its beginning, and passes on complete commits in order: FORMAT.md,
+/// "Recovery", step 6. It changes nothing. Its input is mapped memory.
 struct LogScan {
   /// A frame of a commit that is being collected.
   struct Part {
@@ -13,8 +13,8 @@ struct LogScan {
     /// For a rewritten segment: the original offset of the payload.
     var map: OffsetMap?
 
-    /// The address offset of the record at `offset` in the payload. In a rewritten segment: nil if
-    /// the map and the frames do not agree.
+    /// The offset for the address of the record at `offset` in the payload. It is nil if the map
+    /// and the frames of a rewritten segment do not agree.
     func recordOffset(at offset: Int) -> Int? {
       let place = Int(position.offset) + offset
       guard let map else { return place }
@@ -23,19 +23,20 @@ struct LogScan {
   }
 
   let superblock: Superblock
-  /// The end of the last whole commit so far; not said of rewritten segments, which are never the
-  /// last.
+  /// The end of the last complete commit so far. It is not updated in rewritten segments, which are
+  /// never the last.
   private(set) var end = LogPosition.start
   private(set) var sequence: UInt64 = 0
-  /// The synced end of the log according to the frames read.
+  /// The position up to which the log is synced, according to the frames read.
   private(set) var vouched = LogPosition.start
   /// The end of the valid frames in the last segment, including those of an incomplete commit.
   private(set) var reached = LogPosition.start
   private var parts: [Part] = []
-  /// The start of reading.
+  /// The position at which reading began.
   private let start: LogPosition
-  /// The segment before was rewritten, and no frame was read since: the next frame may continue a
-  /// chain without a known earlier part. Such a chain is complete (FORMAT.md, T6).
+  /// Whether the previous segment was rewritten, and no frame was read since. In this case the next
+  /// frame may continue a chain whose earlier part is unknown. Such a chain is complete (FORMAT.md,
+  /// T6).
   private var followsRewritten = false
 
   init(_ superblock: Superblock) {
@@ -77,8 +78,8 @@ struct LogScan {
     }
   }
 
-  /// Reads a segment that compaction has rewritten; a commit that began before it and continues in
-  /// it is complete.
+  /// Reads a segment that compaction has rewritten. A commit that began before the segment and
+  /// continues in it is complete.
   private mutating func readRewritten(
     _ link: SegmentChain.Link, isLast: Bool, _ progress: (UInt64) throws -> Void,
     _ apply: ([Part]) throws -> Void
@@ -97,13 +98,14 @@ struct LogScan {
     followsRewritten = true
   }
 
-  /// All that may hold a frame: a header may end with zeros.
+  /// All bytes that may belong to a frame. The end of the data can be inside a header, because a
+  /// header may end with zeros.
   private func tail(_ bytes: UnsafeRawBufferPointer, _ link: SegmentChain.Link) -> UnsafeRawBufferPointer {
     let end = min(link.size, link.logEnd + UInt64(FrameHeader.length), UInt64(link.segment.capacity))
     return UnsafeRawBufferPointer(start: bytes.baseAddress, count: Int(end))
   }
 
-  /// Reads the frame at `offset`; returns the offset after it.
+  /// Reads the frame at `offset`, and returns the offset after it.
   private mutating func readFrame(
     in bytes: UnsafeRawBufferPointer, at offset: Int, of segment: Segment, _ apply: ([Part]) throws -> Void
   ) throws -> Int {
@@ -141,7 +143,7 @@ struct LogScan {
     end = frameEnd
   }
 
-  /// The frame continues where the previous one stopped.
+  /// Checks that the frame continues where the previous one stopped.
   private func checkChain(_ header: FrameHeader) throws(FormatError) {
     guard header.sequence == sequence + 1 else { throw FormatError(.misplaced, in: "frame header", at: 16) }
     if followsRewritten && header.part > 0 { return }
@@ -154,8 +156,8 @@ struct LogScan {
     }
   }
 
-  /// The durable end is after the last byte that was read: returns the offset where the log should
-  /// continue.
+  /// The error if the durable end is after the last byte read; nil otherwise. It has the offset at
+  /// which the log should continue.
   var endsTooEarly: StoreError? {
     let promised = superblock.durableEnd
     guard promised > reached else { return nil }
@@ -165,7 +167,8 @@ struct LogScan {
       .corruption, message, at: promised.segment > reached.segment ? name : "\(name), byte \(reached.offset)")
   }
 
-  /// The log ended within a commit. Its frames count for nothing, if nothing was promised.
+  /// Handles a log that ends within a commit. The frames of that commit are ignored, unless the
+  /// superblock says that they are durable.
   mutating func finish() throws {
     guard let first = parts.first else { return }
     let start = LogPosition(

@@ -1,13 +1,13 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The index on disk cannot be used; everything follows from the log all the same.
+/// The index on disk cannot be used. Everything can still be rebuilt from the log.
 struct IndexUnusable: Error {
-  /// The error in it, and its location.
+  /// The error in the index, and its location.
   let reason: String
   let place: String
-  /// No error: it has another version, its end is in a segment that was rewritten since, or it is
-  /// void (FORMAT.md, T4).
+  /// True if there is no damage: the index has another version, its end is in a segment that was
+  /// rewritten since, or the checkpoint is void (FORMAT.md, T4).
   var isOutdated = false
 
   init(_ reason: String, at place: String) {
@@ -21,22 +21,22 @@ struct IndexUnusable: Error {
   }
 }
 
-/// A checkpoint whose trees can be used in place. Root block and roots were read; the nodes below
-/// are checked at their first use. FORMAT.md, "Checkpoints".
+/// A checkpoint whose trees can be used in place. The root block and the roots were read. The nodes
+/// below the roots are checked at their first use. FORMAT.md, "Checkpoints".
 struct OpenedCheckpoint {
   let reference: CheckpointReference
   let root: CheckpointRoot
   let file: any File
-  /// The index file with its length at opening.
+  /// The mapping of the index file, with the file's length at opening.
   let mapping: FileMapping
   let nodes: MappedNodes
   let catalog: Catalog
   let usage: SegmentUsageTable
-  /// By keyspace id.
+  /// The trees of the keyspaces, by keyspace id.
   let keyspaces: [KeyspaceRoot]
-  /// By index id.
+  /// The trees of the derived indexes, by index id.
   let indexes: [OrderedTree]
-  /// Root blocks that older superblocks name in this file.
+  /// Slots of the root blocks in this file that older superblocks name.
   private let formerRootSlots: [UInt32]
 
   var rootRun: SlotAllocator.Run { Self.run(reference) }
@@ -48,7 +48,7 @@ struct OpenedCheckpoint {
 }
 
 extension OpenedCheckpoint {
-  /// - Parameter chain: All segments on the way.
+  /// - Parameter chain: All segments of the log.
   /// - Parameter copiesFile: Whether the file is read into memory instead of mapped, because
   ///   another process may change it.
   init(
@@ -61,7 +61,7 @@ extension OpenedCheckpoint {
     do {
       let store = superblock.current.store
       file = try directory.open(name, mode)
-      // After the last numbered unit, nothing has a meaning.
+      // Bytes after the last unit that has a number are ignored.
       let length = Int(min(try file.size(), NodeSlot.fileLengthMax))
       guard length > 0 else { throw FormatError(.incomplete, in: "index file header", at: 0) }
       mapping = try copiesFile ? Self.copy(of: file, length) : file.map(length)
@@ -81,19 +81,20 @@ extension OpenedCheckpoint {
     } catch let error as FormatError {
       throw IndexUnusable(error, name)
     } catch let error as FileIOError {
-      // Without a free descriptor the opening is refused, because the index may be intact. A lack
-      // of memory may be permanent, if damage has made the file too long.
+      // If no descriptor is free, the opening fails, because the index may be intact. Lack of
+      // memory is different: it may be permanent, if damage has made the file too long.
       if error.code == .tooManyOpenFiles { throw error }
       throw IndexUnusable("\(error)", at: name)
     } catch let error as StoreError {
-      // From the catalog's records; their meaning for the store is determined when the log is read.
+      // The error comes from records of the catalog. Whether the store is damaged is determined
+      // when the log is read.
       throw IndexUnusable(error.message, at: error.place ?? name)
     }
   }
 
   private static func copy(of file: any File, _ length: Int) throws(FileIOError) -> FileMapping {
-    // Zeros where nothing was written, and where the file has become shorter, which the
-    // verification finds.
+    // The copy has zeros where nothing was written, and where the file has become shorter. The
+    // verification finds the second case.
     let memory = try ReservedMemory(byteCount: length, for: "a copy of the index")
     let copy = UnsafeMutableRawBufferPointer(start: memory.base, count: length)
     // The memory is freed with the last owner of the mapping.
@@ -126,7 +127,7 @@ extension OpenedCheckpoint {
     try root.segmentUsage.withUnsafeBytes { try SegmentUsageTable(decoding: $0) }
   }
 
-  /// The checkpoint's place is one in this log.
+  /// Checks that the position of the checkpoint is a position in this log.
   private static func check(
     _ root: CheckpointRoot, _ chain: SegmentChain, _ superblock: Superblock, _ name: String
   ) throws(IndexUnusable) {
@@ -142,7 +143,7 @@ extension OpenedCheckpoint {
     else { throw misplaced }
   }
 
-  /// The catalog as it was then; its records are read in the log.
+  /// The catalog at the time of the checkpoint. Its records are read from the log.
   private static func readCatalog(
     _ root: CheckpointRoot, _ nodes: MappedNodes, _ chain: SegmentChain, _ store: StoreID
   ) throws -> Catalog {
@@ -203,20 +204,21 @@ extension OpenedCheckpoint {
   }
 }
 
-// MARK: - The whole of it
+// MARK: - The whole checkpoint
 
 extension OpenedCheckpoint {
-  /// What a checkpoint takes of its file.
+  /// The units that a checkpoint uses in its file.
   struct Extent {
-    /// Units of trees and root block.
+    /// The units of the trees and of the root block.
     let reached: SlotMap
-    /// Root blocks that older superblocks name, in units that nothing here takes.
+    /// Slots of root blocks that older superblocks name, in units that this checkpoint does not
+    /// use.
     let formerRootSlots: [UInt32]
   }
 
-  /// Reads all of the trees, and checks them and the root block's data about segments.
+  /// Reads all trees. Checks them, and the data in the root block about segments.
   ///
-  /// - Complexity: O(n): some 10 ms for a million keys.
+  /// - Complexity: O(n); about 10 ms for a million keys.
   func extent() throws(FormatError) -> Extent {
     var verification = NodeVerification(of: nodes.file, lastSegment: root.end.segment)
     try verification.claim(NodeSlot(number: rootRun.slot), unitCount: rootRun.unitCount)
@@ -238,19 +240,19 @@ extension OpenedCheckpoint {
 }
 
 extension OpenedCheckpoint {
-  /// Bytes of the file in use, according to the checkpoint.
+  /// The number of bytes of the file in use, according to the checkpoint.
   var byteCountInUse: Int {
     min(Int(clamping: root.unitsInUse), nodes.file.count / NodeSlot.unitByteCount) * NodeSlot.unitByteCount
   }
 
-  /// - Throws: `IndexUnusable` when any node is damaged.
+  /// - Throws: `IndexUnusable` if any node is damaged.
   func checkAll() throws(IndexUnusable) {
     do { _ = try extent() } catch {
       throw IndexUnusable(error, StoreFileName.index(reference.indexFile).string)
     }
   }
 
-  /// - Throws: `IndexUnusable` when a read reached a damaged node.
+  /// - Throws: `IndexUnusable` if a read has reached a damaged node.
   func checkNodes() throws(IndexUnusable) {
     do { try nodes.check() } catch {
       throw IndexUnusable(error, StoreFileName.index(reference.indexFile).string)
@@ -259,7 +261,7 @@ extension OpenedCheckpoint {
 }
 
 extension MappedNodes {
-  /// - Throws: `FormatError` with the first error found, when a read reached a damaged node.
+  /// - Throws: `FormatError` with the first error found, if a read has reached a damaged node.
   func check() throws(FormatError) {
     if isDamaged, let error = damage.error { throw error }
   }

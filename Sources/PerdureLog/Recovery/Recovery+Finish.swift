@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-// The steps of recovery after the log was read: R11 to R13 of FORMAT.md, and derived indexes.
+// The steps of recovery after the log was read: R11 to R13 of FORMAT.md, and the derived indexes.
 
 extension Recovery {
   /// Makes the accepted state durable, and removes leftovers.
@@ -14,7 +14,8 @@ extension Recovery {
     if !options.isReadOnly {
       try directory.checkIsWriters()
       do { try makeDurable(&state, opening, directory, options) } catch {
-        // The bytes are already written; but some file systems need space for that too.
+        // The bytes are already in the file, but some file systems need free space even to rewrite
+        // them.
         let isRoom = error.operation == "write" && error.code.isLackOfRoom
         guard isRoom, reserve.giveUp(.removals, for: error) else { throw error }
         try makeDurable(&state, opening, directory, options)
@@ -31,8 +32,8 @@ extension Recovery {
     return (engine, report)
   }
 
-  /// Makes the recovered state durable before it is used (FORMAT.md, R11): its bytes may be in
-  /// memory only.
+  /// Makes the recovered state durable before it is used (FORMAT.md, R11). Until then its bytes may
+  /// be only in the system's memory.
   private static func makeDurable(
     _ state: inout CommitterState, _ opening: LogOpening, _ directory: any Directory, _ options: StoreOptions
   ) throws(FileIOError) {
@@ -58,7 +59,7 @@ extension Recovery {
   }
 
   /// Rewrites the bytes of the log that are not known to be on the medium. After a failed sync, the
-  /// system may show bytes that it no longer writes on its own, whatever the next sync returns.
+  /// system may show bytes that it no longer writes by itself, even if the next sync succeeds.
   private static func rewrite(
     _ segment: Segment, from vouched: LogPosition, to end: LogPosition
   ) throws(FileIOError) {
@@ -70,7 +71,7 @@ extension Recovery {
     }
   }
 
-  /// R12.
+  /// Removes files that are not used. R12
   private static func sweep(
     _ state: inout CommitterState, _ opening: LogOpening, _ directory: any Directory, _ options: StoreOptions,
     _ report: inout RecoveryReport
@@ -78,19 +79,19 @@ extension Recovery {
     let files = try StoreFiles(in: directory)
     let live = state.liveBlobs
     var orphans = files.blobs.filter { !live.contains($0) }
-    // Registered readers may still read values that no state here names. RT4
+    // Registered readers may still read values that this state no longer references. RT4
     let readersFrom = ReaderTable(directory: directory).needs().oldestSequence
     if let readersFrom, readersFrom < state.root.pointee.sequence {
       state.retire(blobs: orphans)
       orphans = []
     }
-    // The two newest superblocks name the index file that is in use, or none.
+    // The two newest superblocks name the index file that is in use, or no index file.
     let indexes = files.indexes.filter { $0 != opening.checkpoint?.reference.indexFile }.map {
       StoreFileName.index($0).string
     }
     let used = state.segments.segments
-    // A void segment may contain the torn tail that ends the log; it is removed once a later header
-    // says where the log ends.
+    // A void segment may contain the torn tail at the end of the log. It is removed only after a
+    // later segment header has recorded where the log ends.
     let void = files.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
       StoreFileName.segment($0).string
     }

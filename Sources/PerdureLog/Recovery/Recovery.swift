@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Opening a store: the numbered steps of FORMAT.md, "Recovery", in that order.
+/// Opens a store: the numbered steps of FORMAT.md, "Recovery", in that order.
 enum Recovery {
   static func open(_ path: String, _ options: StoreOptions) throws -> (Engine, RecoveryReport) {
     var wait = LockWait(options.isReadOnly ? .zero : options.lockTimeout)
@@ -62,15 +62,15 @@ enum Recovery {
       return try ReadOnlyOpening(directory, options, false).run()
     }
     var report = RecoveryReport()
-    // 1. The writer's place.
+    // 1. Take the writer's lock.
     let (opened, lock) = try takeWritersPlace(path, options)
     do {
       let directory = WriterDirectory(opened, lock, isChecked: options.checksFolder)
       let files = try StoreFiles(in: directory)
       if !files.hasSuperblock { try Replacement.checkIsNotPending(path, options) }
-      // 2. The superblock.
+      // 2. Open the superblock.
       let superblock = try openSuperblock(files, directory, options, &report)
-      // 3 to 10. The log, from the checkpoint on if there is one.
+      // 3 to 10. Read the log, from the checkpoint on if there is one.
       var opening = LogOpening(files, superblock, directory, options)
       let state = try opening.run(&report)
       return try finish(state, opening, directory, options, lock, nil, &report)
@@ -83,7 +83,7 @@ enum Recovery {
   /// Opens the directory and takes the writer's lock. Tries again if another process removes or
   /// creates the directory at the same time.
   ///
-  /// - Returns: The directory that the path named, and the lock in it. Later the path is used in
+  /// - Returns: The directory at the path, and the lock in it. After this the path is used in
   ///   messages only.
   private static func takeWritersPlace(
     _ path: String, _ options: StoreOptions
@@ -126,7 +126,7 @@ enum Recovery {
     }
   }
 
-  /// Checks that a directory is a store, or may become one, before anything in it is changed. A
+  /// Checks that a directory is a store, or may become a store, before anything in it is changed. A
   /// directory with other files is refused.
   private static func checkIsStore(_ directory: any Directory, _ options: StoreOptions) throws {
     let files = try StoreFiles(in: directory)

@@ -1,48 +1,48 @@
 import PerdureFormat
 
-/// The findings of an opening, and its repairs.
+/// The findings of an opening, and the repairs that it made.
 public struct RecoveryReport: Sendable {
-  /// Whether the store was made by this opening.
+  /// Whether this opening created the store.
   public var created = false
   /// Whether the store had been closed properly.
   public var wasClosed = false
-  /// Segments read.
+  /// The number of segments read.
   public var segments = 0
-  /// Bytes of the log read: the whole log, or the part after the checkpoint; for rewritten
-  /// segments, their present bytes.
+  /// The number of bytes of the log read: of the whole log, or of the part after the checkpoint.
+  /// For rewritten segments, their present length counts.
   public var logBytes: UInt64 = 0
-  /// The last commit that the index on disk knew; 0 when there was none to use, and the index was
-  /// built from the log.
+  /// The sequence number of the last commit in the index on disk. It is 0 if no index could be
+  /// used, and the index was built from the log.
   public var checkpointSequence: UInt64 = 0
-  /// Why an index on disk was not used; nil when it was, or when there was none. Nothing is lost by
-  /// it: the index was built from the log, and the next checkpoint writes it anew.
+  /// Why an index on disk was not used. It is nil if the index was used, or if there was none. No
+  /// data is lost: the index was built from the log, and the next checkpoint writes it again.
   public var indexRebuild: IndexRebuild?
 
-  /// Commits found whole.
+  /// The number of complete commits.
   public var commits: UInt64 = 0
-  /// Bytes after the last whole commit, left by a commit that never finished. They were never
-  /// acknowledged as durable, and are left where they are.
+  /// The number of bytes after the last complete commit, which belong to an unfinished commit. They
+  /// were never acknowledged as durable, and are not removed.
   public var tornTailBytes: UInt64 = 0
-  /// Files that were removed because nothing names them: blob files of commits that never
-  /// happened, files in preparation, segments that were never born.
+  /// The number of files removed because nothing references them: blob files of unfinished commits,
+  /// temporary files, and segments whose creation was not finished.
   public var orphansRemoved = 0
-  /// Keys that a unique index holds twice, the first 1,000 of them. They were there before; correct
-  /// the records.
+  /// Keys that a unique index contains twice, up to the first 1,000. They existed before this
+  /// opening; correct the records.
   public var duplicates: [Conflict] = []
   /// The number of such keys.
   public var duplicateCount = 0
-  /// Names of derived indexes that nothing given to this opening can maintain, or that lack a value
-  /// which is damaged.
+  /// Names of derived indexes that this opening cannot maintain: no extractor was given for them,
+  /// or they lack a value that is damaged.
   public var unavailableIndexes: [String] = []
 
-  /// The end of the valid frames: a reader finds new frames after it.
+  /// The end of the valid frames. A reader finds new frames after it.
   var framesEnd = LogPosition.start
 
-  /// Why an index was built from the log although there was one on disk.
+  /// Why an index was built from the log although there was an index on disk.
   public struct IndexRebuild: Sendable, CustomStringConvertible {
-    /// The error found.
+    /// The error that was found.
     public let reason: String
-    /// The place: a file, and a byte offset if there is one.
+    /// The location of the error: a file, and a byte offset if there is one.
     public let place: String
 
     /// One line for a log.

@@ -1,16 +1,16 @@
 import PerdureFormat
 
-/// Puts the commits of the log into an index that begins empty, or with a checkpoint.
+/// Applies the commits of the log to an index that begins empty, or with a checkpoint.
 struct Replay: ~Copyable {
   let arena: NodeArena
   private(set) var catalog: Catalog
-  /// By keyspace id.
+  /// The trees of the keyspaces, by keyspace id.
   private(set) var keyspaces: [KeyspaceRoot] = [KeyspaceRoot()]
-  /// One more than the highest blob number that any record named.
+  /// A number greater than every blob number in a record.
   private(set) var nextBlob: UInt64 = 1
   /// The live bytes of each segment.
   private(set) var usage = SegmentUsageTable()
-  /// What changed since the checkpoint; nil without one.
+  /// The changes since the checkpoint; nil without a checkpoint.
   private(set) var tail: TailChanges?
 
   init(_ arena: NodeArena, of store: StoreID) {
@@ -79,9 +79,9 @@ struct Replay: ~Copyable {
     if id == 0 { try applyCatalog(record, segment, place) }
   }
 
-  /// A newer record has replaced a record's key.
+  /// Counts out the record of a key that a newer record has replaced.
   ///
-  /// - Throws: `IndexUnusable` when the checkpoint did not count that record.
+  /// - Throws: `IndexUnusable` if the checkpoint did not count the replaced record.
   private mutating func release(_ word: UInt64?) throws(IndexUnusable) {
     guard let word, !usage.release(RecordAddress(rawValue: word)) else { return }
     precondition(tail != nil, "SU1: a tail counted here is released once")

@@ -1,33 +1,35 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Decides whether a file with a segment's name is a segment, for openings, readers and salvage.
+// Decides whether a file with a segment's name is a segment. Openings, readers and salvage use
+// this.
 //
-// A birth writes the header into a new file and syncs it before any frame follows (FORMAT.md, B3
-// and B4). A power cut before that sync leaves part of the header, zeros, noise, or old bytes of
-// the medium (FORMAT.md, M3). Old bytes may be the whole header of an older segment whose file was
-// removed. Numbers only grow, so the older segment has a lower number.
+// Creating a segment ("birth") writes the header into a new file, and syncs it before any frame
+// follows (FORMAT.md, B3 and B4). After a power cut before that sync, the file may show part of the
+// header, zeros, noise, or old bytes of the medium (FORMAT.md, M3). Old bytes may be the complete
+// header of an older segment whose file was removed. Segment numbers only increase, so the older
+// segment has a lower number.
 //
 // Invariants
-//  SB1  An unborn file has no valid frame of its own number. After the header of an older segment
-//       it has only zeros. Otherwise it is a copy of that segment, or was renamed, and commits may
-//       be missing.
+//  SB1  An unborn file has no valid frame with its own number. If it shows the header of an older
+//       segment, only zeros follow the header. Otherwise the file is a copy of that segment, or was
+//       renamed, and commits may be missing.
 //  SB2  An interrupted birth never leaves a header of another store or of a higher number.
 
 /// Whether the first bytes of a file are the header of its own segment.
 enum SegmentBirth {
   /// The header is valid and has the file's number.
   case born(SegmentHeader)
-  /// The birth was interrupted, unless the rest of the file shows otherwise (SB1).
+  /// The creation was interrupted, unless the rest of the file shows otherwise (SB1).
   ///
   /// - Parameter older: The number of the older segment whose header the file shows.
   case unborn(FormatError, older: UInt64?)
 
-  /// - Throws: `FormatError` for bytes that no interrupted birth leaves.
+  /// - Throws: `FormatError` for bytes that an interrupted creation cannot have left.
   init(_ bytes: UnsafeRawBufferPointer, number: UInt64, store: StoreID) throws(FormatError) {
     let header: SegmentHeader
     do { header = try SegmentHeader(reading: bytes) } catch {
-      // FORMAT.md, R4: a write that did not reach the medium leaves these errors only.
+      // FORMAT.md, R4: a write that did not reach the medium causes only these errors.
       guard [.incomplete, .wrongMagic, .wrongChecksum].contains(error.reason) else { throw error }
       self = .unborn(error, older: nil)
       return
@@ -40,14 +42,14 @@ enum SegmentBirth {
     self = .born(header)
   }
 
-  /// Whether an interrupted birth may have left the first bytes of a file.
+  /// Whether an interrupted creation may have left the first bytes of a file.
   static func isUnborn(_ bytes: [UInt8], number: UInt64, store: StoreID) -> Bool {
     let birth = try? bytes.withUnsafeBytes { try SegmentBirth($0, number: number, store: store) }
     if case .unborn? = birth { return true }
     return false
   }
 
-  /// Whether the bytes behind the header show that an unborn file held commits. SB1
+  /// Whether the bytes after the header show that a file taken for unborn contains commits. SB1
   static func holdsCommits(
     _ file: any File, number: UInt64, showsOlder: Bool, store: StoreID
   ) throws(FileIOError) -> Bool {
@@ -57,7 +59,7 @@ enum SegmentBirth {
 }
 
 extension File {
-  /// Whether any byte from `offset` on is not zero. Holes in the file are skipped, so the cost
+  /// Whether any byte at or after `offset` is not zero. Holes in the file are skipped, so the cost
   /// depends on the bytes written, not on the length.
   fileprivate func hasData(from offset: UInt64) throws(FileIOError) -> Bool {
     var offset = offset

@@ -2,7 +2,8 @@ import PerdureFileIO
 import PerdureFormat
 
 extension File {
-  /// The offset after the last nonzero byte before `length`; 0 if there is none. Read, not mapped.
+  /// The offset after the last nonzero byte before `length`; 0 if there is none. The file is read,
+  /// not mapped.
   fileprivate func lastData(below length: UInt64) throws(FileIOError) -> UInt64 {
     let piece: UInt64 = 64 << 10
     var end = length
@@ -17,19 +18,19 @@ extension File {
   }
 }
 
-/// The segments of the log, in order, and the end of the valid part of each: FORMAT.md, "Recovery",
-/// steps 4 and 5. Each header has the end of the log before it, so only the last segment's end must
-/// be found by reading.
+/// The segments of the log in order, and the end of the valid part of each: FORMAT.md, "Recovery",
+/// steps 4 and 5. The header of a segment records the end of the log in its predecessor. So only
+/// the end of the last segment must be found by reading.
 struct SegmentChain {
   struct Link {
     var segment: Segment
-    /// Bytes in the file.
+    /// The number of bytes in the file.
     var size: UInt64
-    /// The end of the valid log in this segment; nil for the last, which must be read.
+    /// The end of the valid log in this segment; nil for the last segment, which must be read.
     var end: UInt64?
     /// For the last segment: the offset after its last nonzero byte. The bytes after it are not
-    /// part of the log (R8). They may be a hole, which must not be touched in a mapping: some file
-    /// systems need space for that.
+    /// part of the log (R8). They may be a hole, which must not be accessed in a mapping, because
+    /// some file systems need space for that.
     var dataEnd: UInt64?
 
     /// The part of the file that may belong to the log.
@@ -37,7 +38,7 @@ struct SegmentChain {
   }
 
   var links: [Link] = []
-  /// Greater than every number seen.
+  /// Greater than the number of every segment file found.
   var nextNumber: UInt64 = 1
 
   /// A file without a valid header of its own, and the reason.
@@ -49,11 +50,11 @@ struct SegmentChain {
     var older: UInt64?
   }
 
-  /// Of an open store.
+  /// Creates the chain of an open store.
   init(links: [Link]) { self.links = links }
 
   /// - Parameter didOpen: Called with the newest segment that has a header. At that time all files
-  ///   are open; their lengths are read after it. So a superblock that `didOpen` reads never
+  ///   are open, and their lengths are read afterwards. So a superblock that `didOpen` reads never
   ///   promises more than these lengths.
   init(
     _ numbers: [UInt64], in directory: any Directory, _ mode: FileMode, _ superblock: Superblock,
@@ -93,14 +94,15 @@ struct SegmentChain {
   ) throws -> Segment {
     if header.generation == 0 { return try Segment(header: header, file: file) }
     do { return try Segment(rewritten: header, file: file, groups) } catch let error as FormatError {
-      // It got its name when it was complete: any error in it is damage, not an interrupted
-      // creation.
+      // The file got its name when it was complete. So any error in it is damage, not an
+      // interrupted creation.
       throw StoreError.corruption(error, segment: header.number, offset: error.offset)
     }
   }
 
-  /// A file after the last segment was not created completely, if no promise covers it and it has
-  /// no frame. Before the last segment such a file is void, or its segment is missing.
+  /// Judges a file after the last segment. Its creation was interrupted if the superblock does not
+  /// promise commits in it, and it has no frame. Before the last segment such a file is void, or
+  /// its segment is missing.
   private static func judge(_ unborn: Unborn, _ superblock: Superblock) throws {
     let holdsCommits = try SegmentBirth.holdsCommits(
       unborn.file, number: unborn.number, showsOlder: unborn.older != nil, store: superblock.store)
@@ -109,7 +111,8 @@ struct SegmentChain {
     }
   }
 
-  /// For a rewritten segment, the next one has its original end. T6: a next one exists.
+  /// Checks the footer of a rewritten segment: the next segment's header records the same original
+  /// end. T6: there is a next segment.
   private static func check(_ footer: RewrittenFooter, of segment: Segment, end: UInt64?) throws(StoreError) {
     guard footer.originalEnd != end else { return }
     throw .corruption(
@@ -117,7 +120,7 @@ struct SegmentChain {
       offset: footer.offset + 16)
   }
 
-  /// Walks backwards from the last segment, using each header's data about its predecessor.
+  /// Walks back from the last segment, with the data in each header about the predecessor.
   private mutating func link(_ opened: [UInt64: Link], _ unborn: [Unborn]) throws {
     guard var number = opened.keys.max() else { return }
     var end: UInt64?

@@ -9,7 +9,7 @@ struct StoreFiles {
   var reserves: [UInt64] = []
   var temporaries: [String] = []
   var hasSuperblock = false
-  /// Names of files that do not belong to a store, without hidden files.
+  /// Names of files that do not belong to a store, except hidden files.
   var strangers: [String] = []
 
   init(in directory: any Directory) throws {
