@@ -3,20 +3,22 @@ import PerdureFormat
 // Updates derived indexes after an opening with a checkpoint.
 //
 // The checkpoint has the entries for the records at that time. The replay of the tail notes the
-// address words of two sets: records of the checkpoint that were replaced, and all new records. The
-// entries of replaced records are removed. The entries of new records that are still live are
-// added. Records that were added and removed within the tail cancel out.
+// address words of two sets: records of the checkpoint that were replaced, and all new records.
+// Then the entries of replaced records are removed, and the entries of new records that are still
+// live are added. A record that was added and replaced within the tail changes nothing.
 //
 // A replaced record is older than the tail, so this opening has not verified it. It must have the
-// same keyspace and key as the record that replaced it. Another record there would make the index
-// wrong. Without a bound checksum, another version of the same key can be there: then the indexes
-// usually lack an entry of it. So an entry to remove that is missing makes the checkpoint unusable.
+// same keyspace and key as the record that replaced it. If another record is read at its address,
+// the index would become wrong. Without a bound checksum, this can be another version of the same
+// key. Then an index usually lacks an entry of it. So if an entry to remove is missing, the
+// checkpoint is not used.
 //
-// Extractors are made once, from the values at the end of the log. The values they look up there do
-// not change their results for older records (`IndexExtractorFactory`).
+// Extractors are made once, from the values at the end of the log. The values that they look up
+// there do not change their results for older records (`IndexExtractorFactory`).
 //
-// An index is rebuilt from all records in four cases: the checkpoint does not have it, or has it
-// incomplete; the tail redefines it; or a value that the update needs can no longer be read.
+// An index is rebuilt from all records in four cases: the checkpoint does not have it; the
+// checkpoint has it incomplete; the tail redefines it; or a value that the update needs can no
+// longer be read.
 
 struct TailIndexes {
   private let checkpoint: OpenedCheckpoint
@@ -26,7 +28,7 @@ struct TailIndexes {
   private let reader: RecordReader
   private let contents: RecordContents
   private let arena: NodeArena
-  /// Indexes whose trees in the checkpoint are brought up to date.
+  /// Indexes that begin with their trees in the checkpoint and are updated.
   private var kept: Set<UInt32> = []
 
   init(
@@ -43,7 +45,7 @@ struct TailIndexes {
     kept = keepable
   }
 
-  /// Indexes that are complete in the checkpoint, with an unchanged definition.
+  /// Indexes that are complete in the checkpoint and whose definition is unchanged.
   private var keepable: Set<UInt32> {
     var keepable: Set<UInt32> = []
     for (entry, stored) in zip(checkpoint.catalog.indexes, checkpoint.root.indexes) {
@@ -54,7 +56,7 @@ struct TailIndexes {
     return Self.withoutStrays(keepable, catalog)
   }
 
-  /// Indexes made from another index are built with that index.
+  /// Removes indexes whose base index is not in `ids`: they are built together with the base index.
   private static func withoutStrays(_ ids: Set<UInt32>, _ catalog: Catalog) -> Set<UInt32> {
     ids.filter { id in catalog.indexes[Int(id)].definition.source.base.map { ids.contains($0.id) } ?? true }
   }
@@ -62,7 +64,7 @@ struct TailIndexes {
   /// The indexes that have to be filled from all records.
   var stale: Set<UInt32> { catalog.ids.subtracting(indexes.unavailable).subtracting(kept) }
 
-  /// The unique indexes among those kept that were known to hold a key twice.
+  /// The kept unique indexes that already contained a key twice in the checkpoint.
   var suspects: [DerivedIndex] {
     kept.sorted().map { catalog.indexes[Int($0)].index }
       .filter { $0.isUnique && checkpoint.root.indexes[Int($0.id)].hasDuplicates }
@@ -70,10 +72,10 @@ struct TailIndexes {
 
   /// Updates the kept indexes.
   ///
-  /// - Parameter live: The records of the tail that nothing in it replaced.
-  /// - Returns: Keys that a unique index holds twice since.
-  /// - Throws: `IndexUnusable` when a record from before the checkpoint cannot be read, an index
-  ///   lacks an entry of it, or a sum is impossible.
+  /// - Parameter live: The records of the tail that no later record of the tail replaced.
+  /// - Returns: Conflicts with keys that unique indexes contain twice because of the tail.
+  /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, an index lacks
+  ///   an entry of it, or a sum is impossible.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail, live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }
@@ -88,7 +90,7 @@ struct TailIndexes {
     let file = StoreFileName.index(checkpoint.reference.indexFile).string
     let conflicts: [Conflict]
     do throws(SumMisfit) { conflicts = try update.finish() } catch {
-      // A damaged node gives impossible sums and missing entries too.
+      // The sum may be wrong because a node is damaged. In that case report the node.
       try checkpoint.checkNodes()
       throw IndexUnusable(error.text(catalog), at: file)
     }
@@ -100,7 +102,7 @@ struct TailIndexes {
   }
 
   /// Drops the indexes over keyspaces in which a value cannot be read, because its file is missing
-  /// or damaged. They cannot be updated.
+  /// or damaged. Such indexes cannot be updated.
   private mutating func dropUnreadable(_ tail: TailChanges, _ live: [UInt64]) {
     var unreadable: Set<UInt32> = []
     var hold = GroupHold()
@@ -110,7 +112,7 @@ struct TailIndexes {
       if wanted.isEmpty || unreadable.isSuperset(of: wanted) { return }
       if (try? contents.withValue(of: record, { _ in })) == nil { unreadable.formUnion(wanted) }
     }
-    // Errors of records are ignored here: the update throws them, with their offset.
+    // Errors of records are ignored here, because the update throws them with their offset.
     for gone in tail.gone where gone.isBlob { try? gone.withRecord(reader, &hold, look) }
     for word in live where RecordAddress(rawValue: word).isBlob {
       if let record = try? reader.record(at: word, &hold) { look(at: record) }
@@ -127,7 +129,7 @@ struct TailIndexes {
       }
   }
 
-  /// - Parameter wanted: By keyspace id: the indexes over it that are kept.
+  /// - Parameter wanted: The kept indexes over each keyspace, by keyspace id.
   private func change(
     _ record: Record, of wanted: [[IndexSet.RecordIndex]], isGone: Bool, _ update: inout IndexUpdate
   ) throws {
@@ -144,19 +146,18 @@ struct TailIndexes {
   }
 }
 
-/// The changes of records by the log after a checkpoint.
+/// The changes of records in the log after a checkpoint.
 struct TailChanges {
   /// The position of the checkpoint.
   let start: LogPosition
-  /// Records of the checkpoint that were replaced, in keyspaces with indexes, and all replaced
-  /// blobs.
+  /// Replaced records of the checkpoint, in keyspaces with indexes, and all its replaced blobs.
   var gone: [ReplacedRecord] = []
-  /// Records that the tail put.
+  /// The records that the tail put, in keyspaces with indexes, and all blobs it put.
   var came: [UInt64] = []
-  /// By keyspace id: whether changes of its records are of interest.
+  /// Whether changes of a keyspace's records are noted, by keyspace id.
   let isInteresting: [Bool]
 
-  /// The records of the tail that nothing in it replaced.
+  /// The records of the tail that no later record of the tail replaced.
   func live(_ root: UnsafeMutablePointer<Root>, _ catalog: Catalog) throws -> [UInt64] {
     let reader = RecordReader(root: root, verifiesChecksum: true)
     var hold = GroupHold()
@@ -164,7 +165,7 @@ struct TailChanges {
     return try came.filter { word in
       let record = try reader.record(at: word, &hold)
       let keyspace = Int(record.header.keyspace)
-      // The scan of the tail has verified this record, so the medium now returns other bytes.
+      // The scan of the tail has verified this record. So the medium has now returned other bytes.
       guard keyspace < catalog.keyspaces.count else { throw reader.misplaced(RecordAddress(rawValue: word)) }
       let kind = catalog.keyspaces[keyspace].kind
       guard kind == .bytes || record.header.keyLength == 8 else {
@@ -175,8 +176,8 @@ struct TailChanges {
   }
 
   /// - Parameters:
-  ///   - old: The record that lost its key, if there was one.
-  ///   - new: The record that replaced it: a value, or a tombstone.
+  ///   - old: The record that was replaced, if there was one.
+  ///   - new: The record that replaced it: a value or a tombstone.
   mutating func note(old: UInt64?, new: RecordAddress, isTombstone: Bool, _ keyspace: Int) {
     let isInteresting = keyspace < self.isInteresting.count && self.isInteresting[keyspace]
     if let old {
@@ -197,9 +198,11 @@ struct ReplacedRecord {
 
   var isBlob: Bool { RecordAddress(rawValue: word).isBlob }
 
-  /// Calls `body` with the record, after comparing its keyspace and key with the replacement's.
+  /// Calls `body` with the record, after checking that its keyspace and key are those of the
+  /// replacement.
   ///
-  /// - Throws: `IndexUnusable` if it cannot be read: compaction has removed it, or it is damaged.
+  /// - Throws: `IndexUnusable` if the record cannot be read because compaction has removed it or it
+  ///   is damaged.
   func withRecord(
     _ reader: RecordReader, _ hold: inout GroupHold, _ body: (Record) throws -> Void
   ) throws {

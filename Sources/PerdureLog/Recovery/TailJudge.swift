@@ -1,13 +1,14 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Torn tail or corruption: the one place that decides. FORMAT.md, "Torn tail or corruption".
+/// Decides between torn tail and corruption; no other code does. FORMAT.md, "Torn tail or
+/// corruption".
 ///
-/// An unreadable frame at offset o of the last segment is a torn tail, which is left unchanged, if
-/// no commit at or after o can have been acknowledged:
+/// An unreadable frame at offset o of the last segment is a torn tail, and is not changed, if no
+/// commit at or after o can have been acknowledged:
 ///  - the superblock promises the log to be durable only up to o or less, and
-///  - no later frame of the segment says that it was synced beyond o.
-/// Anything else is corruption.
+///  - no later frame of the segment says that the log was synced beyond o.
+/// Everything else is corruption.
 enum TailJudge {
   static func isTorn(
     at position: LogPosition, in segment: UnsafeRawBufferPointer, _ superblock: Superblock
@@ -23,10 +24,10 @@ enum TailJudge {
     return true
   }
 
-  /// The first offset from `start` on with a valid frame header. A header's checksum is bound to
-  /// its position, so bytes of values cannot be taken for a header.
+  /// Finds the first offset, from `start` on, with a valid frame header. A header's checksum is
+  /// bound to its position, so bytes of values cannot be taken for a header.
   ///
-  /// - Parameter base: Where the bytes begin in the segment.
+  /// - Parameter base: The offset of `bytes` in the segment.
   static func firstFrame(
     in bytes: UnsafeRawBufferPointer, from start: Int, at base: Int = 0, segment: UInt64, store: StoreID
   ) -> (header: FrameHeader, offset: Int)? {
@@ -48,8 +49,8 @@ enum TailJudge {
   private static let pieceLength = 1 << 20
 
   /// Whether a file that is not a segment contains a valid frame header. The file is read in
-  /// pieces, as far as a segment may have frames. Holes are skipped: a long file costs no more than
-  /// its written bytes.
+  /// pieces, as far as a segment can have frames. Holes are skipped, so a long file costs no more
+  /// than its written bytes.
   static func hasFrame(in file: any File, segment: UInt64, store: StoreID) throws(FileIOError) -> Bool {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceLength, alignment: 8)
     defer { buffer.deallocate() }

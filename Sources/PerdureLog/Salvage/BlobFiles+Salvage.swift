@@ -5,15 +5,15 @@ import PerdureFormat
 // file became shorter.
 
 extension BlobFiles {
-  /// Whether the value that a record names is present and undamaged.
+  /// Whether the value that a record references is present and undamaged.
   ///
-  /// - Throws: `FileIOError` for a shortage, which says nothing about the file.
+  /// - Throws: `FileIOError` for a shortage, which does not prove damage of the file.
   func holds(_ reference: BlobReference) throws -> Bool { try visitPieces(of: reference) { _ in } }
 
-  /// Reads a value in pieces, and verifies each piece before `body` is called with it.
+  /// Reads a value in pieces, and verifies each piece before it calls `body` with the piece.
   ///
   /// - Returns: False if the file is damaged or cannot be read; some pieces may have been visited.
-  /// - Throws: `FileIOError` for a shortage; errors of `body`.
+  /// - Throws: `FileIOError` for a shortage, and the errors of `body`.
   func visitPieces(of reference: BlobReference, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
     -> Bool
   {

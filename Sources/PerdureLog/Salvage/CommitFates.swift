@@ -1,56 +1,58 @@
 import PerdureFormat
 
-// Determines which records count, when frames are missing.
+// Determines which records count as committed when frames are missing.
 //
 // A commit counts if its chain is complete (FORMAT.md, L4). Where frames are damaged, other
 // evidence decides:
 //
-//  CF1  A later frame of a higher sequence number: every commit up to it was finished (L3), and so
-//       was everything before it outside its own chain.
-//  CF2  A later frame that begins the same sequence number anew, or a lower one: the chain before
-//       was never finished.
-//  CF3  At the end of the log: the superblock says up to which commit the log was synced. A later
+//  CF1  A later frame has a higher sequence number. Then every commit with a lower number was
+//       finished (L3), and so was everything before that frame outside its own chain.
+//  CF2  A later frame begins the same sequence number again, or has a lower number. Then the chain
+//       before it was never finished.
+//  CF3  At the end of the log, the superblock says up to which commit the log was synced. A later
 //       commit whose last frame is damaged may have been interrupted there, by a full disk or a
-//       power cut; this cannot be distinguished from rot. If a slot of the superblock may be lost,
-//       the frame's header counts in its place.
-//  CF4  Records in a gap belong to a chain that continues after it, or else to commits whose
-//       numbers fit between the sequence numbers on both sides. If no number fits, they were never
+//       power cut. This cannot be distinguished from rot. If a slot of the superblock may be lost,
+//       the header of the last frame is used as evidence instead.
+//  CF4  Records in a gap belong to a chain that continues after it, or to commits whose numbers fit
+//       between the sequence numbers on both sides. If no number fits, these commits were never
 //       finished.
-//  CF5  A commit with a frame in a rewritten segment was complete (T6), with its parts before and
-//       after it. There, numbers may be missing because all records of a commit were removed.
+//  CF5  A commit with a frame in a rewritten segment was complete (T6), including its parts before
+//       and after the segment. Numbers may be missing in the segment because all records of a
+//       commit were removed.
 //
 // Without proof a commit counts as not finished, as in recovery: it may be incomplete.
 
-/// Follows the frames and gaps of a log, and decides whether the records held back count.
+/// Follows the frames and gaps of a log, and decides whether the records held back count as
+/// committed.
 struct CommitFates {
   enum Verdict: Equatable {
-    /// Counts; the sequence number, if it is known to be in part only.
+    /// The records count. `partly` is the sequence number if the commit is known only in part.
     case counts(partly: UInt64?)
     case neverFinished
   }
 
-  /// Frames and gaps whose fate is open.
+  /// Frames and gaps whose fate is not decided yet.
   struct Held: Equatable {
-    /// The chain; nil when there were only gaps so far.
+    /// The sequence number of the chain; nil if there were only gaps so far.
     var sequence: UInt64?
     var nextPart: UInt32 = 0
     var isDamaged = false
-    /// A part of it is in a rewritten segment. CF5
+    /// Whether a part of the chain is in a rewritten segment. CF5
     var isComplete = false
-    /// The header of its last frame is right, but not the frame. CF3
+    /// Whether its last frame has a valid header, although the frame may be damaged. CF3
     var hasEnd = false
   }
 
   private(set) var held: Held?
   /// The last commit that is known to have been finished.
   private(set) var sequence: UInt64 = 0
-  /// The segment before was rewritten, and no frame was met since. CF5
+  /// Whether the previous segment was rewritten, and no frame was read since. CF5
   private var followsRewritten = false
-  /// Commits between two frames of which there was no frame.
+  /// The commits between the last two frames of which no frame was found.
   private(set) var lost: ClosedRange<UInt64>?
 
-  /// A frame whose header is right comes next. Returns the fate of the records held before it, if
-  /// that is decided and they are not of the frame's own chain.
+  /// The next frame, with a valid header, begins. Returns the fate of the records held before it,
+  /// if it is decided and these records do not belong to the frame's own chain.
   mutating func meet(_ header: FrameHeader) -> Verdict? {
     lost = nil
     guard header.kind != .mark else { return meetMark(header.sequence) }
@@ -92,13 +94,13 @@ struct CommitFates {
     if next > sequence + 1 { lost = (sequence + 1)...(next - 1) }
   }
 
-  /// Whether the frame is a commit of its own, with nothing held before it.
+  /// Whether the frame is a complete commit by itself, and nothing is held before it.
   func isAlone(_ header: FrameHeader) -> Bool {
     held == nil && header.kind == .commitEnd && header.part == 0
   }
 
-  /// Takes the frame that was met, after its verdict was carried out. Returns the fate of its chain
-  /// if it ends the chain.
+  /// Adds the frame last passed to `meet`, after its verdict was carried out. Returns the fate of
+  /// the frame's chain if the frame ends it.
   mutating func take(_ header: FrameHeader, isWhole: Bool) -> Verdict? {
     guard header.kind != .mark else { return nil }
     var chain = held ?? Held()
@@ -118,15 +120,16 @@ struct CommitFates {
     return .counts(partly: chain.isDamaged ? header.sequence : nil)
   }
 
-  /// Bytes without frames come next.
+  /// Bytes without valid frames follow.
   mutating func takeGap() {
-    // Right behind a rewritten segment it may hold the rest of a commit that began there.
+    // Directly after a rewritten segment, the bytes may be the rest of a commit that began in the
+    // segment.
     var chain = held ?? Held(isComplete: followsRewritten)
     chain.isDamaged = true
     held = chain
   }
 
-  /// A rewritten segment comes next. Returns the fate of the records held before it. CF5
+  /// A rewritten segment follows. Returns the fate of the records held before it. CF5
   mutating func enterRewritten() -> Verdict? {
     lost = nil
     followsRewritten = true
@@ -139,16 +142,16 @@ struct CommitFates {
   /// A frame of a rewritten segment was read.
   mutating func passRewritten(_ header: FrameHeader) { sequence = max(sequence, header.sequence) }
 
-  /// An ordinary segment follows on a rewritten one; no commit in it has a lower number than
+  /// An ordinary segment follows a rewritten one. No commit in it has a lower number than
   /// `firstSequence`.
   mutating func leaveRewritten(firstSequence: UInt64) {
     guard followsRewritten, firstSequence > 0 else { return }
     sequence = max(sequence, firstSequence - 1)
   }
 
-  /// The log has ended.
+  /// The log has ended. Returns the fate of the records that are still held.
   ///
-  /// - Parameter isLast: Whether that is known to be the last promise.
+  /// - Parameter isLast: Whether `durableSequence` is known to be from the newest superblock.
   mutating func finish(durableSequence: UInt64, isLast: Bool = true) -> Verdict? {
     lost = nil
     let last = held

@@ -1,17 +1,19 @@
 import PerdureFormat
 
 // Finds the positions in a store for which a frame's header would be valid, without trying each
-// one. Hostile bytes may look like a header at every 64th offset, and a store has as many sectors
-// as its length allows.
+// position. Hostile bytes may look like a header at every 64th offset, and a store has as many
+// sectors as its length allows.
 //
-// The idea: a header's checksum leaves one offset for each segment (`FrameHeader.placeImplied`), of
-// which some bits are known. Sectors are moved as a whole, so the header's offset within its sector
-// is unchanged; and the offset is within the segment. Segments are looked up by the bits of their
-// seeds that these leave, so that only the few matching ones are tried.
+// The method: a header's checksum leaves one offset for each segment (`FrameHeader.placeImplied`),
+// and some bits of that offset are known. Sectors are moved as a whole, so the header's offset
+// within its sector is unchanged. The offset is also less than the segment's length. The remaining
+// bits of a segment's seed are fixed by this, and segments are looked up by these bits. So only the
+// few matching segments are tried.
 
 /// The positions of a store where headers can be.
 struct HeaderPlaces {
-  /// Segments with equal `bits`: those of a seed that are above `width` or within a sector.
+  /// Segments with the same key have the same `bits`: the bits of the seed above `width` or within
+  /// a sector.
   private struct Key: Hashable {
     let width: Int
     let bits: UInt32
@@ -27,7 +29,7 @@ struct HeaderPlaces {
   private var places: [Key: [Place]] = [:]
   private var widths: Set<Int> = []
 
-  /// - Parameter store: Without it no header is right anywhere.
+  /// - Parameter store: If it is nil, no header is valid at any position.
   init(_ segments: [SalvageSource.SourceSegment], _ store: StoreID?) {
     self.store = store
     guard let store else { return }
@@ -48,8 +50,8 @@ struct HeaderPlaces {
     Key(width: width, bits: seed & (~0 << UInt32(width) | UInt32(SalvageScan.sectorLength - 1)))
   }
 
-  /// Whether the header that begins `bytes` is right for a place that is whole sectors away from
-  /// `offset`, in any segment.
+  /// Whether the header at the start of `bytes` is valid for a position in any segment that is a
+  /// whole number of sectors away from `offset`.
   func hasPlace(for bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     guard let store else { return false }
     return positions(for: bytes, at: offset).contains {
@@ -57,7 +59,7 @@ struct HeaderPlaces {
     }
   }
 
-  /// The only places of which that can be so.
+  /// The only positions for which the header can be valid.
   func positions(for bytes: UnsafeRawBufferPointer, at offset: Int) -> [LogPosition] {
     let implied = FrameHeader.placeImplied(by: bytes)
     let inSector = UInt32(offset % SalvageScan.sectorLength)

@@ -2,17 +2,17 @@ import PerdureFormat
 
 // Decides which bytes of a damaged segment are a record, by their checksum.
 //
-// In a segment with bound records, a checksum continues over the address at which the record was
-// first written (`RecordCheck`). The segment's header says whether records are bound. The map of a
-// rewritten segment gives their original offsets. Salvage may have lost either. Then it guesses,
-// and the checksum confirms the guess:
+// In a segment with bound records, a checksum also covers the address at which the record was first
+// written (`RecordCheck`). The segment's header says whether records are bound. The map of a
+// rewritten segment has the original offsets of its records. Salvage may lack the header or the
+// map. Then it guesses the address, and the checksum confirms the guess:
 //
 //  RS1  Without a header both kinds of checksum are accepted.
-//  RS2  A damaged map is used too: an address that it gives is accepted if the checksum fits.
-//  RS3  Without a map that gives the address, the checksum implies one. It is accepted if a
-//       neighbour confirms it: the record before or behind must imply an address a short distance
-//       before or behind. Only the offset in an address word is unknown. So damaged bytes imply an
-//       address in one of 128 cases, which is hardly ever the right one.
+//  RS2  A damaged map is used too: an address from it is accepted if the checksum fits.
+//  RS3  If no map has the address, the checksum implies one. It is accepted if a neighbour confirms
+//       it: the record before or after must imply an address a short distance before or after. Only
+//       the offset in an address word is unknown. So damaged bytes imply an address in one of 128
+//       cases, and that address is hardly ever the right one.
 
 /// Distinguishes the records of one segment from other bytes.
 struct RecordSeals {
@@ -22,12 +22,13 @@ struct RecordSeals {
 
   private let segment: UInt64
   private let kind: Kind
-  /// The map of a rewritten segment from its offsets to the first ones. It may be damaged. RS2
+  /// The map of a rewritten segment, from present offsets to original offsets. It may be damaged.
+  /// RS2
   private let map: OffsetMap?
-  /// The end of the original segment; nil if it was certainly not rewritten. RS3
+  /// The end of the original segment; nil if the segment was certainly not rewritten. RS3
   private let originalEnd: Int?
 
-  /// For records whose checksums cover only the record.
+  /// For segments whose records have checksums that cover only the record.
   static let unbound = RecordSeals(segment: 0, kind: .unbound, map: nil, originalEnd: nil)
 
   private init(segment: UInt64, kind: Kind, map: OffsetMap?, originalEnd: Int?) {
@@ -37,7 +38,7 @@ struct RecordSeals {
     self.originalEnd = originalEnd
   }
 
-  /// - Parameter map: The map of a rewritten segment, damaged or not; nil if none is left.
+  /// - Parameter map: The map of a rewritten segment, damaged or not; nil if there is none.
   init(of segment: SalvageSource.SourceSegment, _ map: OffsetMap?) {
     let kind: Kind = segment.header.map { $0.bindsRecords ? .bound : .unbound } ?? .unknown
     let mayBeRewritten = segment.isRewritten || segment.header == nil
@@ -49,7 +50,7 @@ struct RecordSeals {
   /// The original offset of `record`, which is now at `place` in the segment. RS1, RS2
   ///
   /// - Parameter alone: The checksum over the record alone.
-  /// - Returns: Nil if the record is damaged, or if its first offset is not known.
+  /// - Returns: Nil if the record is damaged, or if its original offset is not known.
   func original(of record: Record, alone: UInt32, at place: Int) -> Int? {
     if kind != .bound, alone == record.checksum { return place }
     if kind == .unbound { return nil }
@@ -62,7 +63,7 @@ struct RecordSeals {
     return nil
   }
 
-  /// The first offset that the checksum of `record` implies; nil if compaction cannot have moved
+  /// The original offset that the checksum of `record` implies; nil if compaction cannot have moved
   /// the record from there. RS3
   func implied(by record: Record, alone: UInt32, at place: Int) -> Int? {
     guard kind != .unbound, let originalEnd, let implied = impliedOffset(of: record, alone: alone),
@@ -71,25 +72,25 @@ struct RecordSeals {
     return implied
   }
 
-  /// Whether a record first written at `original` may follow a record that ended at `end`, with
-  /// only a few records between them that compaction has removed.
+  /// Whether a record with the original offset `original` may follow a record whose original end
+  /// was `end`. Compaction may have removed a few records between them.
   static func mayFollow(_ original: Int, on end: Int) -> Bool {
     original >= end && original - end <= neighbourDistanceMax
   }
 
   private static let neighbourDistanceMax = 64 << 10
 
-  /// The lowest offset of a record in a segment.
+  /// The lowest original offset of a record in a segment.
   static let firstOriginal = SegmentHeader.length + FrameHeader.length
 
-  /// Verifies that a frame has the records that its header was written for.
+  /// Checks that a frame has the records for which its header was written.
   ///
   /// - Parameter start: The offset of the payload in the segment.
-  /// - Returns: The end of the last record when it was first written; nil if a record is damaged.
+  /// - Returns: The original end of the last record; nil if a record is damaged.
   func end(of header: FrameHeader, _ payload: UnsafeRawBufferPointer, at start: Int) -> Int? {
     guard FramePayload.hasDigest(of: header, payload) else { return nil }
     // The digest covers all checksums. So the records are undamaged if each checksum implies an
-    // address and the addresses ascend.
+    // address, and the addresses ascend.
     var end = 0
     var records = SealedRecords(in: payload)
     while let next = try? records.next() {
@@ -111,10 +112,10 @@ struct RecordSeals {
     ).rawValue
   }
 
-  /// The offset for which the record's checksum would be right; nil if there is none. RS3
+  /// The offset for which the record's checksum would be valid; nil if there is none. RS3
   ///
-  /// A CRC can be rewound over known bytes. Over four bytes it is one to one, so it determines the
-  /// low half of the address word.
+  /// A CRC can be computed backwards over known bytes. Over four bytes it is a one-to-one function,
+  /// so it determines the low half of the address word.
   private func impliedOffset(of record: Record, alone: UInt32) -> Int? {
     let word = word(of: record, at: 0)
     let behindLow = withUnsafeBytes(of: UInt32(word >> 32).littleEndian) {

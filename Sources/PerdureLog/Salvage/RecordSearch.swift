@@ -3,56 +3,58 @@ import PerdureFormat
 // Finds the intact records in partly damaged bytes.
 //
 // A record has its own checksum and length, so each intact record proves where the next one begins.
-// The length of a damaged record is trusted if it leads to a record. Otherwise every multiple of 8
-// is tried. Bytes of a value may look like a record. So a *run* of records counts as anchored only
-// if it starts or ends at an offset where a record must start or end.
+// The length of a damaged record is trusted if another record begins at its end. Otherwise every
+// multiple of 8 is tried. Bytes of a value may look like a record. So a *run* of records counts as
+// anchored only if it starts or ends at an offset where a record must start or end.
 //
 // Invariants
-//  RF1  Everything found is a whole record: checksum (`RecordSeals`), kind and lengths are right,
+//  RF1  Every found record is complete: its checksum (`RecordSeals`), kind and lengths are valid,
 //       and it is within the bytes.
 //  RF2  Found records do not overlap, and are in the order of the bytes.
 //  RF3  Found records and damages together cover the bytes.
-//  RF4  A damaged length may skip over intact records and lead to another one by chance. If the
-//       frame's count says that some are missing, the skipped records are searched for too.
+//  RF4  A damaged length may skip intact records and lead to another record by chance. If the
+//       frame's count shows that records are missing, the skipped bytes are searched too.
 //  RF5  The time is linear in the bytes, whatever they contain. Each multiple of 8 may look like a
-//       header that claims a mebibyte. When as many bytes were summed without a match as there are
-//       bytes, the checksums of long claims are looked up (`StretchChecksums`).
+//       header that claims a mebibyte. When the checksums computed without finding a record cover
+//       as many bytes as there are, the checksums of long claims are looked up instead
+//       (`StretchChecksums`).
 
-/// The whole records in a stretch of bytes, and the places where there are none.
+/// The complete records in a range of bytes, and the damaged places between them.
 struct RecordSearch {
   struct Found: Equatable {
     var offset: Int
-    /// With padding.
+    /// The length including padding.
     var length: Int
-    /// Whether a frame's begin or end proves that records are here.
+    /// Whether the start or end of a frame proves that a record is here.
     var isAnchored: Bool
   }
 
   private let seals: RecordSeals
   /// The offset of the bytes in the segment.
   private let place: Int
-  /// The original end of the record that was found last.
+  /// The original end of the last record found.
   private(set) var originalEnd: Int
   private(set) var found: [Found] = []
   private(set) var damages: [Range<Int>] = []
-  /// Where the current run began in `found`, and where the one ended that begins with the bytes.
+  /// The index in `found` where the current run begins, and the end of the run that starts with the
+  /// bytes.
   private var runStart = 0
   private var firstRunEnd: Int?
-  /// Damages whose length was believed.
+  /// Damages whose length was trusted.
   private var believed: [Range<Int>] = []
-  /// How many bytes were summed without finding a record; and, after too many, the table that makes
-  /// it fast. RF5
+  /// The number of bytes whose checksums were computed without finding a record. When it is too
+  /// high, `stretches` makes the search fast. RF5
   private(set) var bytesInVain = 0
   private var stretches: StretchChecksums?
 
   /// Finds the records of a frame whose header is intact and has their count.
   ///
-  /// If more are found than the count allows, those that are not anchored are bytes of values, and
-  /// are left out.
+  /// If more records are found than the count allows, those that are not anchored are bytes of
+  /// values and are omitted.
   ///
   /// - Parameters:
   ///   - place: The offset of the bytes in the segment.
-  ///   - originalEnd: The original end of the record before.
+  ///   - originalEnd: The original end of the previous record.
   init(
     inFrame bytes: UnsafeRawBufferPointer, at place: Int, count: Int, endIsKnown: Bool, _ seals: RecordSeals,
     after originalEnd: Int = RecordSeals.firstOriginal
@@ -71,7 +73,7 @@ struct RecordSearch {
   ///   - place: The offset of the bytes in the segment.
   ///   - first: The offset in the bytes at which a record is expected to begin.
   ///   - endIsKnown: Whether the last record must end where the bytes end.
-  ///   - originalEnd: The original end of the record before.
+  ///   - originalEnd: The original end of the previous record.
   init(
     inGap bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool,
     _ seals: RecordSeals, after originalEnd: Int = RecordSeals.firstOriginal
@@ -99,13 +101,13 @@ struct RecordSearch {
     if endIsKnown, let last = found.last, last.offset + last.length == bytes.count { anchorRun() }
   }
 
-  /// Discards the damage after `end`, where no record is required.
+  /// Discards the damage after `end`, where no record has to be.
   mutating func dropDamages(from end: Int) {
     damages = damages.filter { $0.lowerBound < end }.map { $0.clamped(to: 0..<end) }
   }
 
-  /// The length with padding of the record at `offset`, if it is whole and ends before `end`.
-  /// Padding has no content, and is not checked.
+  /// The padded length of the record at `offset`, if it is complete and ends before `end`. Padding
+  /// has no content, and is not checked.
   private mutating func wholeRecord(
     in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int? = nil
   ) -> Int? {
@@ -139,7 +141,7 @@ struct RecordSearch {
     return original.map { RecordSeals.mayFollow($0, on: originalEnd) } ?? false
   }
 
-  /// The record that the header at `offset` claims, with the checksum over the record alone.
+  /// The record that the header at `offset` claims, and the checksum over the record alone.
   private mutating func claimedRecord(
     in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int?
   ) -> (record: Record, alone: UInt32, length: Int)? {
@@ -152,7 +154,7 @@ struct RecordSearch {
     return (record, alone, length)
   }
 
-  /// RF5
+  /// Computes a checksum, or looks it up. RF5
   private mutating func checksum(of range: Range<Int>, in bytes: UnsafeRawBufferPointer) -> UInt32 {
     if range.count > Self.longClaim {
       if stretches == nil && bytesInVain > bytes.count { stretches = StretchChecksums(bytes) }
@@ -162,11 +164,11 @@ struct RecordSearch {
     return Checksum.crc32c(bytes.part(range.lowerBound, range.count))
   }
 
-  /// The length from which a lookup is faster than summing.
+  /// From this length on, a lookup is faster than computing the checksum.
   private static let longClaim = 4096
 
-  /// The length that a record at `offset` would have by its header, if the header can be one: a
-  /// cheap look before the checksum.
+  /// The length of a record at `offset` according to its header, if the header is plausible. This
+  /// is a cheap test before the checksum.
   private static func claimedLength(in bytes: UnsafeRawBufferPointer, at offset: Int) -> Int? {
     guard bytes.count - offset >= RecordHeader.length,
       let kind = RecordHeader.Kind(rawValue: bytes[offset + 4]), bytes[offset + 5] == 0
@@ -176,11 +178,11 @@ struct RecordSearch {
     guard kind.valueLengths.contains(valueLength) else { return nil }
     let length = RecordHeader.length + keyLength + valueLength
     guard length <= bytes.count - offset else { return nil }
-    // Of a file that was cut, padding may be missing.
+    // If the file was truncated, padding may be missing.
     return min(length.roundedUpToAlignment, bytes.count - offset)
   }
 
-  /// Skips a damaged record; returns the offset of the next one, or the end.
+  /// Skips a damaged record, and returns the offset of the next record or the end.
   private mutating func skip(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     if let length = Self.claimedLength(in: bytes, at: start) {
       let end = start + length
@@ -201,7 +203,7 @@ struct RecordSearch {
     return offset
   }
 
-  /// Looks into damages whose length was believed, as long as the count says that records are
+  /// Searches damages whose length was trusted, as long as the count shows that records are
   /// missing. RF4
   private mutating func findHidden(in bytes: UnsafeRawBufferPointer, count: Int) {
     var missing = count - found.count - damages.count
@@ -215,7 +217,8 @@ struct RecordSearch {
     if !all.isEmpty { keep((found + all).sorted { $0.offset < $1.offset }, in: bytes.count) }
   }
 
-  /// The records behind the beginning of a range that follow each other up to its end.
+  /// The last run of records in a range: they follow each other up to its end. The record at the
+  /// start of the range is ignored.
   private mutating func lastRun(in bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> [Found] {
     var run: [Found] = []
     var offset = range.lowerBound + FormatLimits.alignment
@@ -235,8 +238,8 @@ struct RecordSearch {
     for place in runStart..<found.count { found[place].isAnchored = true }
   }
 
-  /// Leaves out records that only their checksums support; if the count is still impossible, then
-  /// also those that only the payload's end anchors.
+  /// Drops records that only their checksums confirm. If the count is still impossible, it also
+  /// drops records that only the payload's end anchors.
   private mutating func dropUnanchored(in length: Int, count: Int) {
     let first = found[..<(firstRunEnd ?? found.count)]
     keep(found.filter(\.isAnchored), in: length)

@@ -2,9 +2,9 @@ import PerdureFileIO
 import PerdureFormat
 
 // Salvage reads the segments twice. First it finds the newest intact record of every key
-// (SalvageScan, CommitFates, SalvageIndex). Then it reads them again and writes exactly these
-// records into a new store (SalvageWriter). Memory holds one segment and one index, whatever the
-// store's size.
+// (SalvageScan, CommitFates, SalvageIndex). Then it reads the segments again, and writes exactly
+// these records into a new store (SalvageWriter). It needs memory for one segment and one index,
+// for a store of any size.
 
 /// One salvage, from the damaged store to the report.
 struct Salvage: ~Copyable {
@@ -15,18 +15,18 @@ struct Salvage: ~Copyable {
   private(set) var report: SalvageReport
   private var index = SalvageIndex()
   private var fates = CommitFates()
-  // For the records held back: the state before them, their number, and the damage.
+  // For the records held back: the state before them, their number, and the damages among them.
   private var marked: SalvageIndex.State?
   private var heldRecords = 0
   private var heldDamages: [(SalvageReport.Damage.Reason, String, UInt64, Range<Int>)] = []
-  /// The end of the last record found in a damaged place, not yet counted.
+  /// The end of the last record found in a damaged place that `damageEnd` does not include yet.
   private var heldEnd = LogPosition.start
-  /// The end of all damage, and of all records found in damaged places: a moved sector may have
-  /// brought those.
+  /// The end of all damage, and of all records found in damaged places. A moved sector may have
+  /// brought such records.
   private(set) var damageEnd = LogPosition.start
   /// Whether the records being visited are in a damaged frame.
   private var isFrameDamaged = false
-  /// Whether something is damaged between the last frame and here.
+  /// Whether there is damage between the last frame and the current position.
   private var isBehindDamage = false
 
   init(
@@ -43,7 +43,7 @@ struct Salvage: ~Copyable {
     damageEnd = source.missingEnd
   }
 
-  /// The first pass.
+  /// Runs the first pass.
   mutating func findNewest() throws {
     var scan = SalvageScan(source)
     var before: UInt64 = 0
@@ -75,7 +75,7 @@ struct Salvage: ~Copyable {
     }
   }
 
-  /// The second pass: passes the records that count, in the order of the log.
+  /// Runs the second pass: passes the records to restore to the writer, in the order of the log.
   mutating func giveBack(to writer: inout SalvageWriter) throws {
     try writer.define(index.state, &report)
     var scan = SalvageScan(source)
@@ -91,7 +91,7 @@ struct Salvage: ~Copyable {
     try writer.finish(&report)
   }
 
-  /// Whether the record of a key may be older than the key's newest commit.
+  /// Whether a record to restore may be older than the key's newest commit.
   private func age(
     of record: Record, at word: UInt64, in segment: SalvageSource.SourceSegment
   ) -> SalvageWriter.Age {
@@ -100,8 +100,8 @@ struct Salvage: ~Copyable {
     return isMaybeOlder ? .maybeOlder : .newest
   }
 
-  /// Data that the medium returned in the first pass but not in the second: the records found there
-  /// are not restored.
+  /// Reports data that the medium returned in the first pass but not in the second. The records
+  /// found there are not restored.
   private mutating func noteUnreadable(_ content: SegmentContent, in segment: SalvageSource.SourceSegment) {
     for range in content.unreadable {
       let isKnown = report.damages.contains {
@@ -127,7 +127,7 @@ struct Salvage: ~Copyable {
       try body(&self, segment, content) { offset in
         guard offset - last >= 1 << 20 else { return }
         last = offset
-        // For a segment in groups it is called with more bytes than the file has.
+        // For a segment in groups the offset can be greater than the length of the file.
         try progress(done + UInt64(min(offset, segment.size)), total)
       }
       done += UInt64(segment.size)
@@ -135,15 +135,16 @@ struct Salvage: ~Copyable {
     try progress(done, total)
   }
 
-  /// Names damaged groups, whose records may all be intact. For a damaged record, the unpacked
-  /// group is named as well: only that makes keys older than they were.
+  /// Reports damaged groups, although all their records may be intact. A damaged record is reported
+  /// separately, with its place in the unpacked group. Only a damaged record makes restored keys
+  /// older.
   private mutating func noteGroups(_ content: SegmentContent, in segment: SalvageSource.SourceSegment) {
     for range in content.damagedGroups {
       report.add(.group, in: segment.name, range.lowerBound, range.count)
     }
   }
 
-  // MARK: - What the first pass meets
+  // MARK: - Events of the first pass
 
   private mutating func take(_ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment) throws {
     switch event {
@@ -168,7 +169,7 @@ struct Salvage: ~Copyable {
     }
   }
 
-  /// Everything in a rewritten segment counts.
+  /// Handles an event in a rewritten segment. All its records count.
   private mutating func takeRewritten(
     _ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment
   ) throws {
@@ -212,7 +213,7 @@ struct Salvage: ~Copyable {
       return (try? DictionaryTable.unpacked(record, dictionary: index.state.dictionary)) != nil
     }
     guard record.header.kind == .blob else { return true }
-    // Blob files name their store. A file without an id cannot be trusted.
+    // A blob file names its store. Without a store id, no blob file can be trusted.
     guard let blobs, let reference = try? BlobReference(in: record) else { return false }
     return try blobs.holds(reference)
   }
@@ -253,9 +254,9 @@ struct Salvage: ~Copyable {
   private mutating func settleDamages() {
     for (reason, file, number, range) in heldDamages {
       report.add(reason, in: file, range.lowerBound, range.count)
-      // The keys of a lost dictionary are known (`SalvageIndex.State.lostValues`).
+      // The keys whose dictionary is lost are known (`SalvageIndex.State.lostValues`).
       if reason == .dictionary { continue }
-      // Any number of records may be missing at the end of a rewritten segment.
+      // At the end of a rewritten segment, any number of records may be missing.
       let end = reason == .segmentEnd ? .max : UInt64(range.upperBound)
       damageEnd = max(damageEnd, LogPosition(segment: number, offset: end))
     }

@@ -1,10 +1,10 @@
 import PerdureFormat
 
-/// The newest intact record of each key in the log read so far: an address word, or the word for a
-/// removed key.
+/// The newest intact record of each key in the log read so far: its address word, or a word that
+/// marks the key as removed.
 ///
-/// Words are positions in the present files. States can be marked and restored, because added
-/// records may turn out to belong to a commit that was never finished.
+/// Words are positions in the present files. A state can be marked and restored, because added
+/// records may turn out to belong to an unfinished commit.
 struct SalvageIndex: ~Copyable {
   /// The newest record of a key whose value is lost: the blob file or the dictionary is missing or
   /// damaged.
@@ -15,7 +15,7 @@ struct SalvageIndex: ~Copyable {
   }
 
   struct Keys {
-    /// All keys are byte strings here, also ids.
+    /// All keys are stored as byte strings here, including ids.
     var tree = OrderedTree()
     var allAreIDs = true
   }
@@ -24,7 +24,7 @@ struct SalvageIndex: ~Copyable {
     fileprivate(set) var keyspaces: [UInt32: Keys] = [:]
     /// The records of keyspace 0.
     fileprivate(set) var catalog: [[UInt8]: [UInt8]] = [:]
-    /// By keyspace and key.
+    /// The lost values, by keyspace and key.
     fileprivate(set) var lostValues: [UInt32: [[UInt8]: LostValue]] = [:]
 
     /// The bytes of a dictionary, if its definition was found.
@@ -38,27 +38,27 @@ struct SalvageIndex: ~Copyable {
   private let arena = NodeArena()
   private(set) var state = State()
 
-  /// In a tree: the key's newest record is a tombstone. No address has this bit.
+  /// In a tree: the bit says that the key's newest record is a tombstone. No address has this bit.
   private static let gone: UInt64 = 1 << 63
 
-  /// A state to go back to.
+  /// Returns the present state, to which `goBack(to:)` can return.
   mutating func mark() -> State {
     arena.reclaim(oldestPinnedVersion: arena.publish())
     return state
   }
 
-  /// Forgets what came since the state was marked.
+  /// Restores a marked state.
   mutating func goBack(to marked: State) {
     arena.abandon()
     state = marked
   }
 
-  /// Adds a record that is newer than all before it.
+  /// Adds a record that is newer than all records before it.
   ///
-  /// - Parameter isDoubtful: It may have been moved here: it counts only if nothing else is known
-  ///   of its key.
-  /// - Parameter isReadable: Whether its value can be had: the blob file that it names can be read,
-  ///   and the dictionary that it was packed with is there.
+  /// - Parameter isDoubtful: Whether the record may have been moved to this position. Then it
+  ///   counts only if no other record of its key is known.
+  /// - Parameter isReadable: Whether its value can be read: its blob file is intact, or the
+  ///   dictionary that it was packed with is present.
   mutating func apply(_ record: Record, at word: UInt64, isDoubtful: Bool, isReadable: Bool) {
     let keyspace = record.header.keyspace
     var keys = state.keyspaces.removeValue(forKey: keyspace) ?? Keys()
@@ -83,14 +83,15 @@ struct SalvageIndex: ~Copyable {
     if state.lostValues[keyspace] != nil { state.lostValues[keyspace]?[Array(record.key)] = nil }
   }
 
-  /// Whether the key of a record has a newer one whose value is lost.
+  /// Whether a record's key has a newer record whose value is lost.
   func isValueLost(_ record: Record) -> Bool {
     guard let keys = state.lostValues[record.header.keyspace] else { return false }
     return keys[Array(record.key)] != nil
   }
 
-  /// Whether a tombstone concerns the known record of its key. It names the record that it shadows,
-  /// so a tombstone that was moved behind a newer record does not remove that one.
+  /// Whether a tombstone applies to the known record of its key. A tombstone names the record that
+  /// it shadows. So a tombstone that was moved after a newer record does not remove that newer
+  /// record.
   private static func tombstone(_ record: Record, counts known: UInt64?, isDoubtful: Bool) -> Bool {
     let shadowed = RecordAddress(rawValue: record.value.integer(at: 0))
     if isDoubtful { return known == shadowed.rawValue }
@@ -98,7 +99,7 @@ struct SalvageIndex: ~Copyable {
     return RecordAddress(rawValue: known).position <= shadowed.position
   }
 
-  /// Whether the record at `word` is the one to restore.
+  /// Whether the record at `word` is the record to restore for its key.
   func isNewest(_ word: UInt64, _ record: Record) -> Bool {
     state.keyspaces[record.header.keyspace]?.tree.get(record.key) == word
   }

@@ -1,34 +1,35 @@
 import PerdureFormat
 
-/// Reads the segments of a damaged store and visits every intact record, with its evidence.
+/// Reads the segments of a damaged store, and visits every intact record together with its
+/// evidence.
 struct SalvageScan {
-  /// The surroundings of a record.
+  /// Where a record was found.
   enum Setting {
-    /// A frame with a right header.
+    /// In a frame with a valid header.
     case frame
-    /// Bytes in place of frames.
+    /// In bytes where frames should be.
     case gap(isDoubtful: Bool)
   }
 
-  /// Something to visit, in the order of the log.
+  /// An event of the scan, in the order of the log.
   enum Event {
-    /// Before the records of a frame.
+    /// A frame. It precedes the records of the frame.
     case frame(FrameHeader, isWhole: Bool)
-    /// After them.
+    /// The end of a frame. It follows the frame's records.
     case frameEnd(FrameHeader, isWhole: Bool)
-    /// Before the records of a gap.
+    /// A gap. It precedes the records of the gap.
     case gap(Range<Int>)
     case record(Record, word: UInt64, Setting, isAnchored: Bool)
-    /// Records of a frame, or bytes of a gap, that are damaged.
+    /// Damaged records of a frame, or damaged bytes of a gap.
     case damage(SalvageReport.Damage.Reason, Range<Int>)
   }
 
   let source: SalvageSource
-  /// The last sequence number of a right frame, in any segment.
+  /// The highest sequence number of a frame with a valid header, in all segments so far.
   private var sequence: UInt64 = 0
 
   private let headerPlaces: HeaderPlaces
-  /// The original end of the record that was found last in the segment (`RecordSearch`).
+  /// The original end of the last record found in the segment (`RecordSearch`).
   private var originalEnd = RecordSeals.firstOriginal
 
   init(_ source: SalvageSource) {
@@ -51,8 +52,8 @@ struct SalvageScan {
     if segment.isRewritten && segment.footer == nil {
       try body(.damage(.segmentEnd, segment.size..<segment.size))
     }
-    // The bytes after the frames of a rewritten segment are not part of the log, and their original
-    // end does not matter.
+    // The bytes after the frames of a rewritten segment are not part of the log. The original end
+    // of its frames is not needed.
     var end = segment.isRewritten ? segment.footer.map { Int($0.dataEnd) } : segment.end
     if content.isGrouped, end == nil { end = content.bytes.count }
     let expected = segment.isRewritten ? 0 : max(segment.end ?? 0, segment.durableEnd)
@@ -80,7 +81,8 @@ struct SalvageScan {
     if segment.size < expected { try body(.damage(.truncated, segment.size..<expected)) }
   }
 
-  /// Whether the commit is in the next segment as well, so that here it was never finished.
+  /// Whether the frame's commit is also in the next segment, so that it was not finished in this
+  /// one.
   private static func isStale(_ header: FrameHeader, _ segment: SalvageSource.SourceSegment) -> Bool {
     guard let next = segment.next, header.kind != .mark else { return false }
     return next.part == 0 ? header.sequence >= next.sequence : header.sequence > next.sequence
@@ -107,7 +109,7 @@ struct SalvageScan {
         content.seals, after: originalEnd)
       originalEnd = records.originalEnd
       try visit(records, payload, at: range.lowerBound, segment, { _ in .frame }, .records, body)
-      // Every record is intact, but they do not match the header.
+      // Every record is intact, but the records do not match the header.
       if records.damages.isEmpty { try body(.damage(.records, range)) }
     }
     try body(.frameEnd(header, isWhole: isWhole))
@@ -118,7 +120,7 @@ struct SalvageScan {
     _ content: SegmentContent, _ search: SegmentSearch, _ body: (Event) throws -> Void
   ) throws {
     try body(.gap(gap))
-    // The last record may end with zeros, which the gap does not hold.
+    // The last record may end with zeros that the gap does not include.
     let end = next == nil ? search.bytes.count : gap.upperBound
     let bytes = search.bytes.part(gap.lowerBound, end - gap.lowerBound)
     var records = RecordSearch(
@@ -147,7 +149,7 @@ struct SalvageScan {
     return moved
   }
 
-  /// What media write as a whole; larger sectors are multiples.
+  /// The length that media write as a whole. Larger sectors are multiples of it.
   static let sectorLength = 512
 
   private func visit(

@@ -1,9 +1,10 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Reads the files of a damaged store. Anything may have a file's name: a pipe, a directory, a
-// dangling link, a file of another user. A file that cannot be read counts as damaged, and the
-// report names it. A shortage of the process (memory, descriptors) is thrown instead.
+// Reads the files of a damaged store. A directory entry with a file's name may be anything: a pipe,
+// a directory, a dangling link, a file of another user. A file that cannot be read counts as
+// damaged, and the report names it. If the process lacks resources (memory, descriptors), the error
+// is thrown instead.
 
 extension SalvageSource {
   /// Opens the segment files and reads their headers. The report names files that cannot be opened.
@@ -40,7 +41,7 @@ extension SalvageSource {
     }
   }
 
-  /// Bytes of a file, fewer at its end; nil if it cannot be read.
+  /// Reads bytes of a file, fewer at its end. Returns nil if they cannot be read.
   ///
   /// - Throws: `FileIOError` for a shortage.
   func bytesIfReadable(_ name: String, _ offset: UInt64, _ count: Int) throws(FileIOError) -> [UInt8]? {
@@ -54,9 +55,10 @@ extension SalvageSource {
     }
   }
 
-  /// Leaves out the files of interrupted births. Such a file has a number above the last segment
-  /// and above the durable end in the superblock. It has only zeros, or the header of an older
-  /// segment and then zeros. Recovery decides the same (`SegmentBirth`, FORMAT.md, B6 and R4).
+  /// Omits files of segments whose creation was interrupted. Such a file has a number above the
+  /// last segment and above the durable end in the superblock. It has only zeros, or the header of
+  /// an older segment and then zeros. Recovery uses the same rule (`SegmentBirth`, FORMAT.md, B6
+  /// and R4).
   func withoutUnborn(_ files: [SourceSegment]) throws -> [SourceSegment] {
     let last = files.last { $0.header?.number == $0.number && $0.header?.store == store }?.number ?? 0
     let promised = superblock?.durableEnd.segment ?? 0
@@ -78,8 +80,8 @@ extension SalvageSource {
     return true
   }
 
-  /// A longer root block is not read. This is the length for a checkpoint of two million blob
-  /// files.
+  /// The maximum length of a root block that is read. A checkpoint of two million blob files has
+  /// this length.
   private static let rootLengthMax: UInt32 = 16 << 20
 
   /// The generations of segments that the newest checkpoint has noted, by number; empty if no
@@ -94,7 +96,7 @@ extension SalvageSource {
       (try? head.withUnsafeBytes {
         try IndexFileHeader(reading: $0).check(store: store, number: reference.indexFile)
       }) != nil,
-      // Nothing is allocated for a length that exceeds the file.
+      // A length that exceeds the file must not cause an allocation.
       try bytesIfReadable(name, start + UInt64(max(reference.rootLength, 1)) - 1, 1)?.count == 1,
       let block = try bytesIfReadable(name, start, Int(reference.rootLength)),
       block.count == Int(reference.rootLength),

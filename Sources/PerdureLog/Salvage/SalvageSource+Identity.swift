@@ -1,20 +1,20 @@
 import PerdureFormat
 
-// Which segment a file is, when its name and its header say different things.
+// Decides which segment a file is if its name and its header disagree.
 //
-// Either the file was renamed, or the sector with the header is of another file. Both look the same
-// at the file's begin; but a frame header's checksum covers store, segment and offset, so the
-// frames behind the first sector say which it was. If the file were taken for the wrong segment,
+// Either the file was renamed, or the sector with the header belongs to another file. The start of
+// the file looks the same in both cases. But the checksum of a frame header covers store, segment
+// and offset. So the frames after the first sector show which segment it is: for any other segment,
 // none of them would be valid.
 //
-// The same checksums identify the store when no superblock, header or blob file is left.
+// The same checksums identify the store if no superblock, header or blob file is left.
 
 extension SalvageSource {
-  /// The segments of this store.
+  /// Selects the segments of this store.
   ///
-  /// A file whose header names another segment is that segment, unless its frames match its file
-  /// name: then its header is damaged. Without a decision, the header is accepted if no other file
-  /// is that segment.
+  /// A file whose header names another segment is taken as that segment. If its frames match the
+  /// file name instead, its header is damaged. If the frames decide nothing, the header is accepted
+  /// if no other file is that segment.
   mutating func choose(_ files: [SourceSegment], _ report: inout SalvageReport) throws -> [SourceSegment] {
     var chosen: [UInt64: SourceSegment] = [:]
     var renamed: [(file: SourceSegment, claimed: UInt64?, proofs: Int)] = []
@@ -36,7 +36,8 @@ extension SalvageSource {
         report.add(.foreign, in: file.name, 0, file.size)
         chosen[claimed] = file.renamed(claimed)
       } else if claimed != nil && proofs == 0 && chosen[file.number] == nil {
-        // Not a copy of the other, as far as known: a moved header.
+        // There is no evidence that the file is a copy of the other segment: its header was moved
+        // here.
         chosen[file.number] = file.withoutHeader
       } else {
         report.add(.foreign, in: file.name, 0, file.size)
@@ -46,11 +47,11 @@ extension SalvageSource {
     return chosen.values.sorted { $0.number < $1.number }
   }
 
-  /// The number of frames of a file that match the one segment, and the number that match the
-  /// other.
+  /// The number of frames in a file that match segment `own`, and the number that match segment
+  /// `claimed`.
   ///
-  /// In the header's sector, only a complete frame that extends beyond the sector counts: others
-  /// may have been moved here together with the header.
+  /// In the header's sector, only a complete frame that extends beyond the sector counts. Other
+  /// frames may have been moved here together with the header.
   private func proofs(
     in file: SourceSegment, for own: UInt64, _ claimed: UInt64?
   ) throws -> (own: Int, claimed: Int) {
@@ -80,9 +81,10 @@ extension SalvageSource {
 }
 
 extension SalvageSource {
-  /// The store that the frames identify. It is the answer of most sectors, if at least two give it,
-  /// or if a frame does whose records match it. Bytes of values that look like frames each give
-  /// another answer. The frames of one moved sector give the same answer, and count once.
+  /// The store that the frames identify. A store id is accepted if at least two sectors imply it,
+  /// or if a frame that matches its records does. If there are several, the id from most sectors is
+  /// used. Bytes of values that look like frames each imply another id. The frames of one moved
+  /// sector imply the same id, and count once.
   static func storeOfFrames(_ files: [SourceSegment], _ source: SalvageSource) throws -> StoreID? {
     var votes: [StoreID: (sectors: Int, isWhole: Bool)] = [:]
     for file in files {
@@ -118,7 +120,7 @@ extension SalvageSource {
     }
   }
 
-  /// Whether a frame has records, and their checksums match its header.
+  /// Whether a frame has records whose checksums match its header.
   private static func isWhole(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) -> Bool {
     let length = FrameHeader.length + Int(header.payloadLength)
     guard header.kind != .mark, header.recordCount > 0, length <= bytes.count else { return false }

@@ -1,13 +1,13 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Decides which store the files belong to if they disagree, as after a SUPERBLOCK or a segment of
-// another store was copied in.
+// Decides to which store the files belong if they disagree, for example after a SUPERBLOCK or a
+// segment of another store was copied in.
 //
-// The store of most segments is chosen, because only records of segments can be restored. A segment
-// belongs to the store for which its frames are valid: their checksums cover the store's id.
-// Without a valid frame its header decides. Between equal counts of segments the blob files decide,
-// then the superblock.
+// The store of most segments is selected, because only records of segments can be restored. A
+// segment belongs to the store for which its frames are valid: their checksums cover the store's
+// id. If it has no valid frame, its header decides. If two stores have the same number of segments,
+// the blob files decide, then the superblock.
 
 extension SalvageSource {
   private struct Votes {
@@ -20,8 +20,8 @@ extension SalvageSource {
     }
   }
 
-  /// The store that most files belong to. If only frames are left, an id that makes their checksums
-  /// valid.
+  /// The store to which most files belong. If only frames are left, it is an id that makes their
+  /// checksums valid.
   func mostEvidentStore(_ files: [SourceSegment], _ blobs: [UInt64]) throws -> StoreID? {
     let named = Set(files.compactMap { $0.header?.store })
     if let own = superblock?.store, named == [own] { return own }
@@ -36,11 +36,12 @@ extension SalvageSource {
     if votes.values.allSatisfy({ $0.segments == 0 && $0.blobs == 0 }) {
       if let store = try Self.storeOfFrames(files, self) { return store }
     }
-    // The id breaks ties, so the result is the same each time.
+    // The id breaks ties, so that the result is always the same.
     return votes.max { $0.value < $1.value || !($1.value < $0.value) && $0.key.high < $1.key.high }?.key
   }
 
-  /// The candidate for which a file has the most valid frames; nil if it has none.
+  /// The candidate for which a file has the most valid frames; nil if no frame is valid for any of
+  /// them.
   private func store(of file: SourceSegment, among candidates: Set<StoreID>) throws -> StoreID? {
     let content = try SegmentContent(file, self)
     let numbers = Set([file.number, file.header?.number ?? file.number])

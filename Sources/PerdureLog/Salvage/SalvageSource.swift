@@ -2,48 +2,49 @@ import PerdureFileIO
 import PerdureFormat
 
 // The readable parts of a damaged store. They are determined from the superblock's slots and the
-// segments' headers, and from frames only where these are missing or do not match.
+// segments' headers. Frames are used only where these are missing or do not match.
 //
-// The sequence of segments is found as in recovery (FORMAT.md, R4 and R5). Where recovery stops,
-// salvage continues: from a segment with a damaged header, or a missing one, to the next lower
-// existing one.
+// The order of segments is found as in recovery (FORMAT.md, R4 and R5). Where recovery stops,
+// salvage continues: from a segment with a damaged header, or a missing segment, to the existing
+// segment with the next lower number.
 
 /// A damaged store: its identity as far as it is known, and the segments to read, in order.
 struct SalvageSource {
   struct SourceSegment {
     var number: UInt64
-    /// The file's name; not that of `number`, when the file was renamed.
+    /// The file's name. If the file was renamed, it does not match `number`.
     var name: String
     var size: Int
     var header: SegmentHeader?
-    /// The end of the log in this segment, if a later header has it.
+    /// The end of the log in this segment, if a later header records it.
     var end: Int?
-    /// The synced end according to the superblock.
+    /// The synced end of the log in this segment, according to the superblock.
     var durableEnd = 0
-    /// Of a rewritten segment whose footer is right.
+    /// The footer of a rewritten segment, if it is valid.
     var footer: RewrittenFooter?
-    /// Whether the newest checkpoint notes a later generation of it. Then some records here may be
-    /// dead, and the tombstones that prove it may be missing.
+    /// Whether the newest checkpoint notes a later generation of this segment. Then some records
+    /// here may be dead, and the tombstones that prove it may be missing.
     var isOutdated = false
-    /// Whether compaction has rewritten it: then every commit that has a frame in it was complete
-    /// (FORMAT.md, T6).
+    /// Whether compaction has rewritten this segment. Then every commit with a frame in it was
+    /// complete (FORMAT.md, T6).
     var isRewritten: Bool { footer != nil || header.map { $0.generation > 0 } ?? false }
-    /// For a segment without a known end: the first commit of the next segment, which this one
-    /// cannot contain too.
+    /// For a segment whose end is unknown: the first commit of the next segment. That commit cannot
+    /// be in this segment too.
     var next: (sequence: UInt64, part: UInt32)?
   }
 
   let directory: any Directory
-  /// If only frames are left, an identity that is equivalent for their checksums.
+  /// The identity of the store. If only frames are left, it is an id that is equivalent for their
+  /// checksums.
   private(set) var store: StoreID?
-  /// From the newest whole slot; nil if there is none.
+  /// The superblock in the newest intact slot; nil if there is none.
   private(set) var superblock: Superblock?
-  /// Whether `superblock` is certainly the last one written. If a slot is damaged or empty, a later
-  /// one may have been lost in it.
+  /// Whether `superblock` is certainly the last one written. If a slot is damaged or empty, a newer
+  /// superblock may have been lost in it.
   private(set) var isSuperblockLast = false
   private(set) var segments: [SourceSegment] = []
-  /// The highest number of an unreadable segment that belongs, or may belong, to the log; 0 if
-  /// there is none.
+  /// The highest number of an unreadable segment that is, or may be, part of the log; 0 if there is
+  /// none.
   private var lastMissing: UInt64 = 0
   /// The end of the last unreadable segment.
   var missingEnd: LogPosition {
@@ -65,9 +66,9 @@ struct SalvageSource {
     try findNextCommits()
   }
 
-  /// Notes that a segment cannot be read at all.
+  /// Records that a segment cannot be read at all.
   mutating func noteMissing(_ number: UInt64) {
-    // A closed log has no segment behind its end.
+    // A closed log has no segment after its end.
     if let superblock, superblock.isClosed, number > superblock.durableEnd.segment { return }
     lastMissing = max(lastMissing, number)
   }
@@ -96,7 +97,8 @@ struct SalvageSource {
     }
   }
 
-  /// The footer, if it is the segment's own: bytes of a value may be one, too.
+  /// The footer of a segment, after checking that it belongs to the segment: bytes of a value may
+  /// look like a footer.
   private func footer(of segment: SourceSegment) throws -> RewrittenFooter? {
     guard let store, segment.size >= SegmentHeader.length + RewrittenFooter.length else { return nil }
     let start = UInt64(segment.size - RewrittenFooter.length)
@@ -113,7 +115,8 @@ struct SalvageSource {
     return try framesFit(footer, segment) ? footer : nil
   }
 
-  /// Whether the frames of a segment are where the footer says: in groups, or up to their end.
+  /// Whether the frames of a segment are where the footer says: in groups, or up to the end of its
+  /// data.
   private func framesFit(_ footer: RewrittenFooter, _ segment: SourceSegment) throws -> Bool {
     let content = try SegmentContent(segment, self)
     if content.isGrouped || footer.groupCount > 0 { return content.isGrouped && footer.groupCount > 0 }
@@ -124,7 +127,7 @@ struct SalvageSource {
     return true
   }
 
-  /// Keeps the segments of the log, and notes the missing ones.
+  /// Keeps the segments of the log, and records the missing ones.
   private mutating func walkBack(_ report: inout SalvageReport) {
     // Each file is reported once.
     let named = Set(report.damages.map(\.file))
@@ -173,7 +176,8 @@ struct SalvageSource {
     }
   }
 
-  /// If the end of a segment is unknown, the next one's first frame limits its commits.
+  /// Finds the first frame of the next segment for each segment whose end is unknown. It limits the
+  /// segment's commits.
   private mutating func findNextCommits() throws {
     for place in segments.indices.dropLast()
     where segments[place].end == nil && !segments[place].isRewritten && !segments[place + 1].isRewritten {
@@ -189,6 +193,6 @@ struct SalvageSource {
     }
   }
 
-  /// The bytes to read, in all.
+  /// The total number of bytes to read.
   var byteCount: UInt64 { segments.reduce(0) { $0 + UInt64($1.size) } }
 }

@@ -4,12 +4,12 @@ import PerdureFormat
 /// Writes the restored values into a new store.
 struct SalvageWriter {
   private let store: Store
-  /// By the keyspace's number in the damaged store.
+  /// The new keyspaces, and their indexes in the report, by the number in the damaged store.
   private var keyspaces: [UInt32: (keyspace: Keyspace, place: Int)] = [:]
   private var definitions: [(name: String, fields: CatalogRecord.IndexFields)] = []
   private var batch: [(keyspace: Keyspace, key: [UInt8], value: [UInt8])] = []
   private var batchLength = 0
-  /// The dictionaries of the damaged store.
+  /// Returns a dictionary of the damaged store.
   private var dictionary: (Int) -> [UInt8]? = { _ in nil }
 
   /// Whether a value is the newest one of its key.
@@ -19,12 +19,12 @@ struct SalvageWriter {
     case older
   }
 
-  /// The approximate bytes of keys and values in one commit.
+  /// The approximate number of bytes of keys and values in one commit.
   private static let batchLengthMax = 4 << 20
 
   init(_ store: Store) { self.store = store }
 
-  /// Defines the keyspaces; those without a definition get a name.
+  /// Defines the keyspaces. Keyspaces without a definition get a generated name.
   mutating func define(_ state: SalvageIndex.State, _ report: inout SalvageReport) throws {
     dictionary = state.dictionary
     var found: [(id: UInt32, name: String, kind: KeyspaceKind, isNameLost: Bool)] = []
@@ -65,7 +65,7 @@ struct SalvageWriter {
   ) throws {
     guard let (keyspace, place) = keyspaces[record.header.keyspace] else { return }
     guard keyspace.kind == .bytes || record.header.keyLength == 8 else {
-      // No writer makes such a key: the definition of the keyspace is wrong.
+      // No writer makes such a key, so the definition of the keyspace is wrong.
       return report.add(.definition, in: "catalog", 0, 0)
     }
     if record.header.kind == .blob {
@@ -81,10 +81,9 @@ struct SalvageWriter {
     if age != .newest { report.addOlder(record.key, in: keyspace, place, isCertain: age == .older) }
   }
 
-  /// Copies the value of a blob file, in pieces.
+  /// Copies the value of a blob file in pieces.
   ///
-  /// - Returns: False if the file, which was readable before, cannot be read now; the report names
-  ///   it.
+  /// - Returns: False if the file was readable before, but cannot be read now. The report names it.
   private mutating func putBlob(
     of record: Record, _ blobs: BlobFiles, _ keyspace: Keyspace, _ report: inout SalvageReport
   ) throws -> Bool {
@@ -124,12 +123,12 @@ struct SalvageWriter {
     batchLength = 0
   }
 
-  /// Writes the rest, and the definitions of derived indexes.
+  /// Writes the remaining values, and the definitions of derived indexes.
   mutating func finish(_ report: inout SalvageReport) throws {
     try flush()
     var indexes: [UInt32: DerivedIndex] = [:]
-    // By number, but indexes made from another index come after all others: their own number may be
-    // lower.
+    // Ordered by number, but indexes made from another index come after all others, because their
+    // own number may be lower.
     let sorted = definitions.sorted { $0.fields.id < $1.fields.id }
     for (name, fields) in sorted.filter({ !$0.fields.isMade }) + sorted.filter(\.fields.isMade) {
       guard let source = source(of: fields, indexes) else {
@@ -146,13 +145,13 @@ struct SalvageWriter {
     of fields: CatalogRecord.IndexFields, _ indexes: [UInt32: DerivedIndex]
   ) -> IndexDefinition.Source? {
     let source = try? fields.source(keyspace: { keyspaces[$0]?.keyspace }, index: { indexes[$0] })
-    // A record that opening would refuse is damaged, whatever its checksum.
+    // A record that an opening would refuse is damaged, even if its checksum is valid.
     return fields.isUnique && source?.canBeUnique == false ? nil : source
   }
 }
 
 extension WriteTransaction {
-  /// Puts a value under a key as it is in a record.
+  /// Puts a value under a key in the form in which a record stores it.
   fileprivate mutating func put(
     _ value: UnsafeRawBufferPointer, storedKey key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws {
@@ -164,8 +163,8 @@ extension WriteTransaction {
 }
 
 extension Engine {
-  /// Writes the definition of an index without building it. The next opening builds it, and reports
-  /// duplicates instead of refusing them, because restored older values may be duplicates.
+  /// Writes the definition of an index without building it. The next opening builds the index. It
+  /// reports duplicates instead of refusing them, because restored older values may be duplicates.
   fileprivate func recordDefinition(_ definition: IndexDefinition) throws -> DerivedIndex {
     try inTurn { state in
       var catalog = state.catalog

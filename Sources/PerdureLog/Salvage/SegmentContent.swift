@@ -2,23 +2,23 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 
-/// The bytes of one segment in memory, of one in groups as they are unpacked. Unreadable bytes of
-/// the medium, and groups that cannot be unpacked, are zero.
+/// The bytes of one segment in memory. If the segment is in groups, they are unpacked. Bytes that
+/// the medium cannot return, and groups that cannot be unpacked, are zero.
 ///
-/// A segment in groups takes its file's length and that of its body for a moment.
+/// While a segment in groups is unpacked, it needs memory for its file and for its unpacked body.
 final class SegmentContent {
   private var memory: UnsafeMutableRawBufferPointer
-  /// The unreadable ranges of the medium, in the file.
+  /// The unreadable ranges of the medium, as offsets in the file.
   private(set) var unreadable: [Range<Int>] = []
-  /// Whether the frames are in groups: then all offsets are in the unpacked groups.
+  /// Whether the frames are in groups. Then all offsets are in the unpacked groups.
   private(set) var isGrouped = false
-  /// The damaged groups, in the file. Their unpacked bytes may be right nevertheless: the bytes
-  /// after a group's end affect only its checksum.
+  /// The damaged groups, as offsets in the file. Their unpacked bytes may be right nevertheless,
+  /// because bytes after a group's end affect only its checksum.
   private(set) var damagedGroups: [Range<Int>] = []
   /// Distinguishes the segment's records from other bytes.
   private(set) var seals = RecordSeals.unbound
-  /// A copy of a rewritten segment's map, damaged or not: unpacked groups may replace the file's
-  /// bytes.
+  /// A copy of a rewritten segment's map, damaged or not. It is copied because unpacked groups may
+  /// replace the file's bytes.
   private var mapLines: UnsafeMutableRawBufferPointer?
 
   private static let pieceLength = 1 << 20
@@ -55,7 +55,7 @@ final class SegmentContent {
     return OffsetMap(lines: UnsafeRawBufferPointer(lines))
   }
 
-  /// Reads in large pieces, and where one fails, block by block.
+  /// Reads in large pieces. Where a piece fails, it reads block by block.
   private func read(_ file: any File, _ range: Range<Int>, _ step: Int) {
     for start in stride(from: range.lowerBound, to: range.upperBound, by: step) {
       let part = start..<min(start + step, range.upperBound)
@@ -81,12 +81,12 @@ final class SegmentContent {
     }
   }
 
-  /// Puts the unpacked groups in place of the file's bytes.
+  /// Replaces the file's bytes by the unpacked groups.
   ///
-  /// Without a footer that gives the position of the entries, bytes of a value may look like a
-  /// footer. Then the frames decide, which are valid in one position only; without frames, the
-  /// checksums of the groups decide. (An unpacked first group has its frames in both positions, so
-  /// those in the file only count if no header says that there are groups.)
+  /// If no footer gives the position of the entries, bytes of a value may look like a footer. Then
+  /// the frames decide, because they are valid in one position only. Without frames, the checksums
+  /// of the groups decide. (A first group that was stored unpacked has its frames valid in both
+  /// positions. So the frames in the file count only if no header says that there are groups.)
   private func unpackGroups(of segment: SalvageSource.SourceSegment, _ store: StoreID?) {
     let entries = GroupTable.search(in: bytes)
     guard !entries.isEmpty else { return }
@@ -115,7 +115,7 @@ final class SegmentContent {
     entry.stored(in: bytes).map { Checksum.crc32c($0) == entry.checksum } ?? false
   }
 
-  /// The unpacked groups, each at its offset; and the file offsets of damaged groups.
+  /// Returns the unpacked groups, each at its offset, and the file offsets of damaged groups.
   private func body(of entries: [GroupEntry]) -> (UnsafeMutableRawBufferPointer, damaged: [Range<Int>]) {
     let end = entries.last?.end ?? SegmentHeader.length
     let body = UnsafeMutableRawBufferPointer.allocate(byteCount: end, alignment: 8)
@@ -125,8 +125,8 @@ final class SegmentContent {
     var damaged: [Range<Int>] = []
     for entry in entries {
       guard let stored = entry.stored(in: bytes) else { continue }
-      // Of a damaged group what comes before the damage, and perhaps what comes behind it: each
-      // record that is found there has its checksum.
+      // A damaged group yields the bytes before the damage, and perhaps bytes after it. Each record
+      // found there has its own checksum.
       let target = UnsafeMutableRawBufferPointer(rebasing: body[entry.offset..<entry.end])
       let isUnpacked = entry.unpack(stored, into: target, LZ4BlockDecoder.self)
       if !isUnpacked || !isWhole(entry) { damaged.append(entry.fileOffset..<entry.fileEnd) }

@@ -1,27 +1,28 @@
 import PerdureFormat
 
-/// The content of a segment, piece by piece: frames with a valid header, and gaps between them.
+/// Divides the content of a segment into pieces: frames with a valid header, and gaps between them.
 ///
-/// A header's checksum binds it to its store and place, so bytes of values cannot be taken for one.
+/// A header's checksum binds the header to its store and position, so bytes of values cannot be
+/// taken for a header.
 struct SegmentSearch {
   enum Piece {
-    /// A frame; of its payload the part that the file has.
+    /// A frame, and the part of its payload that is in the file.
     case frame(FrameHeader, at: Int, payload: Range<Int>)
-    /// Bytes in place of frames.
+    /// Bytes where frames should be.
     case gap(Range<Int>)
   }
 
   let bytes: UnsafeRawBufferPointer
   let number: UInt64
-  /// Without it frames cannot be distinguished from other bytes.
+  /// The store's id. Without it, frames cannot be distinguished from other bytes.
   let store: StoreID?
   /// The known end of the log in this segment: data must exist up to here.
   let knownEnd: Int
   private var offset = SegmentHeader.length
 
-  /// - Parameter end: The known end of the log in this segment; nil when it is unknown, as in the
-  ///   last one.
-  /// - Parameter durableEnd: The end that was once synced.
+  /// - Parameter end: The known end of the log in this segment; nil if it is unknown, as in the
+  ///   last segment.
+  /// - Parameter durableEnd: The end up to which the segment was once synced.
   init(_ bytes: UnsafeRawBufferPointer, _ number: UInt64, _ store: StoreID?, end: Int?, durableEnd: Int) {
     let length = min(bytes.count, end ?? .max)
     self.bytes = bytes.part(0, length)
@@ -30,7 +31,7 @@ struct SegmentSearch {
     knownEnd = min(length, end ?? durableEnd)
   }
 
-  /// The next piece; nil at the end. Zero bytes behind the last frame are no piece.
+  /// The next piece; nil at the end. Zero bytes after the last frame are not a piece.
   mutating func next() -> Piece? {
     guard offset < bytes.count else { return nil }
     if let header = header(at: offset) {
@@ -70,8 +71,8 @@ struct SegmentSearch {
     return try? FrameHeader(reading: rest, store: store, position: position)
   }
 
-  /// The positions in a gap of bytes that look like a header, with its sequence number: of frames
-  /// with a slightly damaged header, or moved from another position.
+  /// The positions in a gap of bytes that look like a header, each with the header's sequence
+  /// number. Such a header is slightly damaged, or was moved from another position.
   func headerLikes(in gap: Range<Int>) -> [(offset: Int, sequence: UInt64)] {
     stride(from: gap.lowerBound, to: gap.upperBound - FrameHeader.length + 1, by: FormatLimits.alignment)
       .compactMap { place in

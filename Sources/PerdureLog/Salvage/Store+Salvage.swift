@@ -2,17 +2,17 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Store {
-  /// Makes a new store of everything that can still be read of a damaged one. The damaged store is
-  /// not changed.
+  /// Creates a new store from everything that can still be read of a damaged store. The damaged
+  /// store is not changed.
   ///
-  /// Restores every record whose bytes are as they were written. The superblock, headers of
-  /// segments and frames, other records and blob files may be damaged or missing. For each key the
-  /// new store gets the newest intact record. If that is a removal, the key stays removed. If the
-  /// newest record is damaged, an older value is restored, and a key whose removal is damaged
-  /// reappears. The report counts and names the keys where this is possible, and lists the damaged
-  /// places. If files of several stores are present, the store of most segments is salvaged, and
-  /// the report names the files of the others. The report also names files that cannot be read and
-  /// entries that are not files.
+  /// Restores every record whose bytes are unchanged since they were written. The superblock,
+  /// headers of segments and frames, other records and blob files may be damaged or missing. For
+  /// each key the new store gets the newest intact record. If that is a removal, the key stays
+  /// removed. If the newest record is damaged, an older value is restored. If a removal is damaged,
+  /// its key reappears. The report counts and names the keys where this is possible, and lists the
+  /// damaged places. If files of several stores are present, the store of most segments is
+  /// salvaged, and the report names the files of the others. The report also names files that
+  /// cannot be read and entries that are not files.
   ///
   /// A commit that is damaged in part is restored in part. An unfinished commit, as after a power
   /// cut or on a full disk, is not restored. It may be restored in part if a copy of the superblock
@@ -20,16 +20,16 @@ extension Store {
   /// the start, and builds its derived indexes when it is opened.
   ///
   /// The damaged store must not be open meanwhile. A moved sector can bring older versions of the
-  /// keys in it. It can also give a commit more records than its count. Then all records that only
-  /// their own checksum confirms are left out, also intact ones.
+  /// keys in it. It can also make a commit have more records than its count. In this case all
+  /// records that only their own checksum confirms are omitted, including intact ones.
   ///
   /// - Parameter source: The damaged store's directory.
   /// - Parameter target: The new store's directory: absent or empty.
   /// - Parameter options: The options of the new store; `fileSystem` is used for both.
   /// - Parameter keepsUnfinishedCommits: Whether records of commits without evidence of their end
   ///   are restored too. Then a commit may be restored in part.
-  /// - Parameter progress: Called with the bytes done and the bytes in all. Throw from it to
-  ///   cancel.
+  /// - Parameter progress: Called with the number of bytes done and the total number of bytes.
+  ///   Throw from it to cancel.
   /// - Returns: The damages found, and the values restored and lost.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
   ///   `.invalidArgument` if the target is not empty; `.unsupportedFormat`, `.diskFull`; `.io`,
@@ -63,11 +63,12 @@ extension Store {
           try store.close()
           return salvage.report
         } catch let error as StoreError where error.code == .locked {
-          // Existing content of the target belongs to the caller.
+          // The existing content of the target belongs to another process.
           throw error
         } catch {
           try remove(target, options.fileSystem, directoryToo: isMade)
-          // The store can no longer be closed and opened again.
+          // The new store can no longer be used, so the cause is thrown: the advice to close and
+          // open the store again does not apply.
           guard let failure = error as? StoreError, failure.code == .poisoned, let cause = failure.cause
           else {
             throw error

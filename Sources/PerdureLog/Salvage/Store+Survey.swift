@@ -4,13 +4,13 @@ extension Store {
   /// Lists the damaged places of a store that may not open. Changes nothing.
   ///
   /// Reads what `salvage(from:to:options:keepsUnfinishedCommits:progress:)` would read, so one
-  /// damaged segment does not hide the damage of the next one. An intact store has no damages here.
-  /// This reads no index: `verify(progress:)` of an open store checks more.
+  /// damaged segment does not hide the damage of the next one. For an intact store it reports no
+  /// damage. It reads no index: `verify(progress:)` of an open store checks more.
   ///
   /// - Parameter path: The store's directory. No process may have the store open for writing.
   /// - Parameter options: Only `fileSystem` is used.
-  /// - Parameter progress: Called with the bytes done and the bytes in all. Throw from it to
-  ///   cancel.
+  /// - Parameter progress: Called with the number of bytes done and the total number of bytes.
+  ///   Throw from it to cancel.
   /// - Returns: A report with the damages, and counts of segments, frames and records. It has no
   ///   `contents`, as nothing is restored.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
@@ -24,7 +24,7 @@ extension Store {
     do {
       let path = try StorePath.fixed(path, options.fileSystem)
       return try withoutActuallyEscaping(progress ?? { _, _ in }) { progress in
-        // A salvage reads everything twice, and this only once.
+        // A salvage reads everything twice, a survey only once.
         var salvage = try Salvage(path, options.fileSystem, keepsUnfinished: false) {
           try progress($0, $1 / 2)
         }

@@ -1,24 +1,25 @@
 import PerdureFormat
 
-// The checksum of any stretch of some bytes, in about the same time however long it is.
+// Computes the checksum of any stretch of given bytes, in about the same time for every length.
 //
-// The idea: a CRC is a polynomial remainder over one bit, so the contribution of some bytes to the
-// CRC of everything after them is a product: crc(a + b) = crc(a) * x^(8 * length of b) + crc(b).
-// With the checksums of the bytes before each 64th byte, a stretch costs one product and less than
+// The method: a CRC is a polynomial remainder over one bit. So the contribution of some bytes to
+// the CRC of everything after them is a product: crc(a + b) = crc(a) * x^(8 * length of b) +
+// crc(b). The checksums of the bytes before each 64th byte are stored. With them, a stretch costs
+// one product and the reading of less than 128 bytes, instead of all its bytes.
 // 128 bytes, instead of all its bytes.
 
-/// The checksums of all that is before each 64th of some bytes, which stay as they are.
+/// The checksums of the bytes before each 64th byte of a buffer, which must not change.
 struct StretchChecksums {
   private static let step = 64
   private let prefixes: [UInt32]
-  /// x^(8 * n) for each n of one byte, then for each of the next byte alone, and so on. A length
-  /// has three.
+  /// x^(8 * n) for each value n of the lowest byte of a length, then for each value of its second
+  /// byte, and of its third. A length has three bytes.
   private let powers: [UInt32]
 
-  /// The longest stretch and one byte.
+  /// One more than the maximum length of a stretch.
   static let lengthEnd = 1 << 24
 
-  /// - Complexity: O(n) for n bytes; memory for a sixteenth of them.
+  /// - Complexity: O(n) for n bytes; needs memory for a sixteenth of them.
   init(_ bytes: UnsafeRawBufferPointer) {
     var prefixes: [UInt32] = [0]
     prefixes.reserveCapacity(bytes.count / Self.step + 1)
@@ -30,7 +31,7 @@ struct StretchChecksums {
     self.prefixes = prefixes
     var powers: [UInt32] = []
     powers.reserveCapacity(3 * 256)
-    // x^8, in the bit order of a checksum.
+    // x^8 in the bit order of a checksum.
     var power: UInt32 = 1 << (31 - 8)
     for _ in 0..<3 {
       var product: UInt32 = 1 << 31
@@ -43,7 +44,7 @@ struct StretchChecksums {
     self.powers = powers
   }
 
-  /// The checksum of a stretch of the bytes that it was made of.
+  /// The checksum of a stretch of the bytes with which this value was created.
   func checksum(of range: Range<Int>, in bytes: UnsafeRawBufferPointer) -> UInt32 {
     precondition(range.count < Self.lengthEnd, "A stretch is longer than \(Self.lengthEnd - 1) bytes.")
     let (before, all) = (prefix(range.lowerBound, bytes), prefix(range.upperBound, bytes))
@@ -56,7 +57,7 @@ struct StretchChecksums {
     return Checksum.crc32c(bytes.part(start, end - start), continuing: prefixes[index])
   }
 
-  /// The contribution of a checksum to that of bytes after it.
+  /// The contribution of a checksum to the checksum of `length` bytes after it.
   private func carried(_ checksum: UInt32, over length: Int) -> UInt32 {
     var carried = checksum
     for place in 0..<3 {
@@ -66,7 +67,7 @@ struct StretchChecksums {
     return carried
   }
 
-  /// The remainder of a product, the highest power in the lowest bit.
+  /// The remainder of a product. The highest power is in the lowest bit.
   private static func product(_ a: UInt32, _ b: UInt32) -> UInt32 {
     var (sum, power) = (0 as UInt32, b)
     var rest = a

@@ -132,7 +132,7 @@ struct OrderedTreeModelTests {
         var ascending = AscendingInsertion(tree, in: arena)
         for key in keys[run] {
           key.withUnsafeBytes {
-            if !keptKeys.contains(key) || Bool.random(using: &random) { ascending.remove($0) }
+            if !keptKeys.contains(key) || Bool.random(using: &random) { expectTrue(ascending.remove($0)) }
             if keptKeys.contains(key) { ascending.put($0, 1) }
           }
         }
@@ -240,17 +240,15 @@ private struct OrderedRun {
       var ascending = AscendingInsertion(tree, in: arena)
       for change in changes {
         change.key.withUnsafeBytes {
-          if let payload = change.payload { ascending.put($0, payload) } else { ascending.remove($0) }
+          if let payload = change.payload {
+            ascending.put($0, payload)
+            _ = model.put(change.key, payload)
+          } else {
+            expectTrue(ascending.remove($0) == (model.remove(change.key) != nil))
+          }
         }
       }
       ascending.finish()
-    }
-    for change in changes {
-      if let payload = change.payload {
-        _ = model.put(change.key, payload)
-      } else {
-        _ = model.remove(change.key)
-      }
     }
     check()
   }
