@@ -3,22 +3,22 @@ import PerdureFormat
 
 /// Keeps a store that was opened for reading up to date with its writer.
 ///
-/// The readers of this process use an engine with its own entry in the table of readers. If the
+/// The readers of this process use an engine that has its own entry in the table of readers. If the
 /// store has changed, a refresh opens it again, from the newest checkpoint. The previous engine is
 /// freed with the last snapshot that uses it.
 ///
 /// Invariants
-///  FO1  One refresh at a time; `lock` is held for moments only.
-///  FO2  The sequence number never falls: an engine that is behind is not shown, whatever the files
-///       contain.
-///  FO3  After `stop` no other engine is shown: the closed one stays.
-///  FO4  `seen` is the state of the files before the last opening began, and `framesEnd` the end of
+///  FO1  Only one refresh runs at a time. `lock` is held only for short times.
+///  FO2  The sequence number never decreases: an engine that is behind is not used, whatever the
+///       files contain.
+///  FO3  After `stop` no other engine is used: the closed engine stays.
+///  FO4  `seen` is the state of the files before the last opening began. `framesEnd` is the end of
 ///       the frames that it read. If the files are unchanged and no complete frame follows, that
-///       opening saw everything. A file may have had its length before the log reached it. Both
-///       belong to the running refresh.
+///       opening has read everything. The second check is needed because a file may have had its
+///       length before the log reached it. Only the running refresh uses both.
 ///  FO5  An engine that found a damaged node in the index file is replaced even without new
 ///       commits. Only the next engine verifies the whole index file before it uses it, because the
-///       node may be in the newest checkpoint too. A damaged index is built from the log.
+///       node may be in the newest checkpoint too. A damaged index is built again from the log.
 // Unchecked: its state is guarded by `lock`.
 final class Follower: @unchecked Sendable {
   private let refreshing = Lock()
@@ -32,43 +32,45 @@ final class Follower: @unchecked Sendable {
   /// - Parameter framesEnd: The end of the valid frames when the engine was opened.
   init(_ engine: Engine, framesEnd: LogPosition) {
     mark = engine.mark
-    // Without a look, the first refresh opens the store again.
+    // If `seen` is nil, the first refresh opens the store again.
     (newest, seen, self.framesEnd) = (engine, engine.reading?.look, framesEnd)
   }
 
-  /// The newest engine. In a forked child it no longer changes, and is read without the lock, which
-  /// a thread of the parent may have held.
+  /// The newest engine. In a forked child the engine no longer changes. There it is read without
+  /// the lock, because a thread of the parent may have held the lock.
   var engine: Engine { mark.isOwn ? lock.withLock { newest } : newest }
 
   func stop() { lock.withLock { isStopped = true } }
 
-  /// Shows the newest committed state.
+  /// Switches to the newest committed state.
   ///
-  /// - Returns: Whether that is more than before.
+  /// - Returns: Whether there are more commits than before.
   func refresh() throws -> Bool {
     try refreshing.withLock {
       let engine = self.engine
-      // Before the check: if it is unchanged, the segment was the last then, not yet rewritten. FO4
+      // Before `StoreLook`: if that is unchanged, this segment was still the last, and not yet
+      // rewritten. FO4
       let hasFrame = hasFrame(behind: engine)
       let before = try engine.looking { $0.root.pointee.sequence }
-      // The opening decides about an unreadable one. FO4
+      // If the look fails, the opening decides whether there is an error. FO4
       let look = try? StoreLook(engine.directory)
       let isDamaged = engine.isIndexDamaged
       if let look, look == seen, !isDamaged, !hasFrame { return false }
-      // Beside the options: these are of the next refreshes too. FO5
+      // The suspicion is not part of the options, which later refreshes use too. FO5
       let (next, report) = try Recovery.reopen(engine.directory, engine.options, suspectsIndex: isDamaged)
       let after = try next.looking { $0.root.pointee.sequence }
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
       (seen, framesEnd) = (look, report.framesEnd)
       guard after > before || isDamaged && after == before else { return false }
-      // The previous engine is released after the lock, if no snapshot has it: that takes time. FO1
+      // If no snapshot uses the previous engine, it is freed here. That takes time, so `lock` is
+      // not held. FO1
       try withExtendedLifetime(engine) { try show(next) }
       return after > before
     }
   }
 
-  /// Whether a complete frame is at the offset where the last opening found none. The opening
-  /// decides about an unreadable one.
+  /// Whether a complete frame is now at the offset where the last opening found none. Also true if
+  /// the frame cannot be read: then the opening decides.
   private func hasFrame(behind engine: Engine) -> Bool {
     let name = StoreFileName.segment(framesEnd.segment).string
     guard framesEnd.segment > 0 else { return false }
@@ -108,17 +110,18 @@ final class Follower: @unchecked Sendable {
 extension Store {
   /// Advances a store that was opened for reading to the newest committed state.
   ///
-  /// Snapshots taken before stay unchanged. Later ones see a state that was committed when this was
-  /// called, or a newer one: whole commits, in order, and never fewer than before. A commit can be
-  /// seen here before it is durable. The writer neither waits nor is informed. A store with a
-  /// damaged index can read again after this, from an intact checkpoint or from the log.
+  /// Snapshots taken before stay unchanged. Later snapshots have a state that was committed when
+  /// this was called, or a newer one: complete commits, in order, and never fewer than before. A
+  /// commit can be visible here before it is durable. The writer neither waits nor is informed. A
+  /// store with a damaged index can be read again after this, from an intact checkpoint or from the
+  /// log.
   ///
   /// - Returns: Whether there is a new state.
-  /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`, `.notAStore` when the directory holds
-  ///   another store or none. The state read before stays readable. `.readOnly` when the store was
-  ///   opened for writing, which always shows the newest state.
-  /// - Complexity: when nothing has changed, the superblock, the directory and the headers of the
-  ///   last segments are read; otherwise as opening the store.
+  /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`; `.notAStore` if the directory has
+  ///   another store or none. After these errors the previous state can still be read. `.readOnly`
+  ///   if the store was opened for writing, because it always shows the newest state.
+  /// - Complexity: If nothing has changed, it reads the superblock, the directory and the headers
+  ///   of the last segments. Otherwise it costs as much as opening the store.
   @discardableResult
   public func refresh() throws -> Bool {
     try engine.checkProcess()

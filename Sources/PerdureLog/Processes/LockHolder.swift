@@ -1,8 +1,8 @@
 import PerdureFileIO
 
-/// A writer's note in the lock file, for readers.
+/// The text that a writer stores in the lock file. Errors of other openings show it.
 enum LockHolderText {
-  /// One line: the process, its program, its host and its start time.
+  /// One line with the process, its program, its host and its start time.
   static var current: String {
     var text = "process \(Environment.processID)"
     if let program = Environment.programName { text += " (\(program))" }
@@ -10,7 +10,7 @@ enum LockHolderText {
     return text + " since " + utc(Environment.secondsSince1970)
   }
 
-  /// A moment as `2026-01-31 23:59:59 UTC`.
+  /// Formats a time as `2026-01-31 23:59:59 UTC`.
   static func utc(_ secondsSince1970: UInt64) -> String {
     let (date, time) = (civil(day: secondsSince1970 / 86_400), secondsSince1970 % 86_400)
     let parts = [time / 3600, time / 60 % 60, time % 60]
@@ -20,10 +20,10 @@ enum LockHolderText {
 
   private static func padded(_ number: UInt64) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-  /// The date of a day counted from the beginning of 1970.
+  /// The date of a day, counted from the beginning of 1970.
   private static func civil(day: UInt64) -> (year: UInt64, month: UInt64, day: UInt64) {
     func isLeap(_ year: UInt64) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
-    // Whole periods of 400 years have 146,097 days each.
+    // Each period of 400 years has 146,097 days.
     var year = 1970 + day / 146_097 * 400
     var rest = day % 146_097
     while rest >= (isLeap(year) ? 366 : 365) {

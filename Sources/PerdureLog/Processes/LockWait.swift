@@ -18,8 +18,8 @@ struct LockWait {
 
   /// Sleeps until the next attempt.
   ///
-  /// - Returns: False if the timeout is over; then it does not sleep.
-  /// - Throws: `CancellationError` when the task that opens the store is cancelled.
+  /// - Returns: False, without sleeping, if the timeout is over.
+  /// - Throws: `CancellationError` if the task that opens the store is cancelled.
   mutating func next() throws -> Bool {
     let now = Clock.nowNanoseconds()
     guard now < deadline else { return false }

@@ -1,46 +1,48 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Opening for reading, beside a possible writer.
+// Opens a store for reading, possibly beside a writer.
 //
-// A writer is never asked to wait, so the steps of an opening (superblock, directory, headers of
-// segments, checkpoint, log) may read different moments. An attempt counts only if all steps could
-// have read one moment:
+// A writer never waits for readers. So the steps of an opening (superblock, directory, headers of
+// segments, checkpoint, log) may read the store at different times. An attempt is accepted only if
+// all steps could have read it at one moment:
 //
 //  RO1  The superblock is read first, then the directory. Then the segments are opened, the
 //       superblock is read again, the lengths of the segments are read, and only then the frames.
-//  RO2  The attempt ends at a commit that is not before the durable end of the second superblock.
-//       So it has everything that made a record dead which a rewritten segment among those opened
-//       lacks. A writer promises that in a superblock before the segment takes its name (T6).
+//  RO2  The attempt must reach a commit that is not before the durable end of the second
+//       superblock. Reason: an opened segment may be rewritten and lack dead records. Then the
+//       attempt must have the newer commits that made these records dead. The writer promises those
+//       commits in a superblock before the rewritten segment gets its name (T6).
 //  RO3  An apparent error is final only if superblock, directory and the lengths of the log's files
 //       are the same before and after the attempt, and the next attempt finds the same error.
-//       Otherwise a file may have been added, removed or rewritten in between, or frames written
-//       into the zeros behind the log (B7). Then the attempt is repeated.
-//  RO4  A half-written frame or segment header looks like a torn tail. For a reader that is the end
+//       Otherwise a file may have been added, removed or rewritten in between, or frames may have
+//       been written into the zeros after the log (B7). Then the attempt is repeated.
+//  RO4  A half-written frame or segment header looks like a torn tail. For a reader it is the end
 //       of the log.
 //
-// The number of commits that RO2 finds varies with the moment; the log itself ensures that they are
-// complete, in order and without a gap.
+// The number of commits that an attempt finds by RO2 varies with the moment. The log itself ensures
+// that they are complete, in order and without a gap.
 
-/// The checks of an opening for reading against a concurrent writer.
+/// The checks that an opening for reading makes because of a concurrent writer.
 struct OpeningBesideWriter {
-  /// The steps did not read one moment.
+  /// The steps did not read the store at one moment.
   struct Moved: Error {}
 
   let directory: any Directory
   /// Whether the index is copied into memory, because the writer may reuse its units.
   let copiesIndex: Bool
-  /// Whether the index was found damaged before, so that it is read as a whole before it is used.
+  /// Whether the index was found damaged before, so that it is verified completely before it is
+  /// used.
   let suspectsIndex: Bool
-  /// The state of the files when the attempt began; nil: an unusable index is accepted.
+  /// The state of the files when the attempt began; nil if an unusable index is accepted.
   let look: StoreLook?
 
-  /// RO2: the last commit that the superblock promises now.
+  /// RO2: the last commit that the superblock promises at present.
   func promisedSequence() throws -> UInt64 {
     try SuperblockFile.open(in: directory, .read).current.durableSequence
   }
 
-  /// RO3, for errors that would otherwise be attributed to the index file.
+  /// Checks RO3 for errors that would otherwise be attributed to the index file.
   func checkNotMoved() throws {
     if let look, look != (try StoreLook(directory)) { throw Moved() }
   }
@@ -50,8 +52,8 @@ struct OpeningBesideWriter {
 struct StoreLook: Equatable {
   let superblock: Superblock
   let segments: [UInt64]
-  /// Bytes of the newest complete segment's file, and before it of the files after it: a file may
-  /// be prepared long before it gets its header.
+  /// The file lengths of the newest segment with a header and of all later segment files, the last
+  /// file first. A file may be prepared long before it gets its header.
   let lastLengths: [UInt64]
 
   init(_ directory: any Directory) throws {
@@ -69,20 +71,20 @@ struct StoreLook: Equatable {
   }
 }
 
-/// The place of an opening for reading.
+/// The state of an opening for reading that its engine keeps.
 struct ReadingPlace: Sendable {
-  /// Nil: it could not register.
+  /// The reader's registration; nil if the opening could not register.
   let registration: ReaderRegistration?
   /// The checkpoint that the superblock named.
   let checkpoint: CheckpointReference?
-  /// The superblock and segments before the opening began to read.
+  /// The superblock and segments before the opening began to read; nil if they could not be read.
   let look: StoreLook?
 }
 
 /// Opens a store for reading.
 struct ReadOnlyOpening {
-  /// After this many attempts there is another error. Each needs a writer that does something in
-  /// the moments between two steps to fail.
+  /// The limit for attempts. An attempt can fail only if a writer changes files between two of its
+  /// steps.
   private static let attemptsMax = 40
 
   private let directory: any Directory
@@ -98,7 +100,7 @@ struct ReadOnlyOpening {
   }
 
   func run() throws -> (Engine, RecoveryReport) {
-    // RT1: before anything is read that has to stay.
+    // RT1: the registration precedes the reading of anything that must be kept.
     let registration = options.registersAsReader ? ReaderRegistration.take(in: table) : nil
     var finding: String?
     for attempt in 1..<Self.attemptsMax {
@@ -119,7 +121,7 @@ struct ReadOnlyOpening {
   }
 
   /// - Parameter judgesIndex: Whether an unusable index is accepted as damaged. If not, the opening
-  ///   checks first that the writer has not moved on, and tries again if so.
+  ///   first checks whether the writer has changed the files. If so, it tries again.
   private func open(
     _ registration: ReaderRegistration?, _ look: StoreLook?, judgesIndex: Bool
   ) throws -> (Engine, RecoveryReport) {
@@ -134,7 +136,7 @@ struct ReadOnlyOpening {
     let place = ReadingPlace(
       registration: registration, checkpoint: superblock.current.checkpoint, look: look)
     if let registration {
-      // A slot that cannot be written keeps its content, which is more demanding. RT3
+      // If the slot cannot be written, it keeps its content, which demands more. RT3
       try? registration.narrow(to: hold(opening.checkpoint, state.root.pointee.sequence))
     }
     return try Recovery.finish(state, opening, directory, options, nil, place, &report)

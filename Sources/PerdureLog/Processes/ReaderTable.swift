@@ -6,11 +6,11 @@ import PerdureFormat
 // manual cleanup.
 //
 // Most of the files that a reader reads do not change: bytes of frames are never overwritten, and a
-// replaced or removed file stays readable for a process that has it open. Two things change: units
-// of the index file, which are used again, and blob files, which a reader opens only when it reads
-// the value. For these a reader registers: it holds the lock on a slot of the file READERS, and the
-// slot contains its needs. The system ends the lock with the process. FORMAT.md, "Reading beside a
-// writer", has the rules for other programs.
+// replaced or removed file stays readable for a process that has it open. There are two exceptions:
+// units of the index file are reused, and a blob file may be removed before a reader opens it to
+// read a value. For these a reader registers: it holds the lock on a slot of the file READERS, and
+// the slot contains its needs. The system releases the lock when the process ends. FORMAT.md,
+// "Reading beside a writer", has the rules for other programs.
 //
 // Invariants
 //  RT1  A reader locks its slot, writes into it that it may need everything, and only then reads
@@ -18,22 +18,24 @@ import PerdureFormat
 //       the data it relies on (superblock, log). Each step is a system call, so the steps are
 //       ordered. If the writer does not find a reader's lock, it wrote before that reader reads,
 //       and the reader finds the written data.
-//  RT2  Between the lock and the first write into it a slot may say what its last holder needed. A
-//       writer that reads the old content wrote its data before the reader reads (RT1): no harm.
+//  RT2  Between the lock and the first write, a slot may still contain the needs of its last
+//       holder. A writer that reads this old content wrote its data before the new reader reads
+//       (RT1). So this is harmless.
 //  RT3  While its lock is held, a slot's content only becomes less demanding: from everything, to
-//       the needs of the opened state, then to those of later states of the same checkpoint. A new
-//       checkpoint means a new slot.
-//  RT4  Units of an index file are written over only when no reader may need everything or names a
-//       checkpoint of that file that reaches them: from the first that does on, and before the
-//       first that does not. A blob file is removed only when no reader may need everything or a
-//       state that names it.
+//       the needs of the opened state, and then to the needs of later states of the same
+//       checkpoint. A new checkpoint requires a new slot.
+//  RT4  Units of an index file are overwritten only if no reader may need everything, and no reader
+//       names a checkpoint of that file that reaches these units. The checkpoints in question are
+//       those from the first that reaches the units to the last that does. A blob file is removed
+//       only if no reader may need everything, and no reader may need a state that references the
+//       file.
 //  RT5  Undecodable content (a slot that is just being written, an unreadable file) counts as a
 //       reader that may need everything.
 //
-// A reader cannot register if the medium or the directory is read-only, or has no such locks. It
-// reads the index into private memory, which no other process changes, and checks it there:
-// K1 and K2 of FORMAT.md ensure that an intact index there is a checkpoint. A blob file may go
-// away under it, which it reports as such.
+// A reader cannot register if the medium or the directory is read-only, or has no such locks. Then
+// it reads the index into private memory, which no other process changes, and checks it there: K1
+// and K2 of FORMAT.md ensure that an intact index in memory is a checkpoint. A blob file may be
+// removed before such a reader opens it; the reader reports that.
 
 /// The needs of the live readers.
 struct ReaderNeeds: Equatable {
@@ -48,7 +50,7 @@ struct ReaderNeeds: Equatable {
 
   /// Whether a reader may read one of these states. RT4
   ///
-  /// - Parameter states: By sequence number; not before the first commit.
+  /// - Parameter states: Sequence numbers; the first is not before the first commit.
   func mayRead(_ states: Range<UInt64>) -> Bool {
     everything
       || holds.contains { hold in
@@ -61,7 +63,7 @@ struct ReaderNeeds: Equatable {
   var oldestSequence: UInt64? { everything ? 0 : holds.map(\.sequence).min() }
 }
 
-/// The file in which readers register, as the writer sees it.
+/// The file in which readers register, as seen by the writer.
 struct ReaderTable: Sendable {
   let directory: any Directory
   private let failure = Guarded<FileIOError?>(nil)
@@ -73,12 +75,12 @@ struct ReaderTable: Sendable {
 
   fileprivate static let name = StoreFileName.readers.string
 
-  /// A live reader; nil: the slot's content cannot be decoded.
+  /// A live reader; nil if the slot's content cannot be decoded.
   typealias Entry = ReaderSlot?
 
-  /// All registered readers. Must be read after the writes that make files removable (RT1).
+  /// All registered readers. They must be read after the writes that make files removable (RT1).
   ///
-  /// - Complexity: for n slots that were ever used, O(n), with a system call each.
+  /// - Complexity: O(n) for n slots that were ever used, with one system call for each.
   func entries() throws(FileIOError) -> [Entry] {
     guard try directory.kind(of: Self.name) != nil else { return [] }
     let file: any File
@@ -104,7 +106,7 @@ struct ReaderTable: Sendable {
     }
   }
 
-  /// The needs of all of them. RT5
+  /// The needs of all registered readers. RT5
   func needs() -> ReaderNeeds {
     let entries: [Entry]
     do {
@@ -127,7 +129,7 @@ struct ReaderTable: Sendable {
   }
 }
 
-/// A reader's slot in the table, held as long as the object lives.
+/// A reader's slot in the table, locked while the object exists.
 final class ReaderRegistration: Sendable {
   private let file: any File
   private let range: Range<UInt64>
@@ -141,14 +143,15 @@ final class ReaderRegistration: Sendable {
   }
 
   deinit {
-    // Closing alone releases the lock only if no child before its `exec` shares the open file.
-    // Errors are ignored: the lock ends with the process. A forked child shares the lock with its
-    // parent, and only closes its own descriptor.
+    // Closing the file releases the lock only if no other process shares the open file. A child
+    // before its `exec` may share it, so the lock is released first. Errors are ignored, because
+    // the lock ends with the process. A forked child shares the lock with its parent, so it only
+    // closes its own descriptor.
     if mark?.isOwn ?? true { try? file.unlock(range) }
     try? file.close()
   }
 
-  /// Registers a reader that may need everything; nil if that fails.
+  /// Registers a reader that may need everything; returns nil if that fails.
   static func take(in table: ReaderTable) -> ReaderRegistration? {
     guard let file = try? openFile(table) else { return nil }
     for slot in 0..<ReaderSlot.countMax {
@@ -174,7 +177,7 @@ final class ReaderRegistration: Sendable {
     return try table.directory.open(ReaderTable.name, .readWrite)
   }
 
-  /// Writes the present needs; never more than before. RT3
+  /// Writes the present needs, which are never greater than before. RT3
   func narrow(to hold: ReaderSlot.Hold) throws(FileIOError) { try write(hold) }
 
   private func write(_ hold: ReaderSlot.Hold?) throws(FileIOError) {

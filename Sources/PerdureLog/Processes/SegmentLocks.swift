@@ -3,22 +3,23 @@ import PerdureFormat
 
 // The lock on the last segment.
 //
-// LOCK can be removed by hand while the store is open, and then another writer can take a new one.
-// So a writer also holds a lock on a byte of the newest segment, and an opening takes that lock
-// before it reads the log's end. FORMAT.md, W11.
+// LOCK can be removed by hand while the store is open, and then another writer can lock a new file.
+// So a writer also holds a lock on a byte of the newest segment. An opening takes that lock before
+// it reads the end of the log. FORMAT.md, W11.
 //
 // Invariants
 //  SL1  The newest segment with a header is locked. The lock is taken before the header is written,
 //       and released after the header of the next segment is written.
-//  SL2  The segment in which a commit began stays locked until the commit is complete: after a
-//       rollback the log ends there again.
-//  SL3  An opening that has locked the newest known segment reads the directory again: the previous
-//       holder of the lock may have begun another segment in between.
-//  SL4  A lock has an open file of its own. The mapping of a segment would keep the lock on the
-//       segment's own open file after that is closed. A forked child, which must not unlock, could
-//       then never release it.
-//  SL5  The process that took a lock unlocks it, and does not just close its file. A forked child,
-//       or a child before its `exec`, may share the open file, which would keep the lock.
+//  SL2  The segment in which a commit began stays locked until the commit is complete, because
+//       after a rollback the log ends there again.
+//  SL3  An opening that has locked the newest known segment reads the directory again, because the
+//       previous holder of the lock may have created another segment in between.
+//  SL4  A lock has its own open file. If the lock were on the file with which the segment is
+//       mapped, the mapping would keep the lock after that file is closed. A forked child, which
+//       must not unlock, could then never release it.
+//  SL5  The process that took a lock unlocks it explicitly instead of only closing the file. A
+//       forked child, or a child before its `exec`, may share the open file, which would keep the
+//       lock.
 //
 // On a file system without such locks, segments are not locked.
 
@@ -26,14 +27,14 @@ import PerdureFormat
 // Unchecked: the file is only unlocked and closed, in `deinit`.
 final class SegmentLock: @unchecked Sendable {
   private let file: any File
-  /// nil without memory for the mark: then the lock is treated as this process's own.
+  /// Nil if there was no memory for the mark. Then the lock is treated as this process's own.
   private let mark = ProcessMark.currentIfAny()
 
   init(_ file: any File) { self.file = file }
 
   deinit {
-    // A forked child closes its own descriptor only. A system without such locks refuses to unlock,
-    // and closing ends the lock when unlocking fails. Nothing was written through the file.
+    // A forked child only closes its own descriptor. Unlocking fails on a system without such
+    // locks. If unlocking fails, closing ends the lock. Nothing was written through the file.
     if mark?.isOwn != false { try? file.unlock(SegmentLocks.range) }
     try? file.close()
   }
@@ -41,18 +42,18 @@ final class SegmentLock: @unchecked Sendable {
 
 /// The locks that a writer holds on segments.
 struct SegmentLocks {
-  /// The byte that is locked. It is behind every segment, so that a system whose locks forbid
-  /// reading forbids none.
+  /// The byte that is locked. It is after the end of every segment, so that locks that forbid
+  /// reading forbid no reading of a segment.
   static let range: Range<UInt64> = 0x7FFF_FFFE..<0x7FFF_FFFF
 
   private var held: [(number: UInt64, lock: SegmentLock)] = []
 
-  /// Locks a segment; nil if another opening has it. SL4
+  /// Locks a segment; returns nil if another opening holds the lock. SL4
   static func take(_ number: UInt64, in directory: any Directory) throws(FileIOError) -> SegmentLock? {
     let file = try directory.open(StoreFileName.segment(number).string, .readWrite)
     do throws(FileIOError) {
       if try file.tryLock(range) { return SegmentLock(file) }
-      // No bytes were written through it.
+      // Errors are ignored, because nothing was written through the file.
       try? file.close()
       return nil
     } catch {
@@ -62,26 +63,26 @@ struct SegmentLocks {
     }
   }
 
-  /// Keeps a lock that was taken.
+  /// Adds a lock to the held locks.
   mutating func hold(_ number: UInt64, _ lock: SegmentLock) { held.append((number, lock)) }
 
-  /// Releases the locks on segments with lower numbers. SL2
+  /// Releases the locks on segments with numbers lower than `number`. SL2
   mutating func release(before number: UInt64) { held.removeAll { $0.number < number } }
 
   /// Releases the lock on a segment that is replaced or removed.
   mutating func release(_ number: UInt64) { held.removeAll { $0.number == number } }
 
-  /// Releases all locks; in a forked child only the child's own descriptors.
+  /// Releases all locks. A forked child only closes its own descriptors.
   mutating func releaseAll() { held = [] }
 }
 
 extension SegmentLocks {
-  /// Takes the lock of the newest segment that an opening has found, before it reads the end of the
+  /// Locks the newest segment that an opening has found, before the opening reads the end of the
   /// log. SL3
   ///
   /// - Parameter newest: Nil for a log without a segment.
-  /// - Throws: `StoreError` with code `.locked` if another writer has it, or has begun another
-  ///   segment meanwhile.
+  /// - Throws: `StoreError` with code `.locked` if another writer holds the lock, or has created
+  ///   another segment meanwhile.
   init(opening newest: Segment?, in directory: any Directory) throws {
     if let newest {
       guard let lock = try Self.take(newest.number, in: directory) else {
@@ -94,11 +95,11 @@ extension SegmentLocks {
     }
   }
 
-  /// Takes the lock of the newest segment of a store that is copied or removed. Locks nothing if no
-  /// segment of a damaged store can be read.
+  /// Locks the newest segment of a store that is copied or removed. It locks nothing if the store
+  /// is damaged and no segment can be read.
   ///
-  /// - Throws: `StoreError` with code `.locked` if a writer has it, or has begun another segment
-  ///   meanwhile.
+  /// - Throws: `StoreError` with code `.locked` if a writer holds the lock, or has created another
+  ///   segment meanwhile.
   init(closedStoreIn directory: any Directory) throws {
     // A file that is not a readable segment has no writer.
     let isBorn = { number in (try? Self.isBorn(number, in: directory)) == true }
@@ -127,7 +128,7 @@ extension SegmentLocks {
       if error.code == .notFound { return false }
       throw error
     }
-    // An error of `close` loses nothing: the file was only read.
+    // An error of `close` is harmless, because the file was only read.
     defer { try? file.close() }
     let bytes = try file.read(SegmentHeader.length, at: 0)
     // A file with the header of an older segment is not born (FORMAT.md, B6).

@@ -1,23 +1,24 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// An opening for reading that is alive, in this process or in another one.
+/// A live opening for reading, in this process or in another process.
 public struct ReaderProcess: Hashable, Sendable {
-  /// The number of its process.
+  /// The id of its process.
   public var processID: Int32
-  /// Its start, in seconds since the beginning of 1970.
+  /// The time at which it registered, in seconds since the beginning of 1970.
   public var secondsSince1970: UInt64
-  /// The oldest commit whose state it may read; nil while it opens, when it may need everything.
+  /// The oldest commit whose state it may read. It is nil while the store is being opened, because
+  /// it may need everything then.
   public var sequence: UInt64?
 }
 
 extension Store {
   /// The registered readers of the store (`StoreOptions.registersAsReader`), those furthest behind
-  /// first. The data that a reader may need is kept. A reader that is far behind, and never
-  /// refreshed, prevents the index file from reusing space, and blob files from being removed.
+  /// first. The store keeps the data that a reader may need. A reader that is far behind and never
+  /// refreshed prevents the reuse of space in the index file, and the removal of blob files.
   ///
-  /// - Throws: `StoreError` with code `.io` when the file of readers cannot be read.
-  /// - Complexity: O(n) for n readers, with a system call each.
+  /// - Throws: `StoreError` with code `.io` if the file of readers cannot be read.
+  /// - Complexity: O(n) for n readers, with one system call for each.
   public var readers: [ReaderProcess] {
     get throws {
       try engine.checkProcess()

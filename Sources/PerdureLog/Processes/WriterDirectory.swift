@@ -3,8 +3,8 @@ import PerdureFormat
 
 // The directory of a store, as its writer uses it.
 //
-// The writer's lock is a file of the store. When the store's folder is removed or replaced, or LOCK
-// alone is removed, another writer can take a lock of the same name. If the first writer then
+// The writer's lock is on a file of the store. If the store's folder is removed or replaced, or
+// LOCK alone is removed, another writer can lock a new file of that name. If the first writer then
 // creates, renames or removes files, it may damage the other store. So before each such call the
 // writer checks that the file it has locked still has the name LOCK in this directory. FORMAT.md,
 // W10.
@@ -20,7 +20,7 @@ final class WriterDirectory: Directory {
   private let isChecked: Bool
   private let didReplace = Guarded<@Sendable (FileIOError) -> Void>({ _ in })
 
-  /// - Parameter isChecked: False only in the proof.
+  /// - Parameter isChecked: False only in the proof, which must detect the omission.
   init(_ base: any Directory, _ lock: any FileLock, isChecked: Bool) {
     (self.base, self.lock, self.isChecked) = (base, lock, isChecked)
   }
@@ -30,10 +30,10 @@ final class WriterDirectory: Directory {
     didReplace.withLock { $0 = body }
   }
 
-  /// Checks that the store's folder still is the writer's. No other code decides that.
+  /// Checks that the store's folder still belongs to this writer. Only this function decides that.
   ///
   /// - Parameter operation: The operation that the writer is about to start. Errors of the check
-  ///   name it, so they count as its refusal.
+  ///   have its name, so they count as errors of the operation.
   /// - Throws: `.replaced`; the system's error if the check is not possible.
   fileprivate func check(_ operation: String) throws(FileIOError) {
     guard isChecked else { return }
@@ -78,10 +78,11 @@ extension WriterDirectory {
 }
 
 extension Directory {
-  /// Checks that the folder still is the writer's, before a write to an open file that could damage
-  /// another store: the header of a segment, a superblock. Does nothing in a reader's directory.
+  /// Checks that the folder still belongs to this writer. It is called before a write to an open
+  /// file that could damage another store: the header of a segment, a superblock. It does nothing
+  /// in a reader's directory.
   ///
   /// - Throws: `.replaced`, and the store is poisoned; another error if the check is not possible.
-  ///   It counts as a refused write.
+  ///   Such an error counts as a refused write.
   func checkIsWriters() throws(FileIOError) { try (self as? WriterDirectory)?.check("open") }
 }

@@ -2,39 +2,40 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-// What remains of a writer's place when the store is closed.
+// Protects the data of snapshots after the writer has closed its store.
 //
-// A snapshot outlives its store. It still reads nodes of the index file in place, and opens blob
+// A snapshot can outlive its store. It still reads nodes of the index file in place, and opens blob
 // files. The next writer may reuse those units and remove those files. So if snapshots remain when
-// a writer leaves, it becomes a reader like any other opening: it takes a slot before it releases
-// the lock. If it cannot get a slot it keeps the lock, and the error of a new writer says so.
-// FORMAT.md, W9.
+// a writer leaves, it becomes a reader like any other opening: it takes a slot in the table of
+// readers before it releases the lock. If it cannot get a slot, it keeps the lock, and the error of
+// a new writer reports that. FORMAT.md, W9.
 //
 // Invariants
-//  WP1  A snapshot is pinned, and released, before `isLeft` is read. The leaving writer sets it
-//       before it reads the pins (all sequentially consistent). So the leaving writer sees the pin,
-//       or the pin's owner sees that the writer has left, and calls `join` after pinning and `end`
-//       after releasing.
-//  WP2  From the writer's leaving to the release of the last pin there is a slot or the lock,
-//       unless no data being read can change.
-//  WP3  A snapshot that takes a slot after the writer has left has it before it reads the
+//  WP1  A snapshot is pinned, or released, before `isLeft` is read. The leaving writer sets
+//       `isLeft` before it reads the pins. All these steps are sequentially consistent. So either
+//       the leaving writer sees the pin, or the pin's owner sees that the writer has left. In the
+//       second case it calls `join` after pinning and `end` after releasing.
+//  WP2  From the time the writer leaves until the last pin is released, this process has a slot or
+//       the lock. There is one exception: if no data being read can change, neither is needed.
+//  WP3  A snapshot that takes a slot after the writer has left takes it before it reads the
 //       superblock (RT1 of ReaderTable). If that superblock is the one that the writer left, no
-//       other writer has relied on anything yet.
-//  WP4  Without a pin there is neither slot nor lock: the lifetime of the store's object does not
+//       other writer has relied on the slots yet.
+//  WP4  Without a pin there is neither slot nor lock. The lifetime of the store's object does not
 //       matter.
 
-/// The files that may change under remaining readers after the writer has left.
+/// The files that remaining readers need and that may change after the writer has left.
 struct PlaceNeed {
-  /// The index file, and the checkpoint, that the store was opened with; 0: none.
+  /// The index file and the checkpoint with which the store was opened; 0 if there is none.
   let indexFile: UInt64
   let checkpoint: UInt64
-  /// The last content of the slot.
+  /// The superblock that the writer left.
   let superblock: Superblock?
-  /// The states that are read; nil if it is unknown which commits the next opening will find.
+  /// The states that snapshots read; nil if it is unknown which commits the next opening will find.
   let states: ClosedRange<UInt64>?
 }
 
-/// The place of an opening: the writer's lock, and later the slot that retains files for snapshots.
+/// The lock or slot of an opening: first the writer's lock, later the slot that keeps files for
+/// snapshots.
 // Unchecked: its state is guarded by `lock`, except `left`.
 final class WriterPlace: @unchecked Sendable {
   private let table: ReaderTable
@@ -45,7 +46,7 @@ final class WriterPlace: @unchecked Sendable {
   private var need: PlaceNeed?
   private let isForgotten = Atomic<Bool>(false)
 
-  /// - Parameter writing: Nil for an opening that was for reading from the start.
+  /// - Parameter writing: Nil for a store that was opened for reading.
   init(_ writing: (any FileLock)?, _ table: ReaderTable) {
     self.writing = writing
     self.table = table
@@ -53,17 +54,17 @@ final class WriterPlace: @unchecked Sendable {
 
   deinit { writing?.release() }
 
-  /// Whether the writer's place was released. WP1
+  /// Whether the writer has left. WP1
   @inline(__always)
   var isLeft: Bool { left.load(ordering: .sequentiallyConsistent) }
 
-  /// Runs an operation of the writer; nil if this opening is no longer the writer.
+  /// Runs an operation of the writer; returns nil if this opening is no longer the writer.
   func whileWriter<R>(_ body: () -> R) -> R? { lock.withLock { isLeft ? nil : body() } }
 
-  /// Releases the writer's place.
+  /// Releases the writer's lock, and takes a slot if snapshots need one.
   ///
-  /// - Parameter need: The files that may change under readers; nil: none.
   /// - Parameter isRead: Whether a version is pinned.
+  /// - Parameter need: The files that may change under readers; nil if there are none.
   func leave(_ isRead: () -> Bool, _ need: () -> PlaceNeed?) {
     lock.withLock {
       if isLeft { return }
@@ -78,9 +79,10 @@ final class WriterPlace: @unchecked Sendable {
     }
   }
 
-  /// A snapshot of the last state was taken after the writer has left.
+  /// Protects a snapshot of the last state that was taken after the writer had left.
   ///
-  /// - Returns: False if another writer may have continued: the snapshot's state is not kept.
+  /// - Returns: False if another writer may have continued. In this case the snapshot's state is
+  ///   not kept.
   func join(_ sequence: UInt64) -> Bool {
     lock.withLock {
       guard let need, writing == nil, reading == nil else { return true }
@@ -97,7 +99,7 @@ final class WriterPlace: @unchecked Sendable {
     }
   }
 
-  /// A snapshot was released. WP4
+  /// Handles the release of a snapshot: releases the slot and the lock if nothing is pinned. WP4
   func end(unless isRead: () -> Bool) {
     lock.withLock {
       guard isLeft, !isRead() else { return }
@@ -111,7 +113,7 @@ final class WriterPlace: @unchecked Sendable {
     writing = nil
   }
 
-  /// Closes a forked child's own descriptor of the lock file. The parent keeps the lock. Never
+  /// Closes a forked child's own descriptor of the lock file. The parent keeps the lock. It never
   /// waits (Engine+Fork, FK3).
   func forget() {
     if !isForgotten.exchange(true, ordering: .acquiringAndReleasing) { writing?.release() }
@@ -121,7 +123,7 @@ final class WriterPlace: @unchecked Sendable {
     _ reading: ReaderRegistration, _ need: PlaceNeed, _ states: ClosedRange<UInt64>?
   ) {
     guard let states else { return }
-    // A slot that cannot be written keeps its content, which is more demanding. RT3
+    // If the slot cannot be written, it keeps its content, which demands more. RT3
     try? reading.narrow(
       to: ReaderSlot.Hold(
         sequence: states.lowerBound, indexFile: need.indexFile, checkpoint: need.checkpoint,
@@ -130,8 +132,8 @@ final class WriterPlace: @unchecked Sendable {
 }
 
 extension Engine {
-  /// Releases the writer's place. The data that snapshots may still read is kept unchanged. In a
-  /// turn.
+  /// Releases the writer's lock. The data that snapshots may still read is kept unchanged. Call in
+  /// a turn.
   ///
   /// - Parameter isPoisoned: Whether the next opening may miss commits that were visible here.
   func leave(_ state: borrowing CommitterState, isPoisoned: Bool) {
@@ -148,10 +150,10 @@ extension Engine {
     }
   }
 
-  /// The state of a snapshot taken after the writer has left is kept from now on. WP1
+  /// Protects the state of a snapshot that was taken after the writer had left. WP1
   ///
-  /// - Returns: False if it is not: nodes in the file must not be read any more, because another
-  ///   writer may own them and change them.
+  /// - Returns: False if the state is not protected. Then nodes in the index file must no longer be
+  ///   read, because another writer may change them.
   @inline(never)
   func join(_ root: UnsafeMutablePointer<Root>) -> Bool {
     if place.join(root.pointee.sequence) { return true }

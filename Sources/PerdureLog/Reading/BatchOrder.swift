@@ -1,28 +1,29 @@
 import CPerdureShims
 import PerdureFormat
 
-/// Reading many records: in the order of their addresses, with the next ones already on the way.
+/// Reads many records in the order of their addresses, and prefetches the next ones.
 enum BatchOrder {
-  /// How many records ahead are prefetched.
+  /// The number of records that are prefetched ahead.
   static let distance = 8
 
-  /// Positions sorted by address; absent ones (word 0) first.
+  /// The indices of the words, sorted by address. Absent records (word 0) are first.
   static func byAddress(_ words: UnsafeMutableBufferPointer<UInt64>) -> [Int] {
     words.indices.sorted { place(words[$0]) < place(words[$1]) }
   }
 
-  /// Whether the words are already in order: the usual case for records written together.
+  /// Whether the words are already sorted by address, as is usual for records written together.
   static func isByAddress(_ words: UnsafeMutableBufferPointer<UInt64>) -> Bool {
     var position = 1
     while position < words.count, place(words[position &- 1]) <= place(words[position]) { position &+= 1 }
     return position >= words.count
   }
 
-  /// Offset and segment are the word's low bits, segment above offset.
+  /// The low bits of a word are the offset, and above it the segment.
   @inline(__always)
   private static func place(_ word: UInt64) -> UInt64 { word & 0x7_FFFF_FFFF_FFFF }
 
-  /// Asks the processor for the record at a step of the order; nil is the order of the words.
+  /// Prefetches the record at a step of the order. If `order` is nil, the order is that of the
+  /// words.
   @inline(__always)
   static func prefetch(
     _ step: Int, of order: [Int]?, _ words: UnsafeMutableBufferPointer<UInt64>,

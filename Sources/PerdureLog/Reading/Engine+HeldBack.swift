@@ -3,16 +3,16 @@ import PerdureFileIO
 // Frees the memory and files that snapshots keep, after these are released.
 //
 // Only commits allocate this memory, so commits also free it (`CommitterState.reclaim`). Files take
-// space even without commits. So code that keeps files or garbage for a snapshot asks to be
-// notified of its release (PinTable, PT4). The compactor's thread then removes them, or the next
-// commit does if there is no such thread.
+// space even without commits. So code that keeps files or garbage for a snapshot requests a
+// notification of its release (PinTable, PT4). The compactor's thread then removes them. If there
+// is no such thread, the next commit does.
 
 extension Engine {
   /// Releases a pin of `pinRoot`, and notifies the compactor if it waits for that.
   @inline(__always)
   func release(_ pin: Pin) {
     pin.release()
-    // One call behind both questions, or the engine is counted twice more at each release.
+    // Both cases use one call: otherwise the engine would be retained twice more at each release.
     if pins.isAwaited(pin) || place.isLeft { didRelease(pin) }
   }
 
@@ -24,21 +24,23 @@ extension Engine {
     if place.isLeft { endPlace() }
   }
 
-  /// The versions that must stay: those of readers and of a running compaction. In a turn.
+  /// The versions that must be kept: those of readers, and those of a running compaction. Call in a
+  /// turn.
   func held(_ state: borrowing CommitterState) -> PinnedVersions {
     pins.held().adding(state.compactedVersions)
   }
 
-  /// The held versions, for code that keeps files or garbage for readers (PinTable, PT4). It is
-  /// notified when they are released.
+  /// The held versions, for code that keeps files or garbage for readers (PinTable, PT4). The code
+  /// is notified when these versions are released.
   func heldAndAwaited(_ state: borrowing CommitterState) -> PinnedVersions {
     pins.heldAndAwaited(published: state.root.pointee.version).adding(state.compactedVersions)
   }
 
-  /// Bytes of segment files that have lost their names and are read by old snapshots.
+  /// The number of bytes of segment files that have lost their names and are still read by old
+  /// snapshots.
   var replacedSegmentBytes: Int { (try? looking { $0.outdatedSegmentBytes }) ?? 0 }
 
-  /// The compaction no longer needs the versions that it kept.
+  /// Ends a compaction, which no longer needs the versions that it kept.
   func endPass() {
     giveBackFiles { state in state.compactedVersions = [] }
   }
@@ -47,7 +49,7 @@ extension Engine {
   ///
   /// - Parameter prepare: Called first, in the turn.
   func giveBackFiles(_ prepare: (inout CommitterState) -> Void = { _ in }) {
-    // An error is ignored: closing a store frees everything.
+    // Errors are ignored: closing the store frees everything.
     _ = try? inTurn { state in
       prepare(&state)
       reclaim(&state)
@@ -55,7 +57,7 @@ extension Engine {
     }
   }
 
-  /// Frees unreachable nodes, roots and segments; in a turn.
+  /// Frees unreachable nodes, roots and segments. Call in a turn.
   func reclaim(_ state: inout CommitterState) {
     guard state.mayHoldBackSegments else {
       let pinned = held(state)
@@ -66,7 +68,7 @@ extension Engine {
     endAwaiting(state)
   }
 
-  /// Removes unreachable blob files; in a turn.
+  /// Removes unreachable blob files. Call in a turn.
   func removeUnreachableBlobs(_ state: inout CommitterState) {
     guard !state.retiredBlobs.isEmpty else { return }
     // The table of readers is read after the commits that dropped the files were written. RT1
@@ -78,7 +80,7 @@ extension Engine {
     discardBlobs(free)
   }
 
-  /// Ends the notifications of released snapshots if nothing is kept for them.
+  /// Ends the notifications about released snapshots if nothing is kept for snapshots.
   private func endAwaiting(_ state: borrowing CommitterState) {
     let isHeldBack =
       state.mayHoldBackSegments || state.retiredBlobs.isHeldBack || compactor?.isHeldBack ?? false

@@ -1,30 +1,30 @@
-// Things that went out of use while readers may still hold a state that has them: nodes, blob
-// files.
+// Keeps items that are no longer in use while readers may still reach them: nodes and blob files.
 //
 // An item that was created with version b and retired with version d belongs to the states b ..< d.
-// It must stay while one of these states is held, and no longer, even if older states are held.
-// Checking every item against every pin repeatedly would cost their product. So an item is filed
-// under the newest version that holds it. It is checked again only when that version is released:
+// It must be kept while one of these states is held, and no longer, even if older states are held.
+// Checking every item against every pin repeatedly would be too expensive. So an item is filed
+// under the newest version that holds it. It is checked again only when that version is released.
+// Then it is freed, or filed under an older version.
 // then it is freed, or filed under an older version.
 //
 // Invariants
-//  HB1  An item filed under v was created with v or before and retired after v, and v was held when
-//       it was filed.
-//  HB2  No version between v and the item's end was held when the item was filed, and none is held
-//       later. Only the published version gets new pins, and readers that have not loaded their
-//       root yet (`unsettledFrom`) load none before the one they noted. Items that such a reader
-//       may reach are not filed yet.
+//  HB1  An item filed under v was created with v or before, and was retired after v. Version v was
+//       held when the item was filed.
+//  HB2  No version between v and the item's retirement was held when the item was filed, and none
+//       is held later. New pins are only of the published version. Readers that have not loaded
+//       their root yet (`unsettledFrom`) load no root older than the version they noted. Items that
+//       such a reader may reach are not filed yet.
 //  HB3  So each item is filed at most once for every version that was held when it was retired. The
-//       releases of readers limit the work, not the number of checks.
+//       work is bounded by the number of releases, not by the number of checks.
 
-/// The items that readers hold back, by the newest version that holds them.
+/// The items that readers hold back, filed under the newest version that holds them.
 struct HeldBack<Element> {
   private struct File {
     var version: UInt64
     var elements: [Element]
   }
 
-  /// In order of their versions.
+  /// The files, in order of their versions.
   private var files: [File] = []
 
   var isEmpty: Bool { files.isEmpty }
@@ -50,8 +50,8 @@ struct HeldBack<Element> {
     for file in files { file.elements.forEach(body) }
   }
 
-  /// Removes and returns the items filed under versions that are no longer held: each is freed or
-  /// filed again. HB2
+  /// Removes and returns the items filed under versions that are no longer held. The caller frees
+  /// each of them, or files it again. HB2
   mutating func takeUnheld(_ pinned: PinnedVersions) -> [Element] {
     var taken: [Element] = []
     for file in files where !pinned.mayHold(file.version...file.version) { taken += file.elements }

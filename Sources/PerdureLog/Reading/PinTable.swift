@@ -1,44 +1,46 @@
 import PerdureFileIO
 import Synchronization
 
-/// Which versions readers hold: one slot a snapshot, claimed and released without a lock.
+/// The versions that readers hold: one slot for each snapshot, claimed and released without a lock.
 ///
 /// Invariants
-///  PT1  A slot holds 0 (free) or a version. When a reader claims it, that is the published version
-///       or an older one. Once settled, it is the version of the root that the reader loaded, which
-///       may be newer.
-///  PT2  A reader claims its slot before it loads the root, and the writer publishes a root before
-///       it scans the slots (all sequentially consistent): so either the writer sees the slot, or
-///       the reader sees the new root. An unsettled slot with version v protects every root of v or
-///       later.
-///  PT3  A slot is marked as unsettled until its reader has loaded the root; then it holds exactly
-///       that root's version, and protects that root alone. So it is known which roots are held,
-///       but for a moment.
-///  PT4  The writer raises `awaited` before it scans the slots, if it will not scan again soon. A
-///       reader checks it after releasing a slot (all sequentially consistent). So either the scan
-///       finds the slot free, or the releasing reader finds that the writer waits.
+///  PT1  A slot contains 0 (free) or a version. When a reader claims the slot, this is the
+///       published version or an older one. Once the slot is settled, it is the version of the root
+///       that the reader loaded, which may be newer.
+///  PT2  A reader claims its slot before it loads the root. The writer publishes a root before it
+///       scans the slots. All these steps are sequentially consistent. So either the writer sees
+///       the slot, or the reader sees the new root. An unsettled slot with version v protects every
+///       root of v or later.
+///  PT3  A slot is marked as unsettled until its reader has loaded the root. Then it contains
+///       exactly that root's version, and protects that root alone. So the writer knows which roots
+///       are held, except for a short time.
+///  PT4  The writer sets `awaited` before it scans the slots, if it will not scan again soon. A
+///       reader checks `awaited` after releasing a slot. All these steps are sequentially
+///       consistent. So either the scan finds the slot free, or the releasing reader finds that the
+///       writer waits.
 ///  PT5  `awaited` is the version that was published at the time of the scan. The items held back
 ///       were retired by then, so only a slot claimed with an older version can hold them. A slot
 ///       claimed with that version or a later one did not hold them, even while it was unsettled
-///       (PT1). Its release needs no report.
+///       (PT1). Its release is not reported.
 final class PinTable: Sendable {
   private static let slotsAChunk = 64
   private static let chunksMax = 4096
   /// The maximum number of pins at a time.
   static let pinsMax = slotsAChunk * chunksMax
-  /// 64 bytes apart, so that readers do not share a cache line.
+  /// The distance of two slots in words: 64 bytes, so that readers do not share a cache line.
   private static let stride = 8
-  /// Set while a reader has not yet found its root. PT3
+  /// The bit that is set while a reader has not loaded its root yet. PT3
   fileprivate static let unsettled: UInt64 = 1 << 63
   private static let versionMask = unsettled - 1
 
-  // Unsafe: written under `growth` only, before `chunkCount` includes them; freed in deinit.
+  // Unsafe: an element is written only under `growth`, before `chunkCount` includes it. Freed in
+  // deinit.
   private nonisolated(unsafe) let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Atomic<UInt64>>>
-  // Unsafe: the first chunk, which exists from the start; its content is atomic.
+  // Unsafe: this is the first chunk, which exists from the start. Its content is atomic.
   private nonisolated(unsafe) let firstChunk: UnsafeMutablePointer<Atomic<UInt64>>
   private let chunkCount = Atomic<Int>(0)
   private let growth = Lock()
-  /// 0: the writer does not wait. PT4, PT5
+  /// The version for whose holders the writer waits; 0 if it does not wait. PT4, PT5
   private let awaited = Atomic<UInt64>(0)
 
   init() {
@@ -53,15 +55,14 @@ final class PinTable: Sendable {
     chunks.deallocate()
   }
 
-  /// Claims a slot for `version`, which is not 0. The reader then loads the root and settles the
-  /// pin.
+  /// Claims a slot for `version`, which must not be 0. The reader then loads the root and settles
+  /// the pin.
   @inline(__always)
   func pin(_ version: UInt64) -> Pin {
     let word = version | Self.unsettled
     let start = Int(truncatingIfNeeded: currentThreadHash())
     let slot = firstChunk + (start & (Self.slotsAChunk &- 1)) &* Self.stride
-    // Mostly this thread's slot of the time before is free, unless the thread has an older
-    // snapshot.
+    // Usually the slot that this thread used last is free, unless the thread has an older snapshot.
     if slot.pointee.load(ordering: .relaxed) == 0,
       slot.pointee.compareExchange(expected: 0, desired: word, ordering: .sequentiallyConsistent).exchanged
     {
@@ -113,12 +114,12 @@ final class PinTable: Sendable {
     return held
   }
 
-  /// The same, for a caller that retains files or garbage for the held versions. PT4
+  /// The held versions, for a caller that retains files or garbage for them. PT4
   ///
-  /// - Parameter published: The version that is published, or was; retained items were retired with
-  ///   it or before. PT5
+  /// - Parameter published: The version that is published, or was published. The retained items
+  ///   were retired with this version or before. PT5
   func heldAndAwaited(published: UInt64) -> PinnedVersions {
-    // Raised only: two may wait, for things that went with different versions.
+    // The value is only increased: two callers may wait, for items retired with different versions.
     awaited.max(published, ordering: .sequentiallyConsistent)
     return held()
   }
@@ -132,19 +133,19 @@ final class PinTable: Sendable {
     released.claimed < awaited.load(ordering: .sequentiallyConsistent)
   }
 
-  /// Takes the request for a report: one report is enough until the pins are scanned again.
+  /// Clears the request for a report. One report is enough until the pins are scanned again.
   ///
   /// - Returns: Whether a report was requested.
   func takeAwaited() -> Bool { awaited.exchange(0, ordering: .sequentiallyConsistent) != 0 }
 
-  /// Whether anything is pinned.
+  /// Whether any version is pinned.
   var isAnyHeld: Bool {
     var isHeld = false
     forEachPin { _ in isHeld = true }
     return isHeld
   }
 
-  /// The number of snapshots.
+  /// The number of pins.
   var count: Int {
     var count = 0
     forEachPin { _ in count += 1 }
@@ -176,8 +177,8 @@ final class PinTable: Sendable {
     return chunk
   }
 
-  /// Threads mostly differ in the middle bits of their numbers; the product's high bits have all of
-  /// them.
+  /// Thread numbers differ mostly in their middle bits. The high bits of the product depend on all
+  /// of these bits.
   private func currentThreadHash() -> UInt64 { (currentThreadID() &* 0x9E37_79B9_7F4A_7C15) &>> 48 }
 }
 
@@ -185,27 +186,29 @@ final class PinTable: Sendable {
 // Unchecked: the slot is an atomic in memory that the pin table keeps for its own lifetime.
 struct Pin: @unchecked Sendable {
   let slot: UnsafeMutablePointer<Atomic<UInt64>>
-  /// The version that it was claimed with: that of the reader's root, or an older one. PT1
+  /// The version with which the slot was claimed: the version of the reader's root, or an older
+  /// one. PT1
   let claimed: UInt64
 
-  /// The reader has found its root. PT3
+  /// Settles the pin: the reader has loaded its root. PT3
   func settle(_ version: UInt64) { slot.pointee.store(version, ordering: .releasing) }
 
-  /// Precedes the owner's later reads in the sequentially consistent order (PT4; WriterPlace, WP1).
+  /// The store precedes the owner's later reads in the sequentially consistent order (PT4;
+  /// WriterPlace, WP1).
   func release() { slot.pointee.store(0, ordering: .sequentiallyConsistent) }
 }
 
-/// Which versions are held at some moment.
+/// The versions that are held at a certain moment.
 struct PinnedVersions {
-  /// Versions whose roots are held, in order.
+  /// The versions whose roots are held, ascending.
   var exact: [UInt64] = []
-  /// A reader is about to hold the root of this version, or of a later one.
+  /// The version whose root, or a later root, a reader is about to hold; nil if there is none.
   var unsettledFrom: UInt64?
-  /// The versions of snapshots, ascending. For unsettled slots, a version that is not greater than
-  /// theirs.
+  /// The versions of snapshots, ascending. For an unsettled slot, it is a version that is not
+  /// greater than the version of its root.
   var snapshots: [UInt64] = []
 
-  /// The same with versions, in order, that stay for another reason.
+  /// Returns the same versions, and additional ones that are kept for another reason, ascending.
   func adding(_ versions: [UInt64]) -> PinnedVersions {
     if versions.isEmpty { return self }
     var all = self
@@ -223,18 +226,19 @@ struct PinnedVersions {
     return newest(upTo: versions.upperBound).map { $0 >= versions.lowerBound } ?? false
   }
 
-  /// The newest version that is held and belongs to `born ..< gone`; nil: none.
+  /// The newest held version in `born ..< gone`; nil if there is none.
   func newest(from born: UInt64, before gone: UInt64) -> UInt64? {
     guard gone > born, let version = newest(upTo: gone - 1), version >= born else { return nil }
     return version
   }
 
-  /// What readers that have not found their root yet cannot hold: versions before this one.
+  /// The first version that readers which have not loaded their root yet may hold. They cannot hold
+  /// earlier ones.
   ///
-  /// - Parameter published: Of the newest root.
+  /// - Parameter published: The version of the newest root.
   func settledEnd(published: UInt64) -> UInt64 { min(unsettledFrom ?? published, published) }
 
-  /// - Complexity: O(log n) for n that are held.
+  /// - Complexity: O(log n) for n held versions.
   private func newest(upTo version: UInt64) -> UInt64? {
     var (low, high) = (0, exact.count)
     while low < high {

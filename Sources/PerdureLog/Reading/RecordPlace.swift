@@ -1,7 +1,7 @@
 import PerdureFormat
 
-// The location of an address in one root. `RecordReader` reads there. This file has the part that
-// it shares with prefetching.
+// Finds the location of an address in one root. `RecordReader` reads there. This file has the part
+// that it shares with prefetching.
 
 extension UnsafeMutablePointer<Root> {
   /// The root's data about the file of an address.
@@ -10,14 +10,14 @@ extension UnsafeMutablePointer<Root> {
     pointee.segments + Int(truncatingIfNeeded: address.segment)
   }
 
-  /// Where the log ends in a segment. The entry's own end is not read before it is final.
+  /// The end of the log in a segment. The entry's own end is read only after it has become final.
   @inline(__always)
   func end(of segment: UInt64, _ entry: UnsafeMutablePointer<SegmentTable.Entry>) -> Int {
     segment == pointee.end.segment ? Int(pointee.end.offset) : entry.pointee.end
   }
 
-  /// The memory of a record for prefetching; nil if its segment does not store records as they are.
-  /// For hints only: any word gives a result.
+  /// The memory of a record for prefetching; nil if its segment does not store records unpacked. It
+  /// is only a hint: any word gives a result.
   @inline(__always)
   func hint(of address: RecordAddress) -> UnsafeRawPointer? {
     let entry = segment(of: address)
@@ -26,7 +26,7 @@ extension UnsafeMutablePointer<Root> {
     return map.pointee.hint(of: address.offset).map { base + $0 }
   }
 
-  /// The frames of an address's segment.
+  /// The frames of the segment to which an address belongs.
   func body(around address: RecordAddress) -> SegmentBody? {
     let entry = segment(of: address)
     guard let base = entry.pointee.base else { return nil }
@@ -44,7 +44,8 @@ extension UnsafeMutablePointer<Root> {
     return try? map.pointee.verified(base).physicalOffset(of: address.offset)
   }
 
-  /// The offset in the file; for a packed group, that of the group's first byte.
+  /// The offset of a record in the file. For a packed group, it is the offset of the group's first
+  /// byte.
   func fileOffset(of address: RecordAddress) -> Int? {
     guard let offset = offset(of: address) else { return nil }
     guard let map = segment(of: address).pointee.map else { return offset }

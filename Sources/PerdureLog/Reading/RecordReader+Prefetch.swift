@@ -1,23 +1,23 @@
 import CPerdureShims
 import PerdureFormat
 
-// Records are stored in the order in which they were written, so a read in key order misses the
-// cache for each record. The address says how many lines to prefetch. Asking is a hint: an address
-// that is not readable does no harm.
+// Records are stored in the order in which they were written. So a read in key order causes cache
+// misses for each record. The address says how many lines to prefetch. A prefetch is only a hint:
+// an address that cannot be read causes no harm.
 //
-// A record begins at any multiple of eight bytes, so it may reach into one line more than its
-// length says. Lines are counted from the one that it begins in. The address has only the class of
-// the length. The middle of the class is assumed, so that mostly the prefetched lines are the ones
-// read.
+// A record begins at any multiple of eight bytes, so it may extend into one line more than its
+// length suggests. Lines are counted from the line in which it begins. The address contains only a
+// size class. The middle of the class is assumed, so usually exactly the lines are prefetched that
+// are read.
 
 extension RecordReader {
-  /// How many records ahead a walk prefetches.
+  /// The number of records that a walk prefetches ahead.
   static let distanceAhead = 8
 
-  /// The prefetched lines of a record; the processor predicts further ones.
+  /// The maximum number of prefetched lines of a record. The processor predicts further lines.
   private static let linesMax = 6
 
-  /// Prefetches the record at an address that will be read soon; 0 is no address.
+  /// Prefetches the record at an address that will be read soon. A word of 0 is ignored.
   @inline(__always)
   func prefetch(_ word: UInt64) {
     guard word != 0 else { return }
@@ -34,14 +34,15 @@ extension RecordReader {
   @inline(__always)
   static func linesAhead(of address: RecordAddress, at start: UInt) -> (first: UInt, end: UInt) {
     let longest = address.recordLengthMax
-    // Classes end at 32, 48, 64, 96, 128, ...: one is a third or a quarter of its end wide.
+    // Classes end at 32, 48, 64, 96, 128, ... The width of a class is a third or a quarter of its
+    // end.
     let length = min(longest &- longest &>> 3, linesMax &* 64)
     return (start & ~63, start &+ UInt(bitPattern: length))
   }
 }
 
 extension OrderedCursor {
-  /// Prefetches the records that a walk reaches soon.
+  /// Prefetches the records that a walk will reach next.
   @inline(__always)
   mutating func prefetchAhead(_ reader: RecordReader, descending: Bool) {
     forEachPayloadAhead(RecordReader.distanceAhead, descending: descending) { reader.prefetch($0) }
@@ -49,7 +50,7 @@ extension OrderedCursor {
 }
 
 extension DenseCursor {
-  /// Prefetches the records that a walk reaches soon.
+  /// Prefetches the records that a walk will reach next.
   @inline(__always)
   mutating func prefetchAhead(_ reader: RecordReader, descending: Bool) {
     forEachWordAhead(RecordReader.distanceAhead, descending: descending) { reader.prefetch($0) }

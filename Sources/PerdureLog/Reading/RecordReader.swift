@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// Reads the record at an address word, on one root.
+/// Reads the record at an address word, in the state of one root.
 ///
 /// The record must be the requested one. Keyspace and key are compared, because a checksum
 /// over the record alone would accept a stale address. In a segment with bound records the checksum
@@ -9,9 +9,9 @@ struct RecordReader {
   let root: UnsafeMutablePointer<Root>
   let verifiesChecksum: Bool
 
-  /// The bytes from an address to the written end of its segment, or of its group.
+  /// The bytes from an address to the end of its segment or group, as far as written.
   ///
-  /// - Parameter hold: Retains bytes that were unpacked, until the next call with it.
+  /// - Parameter hold: Keeps unpacked bytes in memory until the next call with the same hold.
   @inline(__always)
   private func bytes(
     at address: RecordAddress, in entry: UnsafeMutablePointer<SegmentTable.Entry>, _ hold: inout GroupHold
@@ -44,10 +44,11 @@ struct RecordReader {
     return record
   }
 
-  /// The value of an id's record, if it can be read in place from a segment.
+  /// The value of an id's record, if it can be read in place in a segment.
   ///
-  /// Makes the checks of `record(at:keyspace:id:)`, all fields at once. If it returns nil, the
-  /// caller uses that method, which decodes the record or throws an error with its offset.
+  /// It makes the same checks as `record(at:keyspace:id:)`, but on all fields at once. If it
+  /// returns nil, the caller uses that method, which decodes the record or throws an error with its
+  /// offset.
   @inline(__always)
   func put(
     at word: UInt64, keyspace: UInt32, id: UInt64, _ hold: inout GroupHold
@@ -62,7 +63,7 @@ struct RecordReader {
     return value
   }
 
-  /// The same for a byte-string key.
+  /// The value of a byte-string key's record, if it can be read in place in a segment.
   @inline(__always)
   func put(
     at word: UInt64, keyspace: UInt32, key: UnsafeRawBufferPointer, _ hold: inout GroupHold
@@ -78,8 +79,8 @@ struct RecordReader {
     return value
   }
 
-  /// The value of the record that `bytes` begin with, if it puts a key of this length in this
-  /// keyspace.
+  /// The value of the record at the start of `bytes`; nil if the record does not put a key of this
+  /// length in this keyspace.
   @inline(__always)
   private func put(
     in bytes: UnsafeRawBufferPointer, _ word: UInt64, _ entry: UnsafeMutablePointer<SegmentTable.Entry>,
@@ -112,15 +113,16 @@ struct RecordReader {
     }
   }
 
-  /// Whether `checksum` is right for the record at an address whose bytes from byte 4 on are
-  /// `covered`.
+  /// Whether `checksum` is correct for the record at an address. `covered` has the record's bytes
+  /// from byte 4 on.
   @inline(__always)
   private func isRight(
     _ checksum: UInt32, _ covered: UnsafeRawBufferPointer, _ word: UInt64,
     _ entry: UnsafeMutablePointer<SegmentTable.Entry>
   ) -> Bool {
     if !verifiesChecksum { return true }
-    // Two calls: one function for both made a scan of ids 4 % slower in instructions.
+    // There are two calls, because one function for both made a scan of ids 4 % slower in
+    // instructions.
     let expected =
       entry.pointee.bindsRecords ? Checksum.crc32c(covered, thenWord: word) : Checksum.crc32c(covered)
     return expected == checksum
@@ -131,7 +133,8 @@ struct RecordReader {
     KeyBytes.compare(a, b) == 0
   }
 
-  /// In a segment that compaction has rewritten, the map gives the record's present offset.
+  /// The bytes of a record in a segment that compaction has rewritten. The map has its present
+  /// offset.
   private static func rewrittenBytes(
     at address: RecordAddress, _ base: UnsafeRawPointer, _ map: UnsafeMutablePointer<SegmentMap>,
     _ hold: inout GroupHold
@@ -160,8 +163,9 @@ struct RecordReader {
     damaged(FormatError(.misplaced, in: "record", at: 0), address)
   }
 
-  /// An error with the offset in the file. It differs from the address in two cases. In a rewritten
-  /// segment, addresses are the original ones; in a grouped segment, the body is packed.
+  /// An error with the offset in the file. The offset differs from the address in two cases: in a
+  /// rewritten segment, addresses are the original ones, and in a grouped segment, the body is
+  /// packed.
   @inline(never)
   private func damaged(_ error: FormatError, _ address: RecordAddress) -> StoreError {
     .corruption(error, segment: address.segment, offset: root.fileOffset(of: address) ?? address.offset)

@@ -1,35 +1,34 @@
 import PerdureFormat
 import PerdureNumbers
 
-/// Everything a reader needs to see one state of the store: an immutable block of plain words.
+/// Everything that a reader needs to see one state of the store: an immutable block of plain words.
 ///
-/// The writer makes one for each commit; readers reach it through a pin (`PinTable`). Freeing
-/// follows the rule of `NodeArena`: a root is freed when it is no longer the newest, and no pin
-/// holds it.
+/// The writer creates a root for each commit. Readers access it through a pin (`PinTable`). It is
+/// freed by the rule of `NodeArena`: when it is no longer the newest root, and no pin holds it.
 ///
-/// It is read in place, field by field, and never copied as a whole: the committer writes a field
-/// of its own while readers read the others.
+/// It is read in place, field by field, and never copied as a whole: the committer writes one field
+/// while readers read the others.
 struct Root: ~Copyable {
-  /// The arena's version that this root was published with.
+  /// The arena's version with which this root was published.
   var version: UInt64
-  /// The last commit that it holds.
+  /// The sequence number of the last commit in this root.
   var sequence: UInt64
-  /// When a newer root took its place; 0 while it is the newest. The committer's; readers do not
-  /// look at it.
+  /// The time at which a newer root replaced this one; 0 while it is the newest. Only the committer
+  /// reads and writes this field.
   var replacedNanoseconds: UInt64 = 0
-  /// The end of the log at that time.
+  /// The end of the log when the root was made.
   var end: LogPosition
   var segments: UnsafeMutablePointer<SegmentTable.Entry>
   var keyspaceCount: Int
-  /// By keyspace id.
+  /// The trees of the keyspaces, by keyspace id.
   var keyspaces: UnsafeMutablePointer<KeyspaceRoot>
   var indexCount: Int
-  /// By index id.
+  /// The trees of the derived indexes, by index id.
   var indexes: UnsafeMutablePointer<OrderedTree>
-  /// By index id: read before a tree is used.
+  /// The data about the derived indexes, by index id. Readers check it before they use a tree.
   var indexMarks: UnsafeMutablePointer<IndexMark>
 
-  /// A root with empty trees, in one block of memory: every commit makes one.
+  /// Allocates a root with empty trees, in one block of memory because every commit makes a root.
   static func allocate(keyspaceCount: Int, indexCount: Int) -> UnsafeMutablePointer<Root> {
     let keyspacesOffset = MemoryLayout<Root>.stride
     let indexesOffset = keyspacesOffset + keyspaceCount * MemoryLayout<KeyspaceRoot>.stride
@@ -50,8 +49,8 @@ struct Root: ~Copyable {
         keyspaces: keyspaces, indexCount: indexCount, indexes: indexes, indexMarks: indexMarks))
   }
 
-  /// Takes the marks of the catalog's keyspaces from this number on, and of its indexes, which may
-  /// be removed and defined again.
+  /// Copies marks from the catalog: those of the keyspaces from `firstKeyspace` on, and those of
+  /// all indexes, because an index may be removed and defined again.
   mutating func mark(_ catalog: Catalog, keyspacesFrom firstKeyspace: Int = 0) {
     for id in firstKeyspace..<keyspaceCount { keyspaces[id].mark = catalog.keyspaces[id].mark }
     for id in 0..<indexCount {
@@ -61,13 +60,13 @@ struct Root: ~Copyable {
     }
   }
 
-  /// Takes note of the indexes whose trees are not what their definitions give.
+  /// Marks the indexes whose trees do not match their definitions.
   mutating func markUnavailable(_ ids: Set<UInt32>) {
     for id in 0..<indexCount { indexMarks[id].isUnavailable = ids.contains(UInt32(id)) }
   }
 
-  /// The same root. Trees that led into a file lead nowhere; their counts stay. After a walk, the
-  /// caller checks whether the file is damaged (FN3 in FileNodes.swift).
+  /// A copy of the root without trees that may have nodes in a file: they are empty, but keep their
+  /// counts. After a walk, the caller checks whether the file is damaged (FN3 in FileNodes.swift).
   static func withoutNodes(_ root: UnsafeMutablePointer<Root>) -> UnsafeMutablePointer<Root> {
     let (keyspaceCount, indexCount) = (root.pointee.keyspaceCount, root.pointee.indexCount)
     let bare = allocate(keyspaceCount: keyspaceCount, indexCount: indexCount)
@@ -92,12 +91,12 @@ struct Root: ~Copyable {
 }
 
 extension UnsafeMutablePointer<Root> {
-  /// The tree of an index; empty if the index came later than this root.
+  /// The tree of an index; empty if the index is newer than this root.
   func tree(of index: DerivedIndex) -> OrderedTree {
     Int(index.id) < pointee.indexCount ? pointee.indexes[Int(index.id)] : OrderedTree()
   }
 
-  /// The index of a keyspace; empty if the keyspace came later than this root.
+  /// The trees of a keyspace; empty if the keyspace is newer than this root.
   func trees(of keyspace: Keyspace) -> KeyspaceRoot {
     Int(keyspace.id) < pointee.keyspaceCount ? pointee.keyspaces[Int(keyspace.id)] : KeyspaceRoot()
   }
@@ -105,7 +104,7 @@ extension UnsafeMutablePointer<Root> {
 
 /// A root's data about a derived index.
 struct IndexMark {
-  /// That of the handles that readers may name it by; 0 if it was removed.
+  /// The mark that handles of the index must have; 0 if the index was removed.
   var mark: UInt64 = 0
   /// The radix of its sums, if it has sums.
   var sums: ExactSum.Radix?
@@ -113,9 +112,9 @@ struct IndexMark {
   var isUnavailable = false
 }
 
-/// The index of one keyspace; which of the two is used follows from the keyspace's kind.
+/// The trees of one keyspace. The keyspace's kind determines which of the two is used.
 struct KeyspaceRoot {
-  /// That of the keyspace, in a root that readers see.
+  /// The mark of the keyspace, in a root that readers see.
   var mark: UInt64 = 0
   var dense = DenseTable()
   var ordered = OrderedTree()
