@@ -1,24 +1,26 @@
 import PerdureCompression
 import PerdureFormat
 
-/// Whether and how values are compressed when they are written. Reading knows by itself how each
-/// value was written, so a store may change its mind at every opening.
+/// Whether and how values are compressed when they are written. Each record says how its value is
+/// stored, so the options may differ at every opening.
 public struct CompressionOptions: Hashable, Sendable {
   /// How a value is stored.
   public enum Mode: Hashable, Sendable {
-    /// It is stored as it is.
+    /// The value is stored unchanged.
     case off
-    /// It is compressed by itself: for values of a kilobyte and more that repeat themselves.
+    /// The value is compressed by itself. This helps for values of a kilobyte and more with
+    /// repeated parts.
     case eachValue
-    /// It is compressed with a dictionary of the common parts of the keyspace's values, even if
-    /// each value is short. Until the keyspace has a dictionary, the value is compressed alone.
+    /// The value is compressed with a dictionary of the common parts of the keyspace's values. This
+    /// helps even if each value is short. Until the keyspace has a dictionary, each value is
+    /// compressed by itself.
     case dictionary
   }
 
   /// How values of keyspaces not named in `modes` are stored.
   ///
-  /// Default: off. Why: values in place are read fastest, and only the program knows whether its
-  /// values shrink.
+  /// Default: off. Why: values stored unchanged are read fastest, and only the program knows
+  /// whether its values become shorter.
   public var mode = Mode.off
 
   /// How values of certain keyspaces are stored, by keyspace name.
@@ -26,22 +28,23 @@ public struct CompressionOptions: Hashable, Sendable {
   /// Default: none. Why: see `mode`.
   public var modes: [String: Mode] = [:]
 
-  /// Shorter values are stored as they are.
+  /// The minimum length of a value that is compressed. Shorter values are stored unchanged.
   ///
-  /// Unit: bytes. Range: 16 to 1,048,576 (1 MiB). Default: 48. Why: what little a shorter value
-  /// could save, the padding of records mostly eats.
+  /// Unit: bytes. Range: 16 to 1,048,576 (1 MiB). Default: 48. Why: for shorter values, the padding
+  /// of records uses up most of the saving.
   public var valueBytesMin = 48
 
-  /// The longest dictionary that is made.
+  /// The maximum length of a dictionary.
   ///
   /// Unit: bytes. Range: 1,024 to 65,535. Default: 16 KiB. Why: it fits in the nearest processor
-  /// caches while values are read; four times as much makes values a tenth shorter, and reading
-  /// slower.
+  /// caches while values are read. A dictionary four times as long makes values a tenth shorter,
+  /// and reading slower.
   public var dictionaryBytes = 16 << 10
 
-  /// Whether dictionaries are trained automatically: the first when enough was written, another
-  /// when values shrink clearly less than before. It happens at the end of a call that writes,
-  /// about once in many thousands, and takes that call some tenths of a second.
+  /// Whether dictionaries are trained automatically. The first one is trained when enough values
+  /// were written, another one when values become clearly less short than before. Training starts
+  /// after a commit, about once in many thousands of commits. It takes some tenths of a second on a
+  /// background thread.
   ///
   /// Default: true. Why: a dictionary that must be requested is easily forgotten. Set false to
   /// choose the moments yourself, with `Store.trainDictionary(for:)`.
@@ -49,38 +52,39 @@ public struct CompressionOptions: Hashable, Sendable {
 
   /// Whether compaction compresses old records in groups of about 64 KiB. A record is old if its
   /// segment was compacted before, or is in the older three quarters of the log. Values that are
-  /// packed already stay so. Manual compaction (`Store.compact(progress:)`) groups all these
-  /// segments that become at least a twentieth shorter, judged by a sample before anything is
-  /// written. Background compaction groups only segments that it rewrites anyway. A grouped segment
-  /// stays grouped when it is rewritten, whatever the option's value then.
+  /// already packed stay packed. Manual compaction (`Store.compact(progress:)`) groups those of
+  /// these segments that become at least a twentieth shorter. It estimates that from a sample
+  /// before it writes anything. Background compaction groups only segments that it rewrites anyway.
+  /// A grouped segment stays grouped when it is rewritten, even if this option is false then.
   ///
-  /// The graph keeps a copy of each cold row that it passes until its view of the store is
+  /// The graph layer keeps a copy of each grouped row that it reads, until its view of the store is
   /// replaced.
   ///
-  /// Default: false. Why: groups of small values of one kind are 2 times shorter and more, but the
-  /// first read in a group unpacks all of it, which takes about 20 microseconds.
+  /// Default: false. Why: groups of small values of one kind take half the space or less. But the
+  /// first read in a group unpacks the whole group, which takes about 20 microseconds.
   public var groupsColdRecords = false
 
-  /// The size of the cache of unpacked groups. Of a store that is opened for reading too.
+  /// The size of the cache of unpacked groups. It also applies to a store that is opened for
+  /// reading.
   ///
   /// Unit: bytes. Range: 0 to 1,073,741,824 (1 GiB). Default: 16 MiB. Why: 256 groups are enough
-  /// for walks and repeated reads; old records are rarely read.
+  /// for walks and repeated reads, and old records are rarely read.
   public var groupCacheBytes = 16 << 20
 
-  /// The length of groups, in unpacked bytes; tests have shorter ones.
+  /// The length of groups, in unpacked bytes. Tests use shorter groups.
   package var groupLengthTarget = FormatLimits.groupLengthTarget
 
-  /// All defaults.
+  /// Creates options with all defaults.
   public init() {}
 
-  /// Every value with a dictionary of its keyspace.
+  /// Options that compress every value with a dictionary of its keyspace.
   public static var dictionaries: CompressionOptions {
     var options = CompressionOptions()
     options.mode = .dictionary
     return options
   }
 
-  /// Whether anything may be compressed when it is written.
+  /// Whether any value may be compressed when it is written.
   var isUsed: Bool { mode != .off || modes.values.contains { $0 != .off } }
 
   func mode(of keyspace: Keyspace) -> Mode { modes.isEmpty ? mode : modes[keyspace.name] ?? mode }

@@ -3,24 +3,26 @@ import Synchronization
 
 /// A dictionary in the catalog. FORMAT.md, "Catalog".
 struct DictionaryEntry: Hashable, Sendable {
-  /// From 1, without gaps, over all keyspaces.
+  /// The number of the dictionary. Numbers start at 1 and have no gaps, over all keyspaces.
   var number: Int
-  /// Whose values it was made from.
+  /// The id of the keyspace from whose values the dictionary was made.
   var keyspace: UInt32
-  /// The stored size of those values with it: bytes for each 1,000 of theirs.
+  /// The stored size of values compressed with this dictionary, in bytes for each 1,000 bytes of
+  /// values. It was measured with samples that the dictionary was not made from.
   var perMille: Int
   var bytes: [UInt8]
 }
 
-/// The dictionaries of an open store, for readers: a table that only grows.
+/// The dictionaries of an open store, for readers. The table only grows.
 ///
 /// Invariants
-///  DI1. A dictionary never changes, and stays until the table goes.
+///  DI1. A dictionary never changes, and is kept until the table is freed.
 ///  DI2. A reader that can see a record can see its dictionary. The committer adds the dictionary
-///       before it publishes the root of the commit that contains it, and values are packed with it
+///       before it publishes the root of the commit that contains the dictionary. Values are packed
+///       with it only after that.
 ///       only after that.
-// Unchecked: an element of `places` is written once, before `published` counts it; readers read no
-// other.
+// Unchecked: an element of `places` is written once, before `published` counts it. Readers read
+// only counted elements.
 final class DictionaryTable: @unchecked Sendable {
   private let places: UnsafeMutablePointer<UnsafeRawBufferPointer>
   private let published = Atomic<Int>(0)
@@ -34,7 +36,7 @@ final class DictionaryTable: @unchecked Sendable {
 
   var count: Int { published.load(ordering: .acquiring) }
 
-  /// Adds the new entries of the catalog. The committer's alone.
+  /// Adds the new dictionaries of the catalog. Only the committer calls this.
   func adopt(_ catalog: Catalog) {
     for entry in catalog.dictionaries.dropFirst(count) {
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: entry.bytes.count, alignment: 16)

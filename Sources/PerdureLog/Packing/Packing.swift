@@ -2,14 +2,15 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 
-/// The compression state of an open store: the newest dictionary of each keyspace, and its effect.
+/// The compression state of an open store: the newest dictionary of each keyspace, and how well it
+/// works.
 // Unchecked: its state is guarded by `lock`.
 final class Packing: @unchecked Sendable {
   let options: CompressionOptions
-  /// For values that have no dictionary.
+  /// The encoder without a dictionary.
   let plain = LZ4DictionaryEncoder(UnsafeRawBufferPointer(start: nil, count: 0))
   private let lock = Lock()
-  /// By keyspace id.
+  /// The newest dictionary of each keyspace, by keyspace id.
   private var newest: [UInt32: PackingDictionary] = [:]
   private var records: [UInt32: PackingRecord] = [:]
   private var counts = PackingCounts()
@@ -17,7 +18,7 @@ final class Packing: @unchecked Sendable {
 
   init(_ options: CompressionOptions) { self.options = options }
 
-  /// Adds the new entries of the catalog. The committer's alone.
+  /// Adds the new dictionaries of the catalog. Only the committer calls this.
   func adopt(_ catalog: Catalog) {
     lock.withLock {
       for entry in catalog.dictionaries.dropFirst(counts.dictionaries) {
@@ -32,10 +33,10 @@ final class Packing: @unchecked Sendable {
 
   func dictionary(of keyspace: Keyspace) -> PackingDictionary? { lock.withLock { newest[keyspace.id] } }
 
-  /// Notes what a transaction has packed and committed.
+  /// Records the values that a committed transaction packed.
   ///
-  /// - Returns: A keyspace for which a dictionary should be made; the caller does that, and ends
-  ///   with `finishTraining`.
+  /// - Returns: A keyspace for which a dictionary should be trained; nil if there is none. The
+  ///   caller trains it, and then calls `finishTraining`.
   func note(_ tallies: [PackingTally]) -> Keyspace? {
     lock.withLock {
       var due: Keyspace?
@@ -53,7 +54,7 @@ final class Packing: @unchecked Sendable {
     }
   }
 
-  /// - Parameter failure: Why nothing came of it; nil when it went well, with or without a new
+  /// - Parameter failure: Why the training failed; nil if it succeeded, with or without a new
   ///   dictionary.
   func finishTraining(of keyspace: Keyspace, madeOne: Bool, failure: String?) {
     lock.withLock {
@@ -64,19 +65,19 @@ final class Packing: @unchecked Sendable {
   }
 }
 
-/// Counts since the store was opened, but for the dictionaries.
+/// Counts since the store was opened. Only `dictionaries` counts all dictionaries of the store.
 struct PackingCounts {
   var dictionaries = 0
-  /// Bytes of values before and after compression.
+  /// The number of bytes of values before compression, and after it.
   var valueBytes: UInt64 = 0
   var storedBytes: UInt64 = 0
   var trainingFailure: String?
 }
 
-/// A dictionary, ready to pack with.
+/// A dictionary that is ready for packing.
 final class PackingDictionary: Sendable {
   let number: Int
-  /// The stored size of the samples: bytes for each 1,000 of theirs.
+  /// The stored size of the samples, in bytes for each 1,000 bytes of them.
   let perMille: Int
   let encoder: LZ4DictionaryEncoder
 
@@ -87,29 +88,30 @@ final class PackingDictionary: Sendable {
   }
 }
 
-/// The packed values of a keyspace.
+/// The number of bytes of a keyspace's values before packing, and after it.
 struct PackingTally {
   var keyspace: Keyspace
   var valueBytes: UInt64 = 0
   var storedBytes: UInt64 = 0
 }
 
-/// When a keyspace gets a dictionary, and when another one: a pure policy.
+/// Decides when a keyspace gets its first dictionary, and when another one. It only computes.
 struct PackingRecord {
   private var valueBytes: UInt64 = 0
   private var storedBytes: UInt64 = 0
-  /// The factor that lengthens the wait for the next training, after one without gain.
+  /// The factor that lengthens the wait for the next training after a training without gain.
   private var patience: UInt64 = 1
 
-  /// How many bytes of values are needed for each byte of a first dictionary, so that common parts
-  /// can be found.
+  /// The number of value bytes that are needed for each byte of a first dictionary, so that common
+  /// parts can be found.
   private static let samplesPerByte: UInt64 = 64
-  /// The number of value bytes for each byte of a dictionary until it is judged.
+  /// The number of value bytes written for each byte of a dictionary before the dictionary is
+  /// judged.
   private static let judgedPerByte: UInt64 = 1024
 
-  /// - Parameter perMille: The stored size of the samples of the dictionary in use; nil without
-  ///   one.
-  /// - Returns: Whether it is time for a dictionary.
+  /// - Parameter perMille: The stored size of the samples of the dictionary in use; nil without a
+  ///   dictionary.
+  /// - Returns: Whether a dictionary should be trained now.
   mutating func note(_ tally: PackingTally, with perMille: Int?, _ options: CompressionOptions) -> Bool {
     valueBytes += tally.valueBytes
     storedBytes += tally.storedBytes
@@ -121,12 +123,13 @@ struct PackingRecord {
     return isDue
   }
 
-  /// Values shrink clearly less than the dictionary's samples did: a fifth of the saving is lost.
+  /// Whether values become clearly less short than the dictionary's samples: a fifth of the saving
+  /// is lost.
   static func hasFallen(_ perMille: Int, from promised: Int) -> Bool {
     (1000 - perMille) * 5 < (1000 - promised) * 4
   }
 
-  /// A dictionary would not have helped.
+  /// Lengthens the wait after a training that would not have helped.
   mutating func waitLonger() {
     (valueBytes, storedBytes) = (0, 0)
     patience = min(patience * 4, 1 << 20)

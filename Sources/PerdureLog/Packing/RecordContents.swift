@@ -1,10 +1,10 @@
 import PerdureCompression
 import PerdureFormat
 
-/// From a record to its value: the only code that knows where values can be.
+/// Reads the value of a record. Only this code knows where values can be.
 ///
-/// Most contents are in the record. For them the other cases cost one test. Other contents are in a
-/// blob file, or are unpacked by LZ4 into memory that is lent for the call.
+/// Most values are in the record. For these, the other cases cost one test. Other values are in a
+/// blob file, or LZ4 unpacks them into memory that is valid during the call.
 struct RecordContents: Sendable {
   let blobs: BlobFiles
   let dictionaries: DictionaryTable
@@ -16,9 +16,9 @@ struct RecordContents: Sendable {
     return try withValueElsewhere(of: record, body)
   }
 
-  /// The same for a record without a plain value.
+  /// Like `withValue`, for a record without a plain value.
   ///
-  /// - Parameter opened: Keeps blob files open that are read; nil: they are closed.
+  /// - Parameter opened: Keeps the blob files open that are read. If it is nil, they are closed.
   @inline(never)
   func withValueElsewhere<R>(
     of record: Record, openedIn opened: OpenedBlobs? = nil, _ body: (UnsafeRawBufferPointer) throws -> R
@@ -29,7 +29,7 @@ struct RecordContents: Sendable {
     return try opened.withValue(of: reference, blobs, body)
   }
 
-  /// The value of a record without a plain value; its bytes are valid while `opened` lives.
+  /// The value of a record without a plain value. Its bytes are valid while `opened` exists.
   ///
   /// - Parameter word: The record's address.
   @inline(never)
@@ -42,7 +42,9 @@ struct RecordContents: Sendable {
 }
 
 extension DictionaryTable {
-  /// Calls `body` with a packed value unpacked, in memory that is lent for the call.
+  /// Calls `body` with the unpacked value of a packed record. The value's memory is valid during
+  /// the call.
+  ///
   /// - Throws: `StoreError` with code `.corruption`; the errors of `body`.
   func withUnpacked<R>(_ record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     let header = try Self.header(of: record)
@@ -76,7 +78,7 @@ extension DictionaryTable {
     try Self.unpack(record, header, dictionary, into: target)
   }
 
-  /// The value of a packed record, with dictionaries from elsewhere.
+  /// The value of a packed record, unpacked with dictionaries that the caller provides.
   static func unpacked(
     _ record: Record, dictionary: (Int) -> [UInt8]?
   ) throws -> [UInt8] {

@@ -2,29 +2,29 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 
-/// A dictionary that values are compressed with.
+/// A dictionary with which values are compressed.
 public struct TrainedDictionary: Hashable, Sendable {
   /// Its number in the store, from 1; at most 2,047.
   public var number: Int
   /// Its length, in bytes.
   public var bytes: Int
-  /// The stored size of values outside its samples: stored bytes for each byte of theirs.
+  /// The stored size of values outside its samples: stored bytes for each byte of these values.
   public var ratio: Double
 }
 
 extension Store {
   /// Makes a dictionary of the common parts of a keyspace's present values. Values written later
-  /// are compressed with it; existing values stay unchanged.
+  /// are compressed with it. Existing values stay unchanged.
   ///
-  /// With `CompressionOptions.trainsAutomatically` this need not be called.
+  /// With `CompressionOptions.trainsAutomatically` it is not necessary to call this.
   ///
-  /// - Returns: The dictionary; nil if none would make values a twentieth shorter: then nothing was
-  ///   written.
-  /// - Throws: `StoreError`: `.invalidArgument` when the keyspace is another store's, when the
-  ///   options do not compress values of this keyspace with dictionaries, or when the store has
-  ///   2,047 dictionaries already; what `write` throws.
-  /// - Complexity: reads about 64 times the dictionary's length of values; some tenths of a second.
-  ///   Commits continue meanwhile.
+  /// - Returns: The dictionary; nil if no dictionary would make values a twentieth shorter. In that
+  ///   case nothing was written.
+  /// - Throws: `StoreError`: `.invalidArgument` if the keyspace belongs to another store, if the
+  ///   options do not compress values of this keyspace with dictionaries, or if the store has 2,047
+  ///   dictionaries already; the errors of `write`.
+  /// - Complexity: Reads about 64 times the dictionary's length of values, and takes some tenths of
+  ///   a second. Commits continue meanwhile.
   @discardableResult
   public func trainDictionary(for keyspace: Keyspace) throws -> TrainedDictionary? {
     try engine.checkWritable()
@@ -37,8 +37,8 @@ extension Store {
     return try engine.trainDictionary(for: keyspace, packing.options, isAutomatic: false)
   }
 
-  /// The dictionaries that values of a keyspace were compressed with, oldest first. The last is the
-  /// one in use.
+  /// The dictionaries with which values of a keyspace were compressed, oldest first. The last one
+  /// is in use.
   public func dictionaries(of keyspace: Keyspace) throws -> [TrainedDictionary] {
     try engine.looking { state in
       try state.catalog.check(keyspace)
@@ -54,7 +54,7 @@ extension TrainedDictionary {
 }
 
 extension Engine {
-  /// After a commit: makes a dictionary in the background if it is time.
+  /// Called after a commit: trains a dictionary in the background if it is time.
   func trainIfDue(_ tallies: [PackingTally]) {
     guard let packing, let keyspace = packing.note(tallies) else { return }
     let isStarted = PlatformThread.start(name: "perdure-train") { [weak self] in
@@ -73,15 +73,17 @@ extension Engine {
   }
 
   /// - Parameters:
-  ///   - isAutomatic: A dictionary is only worth it if it does clearly better than the one in use.
-  ///   - train: Makes one of samples, of so many bytes at most.
+  ///   - isAutomatic: Whether a new dictionary is accepted only if it is clearly better than the
+  ///     one in use.
+  ///   - train: Makes a dictionary from samples. Its second argument is the maximum length in
+  ///     bytes.
   func trainDictionary(
     for keyspace: Keyspace, _ options: CompressionOptions, isAutomatic: Bool,
     by train: (DictionarySamples, Int) throws -> DictionaryTrainer.Trained = DictionaryTrainer.train
   ) throws -> TrainedDictionary? {
     let known = try looking { $0.catalog.dictionaries.last { $0.keyspace == keyspace.id } }
-    // The snapshot is released after the samples are taken: training takes long, and a store
-    // released meanwhile would have to keep its place for the snapshot.
+    // The snapshot is released after the samples are taken. Training takes long, and a store closed
+    // meanwhile would have to keep its files for the snapshot.
     let samples = try Snapshot(self).samples(
       of: keyspace, byteCount: options.dictionaryBytes * 64, prefersNew: known != nil)
     let trained = try train(samples, options.dictionaryBytes)
@@ -112,13 +114,13 @@ extension Engine {
 }
 
 extension Snapshot {
-  /// At most so many values are sampled, and so many bytes of each.
+  /// The maximum number of samples, and of bytes of each sample.
   private static let samplesMax = 8192
   private static let sampleLengthMax = 4096
 
-  /// Values from all over a keyspace.
+  /// Values from all parts of a keyspace.
   ///
-  /// - Parameter prefersNew: The older half of the examined log is skipped.
+  /// - Parameter prefersNew: Whether the older half of the examined records is skipped.
   func samples(of keyspace: Keyspace, byteCount: Int, prefersNew: Bool) throws -> DictionarySamples {
     let (trees, reader) = try (trees(of: keyspace), reader)
     let count = trees.count(keyspace.kind)
@@ -135,7 +137,7 @@ extension Snapshot {
     var samples = DictionarySamples()
     var hold = GroupHold()
     defer { hold.release() }
-    // If all are too many: every so many of them.
+    // If the samples are too long in total, only every n-th value is used.
     let step = max(
       1, try words.reduce(0) { try $0 + sampleLength(at: $1, reader, &hold) } / max(1, byteCount))
     for index in stride(from: 0, to: words.count, by: step) {

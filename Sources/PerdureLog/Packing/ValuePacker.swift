@@ -1,9 +1,9 @@
 import PerdureCompression
 import PerdureFormat
 
-/// Packs the values of one transaction, on the thread of the caller.
+/// Packs the values of one transaction, on the caller's thread.
 struct ValuePacker: ~Copyable {
-  /// The compression mode of a keyspace.
+  /// The packing of values of one keyspace.
   private struct Target {
     var tally: PackingTally
     var mode: CompressionOptions.Mode
@@ -11,9 +11,9 @@ struct ValuePacker: ~Copyable {
   }
 
   private let packing: Packing?
-  /// In the order in which the keyspaces were met.
+  /// The keyspaces, in the order in which the transaction first used them.
   private var targets: [Target] = []
-  /// That of the last value.
+  /// The index in `targets` of the last value's keyspace; -1 before the first value.
   private var current = -1
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
@@ -21,15 +21,15 @@ struct ValuePacker: ~Copyable {
 
   deinit { memory.deallocate() }
 
-  /// Whether any value is to be packed.
+  /// Whether values may be packed.
   @inline(__always)
   var isUsed: Bool { packing != nil }
 
-  /// What became of the values, by keyspace.
+  /// The number of bytes before and after packing, by keyspace.
   var tallies: [PackingTally] { targets.map(\.tally) }
 
-  /// The value packed, for a record of kind `packed`; nil if it is to be stored unpacked. Good
-  /// until the next call.
+  /// The packed value, for a record of kind `packed`; nil if the value must be stored unpacked. It
+  /// is valid until the next call.
   mutating func pack(_ value: UnsafeRawBufferPointer, in keyspace: Keyspace) -> UnsafeRawBufferPointer? {
     guard let packing else { return nil }
     if current < 0 || targets[current].tally.keyspace.id != keyspace.id { turn(to: keyspace, packing) }
@@ -68,6 +68,6 @@ struct ValuePacker: ~Copyable {
     return UnsafeRawBufferPointer(rebasing: memory[..<(PackedValueHeader.length + length)])
   }
 
-  /// The most that a packed value may take: a twentieth less than it has.
+  /// The maximum length of a packed value: at least a twentieth less than the value's length.
   static func lengthMax(of valueLength: Int) -> Int { valueLength - (valueLength + 19) / 20 }
 }

@@ -2,7 +2,8 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Reserves the space that a log of this length needs. Called in a turn, when the log has grown.
+  /// Reserves the space that a log of the present length needs. Called in a turn when the log has
+  /// grown.
   func holdReserve(_ state: inout CommitterState) {
     let most = options.reserveBytes
     if options.isReadOnly { return }
@@ -22,7 +23,7 @@ extension Engine {
     try checkRoom()
   }
 
-  /// Refuses what makes the store larger while the reserve is not whole.
+  /// Refuses operations that make the store larger while the reserve is incomplete.
   func checkRoom() throws(StoreError) {
     guard reserve.isShort, !reserve.restore() else { return }
     throw StoreError(
@@ -33,7 +34,7 @@ extension Engine {
 }
 
 extension CommitterState {
-  /// Bytes of the log's files in all, and of the longest.
+  /// The total number of bytes of the log's files, and the number of bytes of the longest file.
   var logLengths: (all: UInt64, longest: Int) {
     var (all, longest): (UInt64, Int) = (0, 0)
     for (number, segment) in segments.segments {

@@ -1,11 +1,11 @@
-/// A table by number that takes memory only around used numbers. Numbers far apart, which a hostile
-/// name or header can contain, cost no more than adjacent ones.
+/// A table by number that uses memory only around used numbers. Numbers that are far apart, as a
+/// hostile name or header can contain them, cost no more than adjacent ones.
 struct PagedTable<Element> {
   /// The value of unused numbers.
   private let blank: Element
-  /// The pages by number; an unused page is empty.
+  /// The pages by page number. An unused page is empty.
   private var pages: [[Element]] = []
-  /// The others, ascending.
+  /// The numbers of the used pages, ascending.
   private var used: [Int] = []
 
   private static var pageBits: Int { 8 }
@@ -25,7 +25,7 @@ struct PagedTable<Element> {
     }
   }
 
-  /// Changes the value of a number in place.
+  /// Changes the element of a number in place.
   @inline(__always)
   mutating func change<R>(_ number: Int, _ body: (inout Element) -> R) -> R {
     let page = number >> Self.pageBits
@@ -41,7 +41,7 @@ struct PagedTable<Element> {
     used.insert(page, at: (used.lastIndex { $0 < page } ?? -1) + 1)
   }
 
-  /// The stored values, in order of the numbers, and some blanks.
+  /// The elements of all used pages, in order of the numbers. Some of them may be blank.
   var known: some Sequence<(number: Int, element: Element)> {
     used.lazy.flatMap { page in
       pages[page].enumerated().lazy.map { (number: page << Self.pageBits + $0.offset, element: $0.element) }

@@ -2,21 +2,21 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-// Space on the medium that is reserved by files without meaning.
+// Reserves space on the medium with files that have no content of their own.
 //
-// A log can free space only by writing: to remove a record is to append a tombstone, and to compact
-// a segment is to write its live records again. On a medium without a free byte both would fail. So
-// the store keeps files that only take room, and removes them when it needs it.
+// A log can free space only by writing. A removal appends a tombstone, and the compaction of a
+// segment writes its live records again. If the medium had no free byte, both would fail. So the
+// store keeps files that only occupy space, and removes them when it needs the space.
 //
 // Invariants
-//  RV1  Commits that make the store larger never use the reserve: while it is incomplete
+//  RV1  Commits that make the store larger never use the reserve. While the reserve is incomplete
 //       (`isShort`), they are refused.
 //  RV2  The part for compaction is not used for removals. So a store without free space can always
-//       be compacted, and compaction frees more than it takes.
-//  RV3  Nothing depends on the files: the next opening may find them or not. They are not synced.
+//       be compacted, and compaction frees more space than it uses.
+//  RV3  No data depends on the files: the next opening may find them or not. They are not synced.
 
 /// The reserve of a store.
-// Unchecked: what varies is guarded by `lock`, or atomic.
+// Unchecked: its state is guarded by `lock`, or atomic.
 final class Reserve: @unchecked Sendable {
   /// The purpose of a part. The raw value is the number in its file's name.
   enum Part: UInt64, CaseIterable {
@@ -28,14 +28,14 @@ final class Reserve: @unchecked Sendable {
   private let directory: any Directory
   private var wanted = ReserveSize()
   private var held: [Part: UInt64] = [:]
-  /// Whether a compaction is using its part. Until it ends, the reserve is not restored, or a
-  /// checkpoint that the compaction requests would take the space.
+  /// Whether a compaction is using its part. The reserve is not restored before the compaction
+  /// ends. Otherwise a checkpoint that the compaction requests would use up the space.
   private var isLent = false
   private let short = Atomic<Bool>(false)
   /// The system's error when the space was last found to be short.
   private var shortage: FileIOError?
 
-  /// - Parameter numbers: Of the files that are there.
+  /// - Parameter numbers: The numbers of the reserve files that exist.
   init(in directory: any Directory, found numbers: [UInt64]) {
     self.directory = directory
     for part in numbers.compactMap(Part.init(rawValue:)) {
@@ -44,13 +44,13 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Whether the reserve is incomplete, because there is no space. RV1
+  /// Whether the reserve is incomplete because of a lack of space. RV1
   var isShort: Bool { short.load(ordering: .relaxed) }
 
   /// The system's error at the last shortage; nil while the reserve is complete.
   var lackOfRoom: FileIOError? { lock.withLock { isShort ? shortage : nil } }
 
-  /// Reserved bytes.
+  /// The number of reserved bytes.
   var heldBytes: UInt64 { lock.withLock { held.values.reduce(0, +) } }
 
   /// Sets the size of the reserve, and allocates it as far as space allows.
@@ -76,7 +76,7 @@ final class Reserve: @unchecked Sendable {
   /// Frees the space of a part.
   ///
   /// - Parameter lack: The system's error.
-  /// - Returns: Whether there was any.
+  /// - Returns: Whether the part had any space.
   func giveUp(_ part: Part, for lack: FileIOError?) -> Bool {
     lock.withLock {
       noteShort(lack)
@@ -87,7 +87,7 @@ final class Reserve: @unchecked Sendable {
   /// Frees the part for compaction until `takeBack`.
   ///
   /// - Parameter lack: The system's error.
-  /// - Returns: Whether there was any; if not, nothing is lent.
+  /// - Returns: Whether the part had any space. If not, nothing changes.
   func lend(for lack: FileIOError?) -> Bool {
     lock.withLock {
       guard remove(.compaction) else { return false }
@@ -97,7 +97,7 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// The compaction has ended: its part of the reserve is restored as far as space allows.
+  /// Restores the part for compaction as far as space allows, after the compaction has ended.
   func takeBack() {
     lock.withLock {
       isLent = false
@@ -115,7 +115,7 @@ final class Reserve: @unchecked Sendable {
   private func fill() {
     if isLent { return }
     do {
-      // Compaction first: if compaction is possible, the other operations are too.
+      // The part for compaction comes first: if compaction is possible, removals are possible too.
       for part in [Part.compaction, .removals] { try fill(part) }
       short.store(false, ordering: .relaxed)
     } catch {
@@ -132,7 +132,8 @@ final class Reserve: @unchecked Sendable {
   private func fill(_ part: Part) throws(FileIOError) {
     let (length, isHeld) = (UInt64(wanted[part]), held[part, default: 0])
     guard isHeld < length else { return }
-    // Not tried in vain: others would find the medium full meanwhile.
+    // If the space is too small, the allocation is not tried: meanwhile other programs would find
+    // the medium full.
     if let free = try? directory.availableBytes(), free < length - isHeld {
       throw FileIOError(.noSpace, operation: "allocate", path: directory.path + "/" + Self.name(part))
     }

@@ -1,39 +1,38 @@
-/// How much space a store reserves on the medium, for the case of a full disk: values in, values
-/// out.
+/// The space that a store reserves on the medium in case the disk becomes full. It only computes.
 ///
-/// Two parts. With the first, records can be removed: that appends tombstones to the log. With the
-/// second, the store can be compacted: at worst the longest segment is rewritten at full length
+/// The reserve has two parts. The first part allows removals, which append tombstones to the log.
+/// The second part allows compaction: at worst the longest segment is rewritten at full length
 /// before the old file is removed.
 struct ReserveSize: Hashable, Sendable {
   var removals = 0
   var compaction = 0
 
-  /// There is no reserve for logs below this length, in bytes: beside a file of a few blocks a
-  /// reserve would be most of the store.
+  /// The minimum length of a log with a reserve, in bytes. For a file of a few blocks, a reserve
+  /// would be most of the store.
   static let logBytesMin: UInt64 = 64 << 10
-  /// Reserves are multiples of this, in bytes.
+  /// The length of a reserve is a multiple of this number of bytes.
   static let step = 64 << 10
-  /// The part for removals is this part of the other one, but at least a step.
+  /// The part for removals is the part for compaction divided by this, but at least a step.
   private static let removalsDivisor = 8
 
   var total: Int { removals + compaction }
 
-  /// Nothing.
+  /// Creates an empty reserve.
   init() {}
 
   /// - Parameters:
-  ///   - longest: Bytes of the longest segment file.
-  ///   - capacity: Bytes that ordinary segments may have.
-  ///   - most: The maximum number of reserved bytes; 0 for none.
+  ///   - longest: The number of bytes of the longest segment file.
+  ///   - capacity: The maximum number of bytes of an ordinary segment.
+  ///   - most: The maximum number of reserved bytes; 0 for no reserve.
   init(logBytes: UInt64, longest: Int, capacity: Int, most: Int) {
     guard most > 0, logBytes >= Self.logBytesMin else { return }
-    // With room to grow, so that the reserve is not made longer with every commit.
+    // It has some spare space, so that the reserve does not become longer with every commit.
     let wanted = Self.rounded(max(longest, min(longest + longest / 4, capacity)))
     compaction = min(wanted, most - most / (Self.removalsDivisor + 1))
     removals = max(Self.step, compaction / Self.removalsDivisor)
   }
 
-  /// The length of the longest segment from which more must be reserved, in bytes.
+  /// The length of the longest segment, in bytes, at which the reserve must be computed again.
   func nextLook(capacity: Int, most: Int) -> UInt64 {
     if most == 0 { return .max }
     if total == 0 { return 0 }

@@ -1,26 +1,29 @@
 import PerdureFormat
 
 /// The limits of a store. Input beyond a limit is refused with a `StoreError` before anything is
-/// written, unless said otherwise. ARCHITECTURE.md has all limits in one table, including those of
-/// the system.
+/// written, unless a limit says otherwise. ARCHITECTURE.md has all limits in one table, including
+/// those of the system.
 public enum StoreLimits {
-  /// The longest key of a byte-string keyspace, in bytes; beyond: `.invalidArgument`. A key may be
-  /// empty.
+  /// The maximum length of a key of a byte-string keyspace, in bytes. Longer keys are refused with
+  /// `.invalidArgument`. A key may be empty.
   public static let keyLengthMax = FormatLimits.keyLengthMax
-  /// The longest value, in bytes; beyond: `.invalidArgument`. A value may be empty.
+  /// The maximum length of a value, in bytes. Longer values are refused with `.invalidArgument`. A
+  /// value may be empty.
   public static let valueLengthMax = FormatLimits.blobLengthMax
-  /// The longest key in a derived index, in bytes; longer ones are cut there.
+  /// The maximum length of a key in a derived index, in bytes. Longer keys are truncated in the
+  /// index.
   public static let indexKeyLengthMax = IndexKey.lengthMax
-  /// The longest name of a keyspace or a derived index, in bytes of UTF-8; beyond, or when empty:
-  /// `.invalidArgument`.
+  /// The maximum length of the name of a keyspace or a derived index, in bytes of UTF-8. Longer
+  /// names and empty names are refused with `.invalidArgument`.
   public static let nameLengthMax = 255
-  /// Keyspaces of a store; beyond: `.invalidArgument`. Each adds 32 bytes to copy to every commit.
+  /// The maximum number of keyspaces of a store. More are refused with `.invalidArgument`. For each
+  /// keyspace, every commit copies 72 bytes.
   public static let keyspacesMax = 65_536
-  /// Derived indexes of a store; beyond: `.invalidArgument`. Each adds 16 bytes to copy to every
-  /// commit.
+  /// The maximum number of derived indexes of a store. More are refused with `.invalidArgument`.
+  /// For each index, every commit copies 48 bytes.
   public static let indexesMax = 65_536
-  /// Snapshots that are open at the same time, including the store's own; beyond: the program
-  /// stops.
+  /// The maximum number of snapshots that are open at the same time, including the store's own. If
+  /// there are more, the program stops.
   public static let snapshotsMax = PinTable.pinsMax
 }
 

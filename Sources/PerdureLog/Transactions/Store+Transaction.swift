@@ -1,31 +1,32 @@
 import PerdureFormat
 
 extension Store {
-  /// Runs `body` as an optimistic read-write transaction. It reads one snapshot and its own writes,
-  /// and commits only if no commit in between changed what it has read: values, absent keys and
-  /// ranges. Transactions are serializable: their results, and the store after them, equal those of
-  /// running them one after another, in the order of their commits.
+  /// Runs `body` as an optimistic read-write transaction. It reads one snapshot and its own writes.
+  /// It commits only if no commit in between changed what it has read: values, absent keys and
+  /// ranges. Transactions are serializable: their results, and the store after them, are the same
+  /// as if they ran one after another, in the order of their commits.
   ///
   ///     try store.transaction(attemptsMax: 16) { transaction in
   ///       let balance = try transaction.value(id: 1, in: accounts)
   ///       try transaction.put(changed(balance), id: 1, in: accounts)
   ///     }
   ///
-  /// No lock is held while `body` runs; it may run several times and so should do nothing that
+  /// No lock is held while `body` runs. It may run several times, so it should do nothing that
   /// cannot be repeated. A transaction that writes nothing never conflicts.
   ///
-  /// - Parameter durability: What the commit has survived when this returns; nil: the store's
-  ///   default.
-  /// - Parameter attemptsMax: How often `body` is run at most: each run reads the newest snapshot.
-  ///   Every conflict means that another commit succeeded. Unit: runs. Range: 1 to 1,000;
-  ///   others are refused with code `.invalidArgument` before `body` runs. Default: 1. Why: only
-  ///   the caller knows whether `body` can be done again.
+  /// - Parameter durability: The failure that the commit survives when this returns; nil: the
+  ///   store's default.
+  /// - Parameter attemptsMax: The maximum number of runs of `body`. Each run reads the newest
+  ///   snapshot. Every conflict means that another commit succeeded. Unit: runs. Range: 1 to 1,000;
+  ///   other values are refused with code `.invalidArgument` before `body` runs. Default: 1. Why:
+  ///   only the caller knows whether `body` can be repeated.
   /// - Parameter body: Reads and writes through the transaction. If it throws, nothing is written.
-  /// - Returns: What `body` returned in the run that was committed, and the commit's sequence
-  ///   number (that of the snapshot, if there was nothing to write).
-  /// - Throws: what `body` throws (nothing is written); `StoreError` with code `.conflict` and
-  ///   `isRetryable` when the last run met one, nothing written; else as `write`.
-  /// - Complexity: as `write`, and O(log n) for each key or range that was read.
+  /// - Returns: The result of `body` in the run that was committed, and the commit's sequence
+  ///   number. If there was nothing to write, it is the sequence number of the snapshot.
+  /// - Throws: The errors of `body`; nothing is written then. `StoreError` with code `.conflict`
+  ///   and `isRetryable` if the last run had a conflict; nothing is written then. Otherwise the
+  ///   errors of `write`.
+  /// - Complexity: As `write`, and O(log n) for each key or range that was read.
   @discardableResult
   public func transaction<R>(
     durability: Durability? = nil, attemptsMax: Int = 1, _ body: (inout StoreTransaction) throws -> R
@@ -35,7 +36,7 @@ extension Store {
     return (result.value, receipt?.sequence ?? result.sequence)
   }
 
-  /// As the synchronous `transaction`, but waits for the sync without blocking a thread of the
+  /// Like the synchronous `transaction`, but waits for the sync without blocking a thread of the
   /// pool.
   ///
   /// - Parameter durability: The failure that the commit survives when this returns; nil: the

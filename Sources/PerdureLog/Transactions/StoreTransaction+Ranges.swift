@@ -1,8 +1,8 @@
 import PerdureFormat
 
-// Ranges: the snapshot's entries and the transaction's own writes, merged. A read that stops early
-// (`limit`) depends only on the part of the range that it has visited, so that a queue's readers do
-// not conflict with its writers.
+// Reads of ranges: the snapshot's entries are merged with the transaction's own writes. A read that
+// stops early (`limit`) depends only on the part of the range that it has visited. So readers of a
+// queue do not conflict with its writers.
 
 extension StoreTransaction {
   /// Copies of the entries of a dense keyspace whose ids are in `ids`, in order. The commit will
@@ -80,8 +80,9 @@ extension StoreTransaction {
     return merge.entries.map { (key: $0.key, value: $0.value) }
   }
 
-  /// How many ids are in the range, own writes included. The commit will demand that the range is
-  /// as it was.
+  /// The number of ids in the range, own writes included. The commit will require that the range is
+  /// unchanged.
+  ///
   /// - Throws: `StoreError` with code `.invalidArgument`.
   /// - Complexity: O(log n + w) for w own writes.
   public mutating func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) throws -> Int {
@@ -94,8 +95,9 @@ extension StoreTransaction {
     }
   }
 
-  /// How many keys are in the range, own writes included. The commit will demand that the range is
-  /// as it was.
+  /// The number of keys in the range, own writes included. The commit will require that the range
+  /// is unchanged.
+  ///
   /// - Throws: `StoreError` with code `.invalidArgument`.
   /// - Complexity: O(log n + w) for w own writes.
   public mutating func count(in keyspace: Keyspace, range: KeyRange) throws -> Int {
@@ -130,15 +132,15 @@ extension StoreTransaction {
     }
     var seen = range
     if let last = entries.last?.key, entries.count == limit {
-      // All references of the last key, as they come in no key's order: `last` and a zero byte is
-      // the next key.
+      // The range includes all references of the last key, because they are in no order of keys.
+      // The next key after `last` is `last` and a zero byte.
       if descending { seen.lower = last } else { seen.upper = last + [0] }
     }
     note(.indexRangeUnchanged(index, seen, since: snapshot))
     return entries
   }
 
-  /// The change of the number of keys by the transaction's own writes.
+  /// The change of the number of keys that the transaction's own write of a key causes.
   private borrowing func change(_ place: Place) throws(StoreError) -> Int {
     let isThere = try snapshot.contains(place.key, in: place.keyspace)
     let stays = writes[place]?.leavesValue ?? false
@@ -154,10 +156,11 @@ extension KeyRange {
   }
 }
 
-/// The stored entries of a range, which come in order, merged with keys that a transaction wrote.
+/// Merges the stored entries of a range, which come in order, with the keys that a transaction
+/// wrote.
 private struct EntryMerge<K> {
   private(set) var entries: [(key: K, value: [UInt8])] = []
-  /// The last key that was looked at, whether or not it gave an entry.
+  /// The last key that was visited, even if it has no entry.
   private(set) var lastSeen: K?
   private var own: ArraySlice<K>
   private let limit: Int
@@ -171,8 +174,8 @@ private struct EntryMerge<K> {
 
   var isFull: Bool { entries.count >= limit }
 
-  /// Visits the next stored entry, and before it the written entries with smaller keys. Returns
-  /// whether to continue.
+  /// Visits the next stored entry, and before it the written entries that precede it in the
+  /// direction of the walk. Returns whether to continue.
   mutating func take(_ key: K, _ written: (K) throws -> [UInt8]?, _ value: () -> [UInt8]) throws -> Bool {
     while let first = own.first, !isBefore(key, first) {
       let isSame = !isBefore(first, key)

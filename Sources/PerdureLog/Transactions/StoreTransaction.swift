@@ -2,28 +2,30 @@ import PerdureFormat
 
 // Optimistic read-write transactions.
 //
-// The idea: a transaction reads one snapshot, buffers its writes, and notes its reads as
-// preconditions of its commit. In the commit's turn they are checked against everything committed
-// meanwhile (Engine+Preconditions). If they hold, the transaction would have read the same at that
-// moment. So the order of the commits is a serial order of the transactions with the same results.
+// A transaction reads one snapshot, buffers its writes, and notes its reads as preconditions of its
+// commit. In the commit's turn these are checked against everything committed meanwhile
+// (Engine+Preconditions). If they hold, the transaction would have read the same at that moment. So
+// the order of the commits is a serial order of the transactions with the same results.
 //
 // Invariants
-//  TX1  Every result about the store that `body` gets is covered by a precondition: a key by its
-//       version (or its absence), a range by the part of it that was visited, absent keys included.
-//  TX2  Reads see the snapshot with the transaction's own writes on top; index entries see the
-//       snapshot alone.
-//  TX3  Nothing is written, and no precondition checked, before `body` has returned. A transaction
+//  TX1  Every result about the store that `body` gets is covered by a precondition. A key is
+//       covered by its version (or its absence). A range is covered by the visited part of it,
+//       absent keys included.
+//  TX2  Reads see the snapshot with the transaction's own writes applied. Reads of index entries
+//       see the snapshot alone.
+//  TX3  Nothing is written, and no precondition is checked, before `body` has returned. A
+//       transaction without writes needs no check, because it read one snapshot.
 //       without writes needs no check, because one snapshot is one moment.
 
-/// Reads and writes that happen as if at one moment, or not at all. See `Store.transaction`.
+/// Reads and writes that take effect as if at one moment, or not at all. See `Store.transaction`.
 public struct StoreTransaction: ~Copyable {
-  /// A key and the keyspace that it is in.
+  /// A key and its keyspace.
   struct Place: Hashable {
     var keyspace: Keyspace
     var key: Key
   }
 
-  /// The key's content after the transaction.
+  /// The content of a key after the transaction.
   enum Write {
     case put([UInt8])
     case putWritten(WrittenBlob)
@@ -31,11 +33,11 @@ public struct StoreTransaction: ~Copyable {
   }
 
   let snapshot: Snapshot
-  /// The keys that were read, with the version found. TX1
+  /// The keys that were read, each with the version found. TX1
   private(set) var versions: [Place: RecordVersion?] = [:]
   /// The ranges that were read. TX1
   private(set) var ranges: [Precondition] = []
-  /// The writes, by key; and the keys in the order of their first write.
+  /// The last write of each key. `order` has the keys in the order of their first write.
   private(set) var writes: [Place: Write] = [:]
   private(set) var order: [Place] = []
 
@@ -46,8 +48,9 @@ public struct StoreTransaction: ~Copyable {
 
   // MARK: - One key
 
-  /// A copy of the value of an id, or nil: this transaction's value, else the store's. The commit
-  /// will require that it has not changed.
+  /// A copy of the value of an id, or nil. It is this transaction's value if there is one, and
+  /// otherwise the store's. The commit will require that the store's value has not changed.
+  ///
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   public mutating func value(id: UInt64, in keyspace: Keyspace) throws -> [UInt8]? {
     try WriteTransaction.check(keyspace, .dense)
@@ -57,8 +60,10 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.value(id: id, in: keyspace)
   }
 
-  /// A copy of the value of a byte-string key, or nil: this transaction's value, else the store's.
-  /// The commit will require that it has not changed.
+  /// A copy of the value of a byte-string key, or nil. It is this transaction's value if there is
+  /// one, and otherwise the store's. The commit will require that the store's value has not
+  /// changed.
+  ///
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   public mutating func value(key: [UInt8], in keyspace: Keyspace) throws -> [UInt8]? {
     try WriteTransaction.check(keyspace, .bytes)
@@ -70,6 +75,7 @@ public struct StoreTransaction: ~Copyable {
 
   /// Whether the key exists, without reading its value. The commit will require that its record has
   /// not changed.
+  ///
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func contains(_ key: Key, in keyspace: Keyspace) throws -> Bool {
     try WriteTransaction.check(keyspace, key.kind)
@@ -79,8 +85,8 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.contains(key, in: keyspace)
   }
 
-  /// Puts a value under an id. Other commits to it since are overwritten, unless the transaction
-  /// has read it.
+  /// Puts a value under an id. It overwrites values that other commits have put there meanwhile,
+  /// unless this transaction has read the id.
   ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
   /// - Parameter id: The id, any number.
@@ -91,8 +97,8 @@ public struct StoreTransaction: ~Copyable {
     write(.put(value), Place(keyspace: keyspace, key: .id(id)))
   }
 
-  /// Puts a value under a byte-string key. Other commits to it since are overwritten, unless the
-  /// transaction has read it.
+  /// Puts a value under a byte-string key. It overwrites values that other commits have put there
+  /// meanwhile, unless this transaction has read the key.
   ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
   /// - Parameter key: 0 to 65,535 bytes.
@@ -104,34 +110,38 @@ public struct StoreTransaction: ~Copyable {
     write(.put(value), Place(keyspace: keyspace, key: .bytes(key)))
   }
 
-  /// Puts a value that was written in pieces under an id, as with `put(_:id:in:)`. It is read into
-  /// memory only where the transaction reads it again.
+  /// Puts a value that was written in pieces under an id, as with `put(_:id:in:)`. The value is
+  /// read into memory only if the transaction reads it again.
   ///
-  /// When the transaction meets a conflict, or `body` throws, the value can be put again: by the
-  /// next run of `body`, by another transaction, or by a commit.
-  /// - Throws: `StoreError` with code `.invalidArgument` when it was written for another store.
-  ///   `Store.transaction` throws the same when the value was put before, or is put under two keys.
+  /// If the transaction has a conflict, or `body` throws, the value can be put again: by the next
+  /// run of `body`, by another transaction, or by a commit.
+  ///
+  /// - Throws: `StoreError` with code `.invalidArgument` if it was written for another store.
+  ///   `Store.transaction` throws the same if the value was put before, or is put under two keys.
   public mutating func put(_ blob: WrittenBlob, id: UInt64, in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .dense)
     try write(blob, Place(keyspace: keyspace, key: .id(id)))
   }
 
   /// Puts a value that was written in pieces under a byte-string key of 0 to 65,535 bytes.
-  /// - Throws: as for `put(_:id:in:)`.
+  ///
+  /// - Throws: The errors of `put(_:id:in:)`.
   public mutating func put(_ blob: WrittenBlob, key: [UInt8], in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .bytes)
     try WriteTransaction.check(keyLength: key.count)
     try write(blob, Place(keyspace: keyspace, key: .bytes(key)))
   }
 
-  /// Removes an id. Nothing happens if it is absent.
+  /// Removes an id. If the id is absent, nothing happens.
+  ///
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .dense)
     write(.remove, Place(keyspace: keyspace, key: .id(id)))
   }
 
-  /// Removes a byte-string key. Nothing happens if it is absent.
+  /// Removes a byte-string key. If the key is absent, nothing happens.
+  ///
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func remove(key: [UInt8], in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .bytes)
@@ -157,12 +167,12 @@ public struct StoreTransaction: ~Copyable {
 }
 
 extension StoreTransaction.Write {
-  /// Whether the key exists then.
+  /// Whether the key exists after the write.
   var leavesValue: Bool {
     if case .remove = self { false } else { true }
   }
 
-  /// The key's value afterwards.
+  /// The key's value after the write.
   func value() throws -> [UInt8]? {
     switch self {
     case .put(let value): value
@@ -185,7 +195,7 @@ extension Key {
 // MARK: - The commit
 
 extension StoreTransaction {
-  /// Returns the writes and their preconditions.
+  /// Adds the writes and their preconditions to the commit's transaction.
   borrowing func fill(_ transaction: inout WriteTransaction) throws {
     for (place, version) in versions {
       transaction.require(.unchanged(place.keyspace, place.key, version))

@@ -1,27 +1,28 @@
 import PerdureFormat
 
-/// Finds the commits that wrote records: a record does not name its commit, so its frame is looked
-/// up.
+/// Finds the commits that wrote records. A record does not name its commit, so its frame is
+/// searched.
 ///
-/// The offsets of the frames are cached for a few segments at a time.
+/// The offsets of the frames are cached for some segments.
 package struct CommitNumbers {
   private let snapshot: Snapshot
-  /// By segment: where each frame's records begin, and its sequence number.
+  /// The frames of each segment: the offset at which a frame's records begin, and its sequence
+  /// number.
   private var frames: [UInt64: [(offset: Int, sequence: UInt64)]] = [:]
 
   private static let segmentsKeptMax = 64
 
   package init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 
-  /// The sequence number of the commit that wrote a version which the snapshot sees; nil when its
+  /// The sequence number of the commit that wrote a version which the snapshot sees; nil if its
   /// frame cannot be read.
   ///
-  /// - Complexity: O(log n) for n frames in the segment, after the first question about it.
+  /// - Complexity: O(log n) for n frames in the segment, after the first call for this segment.
   package mutating func sequence(of version: RecordVersion) -> UInt64? {
     let address = RecordAddress(rawValue: version.rawValue)
     guard let offset = snapshot.root.offset(of: address) else { return nil }
     let known = frames[address.segment] ?? list(address)
-    // The last frame that begins before the record.
+    // Find the last frame that begins before the record.
     var (low, high) = (0, known.count)
     while low < high {
       let middle = (low + high) / 2

@@ -3,7 +3,7 @@ import PerdureFormat
 
 /// The decoders of this module, for tests with arbitrary bytes.
 package enum LogDecoders {
-  /// How many entries of a tree are looked at.
+  /// The maximum number of visited entries of a tree.
   private static let stepsMax = 10_000
 
   /// The position of a tree in an index file, as in a root block.
@@ -18,8 +18,8 @@ package enum LogDecoders {
     }
   }
 
-  /// Takes definitions into a catalog; gives how many keyspaces, indexes and dictionaries there are
-  /// then.
+  /// Adds definitions to a catalog. Returns the resulting number of keyspaces, indexes and
+  /// dictionaries.
   package static func catalog(_ entries: [(key: [UInt8], value: [UInt8])]) throws -> Int {
     let records = entries.map { CatalogRecord.Entry(key: $0.key, value: $0.value) }
     let catalog = try Catalog(records, of: StoreID(high: 1, low: 2))
@@ -31,9 +31,9 @@ package enum LogDecoders {
     try SegmentUsageTable(decoding: bytes).encode()
   }
 
-  /// Walks and searches a tree in an index file, and checks each node at its first use.
+  /// Walks and searches a tree in an index file. Each node is checked at its first use.
   ///
-  /// - Parameter file: Aligned to 8 bytes.
+  /// - Parameter file: The file's bytes, aligned to 8 bytes.
   /// - Returns: The number of entries visited.
   package static func walk(_ file: UnsafeRawBufferPointer, from root: Root) throws -> Int {
     let nodes = try MappedNodes(file, lastSegment: 1 << 20)
@@ -61,7 +61,8 @@ package enum LogDecoders {
     return steps
   }
 
-  /// Writes, into each unit of a file, the position and the checksum that a node there would have.
+  /// Writes the slot and the checksum into each node of a file, as far as its bytes look like
+  /// nodes.
   package static func sealNodes(in file: UnsafeMutableRawBufferPointer) {
     for isBlock in [true, false] {
       var offset = NodeSlot.unitByteCount
@@ -71,7 +72,7 @@ package enum LogDecoders {
     }
   }
 
-  /// Returns the number of units of the node; 0 for bytes that are not a node.
+  /// Seals a node, and returns its number of units; 0 for bytes that are not a node.
   private static func seal(_ file: UnsafeMutableRawBufferPointer, at offset: Int, isBlock: Bool) -> Int {
     guard let start = file.baseAddress, let nodeClass = NodeClass(rawValue: file[offset + 13]) else {
       return 0

@@ -1,38 +1,38 @@
 import PerdureFormat
 
-// Reads one part of an open store at a time, as opening, compaction and verification read all of
-// it. Tests use it to check that damage to every single byte is detected, because opening the store
+// Reads one part of an open store at a time. Opening, compaction and verification read all parts.
+// Tests use this to check that damage to every single byte is detected, because opening the store
 // for each byte takes too long.
 
-/// A node of the index file that the checkpoint reaches which the store was opened with.
+/// A node of the index file that is part of the checkpoint with which the store was opened.
 package struct IndexPage: Sendable {
-  /// The structure that contains the node, by number.
+  /// The structure that contains the node, by its number.
   package enum Tree: Hashable, Sendable { case keyspace(UInt32), index(UInt32) }
 
   package let tree: Tree
-  /// The first key below it: a lookup of that key reads this node. For an index, the key that its
-  /// extractor gave.
+  /// The first key below the node: a lookup of that key reads this node. For an index, it is the
+  /// key that its extractor returned.
   package fileprivate(set) var key = Key.bytes([])
-  /// The bytes of its units.
+  /// The bytes of the node's units.
   package let range: Range<Int>
-  /// Those of the blocks of its long keys.
+  /// The bytes of the blocks with its long keys.
   package fileprivate(set) var blocks: [Range<Int>] = []
   fileprivate let nodeClass: NodeClass
   fileprivate let expected: ExpectedNode
   fileprivate let lastSegment: UInt64?
-  /// How many entries of its tree come before those below it.
+  /// The number of entries in its tree that precede the entries below this node.
   fileprivate let entriesBefore: Int
 }
 
 extension Store {
-  /// The numbers of the segments that the log is in, ascending.
+  /// The numbers of the segments that contain the log, ascending.
   package var segmentNumbers: [UInt64] {
     get throws { try engine.looking { $0.segments.segments.keys.sorted() } }
   }
 
   /// Reads and verifies one frame, as a read of the log does.
   ///
-  /// - Parameter offset: Its offset in its segment's file, or in the unpacked groups.
+  /// - Parameter offset: The frame's offset in the segment's file, or in the unpacked groups.
   /// - Throws: `StoreError` with code `.corruption`.
   package func readFrame(at offset: Int, ofSegment number: UInt64) throws {
     try engine.looking { state in
@@ -42,10 +42,10 @@ extension Store {
     }
   }
 
-  /// How many nodes of the index file were read since the store was opened.
+  /// The number of nodes of the index file that were read since the store was opened.
   package var indexPagesRead: Int { engine.checkpoint?.nodes.readNodeCount ?? 0 }
 
-  /// All nodes of the checkpoint that the store was opened with; none without one.
+  /// All nodes of the checkpoint with which the store was opened; empty without a checkpoint.
   package func indexPages() throws -> [IndexPage] {
     guard let checkpoint = engine.checkpoint else { return [] }
     var walk = IndexPageWalk(checkpoint.nodes)
@@ -60,7 +60,7 @@ extension Store {
     return walk.pages
   }
 
-  /// Checks a node as its first reader does.
+  /// Checks a node as its first read does.
   ///
   /// - Throws: `StoreError` with code `.corruption`.
   package func check(_ page: IndexPage) throws(StoreError) {
@@ -73,12 +73,13 @@ extension Store {
   }
 }
 
-/// From the roots to every node, each checked before anything in it is followed.
+/// Visits every node, from the roots down. It checks each node before it follows any reference in
+/// it.
 private struct IndexPageWalk {
   private let nodes: MappedNodes
   private(set) var pages: [IndexPage] = []
   private var tree = IndexPage.Tree.keyspace(0)
-  /// Entries of the tree that were passed.
+  /// The number of entries of the tree that were passed.
   private var passed = 0
 
   init(_ nodes: MappedNodes) { self.nodes = nodes }
@@ -125,7 +126,7 @@ private struct IndexPageWalk {
 
   /// Returns the first id below the node.
   ///
-  /// - Parameter id: The lowest that could be.
+  /// - Parameter id: The lowest id that can be below the node.
   private mutating func visitDense(
     at offset: Int, _ expected: ExpectedNode, from id: UInt64, _ check: NodeCheck
   ) throws(FormatError) -> UInt64 {

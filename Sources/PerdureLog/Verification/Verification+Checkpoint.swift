@@ -2,11 +2,12 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Verification {
-  /// V10: reads the checkpoint as the next opening would, and holds its trees against the index.
+  /// V10: reads the checkpoint as the next opening would, and compares its trees with the index.
   ///
-  /// No other checkpoint can be named meanwhile, so the nodes that it reaches are not overwritten
-  /// (FORMAT.md, K1). The exception is a store opened for reading, whose writer may name one. In
-  /// that case the file is copied, and nothing is reported if it changed.
+  /// No other checkpoint can become the current one meanwhile, so the nodes that this one reaches
+  /// are not overwritten (FORMAT.md, K1). A store opened for reading is an exception, because its
+  /// writer may write a checkpoint. In that case the file is copied, and nothing is reported if the
+  /// superblock changed.
   mutating func checkCheckpoint(_ state: borrowing CommitterState) throws {
     guard let file = state.superblock else { return }
     let links = state.segments.segments.keys.sorted().compactMap { Self.link($0, state) }
@@ -37,8 +38,8 @@ extension Verification {
     }
   }
 
-  /// The checkpoint also leads to everything before its position that the index leads to. Its other
-  /// targets were replaced or removed after it.
+  /// Checks that the checkpoint leads to every record before its position to which the index leads.
+  /// Other records to which it leads were replaced or removed later.
   private mutating func compare(_ checkpoint: borrowing OpenedCheckpoint, _ place: String) {
     let end = checkpoint.root.end
     for (keyspace, then) in zip(checkpoint.catalog.keyspaces, checkpoint.keyspaces) {
@@ -90,7 +91,7 @@ extension Verification {
 }
 
 extension Verification {
-  /// V11.
+  /// V11: compares the byte counts of segments.
   mutating func compareUsage(_ state: borrowing CommitterState, with counted: SegmentUsageTable) {
     for number in state.segments.segments.keys.sorted() {
       let (here, there) = (state.usage[number], counted[number])

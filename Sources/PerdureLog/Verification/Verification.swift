@@ -3,15 +3,15 @@ import PerdureFormat
 
 extension Store {
   /// Checks the whole store against its invariants (`VerificationReport.Finding.Invariant`),
-  /// without changing anything. Commits wait meanwhile; readers do not.
+  /// without changing anything. Commits wait meanwhile, readers do not.
   ///
-  /// - Parameter progress: Hears how far the work is: bytes done, bytes in all (an estimate of how
-  ///   many bytes the records amount to is among them). Throw from it to cancel. Commits wait for
-  ///   it: it must not use this store in any way, or it waits for itself without end.
-  /// - Throws: `StoreError` when the store is closed or poisoned, or when the files cannot be read;
-  ///   the errors of `progress`. Damage of the bytes is not thrown but reported.
-  /// - Complexity: reads the log once, every live record once more and the index file; memory for a
-  ///   second index.
+  /// - Parameter progress: Called with the number of bytes done and the total number of bytes. The
+  ///   total includes an estimate for the records. Throw from it to cancel. Commits wait while it
+  ///   runs. It must not use this store in any way, because it would wait for itself forever.
+  /// - Throws: `StoreError` if the store is closed or poisoned, or if the files cannot be read; the
+  ///   errors of `progress`. Damage of the bytes is not thrown but reported.
+  /// - Complexity: Reads the log once, every live record once more, and the index file. Needs
+  ///   memory for a second index.
   public func verify(
     progress: ((_ bytesDone: UInt64, _ bytesTotal: UInt64) throws -> Void)? = nil
   ) throws -> VerificationReport {
@@ -32,7 +32,7 @@ extension Store {
 }
 
 extension CommitterState {
-  /// Bytes of the segments up to the log's end.
+  /// The number of bytes of the segments up to the log's end.
   fileprivate var logBytes: UInt64 {
     segments.segments.keys.reduce(0) {
       $0 + ($1 == end.segment ? end.offset : UInt64(segments.entries[Int($1)].end))
@@ -40,7 +40,7 @@ extension CommitterState {
   }
 }
 
-/// One run over a store. Each step checks the invariants named in `VerificationReport`.
+/// One verification of a store. Each step checks the invariants named in `VerificationReport`.
 struct Verification {
   let engine: Engine
   let root: UnsafeMutablePointer<Root>
@@ -62,7 +62,7 @@ struct Verification {
     self.progress = progress
   }
 
-  /// V8: the superblock that the next opening will use.
+  /// The superblock that the next opening will use. V8
   func newestSuperblock() throws -> Superblock {
     let file = try engine.directory.open(StoreFileName.superblock.string, .read)
     return try file.read(Superblock.fileLength, at: 0).withUnsafeBytes { try Superblock.newest(in: $0) }
@@ -72,13 +72,14 @@ struct Verification {
     let name = StoreFileName.superblock.string
     do {
       guard let superblock = state.superblock else { return }
-      // A checkpoint may be about to be named.
+      // The two are compared while no other superblock can be written, for example to name a
+      // checkpoint.
       let (found, current) = try superblock.whileStill { (try newestSuperblock(), $0) }
       let isReader = engine.options.isReadOnly
       if found != current, !isReader {
         report.add(.superblock, at: name, "its newest copy is not the one that was written last")
       }
-      // A writer may have continued since the reader's opening, and promised more than the reader
+      // After the reader's opening, a writer may have continued, and promised more than the reader
       // has seen.
       let promise = isReader ? current : found
       if promise.durableEnd > state.end || promise.durableSequence > root.pointee.sequence {
@@ -89,12 +90,12 @@ struct Verification {
     } catch let error as FileIOError where error.code.isAboutFile {
       report.add(.superblock, at: name, "\(error)")
     } catch let error as FileIOError {
-      // The system refused the read, which says nothing about the store.
+      // The system refused the read. This does not prove damage of the store.
       throw StoreError.io(error, "Verifying the superblock")
     }
   }
 
-  /// V1, V3, V9 and V11: reads the log as recovery would, and compares.
+  /// V1, V3, V9 and V11: reads the log as recovery would, and compares the results.
   mutating func checkLog(_ state: borrowing CommitterState) throws {
     guard let superblock = state.superblock?.current else { return }
     var replay = Replay(NodeArena(), of: superblock.store)
@@ -137,14 +138,14 @@ struct Verification {
     return SegmentChain.Link(segment: segment, size: end, end: end)
   }
 
-  /// The interval between reports of progress.
+  /// The intervals between reports of progress, in bytes of the log and in records.
   private static let progressStepBytes: UInt64 = 1 << 20
   private static let progressStepRecords = 4096
 
-  /// Half of the work is the log, half are the records.
+  /// Reports progress. The log is half of the work, and the records are the other half.
   private func tell(_ done: UInt64) throws { try progress(min(done, 2 * logBytes), max(2 * logBytes, 1)) }
 
-  /// V9.
+  /// V9: compares the catalogs.
   private mutating func compareCatalog(with replay: borrowing Replay) {
     if catalog.keyspaces != replay.catalog.keyspaces {
       report.add(.catalog, at: "the catalog", "its keyspaces are not those that the log defines")
@@ -158,7 +159,7 @@ struct Verification {
     }
   }
 
-  /// V7: goes through every tree from end to end.
+  /// V7: visits every tree from its first to its last entry.
   mutating func checkOrder() throws {
     for keyspace in catalog.keyspaces {
       let trees = root.trees(of: keyspace)
@@ -204,8 +205,8 @@ struct Verification {
     if count != tree.count { report.add(.order, at: place, "\(count) keys, and a count of \(tree.count)") }
   }
 
-  /// Below a damaged node the tree cannot be checked, and a substitute has too many entries to
-  /// visit.
+  /// Reports a damaged node. The tree below it cannot be checked, and a substitute node has too
+  /// many entries to visit.
   private mutating func reportDamagedIndex(_ place: String) {
     do { try engine.checkIndex() } catch { report.add(.order, at: place, error.message) }
   }
@@ -213,7 +214,7 @@ struct Verification {
   private mutating func compareIndex(with replay: borrowing Replay) {
     for keyspace in catalog.keyspaces {
       let id = Int(keyspace.id)
-      // An index that does not follow from the log counts as empty; V9 reports it.
+      // If the log does not define the keyspace, its trees count as empty. V9 reports that.
       let there = id < replay.keyspaces.count ? replay.keyspaces[id] : KeyspaceRoot()
       let here = root.trees(of: keyspace)
       if !Self.haveSameWords(keyspace.kind, here, there) {
@@ -225,8 +226,8 @@ struct Verification {
     }
   }
 
-  /// Whether both lead to the same records, in the same order of keys. (V2 checks that a record
-  /// belongs to the key that leads to it.)
+  /// Whether both indexes lead to the same records, in the same order of keys. (V2 checks that a
+  /// record belongs to the key that leads to it.)
   private static func haveSameWords(
     _ kind: KeyspaceKind, _ here: KeyspaceRoot, _ there: KeyspaceRoot
   ) -> Bool {
@@ -244,10 +245,10 @@ struct Verification {
     }
   }
 
-  /// V2 and V6.
+  /// V2 and V6: checks every live record.
   mutating func checkRecords() throws {
     let reader = RecordReader(root: root, verifiesChecksum: true)
-    // Said by `checkOrder`, which came to every node.
+    // `checkOrder` visited every node and has reported the damage.
     if engine.isIndexDamaged { return }
     for keyspace in catalog.keyspaces {
       let trees = root.trees(of: keyspace)
@@ -284,7 +285,7 @@ struct Verification {
     do {
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
       if record.header.kind == .packed {
-        // Each by itself: no place of the log is named.
+        // Each of these is a finding of its own, because the error has no offset in the log.
         do { try engine.contents.dictionaries.unpacked(record).deallocate() } catch {
           report.add(.address, at: error.place ?? "keyspace \(keyspace.name)", error.message)
         }
@@ -298,7 +299,7 @@ struct Verification {
 
   /// Verifies the blob file of a record.
   ///
-  /// - Throws: The system's error, if it says nothing about the file.
+  /// - Throws: The system's error, if it does not prove damage of the file.
   private mutating func checkBlob(of record: Record, _ keyspace: Keyspace) throws(StoreError) {
     report.blobs += 1
     do { _ = try engine.blobs.read(BlobReference(in: record)) } catch {
@@ -307,7 +308,7 @@ struct Verification {
     }
   }
 
-  /// V4 and V5: derives every index again, beside the present one.
+  /// V4 and V5: derives every index again, and compares it with the present one.
   mutating func checkDerivedIndexes() throws {
     guard report.isClean else { return }
     let arena = NodeArena()

@@ -1,77 +1,73 @@
 /// The extent and the findings of a verification.
 public struct VerificationReport: Sendable {
-  /// A finding.
+  /// A violation that was found.
   public struct Finding: Sendable, CustomStringConvertible {
-    /// The invariants that a verification checks; numbers are stable.
+    /// The invariants that a verification checks. The numbers are stable.
     public enum Invariant: Int, Sendable, CaseIterable {
-      /// V1: every frame of the log reads, in order, up to the log's end.
+      /// V1: every frame of the log can be read, in order, up to the log's end.
       case log = 1
-      /// V2: every index address leads to a record of that keyspace and key, with a right checksum
-      ///     and a value
-      /// that unpacks.
+      /// V2: every index address leads to a record of that keyspace and key, with a correct
+      /// checksum and a value that can be unpacked.
       case address = 2
-      /// V3: the index is what replaying the log gives.
+      /// V3: the index equals the result of replaying the log.
       case index = 3
-      /// V4: each derived index is what its definition gives for the records.
+      /// V4: each derived index equals what its definition gives for the records.
       case derivedIndex = 4
-      /// V5: no unique index holds a key twice.
+      /// V5: no unique index contains a key twice.
       case unique = 5
-      /// V6: every blob file that a record names is there, whole and right.
+      /// V6: every blob file that a record references exists, complete and undamaged.
       case blob = 6
-      /// V7: the keys of every tree ascend, and there are as many as it says.
+      /// V7: the keys of every tree ascend, and their number equals the tree's count.
       case order = 7
-      /// V8: the superblock that the next opening will believe is the one written last, and
-      ///     promises nothing
-      /// that the log does not have.
+      /// V8: the superblock that the next opening will use is the one written last, and promises
+      /// nothing that the log does not have.
       case superblock = 8
       /// V9: keyspaces and indexes are those that the log defines.
       case catalog = 9
-      /// V10: the checkpoint that the superblock names reads as it was written, and leads to every
-      ///      record before
-      /// its place that the index leads to.
+      /// V10: the checkpoint that the superblock names reads as it was written. It leads to every
+      /// record before its position to which the index leads.
       case checkpoint = 10
-      /// V11: the counts of live and dead bytes of each segment, also those at the end of a
-      ///      rewritten one, are
-      /// what the log gives.
+      /// V11: the counts of live and dead bytes of each segment equal those computed from the log.
+      /// This includes the counts at the end of a rewritten segment.
       case usage = 11
     }
 
-    /// Which invariant does not hold.
+    /// The violated invariant.
     public let invariant: Invariant
-    /// The place.
+    /// The location of the violation.
     public let place: String
-    /// The damage found there.
+    /// A description of the violation.
     public let message: String
 
     /// One line for a log.
     public var description: String { "V\(invariant.rawValue) at \(place): \(message)" }
   }
 
-  /// The findings; empty for an intact store. At most `findingsListedMax` of them are listed.
+  /// The findings, at most `findingsListedMax` of them; empty for an intact store.
   public internal(set) var findings: [Finding] = []
-  /// How many findings break each invariant, the findings that are not listed included.
+  /// The number of findings for each violated invariant, including those that are not listed.
   public private(set) var findingCounts: [Finding.Invariant: Int] = [:]
-  /// How many findings there are.
+  /// The total number of findings.
   public var findingCount: Int { findingCounts.values.reduce(0, +) }
-  /// The most findings that are listed.
+  /// The maximum number of listed findings.
   public static let findingsListedMax = 10_000
-  /// Commits whose frames were read: all up to the first that does not read.
+  /// The number of commits whose frames were read, up to the first unreadable frame.
   public internal(set) var commits: UInt64 = 0
-  /// Records whose address and checksum were checked.
+  /// The number of records whose address and checksum were checked.
   public internal(set) var records = 0
-  /// Entries of derived indexes that were compared.
+  /// The number of entries of derived indexes that were compared.
   public internal(set) var indexEntries = 0
-  /// Blob files that were read.
+  /// The number of blob files that were read.
   public internal(set) var blobs = 0
 
-  /// The first unreadable record of each place, its index in `findings`, and the number of records
-  /// there.
+  /// For each place: the first finding of an unreadable record, its index in `findings`, and the
+  /// number of such records.
   private var unreadable: [String: (finding: Finding, position: Int?, count: Int)] = [:]
 
-  /// Whether nothing was found.
+  /// Whether no violation was found.
   public var isClean: Bool { findingCounts.isEmpty }
 
-  /// Counts findings that break an invariant.
+  /// Counts findings of an invariant.
   mutating func count(_ invariant: Finding.Invariant, _ number: Int) {
     if number > 0 { findingCounts[invariant, default: 0] += number }
   }
