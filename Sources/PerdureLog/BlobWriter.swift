@@ -1,19 +1,18 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// A long value that is written in pieces, ahead of the commit that puts it:
-/// `Store.makeBlobWriter()`.
+/// Writes a long value in pieces, before the commit that puts the value: `Store.makeBlobWriter()`.
 ///
 ///     let writer = try store.makeBlobWriter()
 ///     while let piece = try next() { try writer.append(piece) }
 ///     let blob = try writer.finish()
 ///     try store.write { try $0.put(blob, id: 7, in: films) }
 ///
-/// Takes 0 bytes to 4 GiB, and memory for half a megabyte, however long the value is. The bytes
-/// take effect only when a commit puts the value. A writer that is released before removes its
-/// file; after a crash the next opening removes it.
+/// A value has 0 bytes to 4 GiB. The writer needs half a megabyte of memory for a value of any
+/// length. The bytes take effect only when a commit puts the value. A writer that is released
+/// earlier removes its file; after a crash the next opening removes the file.
 ///
-/// One thread at a time appends; others wait.
+/// Only one thread appends at a time. Other threads wait.
 public final class BlobWriter {
   private let lock = Lock()
   private let engine: Engine
@@ -35,19 +34,19 @@ public final class BlobWriter {
     if file != nil { engine.discardBlobs([number]) }
   }
 
-  /// How many bytes were appended.
+  /// The number of bytes appended so far.
   public var count: UInt64 { lock.withLock { written } }
 
   /// Adds bytes to the end of the value.
   ///
-  /// - Throws: `StoreError`: `.invalidArgument` when the value would be longer than
+  /// - Throws: `StoreError`: `.invalidArgument` if the value would be longer than
   ///   `StoreLimits.valueLengthMax` (nothing was added, and the writer can still be used);
-  ///   `.diskFull` or `.io` when the file cannot be written, and `.closed` (the writer cannot be
-  ///   used any more).
-  /// - Complexity: O(n) for n bytes; each 32 MiB are synced.
+  ///   `.diskFull` or `.io` if the file cannot be written, and `.closed` (the writer can no longer
+  ///   be used).
+  /// - Complexity: O(n) for n bytes. A sync follows each 32 MiB.
   public func append(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try append($0) } }
 
-  /// Like `append(_:)`, for an array.
+  /// Adds bytes to the end of the value, like `append(_:)` with an array.
   public func append(_ bytes: RawSpan) throws { try bytes.withUnsafeBytes { try append($0) } }
 
   package func append(_ bytes: UnsafeRawBufferPointer) throws {
@@ -66,12 +65,12 @@ public final class BlobWriter {
     }
   }
 
-  /// Completes the value and makes it durable, so that a commit may put it. The writer is done
-  /// then.
+  /// Completes the value and makes it durable, so that a commit may put it. The writer cannot be
+  /// used after this.
   ///
-  /// - Throws: `StoreError`: `.diskFull` or `.io` when the file cannot be written; `.closed`,
-  ///   `.invalidArgument` when it was finished before.
-  /// - Complexity: two syncs.
+  /// - Throws: `StoreError`: `.diskFull` or `.io` if the file cannot be written; `.closed`;
+  ///   `.invalidArgument` if the value was finished before.
+  /// - Complexity: Two syncs.
   public func finish() throws -> WrittenBlob {
     try engine.checkProcess()
     lock.lock()
@@ -86,14 +85,13 @@ public final class BlobWriter {
   }
 }
 
-// Unchecked: everything that varies is guarded by `lock`.
+// Unchecked: its state is guarded by `lock`.
 extension BlobWriter: @unchecked Sendable {}
 
-/// A long value that is written, and waits for the commit that puts it:
-/// `WriteTransaction.put(_:id:in:)`.
+/// A long value that is written, but not yet put by a commit: `WriteTransaction.put(_:id:in:)`.
 ///
 /// It can be put once. If the commit was refused and the store is not poisoned, it can be put
-/// again. If it is freed before it was put, it removes its file.
+/// again. If this object is freed before the value was put, it removes the value's file.
 public final class WrittenBlob {
   private enum Use { case none, inTransaction, committed }
 
@@ -111,10 +109,10 @@ public final class WrittenBlob {
     if use == .none { engine.discardBlobs([reference.number]) }
   }
 
-  /// How many bytes the value has.
+  /// The number of bytes of the value.
   public var count: UInt64 { reference.valueLength }
 
-  /// A copy of all of it.
+  /// A copy of the whole value.
   func value() throws -> [UInt8] { try engine.blobs.read(reference).withBytes { Array($0) } }
 
   func check(isFor store: Engine) throws(StoreError) {
@@ -123,7 +121,7 @@ public final class WrittenBlob {
     }
   }
 
-  /// A transaction puts it; no other may.
+  /// Reserves the value for a transaction, so that no other transaction can put it.
   func take() throws(StoreError) {
     try engine.checkProcess()
     try lock.withLock { () throws(StoreError) in
@@ -134,10 +132,10 @@ public final class WrittenBlob {
     }
   }
 
-  /// The transaction is known not to be committed.
+  /// Makes the value available again: its transaction was certainly not committed.
   func giveBack() { lock.withLock { use = .none } }
 
-  /// The log names the file, or may do so: this object no longer owns it.
+  /// Gives up the ownership of the file, because the log references it or may reference it.
   func didCommit() { lock.withLock { use = .committed } }
 }
 
@@ -145,7 +143,7 @@ public final class WrittenBlob {
 extension WrittenBlob: @unchecked Sendable {}
 
 extension Store {
-  /// Begins a long value, which is then appended to in pieces and put by a later commit.
+  /// Begins a long value, which is written in pieces and put by a later commit.
   ///
   /// - Throws: `StoreError`: `.diskFull`, `.io`, `.closed`, `.poisoned`, `.readOnly`.
   public func makeBlobWriter() throws -> BlobWriter {
@@ -157,8 +155,8 @@ extension Store {
 extension WriteTransaction {
   /// Puts a value that was written in pieces under an id of a dense keyspace.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument` when it was put before, or written for
-  ///   another store.
+  /// - Throws: `StoreError` with code `.invalidArgument` if the value was put before, or was
+  ///   written for another store.
   public mutating func put(_ blob: WrittenBlob, id: UInt64, in keyspace: Keyspace) throws {
     try Self.check(keyspace, .dense)
     try withUnsafeBytes(of: id.littleEndian) { try append($0, blob, keyspace) }
@@ -166,7 +164,7 @@ extension WriteTransaction {
 
   /// Puts a value that was written in pieces under a byte-string key of 0 to 65,535 bytes.
   ///
-  /// - Throws: as for `put(_:id:in:)`.
+  /// - Throws: The errors of `put(_:id:in:)`.
   public mutating func put(_ blob: WrittenBlob, key: [UInt8], in keyspace: Keyspace) throws {
     try Self.check(keyspace, .bytes)
     try Self.check(keyLength: key.count)
@@ -175,7 +173,7 @@ extension WriteTransaction {
 }
 
 extension Engine {
-  /// The number of a blob file that none had before.
+  /// Returns the number of a new blob file. No blob file had this number before.
   func takeBlobNumber() throws -> UInt64 {
     try checkProcess()
     try checkRoom()
@@ -188,13 +186,13 @@ extension Engine {
     }
   }
 
-  /// A value can be written as long as the store can.
+  /// Checks that a blob file may grow: the store is not poisoned, and the reserve is complete.
   func checkBlobRoom() throws {
     if let poison = gate.poison { throw poison }
     if reserve.isShort { try checkRoom() }
   }
 
-  /// The error for a blob file that could not be written; the file was removed.
+  /// Handles a failed write of a blob file: removes the file, and returns the error to throw.
   func failedBlob(_ number: UInt64, _ error: any Error) -> any Error {
     discardBlobs([number])
     guard let error = error as? FileIOError else { return error }

@@ -1,8 +1,8 @@
-// Conflicts in words, for messages and logs: the expected state, the keyspace or index, and the
+// Describes conflicts in messages and logs: the failed condition, the keyspace or index, and the
 // key.
 
 extension Conflict: CustomStringConvertible {
-  /// The failed condition, with the keyspace or index and the key; for long keys the beginning.
+  /// The failed condition, with the keyspace or index and the key. Long keys are truncated.
   public var description: String {
     switch self {
     case .precondition(_, let precondition): precondition.failure
@@ -14,7 +14,7 @@ extension Conflict: CustomStringConvertible {
 }
 
 extension Precondition {
-  /// The state found instead.
+  /// The state that was found instead of the required one.
   fileprivate var failure: String {
     switch self {
     case .unchanged(let keyspace, let key, nil): "key \(key) of keyspace \(keyspace.name) is there already"
@@ -32,7 +32,7 @@ extension Precondition {
 }
 
 extension KeyRange: CustomStringConvertible {
-  /// The bounds; of long ones the beginning.
+  /// The bounds. Long bounds are truncated.
   public var description: String {
     guard let upper else { return lower.isEmpty ? "anywhere" : "from \(Key.bytes(lower))" }
     return "from \(Key.bytes(lower)) to before \(Key.bytes(upper))"
@@ -40,7 +40,7 @@ extension KeyRange: CustomStringConvertible {
 }
 
 extension [Conflict] {
-  /// The first few in words, and the number of others.
+  /// Descriptions of the first three conflicts, and the number of the others.
   var summary: String {
     let listed = prefix(3).map(\.description).joined(separator: "; ")
     return count > 3 ? "\(listed); and \(count - 3) more" : listed

@@ -1,22 +1,22 @@
-/// Names one state of one record. Two equal versions of a key are the same record; every write
-/// of the key gives another.
+/// Identifies one state of one record. Two equal versions of a key are the same record. Every write
+/// of the key produces a new version.
 public struct RecordVersion: RawRepresentable, Hashable, Sendable {
   /// The record's logical address.
   public let rawValue: UInt64
 
-  /// A version as read.
+  /// Creates a version from the raw value of a version that was read.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// A condition of a commit. It is checked in the commit's turn against everything committed before,
 /// not against the snapshot that the caller read.
 public enum Precondition: Sendable {
-  /// The key still has this version; nil: the key is not there.
+  /// The key still has this version; if it is nil, the key is still absent.
   case unchanged(Keyspace, Key, RecordVersion?)
   /// The key exists, in any version.
   case exists(Keyspace, Key)
   /// No entry of the index with a key in `lower ..< upper` was added or removed since the snapshot.
-  /// While the index is unavailable, the condition cannot be checked: the commit throws
+  /// While the index is unavailable, this cannot be checked, and the commit throws
   /// `.indexUnavailable`.
   case indexRangeUnchanged(DerivedIndex, KeyRange, since: Snapshot)
   /// No key of the byte-string keyspace in `lower ..< upper` was put or removed since the snapshot.
@@ -27,7 +27,7 @@ public enum Precondition: Sendable {
 
 /// Why a commit was refused.
 public enum Conflict: Sendable {
-  /// The precondition at this position of the transaction's list did not hold.
+  /// The precondition with this index in the transaction's list was not met.
   case precondition(index: Int, Precondition)
   /// Two records would have the same key in a unique index.
   case duplicateKey(DerivedIndex, key: [UInt8], existing: UInt64, rejected: UInt64)
@@ -35,9 +35,9 @@ public enum Conflict: Sendable {
 
 /// A range of byte-string keys: `lower <= key < upper`.
 public struct KeyRange: Hashable, Sendable {
-  /// The smallest key of the range.
+  /// The lowest key of the range.
   public var lower: [UInt8]
-  /// The first key after the range; nil when nothing ends it.
+  /// The first key after the range; nil if the range has no upper bound.
   public var upper: [UInt8]?
 
   /// `lower <= key < upper`.
@@ -54,7 +54,7 @@ public struct KeyRange: Hashable, Sendable {
     KeyRange(lower: bytes, upper: successor(ofPrefix: bytes))
   }
 
-  /// The range as the trees take it.
+  /// Calls `body` with the range in the form that the trees use.
   func withRaw<R>(_ body: (RawKeyRange) throws -> R) rethrows -> R {
     try lower.withUnsafeBytes { lower in
       guard let upper else { return try body(RawKeyRange(lower: lower, upper: nil)) }
@@ -62,7 +62,7 @@ public struct KeyRange: Hashable, Sendable {
     }
   }
 
-  /// The smallest byte string above all that begin with `bytes`; nil when there is none.
+  /// The lowest byte string greater than all that begin with `bytes`; nil if there is none.
   static func successor(ofPrefix bytes: [UInt8]) -> [UInt8]? {
     guard let last = bytes.lastIndex(where: { $0 != 0xFF }) else { return nil }
     return Array(bytes[..<last]) + [bytes[last] + 1]

@@ -1,39 +1,40 @@
 import PerdureFileIO
 import PerdureFormat
 
-// The directory `NAME.copy`, to which a copy is written. It is renamed when the copy is complete.
+// The directory `NAME.copy`, into which a copy is written. It is renamed when the copy is complete.
 //
-// Another store may have that name, so an existing directory is replaced only if it is empty or
+// Another store may have that name. So an existing directory is replaced only if it is empty or
 // marked as the draft of NAME. The mark is made durable before any other file is written, and
-// removed after the rename. It is a `*.tmp` file, which the next writer removes: a directory that
-// was opened as a store is no longer a draft.
+// removed after the rename. It is a `*.tmp` file, which the next writer removes. So a directory
+// that was opened as a store is no longer a draft.
 //
-// A mark has the name of the copy. After a crash between the rename and the removal of the marks, a
-// complete copy named `OTHER.copy` still has them. Their text shows that it is no draft of OTHER.
+// A mark contains the name of the copy. After a crash between the rename and the removal of the
+// marks, a complete copy named `OTHER.copy` still has marks. Their text shows that it is not the
+// draft of OTHER.
 
 /// A copy in progress, and the lock on its directory.
 struct CopyDraft {
   let path: String
   private let fileSystem: any FileSystem
-  /// Prevents another copy to the same name, and the opening of an incomplete copy.
+  /// The lock that prevents another copy to the same name, and the opening of an incomplete copy.
   private let lock: any FileLock
-  /// The name of the copy, in the marks.
+  /// The name of the copy, as stored in the marks.
   private var name: String { String(StorePath.name(of: path).dropLast(Self.suffix.count)) }
 
   /// The suffix of a draft's name.
   static let suffix = ".copy"
   private static let mark = StoreFileName.temporary("COPY")
-  /// A mark while its text is written.
+  /// The name of a mark while its text is written.
   private static let unnamedMark = StoreFileName.temporary("MARK")
   /// Marks a complete draft that replaces the store of its name (Store+Replacing.swift).
   static let replacementMark = StoreFileName.temporary("REPLACEMENT")
 
-  /// A draft that another process has left.
+  /// Creates a value for a draft that another process has left.
   init(_ path: String, _ fileSystem: any FileSystem, _ lock: any FileLock) {
     (self.path, self.fileSystem, self.lock) = (path, fileSystem, lock)
   }
 
-  /// Creates the draft of a copy. It replaces the draft of an unfinished copy.
+  /// Creates the draft of a copy. It replaces the draft of an earlier unfinished copy.
   init(of target: String, _ fileSystem: any FileSystem) throws {
     let path = target + Self.suffix
     if try fileSystem.kind(of: path) == nil { try fileSystem.createDirectory(path) }
@@ -50,7 +51,7 @@ struct CopyDraft {
     }
   }
 
-  /// Checks that `path` is a draft, or a directory with LOCK and an unfinished mark only.
+  /// Checks that `path` is a draft, or a directory with only LOCK and an unfinished mark.
   private static func checkIsDraft(_ path: String, _ fileSystem: any FileSystem) throws {
     if try fileSystem.kind(of: path) == .directory {
       if try has(mark, path, fileSystem) { return }
@@ -63,8 +64,8 @@ struct CopyDraft {
       at: path)
   }
 
-  /// Renames the complete copy to `target`, or removes it if that fails. If the last sync fails,
-  /// this throws although the copy has been renamed.
+  /// Renames the complete copy to `target`, or removes the copy if that fails. If the last sync
+  /// fails, this throws although the copy has been renamed.
   func take(_ target: String) throws(FileIOError) {
     do throws(FileIOError) { try fileSystem.rename(path, to: target) } catch {
       remove()
@@ -74,7 +75,7 @@ struct CopyDraft {
   }
 
   private func didTake(_ target: String) throws(FileIOError) {
-    // Errors are ignored: opening the store for writing removes the marks too.
+    // Errors are ignored, because opening the store for writing removes the marks too.
     defer {
       for mark in [Self.mark, Self.replacementMark] { _ = try? fileSystem.remove(target + "/" + mark.string) }
       _ = try? fileSystem.syncDirectory(target)
@@ -85,8 +86,8 @@ struct CopyDraft {
 
   // MARK: Marks
 
-  /// Creates a mark, durable when the call returns. It is renamed to its name when its text is
-  /// durable, because a torn text could name another copy.
+  /// Creates a mark that is durable when the call returns. The mark is renamed to its final name
+  /// after its text is durable, because a torn text could name another copy.
   private func write(_ mark: StoreFileName) throws {
     let unnamed = path + "/" + Self.unnamedMark.string
     let file = try fileSystem.open(unnamed, .create)
@@ -98,9 +99,9 @@ struct CopyDraft {
     try fileSystem.syncDirectory(path)
   }
 
-  /// Whether the directory `path` has a mark that names the copy of which `path` is the draft.
+  /// Whether the directory `path` has a mark with the name of the copy whose draft `path` is.
   ///
-  /// An empty mark, as earlier versions wrote it, counts.
+  /// An empty mark is accepted too, because earlier versions wrote empty marks.
   static func has(
     _ mark: StoreFileName, _ path: String, _ fileSystem: any FileSystem
   ) throws(FileIOError) -> Bool {
@@ -109,24 +110,25 @@ struct CopyDraft {
       guard [.notFound, .notADirectory].contains(error.code) else { throw error }
       return false
     }
-    // It was only read.
+    // Errors are ignored, because the file was only read.
     defer { try? file.close() }
     let expected = StorePath.name(of: path).dropLast(suffix.count) + "\n"
-    // One byte more than a complete mark: a longer text differs.
+    // One byte more than a complete mark is read, so that a longer text is different.
     let text = try file.read(expected.utf8.count + 1, at: 0)
     return text.isEmpty || text.elementsEqual(expected.utf8)
   }
 
   // MARK: Replacements
 
-  /// Marks the complete copy as the one that replaces the store of its name.
+  /// Marks the complete copy as the replacement of the store with its name.
   func markAsReplacement() throws {
     // The draft's name must be durable before the old store is destroyed.
     try fileSystem.syncDirectory(StorePath.parent(of: path))
     try write(Self.replacementMark)
   }
 
-  /// Renames the copy to `target`. It is kept if that fails: it may be the only store left.
+  /// Renames the copy to `target`. If that fails, the copy is kept, because it may be the only
+  /// store left.
   func takeAsReplacement(_ target: String) throws(FileIOError) {
     try fileSystem.rename(path, to: target)
     try didTake(target)

@@ -1,21 +1,22 @@
 import PerdureFormat
 
-/// How the keys of a keyspace look.
+/// The form of a keyspace's keys.
 public enum KeyspaceKind: UInt8, Sendable, Hashable {
-  /// Keys are 64-bit ids, best assigned densely from 1: the index is a table.
+  /// Keys are 64-bit ids. The index is a table, so ids should be assigned densely from 1.
   case dense = 0
-  /// Keys are byte strings of 0 to 65,535 bytes, ordered bytewise: the index is a tree.
+  /// Keys are byte strings of 0 to 65,535 bytes, ordered bytewise. The index is a tree.
   case bytes = 1
 }
 
-/// A named set of keys in a store. A commit may span several; it is atomic over all of them.
+/// A named set of keys in a store. A commit may change several keyspaces, and is atomic over all of
+/// them.
 ///
-/// A store refuses one of another store. A copy of a store's files is the same store in this: both
-/// take each other's, and mean their own.
+/// A store refuses a keyspace of another store. A copy of a store's files counts as the same store
+/// here: each of the two accepts the other's keyspaces, and uses its own.
 public struct Keyspace: Hashable, Sendable {
-  /// The number by which records name the keyspace; 0 is the store's own catalog.
+  /// The number by which records reference the keyspace; 0 is the store's own catalog.
   public let id: UInt32
-  /// The name that it was created under.
+  /// The name with which it was created.
   public let name: String
   /// The form of its keys.
   public let kind: KeyspaceKind
@@ -33,8 +34,8 @@ public struct Keyspace: Hashable, Sendable {
 }
 
 extension Keyspace {
-  /// Stops a program that reads the keyspace by keys of the other kind. The message is there in
-  /// optimised programs too, unlike that of `precondition`.
+  /// Stops the program if it reads the keyspace by keys of the other kind. Unlike the message of
+  /// `precondition`, this message is also in optimised programs.
   @inline(__always)
   func requireKeys(_ kind: KeyspaceKind) {
     if self.kind != kind { stopAtOtherKind() }
@@ -49,12 +50,12 @@ extension Keyspace {
   }
 }
 
-/// Keyspaces and derived indexes are numbered by each store for itself, so a number alone says
-/// nothing in another store. A commit compares names too; reads, which have no time for that,
-/// compare these marks.
+/// Each store numbers its keyspaces and derived indexes by itself, so a number alone has no meaning
+/// in another store. A commit also compares names. Reads compare only these marks, because names
+/// would take too long.
 enum HandleMark {
-  /// FNV-1a over the name and what else counts, from a start of the store's own. Two handles share
-  /// a mark once in 2^64.
+  /// A hash (FNV-1a) of the name and the kind, with a start value that depends on the store. Two
+  /// handles share a mark once in 2^64.
   static func of(_ name: String, _ kind: UInt8, _ store: StoreID?) -> UInt64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ (store?.high ?? 0)
     return (Array(name.utf8) + [kind]).reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
@@ -68,8 +69,8 @@ public enum Key: Hashable, Sendable, CustomStringConvertible {
   /// A key of a byte-string keyspace.
   case bytes([UInt8])
 
-  /// The id; or the bytes, at most 32 of them: in quotes when they are printable ASCII, else in
-  /// hexadecimal.
+  /// The id, or at most 32 bytes of the byte string. The bytes are in quotes if they are printable
+  /// ASCII, and otherwise in hexadecimal.
   public var description: String {
     switch self {
     case .id(let id): return "\(id)"

@@ -1,18 +1,18 @@
 import PerdureFormat
 
-// Many byte-string keys at once. The cost of a read is waiting for memory: for each level of the
-// tree, and for the record. Keys are looked up a group at a time, so that these waits overlap.
+// Reads many byte-string keys at once. A read mostly waits for memory, at each level of the tree
+// and for the record. Keys are looked up in groups, so that these waits overlap.
 
 extension Snapshot {
-  /// How many keys are looked up together.
+  /// The number of keys that are looked up together.
   private static let groupSize = 64
 
-  /// Calls `body` for each key with its place in `keys` and its value, nil where there is none; in
-  /// the order of `keys`. The span is good until `body` returns.
-  /// - Precondition: The keyspace has byte strings for keys.
-  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
-  /// - Complexity: O(k log n) for k of n keys, in several times less time than as many single
-  ///   reads.
+  /// Calls `body` for each key with the key's index in `keys` and its value, or nil if the key is
+  /// absent. The calls are in the order of `keys`. The span is valid until `body` returns.
+  ///
+  /// - Precondition: The keyspace has byte strings as keys.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
+  /// - Complexity: O(k log n) for k of n keys, several times faster than k single reads.
   public func withValues(
     keys: [[UInt8]], in keyspace: Keyspace, _ body: (_ position: Int, _ value: RawSpan?) throws -> Void
   ) throws {
@@ -52,8 +52,8 @@ extension Snapshot {
     }
   }
 
-  /// Calls `body` with the bytes of keys, which are copied: arrays give away their own one at a
-  /// time only.
+  /// Calls `body` with the bytes of all keys. They are copied, because an array gives access to its
+  /// bytes only within a closure of its own.
   private static func withBytes(
     of keys: ArraySlice<[UInt8]>, _ body: (UnsafeBufferPointer<UnsafeRawBufferPointer>) throws -> Void
   ) throws {

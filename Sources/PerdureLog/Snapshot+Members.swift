@@ -1,13 +1,13 @@
 import PerdureFormat
 
-// The reads of a walk over a graph, once for every object: short paths without allocations.
+// The reads that a walk over a graph makes for every object. They are short and allocate no memory.
 
 extension Snapshot {
-  /// Visits, in order, the references of the entries of a derived index whose key is one group:
-  /// eight bytes, big-endian.
+  /// Visits, in order, the references of the entries of a derived index whose key is `group`: eight
+  /// bytes, big-endian.
   ///
   /// - Throws: `StoreError` with code `.indexUnavailable`.
-  /// - Complexity: O(log n), then O(1) an entry.
+  /// - Complexity: O(log n), then O(1) for each entry.
   package func forEachMember(
     of group: UInt64, in index: DerivedIndex, _ body: (UInt64) -> Void
   ) throws {
@@ -17,7 +17,7 @@ extension Snapshot {
     try check(tree.file)
   }
 
-  /// As above, over a keyspace whose keys are laid out like index entries.
+  /// Like the method for an index, for a keyspace whose keys have the layout of index entries.
   package func forEachMember(
     of group: UInt64, in keyspace: Keyspace, _ body: (UInt64) -> Void
   ) throws(StoreError) {
@@ -26,7 +26,7 @@ extension Snapshot {
     try check(tree.file)
   }
 
-  /// Whether a derived index has an entry of a group with a reference.
+  /// Whether a derived index has an entry with this group and this reference.
   ///
   /// - Throws: `StoreError` with code `.indexUnavailable`.
   /// - Complexity: O(log n).
@@ -38,7 +38,7 @@ extension Snapshot {
     return hasMember
   }
 
-  /// As above, in a keyspace whose keys are laid out like index entries.
+  /// Like the method for an index, for a keyspace whose keys have the layout of index entries.
   package func hasMember(
     _ member: UInt64, of group: UInt64, in keyspace: Keyspace
   ) throws(StoreError) -> Bool {
@@ -48,8 +48,8 @@ extension Snapshot {
     return hasMember
   }
 
-  /// The value of an id and its version; nil when there is none. The bytes are good while the
-  /// snapshot lives.
+  /// The value of an id and its version; nil if the id is absent. The bytes are valid while the
+  /// snapshot exists.
   package func record(
     id: UInt64, in keyspace: Keyspace
   ) throws(StoreError) -> (bytes: UnsafeRawBufferPointer, version: RecordVersion)? {
@@ -64,19 +64,20 @@ extension Snapshot {
     return (try keptContent(of: record, at: word, hold), RecordVersion(rawValue: word))
   }
 
-  /// Identifies the present record of an id; nil if it has none.
+  /// Identifies the present record of an id; nil if the id is absent.
   package func version(id: UInt64, in keyspace: Keyspace) throws(StoreError) -> RecordVersion? {
     try word(id: id, in: keyspace).map(RecordVersion.init(rawValue:))
   }
 
-  /// Ascending ids whose ends are no further apart are in a few leaves.
+  /// If the first and the last of ascending ids are less than this apart, the ids are in a few
+  /// leaves.
   private static let neighbourDistance: UInt64 = 256
 
   /// Visits the records of many ids, in the order of their addresses. It skips absent records,
-  /// those with a blob file, and those with more than `bytesMax` in the log.
+  /// records with a blob file, and records that may have more than `bytesMax` bytes in the log.
   ///
-  /// - Parameter body: Gets the position of an id, its value and version. The bytes are good while
-  ///   the snapshot lives.
+  /// - Parameter body: Called with the index of an id in `ids`, its value and its version. The
+  ///   bytes are valid while the snapshot exists.
   package func forEachShortRecord(
     ids: UnsafeBufferPointer<UInt64>, in keyspace: Keyspace, bytesMax: Int,
     _ body: (Int, UnsafeRawBufferPointer, RecordVersion) throws -> Void

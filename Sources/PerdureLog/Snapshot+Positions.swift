@@ -1,7 +1,8 @@
-// Entries of a derived index by position.
+// Reads entries of a derived index by their position.
 
 extension Snapshot {
-  /// Hands out the entry with `position` others of the range in front of it, if there is one.
+  /// Calls `body` with the entry that has `position` entries of the range before it, if there is
+  /// one.
   ///
   /// - Throws: `StoreError` with code `.indexUnavailable`; the errors of `body`.
   /// - Complexity: O(log n).

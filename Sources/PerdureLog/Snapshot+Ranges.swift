@@ -1,6 +1,6 @@
 import PerdureFormat
 
-// Walks in key order. The closure returns whether to continue.
+// Walks in key order. Each closure returns whether to continue.
 
 extension Snapshot {
   /// Visits the ids of a range in order, with their values in place.
@@ -12,9 +12,9 @@ extension Snapshot {
   /// - Parameter ids: The ids to visit. Absent ids are skipped.
   /// - Parameter descending: Whether the walk runs from the last entry to the first.
   /// - Parameter body: Returns false to stop.
-  /// - Precondition: The keyspace has ids for keys.
-  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
-  /// - Complexity: O(log n) to begin, then O(1) an entry.
+  /// - Precondition: The keyspace has ids as keys.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
+  /// - Complexity: O(log n) to begin, then O(1) for each entry.
   public func forEach(
     in keyspace: Keyspace, ids: ClosedRange<UInt64> = 0 ... .max, descending: Bool = false,
     _ body: (_ id: UInt64, _ value: RawSpan) throws -> Bool
@@ -30,15 +30,16 @@ extension Snapshot {
 
   /// Visits the keys of a range in bytewise order, with their values in place.
   ///
-  /// Where nothing else says whether ids or byte strings are meant, say it: `range: .all`.
+  /// If the context does not determine whether ids or byte strings are meant, write it:
+  /// `range: .all`.
   ///
   /// - Parameter keyspace: The keyspace to read.
   /// - Parameter range: The keys to visit.
   /// - Parameter descending: Whether the walk runs from the last entry to the first.
   /// - Parameter body: Returns false to stop.
-  /// - Precondition: The keyspace has byte strings for keys.
-  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
-  /// - Complexity: O(log n) to begin, then O(1) an entry.
+  /// - Precondition: The keyspace has byte strings as keys.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
+  /// - Complexity: O(log n) to begin, then O(1) for each entry.
   public func forEach(
     in keyspace: Keyspace, range: KeyRange = .all, descending: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -62,9 +63,9 @@ extension Snapshot {
   /// - Parameter range: The keys to visit.
   /// - Parameter descending: Whether the walk runs from the last key to the first.
   /// - Parameter body: Returns false to stop.
-  /// - Precondition: The keyspace has byte strings for keys.
-  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there; what `body`
-  ///   throws.
+  /// - Precondition: The keyspace has byte strings as keys.
+  /// - Throws: `StoreError` with code `.corruption` if a part of the index that the walk reads is
+  ///   damaged; the errors of `body`.
   public func forEachKey(
     in keyspace: Keyspace, range: KeyRange = .all, descending: Bool = false,
     _ body: (_ key: RawSpan) throws -> Bool
@@ -73,9 +74,11 @@ extension Snapshot {
     try visit(tree(of: keyspace), range, descending: descending) { key, _ in try body(key.bytes) }
   }
 
-  /// How many ids of the keyspace are in a range.
-  /// - Precondition: The keyspace has ids for keys.
-  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
+  /// The number of ids of the keyspace in a range.
+  ///
+  /// - Precondition: The keyspace has ids as keys.
+  /// - Throws: `StoreError` with code `.corruption` if a part of the index that this reads is
+  ///   damaged.
   /// - Complexity: O(log n).
   public func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) throws(StoreError) -> Int {
     keyspace.requireKeys(.dense)
@@ -85,17 +88,19 @@ extension Snapshot {
     return count
   }
 
-  /// How many keys of the keyspace are in a range.
-  /// - Precondition: The keyspace has byte strings for keys.
-  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
+  /// The number of keys of the keyspace in a range.
+  ///
+  /// - Precondition: The keyspace has byte strings as keys.
+  /// - Throws: `StoreError` with code `.corruption` if a part of the index that this reads is
+  ///   damaged.
   /// - Complexity: O(log n).
   public func count(in keyspace: Keyspace, range: KeyRange) throws(StoreError) -> Int {
     keyspace.requireKeys(.bytes)
     return try count(tree(of: keyspace), range)
   }
 
-  /// Visits the entries of a derived index: index keys in bytewise order, references ascending
-  /// within a key.
+  /// Visits the entries of a derived index. Index keys are in bytewise order, and the references of
+  /// one key ascend.
   ///
   /// - Parameter index: An index of the store of this snapshot.
   /// - Parameter range: The index keys to visit.
@@ -109,7 +114,8 @@ extension Snapshot {
     try visit(index, range, descending: descending) { key, reference in try body(key.bytes, reference) }
   }
 
-  /// How many entries of a derived index have a key in the range.
+  /// The number of entries of a derived index with a key in the range.
+  ///
   /// - Throws: `StoreError` with code `.indexUnavailable`.
   /// - Complexity: O(log n).
   public func count(in index: DerivedIndex, range: KeyRange = .all) throws -> Int {
@@ -148,7 +154,7 @@ extension Snapshot {
     }
   }
 
-  /// As `visit`, over a keyspace whose keys are laid out like index entries: a key, then a
+  /// Like `visit`, for a keyspace whose keys have the layout of index entries: a key, then a
   /// reference of 8 bytes, big-endian.
   package func visitPairs(
     _ keyspace: Keyspace, _ range: KeyRange, descending: Bool,
@@ -162,13 +168,14 @@ extension Snapshot {
     try visit(tree, tree.treeRange(of: range), descending: true, handOut)
   }
 
-  /// How many pairs have a key in the range.
+  /// The number of pairs with a key in the range.
   package func countPairs(_ keyspace: Keyspace, _ range: KeyRange) throws(StoreError) -> Int {
     let tree = try tree(of: keyspace)
     return try count(tree, tree.treeRange(of: range))
   }
 
-  /// Visits the ids from `first` on in order, without reading their records.
+  /// Visits the ids in order, beginning with the first one not less than `first`. It does not read
+  /// their records.
   package func visitIDs(
     _ keyspace: Keyspace, from first: UInt64, _ body: (UInt64) throws -> Bool
   ) throws {
@@ -182,7 +189,7 @@ extension Snapshot {
     try check(cursor.table.file)
   }
 
-  /// - Parameter body: Gets an id, the address of its record, and a reader for it.
+  /// - Parameter body: Called with an id, the address of its record, and a reader for the record.
   @inline(__always)
   private func visit(
     _ keyspace: Keyspace, ids: ClosedRange<UInt64>, descending: Bool,
@@ -204,7 +211,8 @@ extension Snapshot {
     try check(cursor.table.file)
   }
 
-  /// - Parameter reader: What reads the records behind the entries, if anything does.
+  /// - Parameter reader: The reader that will read the records of the entries; nil if they are not
+  ///   read.
   @inline(__always)
   private func visit(
     _ tree: OrderedTree, _ range: KeyRange, descending: Bool, reading reader: RecordReader? = nil,
@@ -213,7 +221,7 @@ extension Snapshot {
     try range.withRaw { range in
       var cursor = OrderedCursor(tree)
       var isAtEntry = descending ? cursor.seek(below: range.upper) : cursor.seek(lowerBound: range.lower)
-      // How many entries of the leaf are left: a leaf is read once.
+      // The number of entries left in the leaf. It is computed once for each leaf.
       var left = 0
       while isAtEntry {
         if left == 0 {
@@ -230,8 +238,9 @@ extension Snapshot {
     }
   }
 
-  /// Visits the entries whose index key is in a range, as those of its `OrderedTree.treeRange`, in
-  /// one descent: the tree keys of the bounds are found where the walk begins and ends.
+  /// Visits the entries whose index key is in a range: the same entries as in the range
+  /// `OrderedTree.treeRange`. It needs only one descent, because it determines the tree keys of the
+  /// bounds where the walk begins and ends.
   @inline(__always)
   private func visitAscending(
     _ tree: OrderedTree, _ range: KeyRange, _ body: (UnsafeRawBufferPointer, UInt64) throws -> Bool
@@ -246,7 +255,8 @@ extension Snapshot {
         if left == 0 {
           try check(tree.file)
           left = cursor.countLeft(in: range, descending: false)
-          // A key that is a prefix of the bound is below it, whatever the reference after it.
+          // A key that is a prefix of the bound is less than the bound, whatever reference follows
+          // the key.
           if left == 0, let upper = range.upper, cursor.isIndexKeyBeginning(of: upper) { left = 1 }
           if left == 0 { break }
         }
@@ -260,13 +270,13 @@ extension Snapshot {
 }
 
 extension OrderedCursor {
-  /// Whether the index key of the entry is the beginning of a longer bound.
+  /// Whether the index key of the cursor's entry is a proper prefix of `bound`.
   fileprivate mutating func isIndexKeyBeginning(of bound: UnsafeRawBufferPointer) -> Bool {
     let key = IndexKey.key(in: key)
     return key.count < bound.count && bound.prefix(key.count).elementsEqual(key)
   }
 
-  /// Goes to the first entry behind all those with the index key of this one.
+  /// Moves to the first entry after all entries with the index key of the cursor's entry.
   fileprivate mutating func seekPastIndexKey() -> Bool {
     guard let successor = KeyRange.successor(ofPrefix: Array(IndexKey.key(in: key))) else { return false }
     return successor.withUnsafeBytes { seek(lowerBound: $0) }
@@ -274,7 +284,7 @@ extension OrderedCursor {
 }
 
 extension DenseCursor {
-  /// Goes to the last entry whose id is not above `id`.
+  /// Moves to the last entry whose id is not greater than `id`.
   mutating func seek(notAbove id: UInt64) -> Bool {
     if id == .max { return seekLast() }
     return seek(lowerBound: id + 1) ? previous() : seekLast()
@@ -282,7 +292,8 @@ extension DenseCursor {
 }
 
 extension OrderedCursor {
-  /// Goes to the last entry whose key is below `bound`; nil: to the last of all.
+  /// Moves to the last entry whose key is less than `bound`, or to the last of all entries if it is
+  /// nil.
   mutating func seek(below bound: UnsafeRawBufferPointer?) -> Bool {
     guard let bound else { return seekLast() }
     return seek(lowerBound: bound) ? previous() : seekLast()
@@ -290,11 +301,13 @@ extension OrderedCursor {
 }
 
 extension Engine {
-  /// The entries of an unavailable index do not match its definition: they must not be read.
+  /// Checks that an index is available. The entries of an unavailable index do not match its
+  /// definition, so they must not be read.
   func checkAvailable(_ index: DerivedIndex) throws(StoreError) {
     guard unavailableIndexes.contains(index.id) else { return }
     if let damage = indexDamage[index.id] {
-      // Files that the system refused may be intact: they must not be overwritten.
+      // Files that the system could not read may be intact, so the advice must not be to overwrite
+      // them.
       let advice =
         damage.code == .corruption
         ? "put the value again, or remove it, and open the store again, or define the index again"

@@ -6,17 +6,18 @@ import Synchronization
 ///
 /// Bytes passed to closures are borrowed: they are valid until the closure returns.
 ///
-/// A keyspace or index of another store (see `Keyspace`) is refused. Reads throw `StoreError` with
-/// code `.invalidArgument`; calls that do not throw find no key. A keyspace or index defined after
-/// the snapshot is empty in it. Asking for a key of the other kind stops the program.
+/// A keyspace or index of another store (see `Keyspace`) is refused: reads throw `StoreError` with
+/// code `.invalidArgument`, and calls that do not throw find no key. A keyspace or index defined
+/// after the snapshot is empty in it. A read with a key of the other kind stops the program.
 public final class Snapshot: Sendable {
   let engine: Engine
   private let pin: Pin
-  /// Created by the first read of a value outside its record: most snapshots never need it.
+  /// Created by the first read of a value that is not in its record. Most snapshots never need it.
   private let openedBlobs = AtomicLazyReference<OpenedBlobs>()
   // Unsafe: the root is immutable, and freed only after `pin` is released.
   nonisolated(unsafe) let root: UnsafeMutablePointer<Root>
-  /// Whether `root` is the snapshot's own: the engine's trees may no longer be read.
+  /// Whether `root` belongs to the snapshot itself, because the engine's trees may no longer be
+  /// read.
   private let isOutdated: Bool
 
   init(_ engine: Engine) {
@@ -25,7 +26,7 @@ public final class Snapshot: Sendable {
     self.pin = pin
     isOutdated = engine.place.isLeft && isOwn && !engine.join(newest)
     root = isOutdated ? Root.withoutNodes(newest) : newest
-    // Last, so that the reference passed in is the one that is kept, and is counted once.
+    // This is last so that the passed reference itself is kept, and is retained only once.
     self.engine = engine
   }
 
@@ -37,14 +38,14 @@ public final class Snapshot: Sendable {
   /// The sequence number of the last commit that the snapshot sees; 0 for an empty store.
   public var sequence: UInt64 { root.pointee.sequence }
 
-  /// FN3, for results that were read from a tree.
+  /// Checks FN3 for results that were read from a tree.
   @inline(__always)
   func check(_ file: FileNodes) throws(StoreError) { try engine.check(file) }
 
-  /// Values that are not in their records, retained for the snapshot's lifetime.
+  /// The values that are not in their records, kept while the snapshot exists.
   var openedValues: OpenedBlobs { openedBlobs.load() ?? openedBlobs.storeIfNil(OpenedBlobs()) }
 
-  /// Whether a value was read that had to be kept beside the records.
+  /// Whether a value was read that had to be kept outside the records.
   var hasOpenedValues: Bool { openedBlobs.load() != nil }
 
   var reader: RecordReader {
@@ -56,37 +57,43 @@ public final class Snapshot: Sendable {
 
 extension Snapshot {
   /// A copy of the value of an id, or nil.
-  /// - Precondition: The keyspace has ids for keys.
+  ///
+  /// - Precondition: The keyspace has ids as keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func value(id: UInt64, in keyspace: Keyspace) throws -> [UInt8]? {
     try withBytes(id: id, in: keyspace) { Array($0) }
   }
 
   /// A copy of the value of a byte-string key, or nil.
-  /// - Precondition: The keyspace has byte strings for keys.
+  ///
+  /// - Precondition: The keyspace has byte strings as keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func value(key: [UInt8], in keyspace: Keyspace) throws -> [UInt8]? {
     try withBytes(key: key, in: keyspace) { Array($0) }
   }
 
-  /// Calls `body` with the value of an id, in place. Nil if there is none.
-  /// - Precondition: The keyspace has ids for keys.
-  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
+  /// Calls `body` with the value of an id, in place. Returns nil if the id is absent.
+  ///
+  /// - Precondition: The keyspace has ids as keys.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
   public func withValue<R>(id: UInt64, in keyspace: Keyspace, _ body: (RawSpan) throws -> R) throws -> R? {
     try withBytes(id: id, in: keyspace) { try body($0.bytes) }
   }
 
-  /// Calls `body` with the value of a byte-string key, in place. Nil if there is none.
-  /// - Precondition: The keyspace has byte strings for keys.
-  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
+  /// Calls `body` with the value of a byte-string key, in place. Returns nil if the key is absent.
+  ///
+  /// - Precondition: The keyspace has byte strings as keys.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
   public func withValue<R>(key: [UInt8], in keyspace: Keyspace, _ body: (RawSpan) throws -> R) throws -> R? {
     try withBytes(key: key, in: keyspace) { try body($0.bytes) }
   }
 
-  /// Identifies the present record of a key; nil if the key is absent. For
+  /// Identifies the present record of a key; nil if the key is absent. It is used in
   /// `Precondition.unchanged`.
+  ///
   /// - Precondition: The key is of the keyspace's kind.
-  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
+  /// - Throws: `StoreError` with code `.corruption` if a part of the index that this reads is
+  ///   damaged.
   public func version(_ key: Key, in keyspace: Keyspace) throws(StoreError) -> RecordVersion? {
     keyspace.requireKeys(key.kind)
     switch key {
@@ -100,13 +107,15 @@ extension Snapshot {
   }
 
   /// Whether the key exists.
+  ///
   /// - Precondition: The key is of the keyspace's kind.
-  /// - Throws: `StoreError` with code `.corruption` when the index is damaged there.
+  /// - Throws: `StoreError` with code `.corruption` if a part of the index that this reads is
+  ///   damaged.
   public func contains(_ key: Key, in keyspace: Keyspace) throws(StoreError) -> Bool {
     try version(key, in: keyspace) != nil
   }
 
-  /// The address word of an id.
+  /// The address word of an id; nil if the id is absent.
   @inline(__always)
   func word(id: UInt64, in keyspace: Keyspace) throws(StoreError) -> UInt64? {
     let table = try trees(of: keyspace).dense
@@ -115,7 +124,7 @@ extension Snapshot {
     return word
   }
 
-  /// The address word of a byte-string key.
+  /// The address word of a byte-string key; nil if the key is absent.
   @inline(__always)
   func word(key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> UInt64? {
     let tree = try tree(of: keyspace)
@@ -130,7 +139,7 @@ extension Snapshot {
     try withRecord(id: id, in: keyspace) { bytes, _ in try body(bytes) }
   }
 
-  /// The value of an id in place, and its version.
+  /// Calls `body` with the value of an id, in place, and its version.
   package func withRecord<R>(
     id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer, RecordVersion) throws -> R
   ) throws -> R? {
@@ -161,16 +170,16 @@ extension Snapshot {
     }
   }
 
-  /// Calls `body` with the value of a record: in place, or from where `RecordContents` finds it.
+  /// Calls `body` with the value of a record, in place or read by `RecordContents`.
   @inline(__always)
   func withContent<R>(of record: Record, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     if record.header.kind.holdsPlainValue { return try body(record.value) }
     return try engine.contents.withValueElsewhere(of: record, openedIn: openedValues, body)
   }
 
-  /// The value of a record, which stays readable while the snapshot lives.
+  /// The value of a record. Its bytes are valid while the snapshot exists.
   ///
-  /// - Parameter hold: The one that the record was read with.
+  /// - Parameter hold: The hold with which the record was read.
   @inline(__always)
   func keptContent(
     of record: Record, at word: UInt64, _ hold: GroupHold
@@ -185,14 +194,17 @@ extension Snapshot {
 // MARK: - Many keys
 
 extension Snapshot {
-  /// How many keys the keyspace has.
+  /// The number of keys of the keyspace.
+  ///
   /// - Complexity: O(1).
   public func count(in keyspace: Keyspace) -> Int { knownTrees(of: keyspace).count(keyspace.kind) }
 
-  /// Calls `body` for each id with its place in `ids` and its value, nil where there is none; in
-  /// the order that the log likes best, which is not that of `ids`.
-  /// - Precondition: The keyspace has ids for keys.
-  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws.
+  /// Calls `body` for each id with the id's index in `ids` and its value, or nil if the id is
+  /// absent. The calls are in the order in which the log stores the records, not in the order of
+  /// `ids`.
+  ///
+  /// - Precondition: The keyspace has ids as keys.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
   public func withValues(
     ids: [UInt64], in keyspace: Keyspace, _ body: (_ position: Int, _ value: RawSpan?) throws -> Void
   ) throws {
@@ -208,7 +220,8 @@ extension Snapshot {
     }
   }
 
-  /// The values of many ids, and their versions. The bytes are good while the snapshot lives.
+  /// Visits the values of many ids and their versions. The bytes are valid while the snapshot
+  /// exists.
   package func withRecords(
     ids: [UInt64], in keyspace: Keyspace,
     _ body: (Int, (bytes: UnsafeRawBufferPointer, version: RecordVersion)?) throws -> Void
@@ -219,7 +232,8 @@ extension Snapshot {
     }
   }
 
-  /// The records of many ids, in the order of the log, with what each of them was read with.
+  /// Visits the records of many ids in the order of the log. Each record is passed together with
+  /// the hold with which it was read.
   @inline(__always)
   private func visit(
     ids: [UInt64], in keyspace: Keyspace, _ body: (Int, Record?, UInt64, GroupHold) throws -> Void

@@ -1,19 +1,19 @@
 import PerdureFormat
 
 extension Store {
-  /// The keyspace of this name; it is made if there is none.
+  /// The keyspace of this name. It is created if it does not exist.
   ///
-  /// Made is not yet durable: the next commit that is, or `sync()`, makes it so.
+  /// A new keyspace is not yet durable: the next durable commit or `sync()` makes it durable.
   ///
-  /// - Throws: `StoreError`: `.invalidArgument` when it exists with the other kind, or the name is
-  ///   empty or longer than 255 bytes of UTF-8; `.readOnly` when there is none, and the store was
-  ///   opened for reading; what `write` throws.
+  /// - Throws: `StoreError`: `.invalidArgument` if it exists with the other kind, or the name is
+  ///   empty or longer than 255 bytes of UTF-8; `.readOnly` if it does not exist and the store was
+  ///   opened for reading; the errors of `write`.
   public func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace {
     if let known = try engine.looking({ try $0.catalog.keyspace(named: name, of: kind) }) { return known }
     try StoreLimits.check(name: name)
     try engine.checkWritable(toMake: "keyspace \(name)")
     return try engine.inTurn { state in
-      // Another thread may have created it since.
+      // Another thread may have created it meanwhile.
       if let known = try state.catalog.keyspace(named: name, of: kind) { return known }
       try StoreLimits.check(keyspaces: state.catalog.keyspaces.count)
       var catalog = state.catalog
@@ -37,16 +37,16 @@ extension Store {
     get throws { try engine.looking { $0.catalog.presentIndexes.map { ($0.index, $0.definition) } } }
   }
 
-  /// Makes a derived index, or finds it if it is there with this definition.
+  /// Defines a derived index. If it already exists with this definition, it is only returned.
   ///
-  /// A definition that differs from the stored one replaces it, and the index is built anew.
+  /// A definition that differs from the stored one replaces it, and the index is built again.
   /// Building reads every record of the source keyspaces while other commits wait. An index is also
-  /// rebuilt if it was not maintained at some time since the store was opened or its extractors
-  /// were last made, and an extractor is available now. In a store that was opened for reading it
-  /// is returned as it is, unavailable.
+  /// rebuilt if an extractor is available now, but the index was not maintained at some time since
+  /// the store was opened or its extractors were last made. In a store that was opened for reading,
+  /// the index is returned as it is, unavailable.
   ///
-  /// - Throws: `StoreError`: `.invalidArgument`, `.indexUnavailable` when no extractor of that name
-  ///   was given in `StoreOptions`, `.conflict` when a unique index finds duplicates (nothing is
+  /// - Throws: `StoreError`: `.invalidArgument`; `.indexUnavailable` if no extractor of that name
+  ///   was given in `StoreOptions`; `.conflict` if a unique index finds duplicates (nothing is
   ///   changed; at most 20 of them are in `conflicts`); the errors of `write`.
   public func defineIndex(_ definition: IndexDefinition) throws -> DerivedIndex {
     try StoreLimits.check(name: definition.name)
@@ -67,21 +67,21 @@ extension Store {
     }
   }
 
-  /// Removes a derived index: its definition and its entries, whose memory is given back. No record
-  /// is touched.
+  /// Removes a derived index: its definition and its entries, whose memory is freed. Records are
+  /// not changed.
   ///
-  /// Snapshots that were taken before still have it. The store's name for it can be defined again,
-  /// as anything. The name stays in the catalog, so programs should not generate new names
+  /// Snapshots that were taken before still have the index. Its name can be used for any new
+  /// definition. The name stays in the catalog, so programs should not generate new names
   /// repeatedly (`StoreLimits.indexesMax`).
   ///
-  /// Removed is not yet durable: the next commit that is, `sync()` or `checkpoint()` makes it so,
-  /// and before that a power cut may bring the index back.
+  /// The removal is not yet durable: the next durable commit, `sync()` or `checkpoint()` makes it
+  /// durable. Before that, a power cut may bring the index back.
   ///
-  /// - Throws: `StoreError`: `.invalidArgument` when it belongs to another store, was removed
+  /// - Throws: `StoreError`: `.invalidArgument` if it belongs to another store, was removed
   ///   already, or is the source of another index, which must be removed first; `.readOnly`;
-  ///   `.corruption` when its nodes in the index file are damaged; the errors of `write`.
-  /// - Complexity: O(n) for n nodes of the index, which are read from the index file where they are
-  ///   in it; other commits wait.
+  ///   `.corruption` if its nodes in the index file are damaged; the errors of `write`.
+  /// - Complexity: O(n) for n nodes of the index. Nodes in the index file are read from the file.
+  ///   Other commits wait.
   public func removeIndex(_ index: DerivedIndex) throws {
     try engine.checkWritable()
     try engine.inTurn { state in
@@ -90,8 +90,8 @@ extension Store {
     }
   }
 
-  /// Makes all extractors anew, because the data that they look up in the store has changed.
-  /// Existing entries are kept; an unavailable index stays unavailable until it is defined again.
+  /// Creates all extractors again, because the data that they look up in the store has changed.
+  /// Existing entries are kept. An unavailable index stays unavailable until it is defined again.
   package func reloadExtractors() throws {
     try engine.inTurn { state in
       state.adopt(
@@ -103,7 +103,7 @@ extension Store {
 }
 
 extension Catalog {
-  /// - Throws: `StoreError` with code `.invalidArgument` when the keyspace has the other kind.
+  /// - Throws: `StoreError` with code `.invalidArgument` if the keyspace has the other kind.
   fileprivate func keyspace(named name: String, of kind: KeyspaceKind) throws(StoreError) -> Keyspace? {
     guard let known = keyspace(named: name) else { return nil }
     try known.check(kind)
@@ -117,7 +117,7 @@ extension Engine {
     if options.isReadOnly { throw StoreError(.readOnly, "The store was opened for reading only") }
   }
 
-  /// - Parameter missing: The index to build, which the store does not have.
+  /// - Parameter missing: The keyspace or index to create, for the message.
   fileprivate func checkWritable(toMake missing: String) throws(StoreError) {
     guard options.isReadOnly else { return }
     throw StoreError(
@@ -127,7 +127,7 @@ extension Engine {
       at: path)
   }
 
-  /// Commits one record of keyspace 0 together with the catalog that it makes true.
+  /// Commits one record of keyspace 0, together with the catalog that results from it.
   func appendCatalogRecord(
     _ record: (key: [UInt8], value: [UInt8]), _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
@@ -136,20 +136,20 @@ extension Engine {
     _ = try append(batch, catalog, &state)
   }
 
-  /// Builds an index from the present records, and commits its definition with it: readers see the
-  /// complete index, and a refused index leaves nothing.
+  /// Builds an index from the present records, and commits its definition together with it. So
+  /// readers see only the complete index, and a refused index has no effect.
   func buildAndCommit(
     _ index: DerivedIndex, _ definition: IndexDefinition, _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
-    // An index that counts this one is rebuilt with it.
+    // An index that counts this index is rebuilt with it.
     let rebuilt = Set([index.id] + (catalog.dependents[index.id] ?? []).map(\.id))
     var batch = WriteBatch()
     batch.append(catalogRecords: [CatalogRecord.index(index, definition)])
     _ = try commit(batch, catalog, rebuilding: rebuilt, removing: [], &state)
   }
 
-  /// Whether an index that was not maintained, and so was not built, can be built now. One that
-  /// lacks a damaged value is not tried again before the next opening.
+  /// Whether an index that was not maintained, and so was not built, can be built now. An index
+  /// that lacks a damaged value is not tried again before the next opening.
   fileprivate func canBuild(_ entry: Catalog.IndexEntry, _ state: borrowing CommitterState) -> Bool {
     let id = entry.index.id
     guard !options.isReadOnly, state.incompleteIndexes.contains(id), state.indexDamage[id] == nil else {
@@ -160,7 +160,7 @@ extension Engine {
     return !indexSet(for: state.catalog, state.root, excluding: incomplete).unavailable.contains(id)
   }
 
-  /// The definition goes with the commit that the entries go with.
+  /// Commits the removal of the definition and of the entries together.
   fileprivate func commitRemoval(of index: DerivedIndex, _ state: inout CommitterState) throws {
     let definition = IndexDefinition.removed(index.name)
     var catalog = state.catalog
@@ -169,7 +169,8 @@ extension Engine {
     _ = try commit(batch, catalog, rebuilding: [], removing: [index.id], &state)
   }
 
-  /// The contents of this store's catalog.
+  /// Checks a definition: its sources must exist in this catalog and fit, and indexes made from it
+  /// must stay possible.
   static func check(_ definition: IndexDefinition, _ catalog: Catalog) throws(StoreError) {
     func wrong(_ message: String) -> StoreError {
       StoreError(.invalidArgument, "Index \(definition.name) \(message)")
@@ -207,7 +208,8 @@ extension Engine {
     guard !CatalogRecord.reservedExtractors.contains(extractor) else {
       throw wrong("has an extractor whose name, \(extractor), is the engine's own; give yours another")
     }
-    // Of sums: the engine's own extractor and four bytes more (`CatalogRecord.index`).
+    // For sums: the name of the engine's own extractor, and four additional bytes
+    // (`CatalogRecord.index`).
     let head = extraction.kind == nil ? 12 : 26
     let length = head + extractor.utf8.count + 4 * keyspaces.count + extraction.parameters.count
     guard extractor.utf8.count <= UInt16.max, keyspaces.count <= UInt16.max,
@@ -217,8 +219,8 @@ extension Engine {
 }
 
 extension StoreError {
-  /// A unique index that cannot be made. A store may have millions of duplicates; the first few are
-  /// enough.
+  /// The error for an index that cannot be unique. A store may have millions of duplicates, so only
+  /// the first few are listed.
   static func duplicates(_ duplicates: DuplicateKeys, in index: DerivedIndex) -> StoreError {
     let listed = 20
     let more = duplicates.count > listed ? ", of which \(duplicates.count - listed) are not listed" : ""

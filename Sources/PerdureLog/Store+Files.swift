@@ -1,12 +1,12 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Copies and destroys whole stores. Both hold the writer's lock, so no writer opens the store
+// Copies and destroys whole stores. Both hold the writer's lock, so that no writer opens the store
 // meanwhile.
 //
-// A copy is written to a directory of another name, and renamed when it is complete and durable.
-// After a power cut there is a complete store under the new name, or none. A store is destroyed
-// beginning with its superblock, so a power cut never leaves a part of it that could be opened.
+// A copy is written to a directory with another name, and renamed when it is complete and durable.
+// So after a power cut there is a complete store with the new name, or none. The superblock of a
+// store is destroyed first. So a power cut never leaves a part of the store that could be opened.
 
 extension Store {
   /// Copies a store that is not open for writing, file by file. The copy has the same identity and
@@ -54,18 +54,18 @@ extension Store {
   /// store.
   ///
   /// Readers can still read the files that they have open; other reads throw. Files that do not
-  /// belong to the store are kept, and then the directory is kept too.
+  /// belong to the store are kept, and in that case the directory is kept too.
   ///
   /// - Parameter path: The directory of the store.
   /// - Parameter options: Only `fileSystem` is used.
   /// - Throws: `StoreError`: `.locked` while a writer has it open; `.io`. After `.io`, or after a
-  ///   power cut, files may be left. They are a store only if the superblock is among them. Call
-  ///   this again to remove them.
+  ///   power cut, some files may remain. They are a store only if the superblock is among them.
+  ///   Call this again to remove them.
   public static func destroy(at path: String, options: StoreOptions = StoreOptions()) throws {
     let fileSystem = options.fileSystem
     do {
       let path = try StorePath.fixed(path, fileSystem)
-      // Before destroying: otherwise the draft would become the store of the path (RP3).
+      // The draft is removed first. Otherwise it would become the store at this path (RP3).
       Replacement(of: path, fileSystem).abandon()
       try destroyFiles(of: path, fileSystem)
     } catch let error as FileIOError {
@@ -79,7 +79,8 @@ extension Store {
     try removeFiles(of: path, fileSystem)
   }
 
-  /// A file in a store's directory that does not belong to the store; `destroy` would leave it.
+  /// The name of a file in a store's directory that does not belong to the store; nil if there is
+  /// none. `destroy` would keep this file.
   package static func stranger(
     at path: String, options: StoreOptions = StoreOptions()
   ) throws -> String? {
@@ -94,7 +95,7 @@ extension Store {
 
   // MARK: Steps
 
-  /// Nil where there is no store, or where another has removed it meanwhile.
+  /// Locks a store; nil if there is no store, or if another process has removed it meanwhile.
   private static func lockToDestroy(
     _ path: String, _ fileSystem: any FileSystem
   ) throws -> ClosedStoreLock? {
@@ -109,9 +110,9 @@ extension Store {
     }
   }
 
-  /// Checks that a copy may get the name `path`. First completes a replacement of the store of that
-  /// name that a power cut has interrupted: its draft, which has the name that a copy grows at, may
-  /// be the only store of the name (RP2).
+  /// Checks that a copy may get the name `path`. If a power cut has interrupted a replacement of
+  /// the store with that name, it completes the replacement first. The draft of the replacement has
+  /// the name that the copy's draft would have, and may be the only store left (RP2).
   static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
     try Replacement(of: path, fileSystem).complete()
     guard let kind = try fileSystem.kind(of: path) else { return }
@@ -142,7 +143,7 @@ extension Store {
     try fileSystem.syncDirectory(target)
   }
 
-  /// Notes in the superblock that no writer has opened the copy yet. A superblock that cannot be
+  /// Records in the superblock that no writer has opened the copy yet. A superblock that cannot be
   /// read, or that this program must not write, is not changed.
   static func markAsCopy(_ path: String, _ fileSystem: any FileSystem) throws {
     let superblock: SuperblockFile
@@ -172,10 +173,10 @@ extension Store {
     try from.close()
   }
 
-  /// Removes a store's files: the superblock first, then those with content, temporary files, and
-  /// the lock last. The directory is removed if it is then empty.
+  /// Removes a store's files: the superblock first, then files with content, then temporary files,
+  /// and the lock last. The directory is removed if it is empty then.
   ///
-  /// - Parameter keepsLock: Whether the lock stays, and the directory with it.
+  /// - Parameter keepsLock: Whether the lock file and the directory are kept.
   static func removeFiles(
     of path: String, _ fileSystem: any FileSystem, keepsLock: Bool = false
   ) throws {
@@ -191,7 +192,7 @@ extension Store {
       case .readers, .segment, .blob, .index, .reserve: try fileSystem.remove(path + "/" + name)
       }
     }
-    // The mark of a copy's draft is among them: it goes when nothing is left that it speaks of.
+    // The mark of a copy's draft is one of these. It is removed after the files to which it refers.
     let temporaries = names.filter { if case .temporary = StoreFileName($0) { true } else { false } }
     if !temporaries.isEmpty { try fileSystem.syncDirectory(path) }
     for name in temporaries { try fileSystem.remove(path + "/" + name) }
@@ -203,7 +204,7 @@ extension Store {
   }
 
   /// Removes an empty directory. The file LOCK is already removed, so another process may create a
-  /// store there.
+  /// store in the directory meanwhile.
   private static func removeDirectory(_ path: String, _ fileSystem: any FileSystem) throws {
     do throws(FileIOError) {
       guard try fileSystem.contents(of: path).isEmpty else { return try fileSystem.syncDirectory(path) }
