@@ -1,31 +1,31 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Replaces one store with a copy of another. A power cut leaves the old store or the new one, and a
-// repeated call completes the replacement.
+// Replaces one store with a copy of another. After a power cut, the old store or the new one is
+// complete, and a repeated call completes the replacement.
 //
 //   RP1. The copy is written to a draft, `NAME.copy` (CopyDraft.swift). When the draft is complete
-//       and durable, it gets a second mark. Only then the old store is destroyed.
+//        and durable, it gets a second mark. Only then the old store is destroyed.
 //   RP2. If the path has no superblock, a draft with this mark is the store of the path. It is
-//       renamed to the path before the path is opened for writing, copied from or replaced.
-//   RP3. If the path has a superblock, the mark has no effect: destroying has not begun. The next
-//       opening for writing removes the draft. Otherwise it would become the store of the path when
-//       the store is destroyed later.
+//        renamed to the path before the path is opened for writing, copied from or replaced.
+//   RP3. If the path has a superblock, the mark has no effect, because destroying has not begun.
+//        The next opening for writing removes the draft. Otherwise the draft would become the store
+//        of the path when the store is destroyed later.
 
 extension Store {
   /// Replaces a store with a copy of another one. The replaced store must not be open for writing.
   ///
   /// When the call returns, the copy is at `path` and durable. After a power cut the old store or
-  /// the new one opens, and the call can be repeated.
+  /// the new one can be opened, and the call can be repeated.
   ///
   /// - Parameters:
   ///   - path: The directory of the store to replace. It may be absent.
   ///   - source: The store to copy.
   ///   - options: Only `fileSystem` is used, for both stores.
   /// - Throws: `StoreError` as for `copy` and `destroy`; `.invalidArgument` if the directory has a
-  ///   file that is not the store's. Until the copy is complete, the old store is unchanged. If
-  ///   destroying the old store fails, the next opening for writing completes the replacement, or a
-  ///   repeated call does.
+  ///   file that does not belong to the store. Until the copy is complete, the old store is
+  ///   unchanged. If destroying the old store fails, the next opening for writing or a repeated
+  ///   call completes the replacement.
   /// - Complexity: O(n) for n bytes of the source.
   package static func replace(
     _ path: String, with source: String, options: StoreOptions = StoreOptions()
@@ -43,8 +43,8 @@ extension Store {
         try destroyFiles(of: path, fileSystem)
         try replacement.take(draft)
       } catch {
-        // If the old store was not destroyed, the draft is not needed. Otherwise it may be the only
-        // store left (RP2).
+        // If the old store was not destroyed, the draft is not needed. Otherwise the draft may be
+        // the only store left (RP2).
         let isIntact = Replacement.isLocked(error) && (try? replacement.isPending) == false
         if isIntact { draft.remove() } else { draft.leave() }
         throw error
@@ -93,7 +93,7 @@ struct Replacement {
     do throws(FileIOError) {
       return try fileSystem.kind(of: directory + "/" + StoreFileName.superblock.string) != nil
     } catch {
-      // The path of the store or of its draft is a file.
+      // The path of the store, or of its draft, is a file.
       guard error.code == .notADirectory else { throw error }
       return false
     }
@@ -133,13 +133,13 @@ struct Replacement {
     }
   }
 
-  /// Renames the draft to the path, whose store was destroyed. Openings that create the directory
-  /// of the path at the same time find the replacement (`checkIsNotPending`) and throw. They leave
-  /// a directory without a store, which is removed here.
+  /// Renames the draft to the path whose store was destroyed. Openings that create the directory of
+  /// the path at the same time find the replacement (`checkIsNotPending`) and throw an error. They
+  /// leave an empty directory, which is removed here.
   ///
   /// - Throws: `StoreError` with code `.locked` if another process holds the path for a second;
-  ///   `FileIOError`, with code `.directoryNotEmpty` if the directory has other files. The draft is
-  ///   kept.
+  ///   `FileIOError`, with code `.directoryNotEmpty` if the directory has other files. In both
+  ///   cases the draft is kept.
   func take(_ held: CopyDraft) throws {
     var wait = LockWait(.seconds(1))
     while true {
@@ -162,15 +162,16 @@ struct Replacement {
 
   /// Removes a draft that never replaced the store (RP3).
   func abandon() {
-    // A later opening removes a draft that cannot be removed now.
+    // If the draft cannot be removed now, a later opening removes it.
     guard (try? CopyDraft.has(CopyDraft.replacementMark, draft, fileSystem)) == true,
       let lock = try? fileSystem.writerLock(ofStore: draft)
     else { return }
     CopyDraft(draft, fileSystem, lock).remove()
   }
 
-  /// Checks, before a store is made at a path, that no replacement has begun there since `settle`.
-  /// The old store may be destroyed already. The caller holds the writer's lock.
+  /// Checks that no replacement has begun at a path since `settle`, before a store is created
+  /// there. A replacement may already have destroyed the old store. The caller holds the writer's
+  /// lock.
   ///
   /// - Throws: `StoreError` with code `.locked`.
   static func checkIsNotPending(_ path: String, _ options: StoreOptions) throws {
@@ -182,7 +183,7 @@ struct Replacement {
   /// Completes or removes an unfinished replacement before an opening (RP2, RP3).
   ///
   /// - Throws: `StoreError` with code `.notAStore` for a reader, which must not complete it.
-  /// - Complexity: two file system calls if there is none.
+  /// - Complexity: Two file system calls if there is no unfinished replacement.
   static func settle(_ path: String, _ options: StoreOptions) throws {
     do {
       let replacement = Replacement(of: path, options.fileSystem)

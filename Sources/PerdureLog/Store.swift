@@ -4,23 +4,23 @@ import PerdureFormat
 /// An embedded, log-structured, ordered key-value store.
 ///
 /// A store is a directory. Commits are atomic over any number of keyspaces, checked against
-/// preconditions, and as durable as requested (`Durability`). Snapshots are taken in constant time
-/// and neither block nor wait. One process writes at a time, and any number read beside it
-/// (`StoreOptions.isReadOnly`).
+/// preconditions, and as durable as requested (`Durability`). Snapshots are taken in constant time.
+/// They never wait, and nothing waits for them. Only one process writes at a time. Any number of
+/// processes can read meanwhile (`StoreOptions.isReadOnly`).
 ///
 /// All methods may be called from any thread.
 ///
-/// A `Store` belongs to the process that opened it. After a fork the child must not use it: every
-/// call that can throw throws `StoreError` with code `.forked` and has no effect. So do reads of
-/// snapshots, taken before or after the fork. `close()` in the child, and releasing a store or a
-/// snapshot there, only releases the child's own memory and descriptors. The parent keeps its lock
-/// and can use the store. The child may open the store itself once the parent has closed it. If the
-/// parent has ended instead, the child closes the inherited `Store` first. The child may open the
-/// store for reading (`StoreOptions.isReadOnly`) at any time. A program that becomes a daemon opens
-/// its stores afterwards.
+/// A `Store` belongs to the process that opened it. After a fork the child must not use it. Every
+/// call that can throw throws `StoreError` with code `.forked` and has no effect. This includes
+/// reads of snapshots, taken before or after the fork. The child may call `close()`, or release a
+/// store or a snapshot. This only releases the child's own memory and descriptors. The parent keeps
+/// its lock and can use the store. The child may open the store itself once the parent has closed
+/// it. If the parent has ended instead, the child closes the inherited `Store` first. The child may
+/// open the store for reading (`StoreOptions.isReadOnly`) at any time. A program that becomes a
+/// daemon should open its stores afterwards.
 public final class Store: Sendable {
-  /// The source of the engine. The engine of a store that is opened for reading belongs to the
-  /// follower alone: the engine's end releases its slot among the readers.
+  /// The owner of the engine. If the store is opened for reading, only the follower may own the
+  /// engine, because freeing the engine releases its slot in the table of readers.
   private enum Source {
     case writing(Engine)
     case reading(Follower)
@@ -29,22 +29,23 @@ public final class Store: Sendable {
   private let source: Source
   /// The process that opened the store (Engine+Fork.swift).
   private let mark: ProcessMark
-  /// The findings of the opening.
+  /// The findings of the opening, and its repairs.
   public let recoveryReport: RecoveryReport
 
   /// Opens the store in the directory `path`, or creates one there.
   ///
   /// - Parameter path: The store's directory; by convention its name ends in `.perdure`. A relative
-  ///   path starts at the current working directory; later changes of that have no effect. The path
-  ///   is looked up once. If the folder is moved later, the store can still be used. If the folder
-  ///   is removed or replaced, calls fail with code `.poisoned`, at the latest when the store
-  ///   begins its next segment. Files of a new folder at the path are not changed.
+  ///   path starts at the current working directory; later changes of that directory have no
+  ///   effect. The path is resolved only once. If the folder is moved later, the store can still be
+  ///   used. If the folder is removed or replaced, calls fail with code `.poisoned`, at the latest
+  ///   when the store begins its next segment. Files of a new folder at the path are not changed.
   /// - Parameter options: The options of this opening. They are not stored in the files.
   /// - Throws: `StoreError`: `.locked` (after `StoreOptions.lockTimeout`), `.notAStore`,
   ///   `.unsupportedFormat`, `.corruption` (nothing was changed), `.io`, `.invalidArgument`.
-  ///   `CancellationError` while it waits for the lock. Errors of `StoreOptions.recoveryProgress`.
-  /// - Complexity: reads the log behind the newest checkpoint, or the whole log once if no
-  ///   checkpoint can be used.
+  ///   `CancellationError` if the task is cancelled while it waits for the lock. Errors of
+  ///   `StoreOptions.recoveryProgress`.
+  /// - Complexity: Reads the log after the newest checkpoint. If no checkpoint can be used, it
+  ///   reads the whole log once.
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try options.validate()
     let path = try Recovery.place(of: path, options)
@@ -68,34 +69,35 @@ public final class Store: Sendable {
     }
   }
 
-  /// For a store that was opened for reading: advances it to newer states.
+  /// Advances a store that was opened for reading to newer states; nil for a writer.
   var follower: Follower? {
     if case .reading(let follower) = source { follower } else { nil }
   }
 
-  /// The store's directory, from the root.
+  /// The absolute path of the store's directory.
   public var path: String { engine.path }
 
-  /// The store's identity, 32 hexadecimal digits drawn when it was created.
+  /// The store's identity: 32 hexadecimal digits, chosen at random when the store was created.
   public var identifier: String { engine.storeID.description }
 
-  /// Commits the changes that `body` puts into a transaction, all of them or none.
+  /// Commits the changes that `body` adds to a transaction, all of them or none.
   ///
-  /// The commit is visible to snapshots taken after this returns, and may be visible a moment
+  /// The commit is visible to snapshots taken after this returns, and may become visible shortly
   /// before. Its durability is `durability`.
   ///
   /// - Parameter durability: The failures that the commit survives when this returns; nil: the
   ///   store's default.
-  /// - Parameter body: Fills in the transaction, on this thread, under no lock.
-  /// - Returns: The result of `body`, and the commit's sequence number (that of the last commit
-  ///   before, if there was nothing to do).
-  /// - Throws: errors of `body` (nothing is written). `StoreError`: `.conflict`, or
-  ///   `.invalidArgument`, as for a keyspace of another store (nothing is written); `.diskFull`
-  ///   (nothing is written, and the store can be used); `.io` (the store is now poisoned, unless
-  ///   the system only refused another file or more address space); `.poisoned` (not written, or
-  ///   written and not known to be durable); `.closed`, `.readOnly`, `.forked`.
-  /// - Complexity: O(k log n) for k operations on n keys; one write, at most one sync, which
-  ///   concurrent commits share.
+  /// - Parameter body: Fills in the transaction, on this thread. No lock is held while it runs.
+  /// - Returns: The result of `body`, and the commit's sequence number. If there was nothing to
+  ///   write, it is the sequence number of the last commit.
+  /// - Throws: The errors of `body` (nothing is written). `StoreError`: `.conflict`, or
+  ///   `.invalidArgument`, for example for a keyspace of another store (nothing is written);
+  ///   `.diskFull` (nothing is written, and the store can still be used); `.io` (the store is now
+  ///   poisoned, unless the system only refused another file or more address space); `.poisoned`
+  ///   (the commit was not written, or it was written and may not be durable); `.closed`,
+  ///   `.readOnly`, `.forked`.
+  /// - Complexity: O(k log n) for k operations on n keys. It needs one write and at most one sync,
+  ///   which concurrent commits share.
   @discardableResult
   public func write<R>(
     durability: Durability? = nil, _ body: (inout WriteTransaction) throws -> R
@@ -105,16 +107,16 @@ public final class Store: Sendable {
     return (result, receipt.sequence)
   }
 
-  /// As the synchronous `write`, but waits for the sync without blocking a thread of the pool.
+  /// Like the synchronous `write`, but waits for the sync without blocking a thread of the pool.
   ///
-  /// In an asynchronous function, `write` means this function; the other one is reached through a
+  /// In an asynchronous function, `write` means this function. To call the synchronous one, use a
   /// synchronous function or closure.
   ///
   /// - Parameter durability: The failure that the commit survives when this returns; nil: the
   ///   store's default.
   /// - Parameter isolation: The caller's actor. `body` runs there, before the first suspension. It
   ///   may use and return values that are not `Sendable`.
-  /// - Parameter body: Writes. If it throws, nothing is written.
+  /// - Parameter body: Fills in the transaction. If it throws, nothing is written.
   @discardableResult
   public func write<R>(
     durability: Durability? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -130,8 +132,8 @@ public final class Store: Sendable {
     return (result, receipt.sequence)
   }
 
-  /// Checks that this process opened the store, for callers that take their own locks before they
-  /// call the store (Engine+Fork, FK1).
+  /// Checks that this process opened the store. It is for callers that take their own locks before
+  /// they call the store (Engine+Fork, FK1).
   ///
   /// - Throws: `StoreError` with code `.forked` in a child of the process that opened the store.
   package func checkProcess() throws(StoreError) {
@@ -151,23 +153,24 @@ public final class Store: Sendable {
     return (result, try engine.append(transaction))
   }
 
-  /// A snapshot of everything committed so far. It never changes. Release it soon: the space of the
-  /// records it sees is not reclaimed before.
+  /// A snapshot of everything committed so far. It never changes. Release it soon, because the
+  /// store keeps the records that the snapshot sees until then.
   ///
-  /// A snapshot of a closed store has the state at closing. If another `Store` has committed since
-  /// and no snapshot was kept meanwhile, values may be lost, and reading one throws.
+  /// A snapshot of a closed store has the state at closing. If another `Store` has committed since,
+  /// and no snapshot was kept meanwhile, values may be lost. Reading such a value throws an error.
   ///
-  /// In a forked child the snapshot is the last state before the fork. It has a `sequence` and
+  /// In a forked child the snapshot has the last state before the fork. It has a `sequence` and
   /// counts, and its reads throw `StoreError` with code `.forked`.
   ///
-  /// - Complexity: O(1); no lock is taken. The first snapshot of a closed store that was writing
-  ///   registers as a reader: it takes a lock in this process, opens and locks files, and reads a
-  ///   superblock. If it cannot register, it holds the writer's lock. Then opening the store for
-  ///   writing throws `.locked` until the last such snapshot is released.
+  /// - Complexity: O(1); no lock is taken. There is one exception: the first snapshot of a closed
+  ///   store that was writing registers as a reader. It takes a lock in this process, opens and
+  ///   locks files, and reads a superblock. If it cannot register, it holds the writer's lock. Then
+  ///   opening the store for writing throws `.locked` until the last such snapshot is released.
   public func snapshot() -> Snapshot { Snapshot(engine) }
 
   /// Waits until everything committed so far is durable.
-  /// - Throws: `StoreError` with code `.poisoned` when a sync failed.
+  ///
+  /// - Throws: `StoreError` with code `.poisoned` if a sync failed.
   public func sync() throws {
     let end = try engine.inTurn { $0.end }
     try engine.gate.waitUntilSynced(end)
@@ -175,13 +178,13 @@ public final class Store: Sendable {
 
   /// Makes everything durable, marks the store as closed and releases its locks.
   ///
-  /// Existing snapshots can still be read: they register as readers (`readers`), so later writers
+  /// Existing snapshots can still be read. They register as readers (`readers`), so later writers
   /// keep their files. If they cannot register, the store stays locked until the last of them is
-  /// released. Closing twice is allowed. In a forked child, closing has no effect on the parent. A
-  /// store that is released without closing is as after a crash of the process: the next opening
-  /// recovers it.
+  /// released. Closing twice is allowed. In a forked child, closing has no effect on the parent. If
+  /// a store is released without closing, its state is the same as after a crash of the process,
+  /// and the next opening recovers it.
   ///
-  /// - Throws: `StoreError` if the last sync fails; the store is closed all the same.
+  /// - Throws: `StoreError` if the last sync fails. The store is closed nevertheless.
   public func close() throws {
     if mark.isOwn { follower?.stop() }
     try engine.close()

@@ -1,9 +1,9 @@
 public import PerdureFileIO
 import PerdureFormat
 
-/// An error of a store: what failed, on which file and offset, and what to do.
+/// An error of a store: what failed, where (a file and an offset), and what to do.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
-  /// The kind of error, which determines the reaction. More kinds may be added.
+  /// The kind of error, which determines how to react. More kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
       case invalidArgument, conflict, corruption, io, poisoned, locked, unsupportedFormat, closed, readOnly,
@@ -14,35 +14,36 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// An argument of the caller is invalid; nothing was written.
     public static let invalidArgument = Code(kind: .invalidArgument)
-    /// A precondition of the commit did not hold; nothing was written. Read again, decide again,
-    /// try again.
+    /// A precondition of the commit was not met; nothing was written. Read again, decide again, and
+    /// repeat the commit.
     public static let conflict = Code(kind: .conflict)
-    /// Bytes differ from those that were written. Nothing was changed; verify, then restore.
+    /// Bytes differ from those that were written. Nothing was changed. Verify the store, then
+    /// restore it.
     public static let corruption = Code(kind: .corruption)
-    /// The operating system refused. `cause` has the reason.
+    /// The operating system refused an operation. `cause` has the reason.
     public static let io = Code(kind: .io)
-    /// The medium, or the user's share of it, has no room left for this. Nothing was written, and
-    /// the store can still be used: it can be read, records can be removed and the store can be
-    /// compacted (`StoreOptions.reserveBytes`).
+    /// The medium, or the user's share of it, has no space left for this. Nothing was written, and
+    /// the store can still be used: it can be read, records can be removed, and it can be compacted
+    /// (`StoreOptions.reserveBytes`).
     public static let diskFull = Code(kind: .diskFull)
     /// An earlier write or sync failed, or the store's folder was removed or replaced. The store
     /// accepts no more writes: close it and open it again.
     public static let poisoned = Code(kind: .poisoned)
-    /// Another process, or another `Store` in this one, has the store open.
+    /// Another process, or another `Store` in this process, has the store open.
     public static let locked = Code(kind: .locked)
-    /// The store was written by a version of the format that this code does not know.
+    /// The store was written in a version of the format that this code does not know.
     public static let unsupportedFormat = Code(kind: .unsupportedFormat)
     /// The store was closed.
     public static let closed = Code(kind: .closed)
     /// The store was opened for reading only.
     public static let readOnly = Code(kind: .readOnly)
-    /// The derived index cannot be used here: nothing that this program knows can maintain it.
+    /// The derived index cannot be used here, because no extractor of this program can maintain it.
     public static let indexUnavailable = Code(kind: .indexUnavailable)
-    /// The directory is not a store, or the store is not there.
+    /// The directory is not a store, or there is no store.
     public static let notAStore = Code(kind: .notAStore)
 
-    /// The process was forked after it had opened the store, and the child made the call. The call
-    /// had no effect. Open the store in the child, or fork before opening it.
+    /// The call was made in a forked child of the process that had opened the store. The call had
+    /// no effect. Open the store in the child, or fork before opening it.
     public static let forked = Code(kind: .forked)
 
     /// The name of the code.
@@ -51,13 +52,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
   /// The kind of error.
   public let code: Code
-  /// The error and the remedy, in one or two sentences.
+  /// The failure and what to do, in one or two sentences.
   public let message: String
-  /// Where: a file, a byte offset, a key. Nil when there is no specific place.
+  /// The location: a file, a byte offset, a key. It is nil if there is no specific location.
   public let place: String?
-  /// The operating system's error, for a system call.
+  /// The operating system's error, if a system call failed.
   public let cause: FileIOError?
-  /// The preconditions that did not hold, for `.conflict`.
+  /// The preconditions that were not met, for `.conflict`.
   public let conflicts: [Conflict]
 
   package init(
@@ -71,8 +72,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.conflicts = conflicts
   }
 
-  /// Whether the call can succeed if the caller reads again and decides again. A precondition did
-  /// not hold because of another commit. Equal keys in a unique index are not such a case.
+  /// Whether the call can succeed if the caller reads again and decides again. It is true if a
+  /// precondition was not met because of another commit. It is false for equal keys in a unique
+  /// index.
   public var isRetryable: Bool {
     code == .conflict
       && conflicts.contains {
@@ -80,7 +82,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       }
   }
 
-  /// The code, the message, the place and the first conflicts, for a log. Its length is bounded.
+  /// The code, the message, the location and the first conflicts, for a log. Its length is bounded.
   public var description: String {
     var text = "\(code): \(message)"
     if !conflicts.isEmpty { text += ": \(conflicts.summary)" }
@@ -92,7 +94,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// The error of a commit that has not written a byte, or was rolled back completely.
+  /// The codes of commits that have not written any byte, or were rolled back completely.
   static let leavingNothing: Set<Code> = [.conflict, .diskFull, .invalidArgument]
 
   static func io(_ cause: FileIOError, _ action: String) -> StoreError {
@@ -118,13 +120,14 @@ extension StoreError {
     return unsure(cause, action)
   }
 
-  /// For operations that may be done in part, or completely: even a full disk does not mean that
-  /// nothing was written.
+  /// The error for operations that may have been done partly or completely. Even with a full disk,
+  /// something may have been written.
   static func unsure(_ cause: FileIOError, _ action: String) -> StoreError {
     cause.code == .replaced ? folderReplaced(cause) : StoreError(.io, "\(action) failed", cause: cause)
   }
 
-  /// The store's folder, or LOCK in it, was removed or replaced while the store was open.
+  /// The error if the store's folder, or LOCK in it, was removed or replaced while the store was
+  /// open.
   static func folderReplaced(_ cause: FileIOError) -> StoreError {
     StoreError(
       .poisoned,
@@ -133,7 +136,7 @@ extension StoreError {
       at: cause.path, cause: cause)
   }
 
-  /// The remedy for a store that does not open.
+  /// What to do if a store cannot be opened.
   static let beyondRepair =
     "nothing was changed: restore the store from a backup, or make a new one from its readable records "
     + "(`perdure salvage`, Store.salvage)"

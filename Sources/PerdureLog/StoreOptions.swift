@@ -1,55 +1,58 @@
 public import PerdureFileIO
 package import PerdureFormat
 
-/// How a store is opened. The defaults suit most programs; each option gives its unit, its range,
-/// its default and the reason. Opening refuses a value out of range with code `.invalidArgument`,
-/// before it touches a file.
+/// How a store is opened. The defaults suit most programs. Each option has its unit, its range, its
+/// default and the reason. If a value is out of range, opening throws code `.invalidArgument`
+/// before it accesses any file.
 public struct StoreOptions: Sendable {
-  /// Where the files are.
+  /// The file system of the store's files.
   ///
-  /// Default: the operating system's files. Why: tests bring files in memory, or files that fail.
+  /// Default: the operating system's files. Why: other file systems are for tests, with files in
+  /// memory or files that fail.
   public var fileSystem: any FileSystem = POSIXFileSystem()
 
-  /// Whether a store is made when there is none.
+  /// Whether a store is created if there is none.
   ///
-  /// Default: true. Why: most programs want their store, first run or not; a tool that looks at
-  /// stores says false.
+  /// Default: true. Why: most programs need their store in their first run too. Set it to false in
+  /// tools that inspect stores.
   public var createsIfMissing = true
 
-  /// Opens without taking the writer's place: no file of the store is written, not even for a
-  /// repair. Any number of processes may open a store this way, with or without a writer. They see
-  /// the state at their opening; `Store.refresh()` advances to the newest.
+  /// Whether the store is opened for reading only, without the writer's lock. No file of the store
+  /// is written, not even for a repair. Any number of processes may open a store this way, with or
+  /// without a writer. They see the state at their opening; `Store.refresh()` advances to the
+  /// newest state.
   ///
-  /// Default: false. Why: most openers write.
+  /// Default: false. Why: most programs write.
   public var isReadOnly = false
 
   /// Whether a store that is opened for reading registers as a reader. It takes a slot in the file
-  /// `READERS`, which is created if absent, and a writer keeps the files that it needs. If that
-  /// file cannot be written, or with false here, the whole index is read into memory, and a blob
-  /// file may be missing when its value is read (`.corruption`; call `refresh()` and read again).
+  /// `READERS`, which is created if absent. A writer keeps the files that a registered reader
+  /// needs. If the file cannot be written, or this option is false, the whole index is read into
+  /// memory. Then a blob file may be missing when its value is read (`.corruption`; call
+  /// `refresh()` and read again).
   ///
-  /// Default: true. Why: the index stays where it is, and takes no memory. Say false to leave a
-  /// directory exactly as it is.
+  /// Default: true. Why: the index is read in its file, and needs no memory of its own. Set it to
+  /// false to keep a directory completely unchanged.
   public var registersAsReader = true
 
   /// How long an opening for writing waits while the store is open for writing elsewhere. After
   /// that it fails with code `.locked`. It tries again after 1 ms, then at intervals that grow to
-  /// 100 ms; the thread sleeps meanwhile. If the task of the caller is cancelled, the opening
-  /// throws `CancellationError`.
+  /// 100 ms. The thread sleeps meanwhile. If the caller's task is cancelled, the opening throws
+  /// `CancellationError`.
   ///
-  /// Range: 0 or more. Default: 0, it does not wait. Why: a program that opens its store twice
+  /// Range: 0 or more. Default: 0, so it does not wait. Why: a program that opens its store twice
   /// usually has a bug that waiting would hide.
   public var lockTimeout = Duration.zero
 
-  /// The size at which a segment is full and the next one begins. Taken when the store is created,
-  /// and kept.
+  /// The length at which a segment is full and the next one begins. It is used when the store is
+  /// created, and cannot be changed later.
   ///
   /// Unit: bytes. Range: 4,096 to 268,435,456 (256 MiB), a multiple of 8. Default: 64 MiB. Why:
-  /// large enough that births of segments (two syncs each) do not show, small enough that
-  /// compaction has something to choose from.
+  /// segments are so long that the time for creating them (two syncs each) is not noticed. They are
+  /// short enough that compaction can choose between several.
   public var segmentCapacityBytes = 64 << 20
 
-  /// The durability of commits that do not say.
+  /// The durability of commits for which none is given.
   ///
   /// Default: `powerLoss`. Why: an acknowledged commit should be durable, unless the program
   /// chooses speed instead.
@@ -57,129 +60,135 @@ public struct StoreOptions: Sendable {
 
   /// Values longer than this get a file of their own.
   ///
-  /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: about there a file's own
-  /// syncs cost less than copying the value in every compaction
+  /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: from about this length
+  /// on, the syncs of a separate file cost less than copying the value in every compaction
   /// (docs/decisions/0004-blob-files-from-1-mib.md).
   public var blobThresholdBytes = FormatLimits.inlineValueLengthMax
 
-  /// Whether values are compressed when they are written.
+  /// Whether and how values are compressed when they are written.
   ///
-  /// Default: they are not. Why: see `CompressionOptions.mode`.
+  /// Default: values are not compressed. Why: see `CompressionOptions.mode`.
   public var compression = CompressionOptions()
 
   /// When the index is written to disk, so that opening does not read the whole log.
   ///
-  /// Default: at close, when the store is idle, and when the log behind the last checkpoint is
-  /// long. Why: stores then open in milliseconds, whatever their size, and writing the index adds
-  /// little.
+  /// Default: at close, when the store is idle, and when the log after the last checkpoint is long.
+  /// Why: then stores of any size open in milliseconds, and writing the index adds little work.
   public var checkpoints = CheckpointOptions()
 
   /// Whether the checksum of a record is verified at every read.
   ///
-  /// Default: true. Why: it costs about a tenth of a read, and damage is never returned as a value.
+  /// Default: true. Why: it costs about a tenth of the time of a read, and damaged bytes are never
+  /// returned as a value.
   public var verifiesChecksumsOnRead = true
 
   /// Whether opening reads and checks the whole index file.
   ///
-  /// Otherwise each node of the index is checked at its first use. A damaged node is an error then,
-  /// and the next opening builds the index from the log. With this option an opening does so at
-  /// once.
+  /// If this is false, each node of the index is checked at its first use. If the node is damaged,
+  /// the read throws an error, and the next opening builds the index from the log. If this is true,
+  /// an opening finds the damage, and builds the index at once.
   ///
-  /// Default: false. Why: a store of any size opens in milliseconds, and nothing unchecked is ever
-  /// read. It is for tools that only read a store, and cannot open it again for writing.
+  /// Default: false. Why: a store of any size opens in milliseconds, and unchecked nodes are never
+  /// read. The option is for tools that only read a store, and cannot open it again for writing.
   public var checksIndexAtOpening = false
 
-  /// What makes the entries of derived indexes, by name. Built-in ones need not be listed.
+  /// The factories of extractors, by name. Extractors make the entries of derived indexes. Built-in
+  /// ones need not be listed.
   ///
-  /// Default: none. Why: a program supplies the extractors that its indexes need besides the
-  /// built-in ones.
+  /// Default: none. Why: a program only has to provide the extractors that its indexes need in
+  /// addition to the built-in ones.
   public var indexExtractors: [String: any IndexExtractorFactory] = [:]
 
-  /// Called with the progress of a long recovery: bytes of the log read, and bytes to read. Called
-  /// on the thread that opens (or refreshes, `Store.refresh()`), after each mebibyte and at the
-  /// end. Throw from it to cancel the opening: the store is unchanged, and the opening throws that
-  /// error. In a refresh it must not refresh the same store: that call would deadlock.
+  /// Called with the progress of a long recovery: the number of bytes of the log read, and the
+  /// number of bytes to read. It is called on the thread that opens (or refreshes,
+  /// `Store.refresh()`), after each mebibyte and at the end. Throw from it to cancel the opening:
+  /// the store is unchanged, and the opening throws that error. In a refresh it must not refresh
+  /// the same store, because that call would deadlock.
   ///
-  /// Default: nil. Why: few programs have a place to show it.
+  /// Default: nil. Why: few programs can show the progress.
   public var recoveryProgress: (@Sendable (_ bytesRead: UInt64, _ bytesTotal: UInt64) throws -> Void)?
 
   /// Whether the store compacts itself in the background when enough of the log is garbage.
   ///
-  /// Default: true. Why: without compaction a log grows without limit. Set it to false to choose
-  /// the moments with `Store.compact(progress:)`.
+  /// Default: true. Why: without compaction a log grows without limit. Set it to false to compact
+  /// at chosen times with `Store.compact(progress:)`.
   public var compactsAutomatically = true
 
-  /// How much of the log's record bytes may be garbage before the store compacts itself: after a
-  /// commit, at opening, and when a snapshot that held garbage is released. Garbage that snapshots
-  /// hold does not count once a run has found it. No run begins for less than 8 MiB, or an eighth
-  /// of a segment if that is less, and never for less than 1 MiB.
+  /// The part of the log's record bytes that may be garbage before the store compacts itself. The
+  /// store checks this after a commit, at opening, and when a snapshot that held garbage is
+  /// released. Garbage that snapshots hold is not counted after a run has found it. No run begins
+  /// for less than 8 MiB, or for less than an eighth of a segment if that is shorter. No run ever
+  /// begins for less than 1 MiB.
   ///
-  /// Unit: a part of 1. Range: 0.05 to 0.9. Default: 0.18. Why: under updates that favour no key
-  /// the log stays near 1.25 times its live bytes (`make bench-log`, its part "steady", measures
-  /// it). It grows beyond that when commits arrive faster than one thread can read, look up and
-  /// write. Each byte is written two to three times.
+  /// Unit: a fraction of 1. Range: 0.05 to 0.9. Default: 0.18. Why: if updates are spread evenly
+  /// over the keys, the log stays near 1.25 times its live bytes (`make bench-log`, its part
+  /// "steady", measures it). It grows beyond that if commits arrive faster than one thread can
+  /// read, look up and write. Each byte is written two to three times.
   public var compactionGarbageRatio = 0.18
 
-  /// How fast background compaction writes while garbage is near the ratio; with more garbage it is
-  /// faster. For garbage that comes while it writes it is not held back.
+  /// The speed at which background compaction writes while the garbage is near the ratio. With more
+  /// garbage it writes faster. Writes for garbage that is added meanwhile are not slowed down.
   ///
-  /// Unit: bytes in a second. Range: 1,048,576 (1 MiB) up. Default: 64 MiB. Why: a fraction of the
-  /// speed of any disk, so that other work gets the rest.
+  /// Unit: bytes per second. Range: 1,048,576 (1 MiB) or more. Default: 64 MiB. Why: this is a
+  /// fraction of the speed of any disk, so other work can use the rest.
   public var compactionBytesPerSecond = 64 << 20
 
   /// The maximum length of all records of one commit: keys, values and headers, without values in
-  /// blob files. A longer commit is refused with code `.invalidArgument` while it is filled.
+  /// blob files. A longer commit is refused with code `.invalidArgument` while it is filled in.
   ///
-  /// Unit: bytes. Range: 2,097,152 (2 MiB) up. Default: 1 GiB. Why: a commit is in memory, twice
-  /// while it is written. Larger changes can usually be committed in parts.
+  /// Unit: bytes. Range: 2,097,152 (2 MiB) or more. Default: 1 GiB. Why: a commit is in memory, and
+  /// while it is written it needs this memory twice. Larger changes can usually be committed in
+  /// parts.
   public var batchBytesMax = 1 << 30
 
-  /// The maximum space that the store reserves on the medium, so that it can remove records and
-  /// compact itself when no other space is left. It reserves as much as that takes: an eighth more
-  /// than the longest segment, in files named `*.reserve`; nothing for a log below 64 KiB. When the
-  /// reserve no longer fits, commits that make the store larger are refused with code `.diskFull`.
+  /// The maximum space that the store reserves on the medium. With the reserve it can remove
+  /// records and compact itself when no other space is left. It reserves only what that needs: an
+  /// eighth more than the longest segment, in files named `*.reserve`, and nothing for a log below
+  /// 64 KiB. If there is no space for the reserve, commits that make the store larger are refused
+  /// with code `.diskFull`.
   ///
   /// Unit: bytes. Range: 0 (no reserve), or 131,072 to 536,870,912 (512 MiB). Default: 72 MiB. Why:
-  /// a segment of 64 MiB can then be compacted, however much of it is live.
+  /// a segment of 64 MiB can then be compacted, even if all of it is live.
   public var reserveBytes = 72 << 20
 
-  /// How many bytes of the log may wait for a sync before one begins in the background, whatever
-  /// durability commits ask for, and the file of the next segment is created. The creation of that
-  /// segment, for which a commit waits, then has to wait for no more than these. Not public,
-  /// because it depends on the medium and not on the program: less would mean more transactions of
-  /// the file system, more would mean a longer wait.
+  /// The number of bytes of the log that may wait for a sync. Beyond it, a sync begins in the
+  /// background for any durability of the commits, and the file of the next segment is created. A
+  /// commit waits for the creation of that segment, which then has to sync no more than these
+  /// bytes. The option is not public, because it depends on the medium and not on the program. A
+  /// lower value would mean more transactions of the file system, a higher value a longer wait.
   ///
   /// Unit: bytes.
   package var syncAheadBytes: UInt64 = 4 << 20
 
-  /// How far ahead of the log its file gets its length. Not public for the same reason.
+  /// How far ahead of the log its file is extended. Not public for the same reason.
   package var logRoom = LogRoom()
 
-  /// Whether the checksums of index nodes are verified. Only for the proof, which must detect that
-  /// they are missing.
+  /// Whether the checksums of index nodes are verified. False only in the proof, which must detect
+  /// that they are missing.
   package var verifiesIndexChecksums = true
 
-  /// Whether a compaction keeps the tombstones that are needed. Only for the proof, which must
+  /// Whether a compaction keeps the tombstones that are needed. False only in the proof, which must
   /// detect the difference.
   package var compactionKeepsTombstones = true
 
-  /// Whether a forked child may use the store. Only for the proof, which must detect the damage.
+  /// Whether a forked child may use the store. True only in the proof, which must detect the
+  /// damage.
   package var ignoresForks = false
 
   /// Whether the writer checks that its folder is still its own. False only in the proof, which
   /// must detect the omission.
   package var checksFolder = true
 
-  /// The identity of a new store; nil: a random identity. Only for the proof, which creates a store
-  /// a second time: frames and records contain values that depend on it, and so does the length of
-  /// packed data.
+  /// The identity of a new store; nil: a random identity. Only the proof sets it, to create the
+  /// same store a second time. Frames and records contain values that depend on the identity, and
+  /// so does the length of packed data.
   package var newStoreID: StoreID?
 
   /// Whether new segments bind their records to their addresses (`RecordCheck`). False only in
-  /// tests, which write stores as earlier versions did.
+  /// tests, which write stores like earlier versions.
   package var bindsRecords = true
 
-  /// All defaults.
+  /// Creates options with all defaults.
   public init() {}
 
   func validate() throws {

@@ -2,125 +2,127 @@ import PerdureFormat
 
 /// Counts of an open store, all taken at one moment.
 public struct StoreStatistics: Sendable {
-  /// The last commit.
+  /// The sequence number of the last commit.
   public var sequence: UInt64
-  /// Keys in all keyspaces.
+  /// The number of keys in all keyspaces.
   public var keys: Int
-  /// Entries in all derived indexes.
+  /// The number of entries in all derived indexes.
   public var indexEntries: Int
-  /// Segments of the log.
+  /// The number of segments of the log.
   public var segments: Int
-  /// Bytes of the log: the segments, each up to its last frame's end, or as a whole if it was
-  /// rewritten.
+  /// The number of bytes of the log. Each segment counts up to the end of its last frame, or
+  /// completely if it was rewritten.
   public var logBytes: UInt64
-  /// The snapshots that are furthest behind, at most eight, oldest first: their states keep space
-  /// and memory from being reused.
+  /// The snapshots that are furthest behind, at most eight, oldest first. Their states prevent the
+  /// reuse of space and memory.
   public var oldestSnapshots: [HeldSnapshot]
-  /// Records that are live, records that are not, and marks of removed keys, in bytes as the log
-  /// counts them (each record with the greatest length of its size class).
+  /// The bytes of live records. `deadRecordBytes` has the bytes of records that are no longer live,
+  /// and `tombstoneBytes` those of marks of removed keys. All three are counted as in the log: each
+  /// record with the maximum length of its size class.
   public var liveRecordBytes: UInt64
   /// See `liveRecordBytes`.
   public var deadRecordBytes: UInt64
   /// See `liveRecordBytes`.
   public var tombstoneBytes: UInt64
-  /// Bytes that compaction has written to segments since the store was opened.
+  /// The number of bytes that compaction has written to segments since the store was opened.
   public var compactionBytesSinceOpen: UInt64
-  /// Why the last run of background compaction failed; nil when it did not.
+  /// Why the last run of background compaction failed; nil if it did not fail.
   public var lastCompactionFailure: String?
-  /// Bytes of segment files that compaction has replaced, and that old snapshots still read: they
-  /// have no names any more, but take space until those snapshots go.
+  /// The number of bytes of segment files that compaction has replaced, and that old snapshots
+  /// still read. These files have no names anymore, but use space until the snapshots are released.
   public var replacedSegmentBytes: Int
-  /// Memory of the index, in bytes: in use, and waiting for snapshots to go.
+  /// The memory of the index, in bytes: in use, or retained until snapshots are released.
   public var indexBytes: Int
   /// The part of `indexBytes` that only old snapshots can see.
   public var indexBytesRetired: Int
-  /// Snapshots that are held.
+  /// The number of snapshots that are not released.
   public var snapshots: Int
-  /// Commits since the store was opened.
+  /// The number of commits since the store was opened.
   public var commitsSinceOpen: Int
-  /// Bytes that commits have written to the log since the store was opened.
+  /// The number of bytes that commits have written to the log since the store was opened.
   public var logBytesSinceOpen: UInt64
-  /// Syncs of the log since the store was opened, but for births of segments.
+  /// The number of syncs of the log since the store was opened, except those for creating segments.
   public var syncsSinceOpen: Int
-  /// Bytes of the records that were committed since the store was opened: keys, values and headers,
-  /// without what the log adds.
+  /// The number of bytes of the records that were committed since the store was opened: keys,
+  /// values and headers, without additional bytes of the log.
   public var recordBytesSinceOpen: UInt64
-  /// Bytes of the log that the next opening would have to read: the part after the newest
-  /// checkpoint.
+  /// The number of bytes of the log that the next opening would have to read: the part after the
+  /// newest checkpoint.
   public var checkpointTailBytes: UInt64
-  /// Bytes of the index file that the newest checkpoint reaches.
+  /// The number of bytes of the index file that the newest checkpoint uses.
   public var indexFileBytes: Int
-  /// Checkpoints written since the store was opened.
+  /// The number of checkpoints written since the store was opened.
   public var checkpointsSinceOpen: Int
-  /// Bytes written to index files since the store was opened.
+  /// The number of bytes written to index files since the store was opened.
   public var indexBytesWrittenSinceOpen: UInt64
-  /// Bytes of the superblocks that were written since the store was opened, the one that opening
-  /// wrote included.
+  /// The number of bytes of the superblocks written since the store was opened, including the
+  /// superblock that opening wrote.
   public var superblockBytesSinceOpen: UInt64
-  /// Bytes written to the files of long values since the store was opened, of those that were
-  /// finished.
+  /// The number of bytes written to files of long values since the store was opened. Only finished
+  /// files count.
   public var blobBytesSinceOpen: UInt64
-  /// Checkpoints that failed since the store was opened. Nothing is lost by it; openings take
-  /// longer.
+  /// The number of checkpoints that failed since the store was opened. No data is lost by a
+  /// failure, but openings take longer.
   public var checkpointFailuresSinceOpen: Int
-  /// The error of the last failed one.
+  /// The error of the last failed checkpoint.
   public var lastCheckpointFailure: String?
   /// The error of the last attempt to read `READERS`, the file in which readers register; nil if it
   /// succeeded. After an error the store assumes readers of every state: it removes no file of a
   /// long value, and reuses no space in the index file. Both resume once the file can be read, or
   /// is removed while there is no reader.
   public var lastReadersFailure: String?
-  /// Reserved bytes on the medium (`StoreOptions.reserveBytes`).
+  /// The number of bytes reserved on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64
-  /// Whether the reserve is incomplete, because there is no space. Then only commits that make the
-  /// store smaller are accepted, until records were removed and the store was compacted, or other
-  /// space is free.
+  /// Whether the reserve is incomplete because of a lack of space. If so, only commits that make
+  /// the store smaller are accepted, until space is free: after records were removed and the store
+  /// was compacted, or after other files were removed.
   public var isShortOfRoom: Bool
-  /// Dictionaries that values are compressed with, or were.
+  /// The number of dictionaries with which values are, or were, compressed.
   public var dictionaries: Int
-  /// Bytes of values that were to be compressed since the store was opened.
+  /// The number of bytes of values, before compression, that were considered for compression since
+  /// the store was opened.
   public var compressibleBytesSinceOpen: UInt64
-  /// Their bytes after compression, including values that did not shrink, unpacked.
+  /// The number of bytes of these values after compression. Values that did not become shorter
+  /// count with their full length.
   public var compressedBytesSinceOpen: UInt64
-  /// Why the last dictionary that was due could not be made; nil when it could, or would not have
-  /// helped.
+  /// Why the last training of a dictionary failed; nil if it succeeded or would not have helped.
   public var lastTrainingFailure: String?
 
-  /// Segments whose records are in groups (`CompressionOptions.groupsColdRecords`).
+  /// The number of segments whose records are in groups (`CompressionOptions.groupsColdRecords`).
   public var groupedSegments: Int
-  /// How many bytes this makes their files shorter.
+  /// The number of bytes that grouping saves in their files.
   public var groupedBytesSaved: UInt64
-  /// Bytes of groups that are kept in memory as they are unpacked.
+  /// The number of bytes of unpacked groups that are kept in memory.
   public var groupCacheBytes: Int
 
-  /// Bytes written to the store's files since it was opened: by commits and by compaction to the
-  /// log, to blob files, to index files and superblocks. The reserve (`reserveBytes`) and the
-  /// registrations of readers do not count.
+  /// The number of bytes written to the store's files since it was opened: to the log by commits
+  /// and by compaction, to blob files, to index files and to superblocks. The reserve
+  /// (`reserveBytes`) and the registrations of readers are not included.
   public var bytesWrittenSinceOpen: UInt64 {
     logBytesSinceOpen + compactionBytesSinceOpen + blobBytesSinceOpen + indexBytesWrittenSinceOpen
       + superblockBytesSinceOpen
   }
 
-  /// Bytes written to the store's files for each byte of records and long values since it was
-  /// opened; nil before the first record.
+  /// The number of bytes written to the store's files for each byte of records and long values
+  /// since the store was opened; nil before the first record.
   public var writeAmplification: Double? {
     recordBytesSinceOpen == 0
       ? nil : Double(bytesWrittenSinceOpen) / Double(recordBytesSinceOpen + blobBytesSinceOpen)
   }
 }
 
-/// A snapshot that is not released yet.
+/// A snapshot that is not yet released.
 public struct HeldSnapshot: Hashable, Sendable {
-  /// The last commit that it sees.
+  /// The sequence number of the last commit that it sees.
   public var sequence: UInt64
-  /// Commits that it does not see.
+  /// The number of later commits, which it does not see.
   public var commitsBehind: UInt64
-  /// For how long its state has not been the newest, in seconds; 0 when it is.
+  /// The time since its state was replaced by a newer one, in seconds; 0 if it is still the newest.
   public var secondsBehind: Double
 }
 
 extension Store {
-  /// Counts of the store as it is now.
+  /// The counts of the store at this moment.
   public var statistics: StoreStatistics {
     get throws {
       try engine.looking { state in

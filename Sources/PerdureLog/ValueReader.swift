@@ -2,8 +2,10 @@ import PerdureFormat
 
 /// Reads a value in pieces or in parts: `Snapshot.reader(id:in:)`.
 ///
-/// It retains its snapshot. If the value has its own file, only the chunks of 64 KiB that a part
-/// touches are read and verified, and at most half a megabyte is kept in memory. A compressed value
+/// It retains its snapshot. If the value has its own file, only the chunks of 64 KiB that contain
+/// the requested part are read and verified. At most half a megabyte is kept in memory. A
+/// compressed value is unpacked completely, and its memory is freed with the reader. A reader may
+/// be used from any thread.
 /// is unpacked completely, and its memory is freed with the reader. May be used from any thread.
 public final class ValueReader {
   private enum Content {
@@ -14,7 +16,7 @@ public final class ValueReader {
 
   private let snapshot: Snapshot
   private let content: Content
-  /// How many bytes the value has.
+  /// The number of bytes of the value.
   public let count: UInt64
 
   init(_ record: Record, _ hold: GroupHold, _ snapshot: Snapshot) throws {
@@ -33,20 +35,20 @@ public final class ValueReader {
     }
   }
 
-  /// Calls `body` with the bytes of a range, piece by piece and in order: at most 64 KiB at once of
-  /// a value with its own file. Returning false stops.
+  /// Calls `body` with the bytes of a range, piece by piece and in order. A piece of a value with
+  /// its own file has at most 64 KiB. The calls stop when `body` returns false.
   ///
-  /// - Parameter range: Within `0..<count`, or the program stops; nil: the whole value.
+  /// - Parameter range: Must be within `0..<count`, or the program stops; nil: the whole value.
   /// - Parameter body: Receives one piece. Returns false to stop.
-  /// - Throws: `StoreError` with code `.corruption` or `.io`; what `body` throws. What was handed
-  ///   out before is right.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`. Pieces passed
+  ///   before an error are correct.
   public func forEachPiece(of range: Range<UInt64>? = nil, _ body: (RawSpan) throws -> Bool) throws {
     try forEachRawPiece(of: range) { try body($0.bytes) }
   }
 
   /// A copy of a part of the value.
   ///
-  /// - Parameter range: Within `0..<count`, or the program stops.
+  /// - Parameter range: Must be within `0..<count`, or the program stops.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func bytes(in range: Range<UInt64>) throws -> [UInt8] {
     var bytes: [UInt8] = []
@@ -73,12 +75,13 @@ public final class ValueReader {
   }
 }
 
-// Unchecked: it has no mutable state; the snapshot keeps bytes in place unchanged.
+// Unchecked: it has no mutable state, and the snapshot keeps bytes in place unchanged.
 extension ValueReader: @unchecked Sendable {}
 
 extension Snapshot {
-  /// Reads the value of an id in pieces; nil if there is none.
-  /// - Precondition: The keyspace has ids for keys.
+  /// A reader for the value of an id; nil if the id is absent.
+  ///
+  /// - Precondition: The keyspace has ids as keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func reader(id: UInt64, in keyspace: Keyspace) throws -> ValueReader? {
     keyspace.requireKeys(.dense)
@@ -89,8 +92,9 @@ extension Snapshot {
     return try ValueReader(record, hold, self)
   }
 
-  /// Reads the value of a byte-string key in pieces; nil if there is none.
-  /// - Precondition: The keyspace has byte strings for keys.
+  /// A reader for the value of a byte-string key; nil if the key is absent.
+  ///
+  /// - Precondition: The keyspace has byte strings as keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func reader(key: [UInt8], in keyspace: Keyspace) throws -> ValueReader? {
     keyspace.requireKeys(.bytes)

@@ -3,10 +3,10 @@ import PerdureFormat
 
 /// The content of one commit: operations and their conditions.
 ///
-/// A transaction is filled in by the closure of `Store.write` on the caller's thread, outside every
-/// lock, and committed when the closure returns. The operations take effect in order; of several on
-/// one key the last wins. It reads nothing: take a snapshot, and declare with `require` the data
-/// that the decision depends on; or let `Store.transaction` do both.
+/// A transaction is filled in by the closure of `Store.write` on the caller's thread, while no lock
+/// is held. It is committed when the closure returns. The operations take effect in order. If
+/// several change the same key, the last one wins. A transaction reads nothing. To depend on data,
+/// take a snapshot and declare the data with `require`, or let `Store.transaction` do both.
 public struct WriteTransaction: ~Copyable {
   var batch = WriteBatch()
   private(set) var preconditions: [Precondition] = []
@@ -18,20 +18,20 @@ public struct WriteTransaction: ~Copyable {
     packer = ValuePacker(engine.packing)
   }
 
-  /// The commit happens only if `precondition` holds in its turn; otherwise `Store.write` throws
-  /// `StoreError` with code `.conflict` and nothing is written.
+  /// Adds a condition: the commit takes place only if `precondition` is met in its turn. Otherwise
+  /// `Store.write` throws `StoreError` with code `.conflict`, and nothing is written.
   public mutating func require(_ precondition: Precondition) { preconditions.append(precondition) }
 
-  /// Takes memory for so many preconditions at once.
+  /// Allocates memory for this number of preconditions at once.
   package mutating func reserve(preconditionCount: Int) { preconditions.reserveCapacity(preconditionCount) }
 
   /// Puts `value` under an id of a dense keyspace.
   ///
-  /// - Parameter value: 0 to 4 GiB. Longer than `StoreOptions.blobThresholdBytes`, it is written
-  ///   to a file of its own and synced right here.
+  /// - Parameter value: 0 to 4 GiB. A value longer than `StoreOptions.blobThresholdBytes` is
+  ///   written to its own file and synced in this call.
   /// - Parameter id: The id, any number.
   /// - Parameter keyspace: A dense keyspace.
-  /// - Throws: `StoreError`: `.invalidArgument`, or `.io` when a blob file cannot be written.
+  /// - Throws: `StoreError`: `.invalidArgument`, or `.io` if a blob file cannot be written.
   public mutating func put(_ value: [UInt8], id: UInt64, in keyspace: Keyspace) throws {
     try value.withUnsafeBytes { try put($0, id: id, in: keyspace) }
   }
@@ -39,14 +39,15 @@ public struct WriteTransaction: ~Copyable {
   /// Puts `value` under a byte-string key.
   ///
   /// - Parameter key: 0 to 65,535 bytes.
-  /// - Parameter value: as for `put(_:id:in:)`.
+  /// - Parameter value: As for `put(_:id:in:)`.
   /// - Parameter keyspace: A keyspace of byte strings.
-  /// - Throws: `StoreError`: `.invalidArgument`, or `.io` when a blob file cannot be written.
+  /// - Throws: `StoreError`: `.invalidArgument`, or `.io` if a blob file cannot be written.
   public mutating func put(_ value: [UInt8], key: [UInt8], in keyspace: Keyspace) throws {
     try value.withUnsafeBytes { value in try key.withUnsafeBytes { try put(value, key: $0, in: keyspace) } }
   }
 
-  /// Removes an id. Nothing happens if it is absent.
+  /// Removes an id. If the id is absent, nothing happens.
+  ///
   /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
     try Self.check(keyspace, .dense)
@@ -55,7 +56,8 @@ public struct WriteTransaction: ~Copyable {
     withUnsafeBytes(of: id.littleEndian) { batch.appendTombstone(keyspace: keyspace.id, key: $0) }
   }
 
-  /// Removes a byte-string key. Nothing happens if it is absent.
+  /// Removes a byte-string key. If the key is absent, nothing happens.
+  ///
   /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
   public mutating func remove(key: [UInt8], in keyspace: Keyspace) throws {
     try Self.check(keyspace, .bytes)
@@ -150,7 +152,7 @@ extension WriteTransaction {
 }
 
 extension Engine {
-  /// Commits a transaction that is filled in.
+  /// Commits a transaction that is completely filled in.
   func append(_ transaction: borrowing WriteTransaction) throws -> CommitReceipt {
     do {
       let receipt = try append(transaction.batch, transaction.preconditions)
@@ -163,15 +165,15 @@ extension Engine {
     }
   }
 
-  /// Removes the blob files of a batch whose commit failed. If the log may name them, recovery
-  /// decides.
+  /// Removes the blob files of a batch whose commit failed. If the log may reference the files,
+  /// they are kept, and the next recovery decides.
   func didFail(_ batch: borrowing WriteBatch, _ error: any Error) {
     let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? false
-    // A store that is not poisoned has rolled the commit back.
+    // If the store is not poisoned, the commit was rolled back.
     if leavesNothing || gate.poison == nil { letGo(of: batch) } else { didCommit(batch) }
   }
 
-  /// Writes a blob file under a number that no file had before.
+  /// Writes a value to a blob file with a number that no file had before.
   func writeBlob(_ value: UnsafeRawBufferPointer) throws -> BlobReference {
     let number = try takeBlobNumber()
     do {
@@ -183,7 +185,7 @@ extension Engine {
     }
   }
 
-  /// Makes a blob file whole.
+  /// Completes a blob file.
   func finish(_ writer: consuming BlobFileWriter) throws(FileIOError) -> BlobReference {
     let reference = try writer.finish()
     let header = BlobHeader(store: storeID, number: reference.number, valueLength: reference.valueLength)
@@ -191,25 +193,27 @@ extension Engine {
     return reference
   }
 
-  /// A batch was not committed: its blob files go, or wait for another one.
+  /// Handles a batch that was not committed: removes its blob files, and makes its written values
+  /// available for another batch.
   func letGo(of batch: borrowing WriteBatch) {
     guard mark.isOwn, let extras = batch.extras else { return }
     discardBlobs(extras.blobs)
     for blob in extras.written { blob.giveBack() }
   }
 
-  /// The log names the files that a batch names, or may do so.
+  /// Handles a batch whose files the log references or may reference: its written values no longer
+  /// own their files.
   private func didCommit(_ batch: borrowing WriteBatch) {
     guard let extras = batch.extras else { return }
     for blob in extras.written { blob.didCommit() }
   }
 
-  /// Removes blob files that nothing names.
+  /// Removes blob files that nothing references.
   func discardBlobs(_ numbers: [UInt64]) {
     // In a forked child the files belong to the parent.
     guard mark.isOwn else { return }
     for number in numbers {
-      // An orphan that stays is swept by the next recovery.
+      // If a file cannot be removed, the next recovery removes it.
       try? blobs.remove(number)
     }
   }
