@@ -40,10 +40,10 @@ extension Store {
   /// Defines a derived index. If it already exists with this definition, it is only returned.
   ///
   /// A definition that differs from the stored one replaces it, and the index is built again.
-  /// Building reads every record of the source keyspaces while other commits wait. An index is also
-  /// rebuilt if an extractor is available now, but the index was not maintained at some time since
-  /// the store was opened or its extractors were last made. In a store that was opened for reading,
-  /// the index is returned as it is, unavailable.
+  /// Building reads every record of the source keyspaces while other commits wait. An index can
+  /// also lack updates, if it was not maintained at some time since the store was opened or its
+  /// extractors were last made. It is then rebuilt if an extractor is available now. In a store
+  /// that was opened for reading, the index is returned as it is, unavailable.
   ///
   /// - Throws: `StoreError`: `.invalidArgument`; `.indexUnavailable` if no extractor of that name
   ///   was given in `StoreOptions`; `.conflict` if a unique index finds duplicates (nothing is

@@ -6,8 +6,8 @@
 // readers: the engine passes it the pinned versions.
 //
 // Invariants
-//  NA1  The header of every node has the version that created the node, its stamp. stamp <=
-//       workingVersion.
+//  NA1  The header of every node has the node's stamp: the version that created the node. A stamp
+//       is never greater than workingVersion.
 //  NA2  A node with stamp < workingVersion is published and is never written again. `writable`
 //       returns the node itself if stamp == workingVersion, and otherwise a copy, retiring the
 //       original.

@@ -4,9 +4,9 @@ import PerdureFormat
 //
 // A published node never changes. So a node that has a slot is in the file as it is in memory, and
 // so are all nodes below it. A checkpoint visits only nodes made since the last checkpoint, and
-// writes children before parents. The file's copy of a node differs in four things: the stamp is
-// bit 63 and a checksum, distances lead to the children's offsets in the file, the tags of children
-// are beside them, and unused bytes are zero.
+// writes children before parents. The file's copy of a node differs in four things. The stamp is
+// bit 63 and a checksum. Distances lead to the children's offsets in the file. The tags of children
+// are beside them. Unused bytes are zero.
 //
 // The checksum of an ordered node also covers the checksums of the blocks with its long keys. So it
 // also detects a stale block that remained after a lost write.

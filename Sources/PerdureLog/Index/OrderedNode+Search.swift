@@ -8,9 +8,8 @@ extension OrderedNode {
     var isFound: Bool
   }
 
-  /// Compares `key` with the node's prefix. The result is negative if `key` is before all keys with
-  /// the prefix, 0 if `key` has the prefix, and positive if `key` is after all keys with the
-  /// prefix.
+  /// Compares `key` with the node's prefix. The result is 0 if `key` has the prefix. It is negative
+  /// if `key` precedes all keys with the prefix, and positive if it follows them.
   @inline(__always)
   func compareToPrefix(_ key: UnsafeRawBufferPointer) -> Int {
     let prefix = prefix

@@ -4,8 +4,8 @@ import PerdureFormat
 /// Decides between torn tail and corruption; no other code does. FORMAT.md, "Torn tail or
 /// corruption".
 ///
-/// An unreadable frame at offset o of the last segment is a torn tail, and is not changed, if no
-/// commit at or after o can have been acknowledged:
+/// An unreadable frame at offset o of the last segment is a torn tail if no commit at or after o
+/// can have been acknowledged. A torn tail is not changed. The conditions are:
 ///  - the superblock promises the log to be durable only up to o or less, and
 ///  - no later frame of the segment says that the log was synced beyond o.
 /// Everything else is corruption.

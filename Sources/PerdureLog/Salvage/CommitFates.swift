@@ -39,7 +39,7 @@ struct CommitFates {
     var isDamaged = false
     /// Whether a part of the chain is in a rewritten segment. CF5
     var isComplete = false
-    /// Whether its last frame has a valid header, although the frame may be damaged. CF3
+    /// Whether the header of the commit's last frame was found. The frame itself is damaged. CF3
     var hasEnd = false
   }
 

@@ -6,9 +6,9 @@ import PerdureFormat
 //
 // The method: a header's checksum leaves one offset for each segment (`FrameHeader.placeImplied`),
 // and some bits of that offset are known. Sectors are moved as a whole, so the header's offset
-// within its sector is unchanged. The offset is also less than the segment's length. The remaining
-// bits of a segment's seed are fixed by this, and segments are looked up by these bits. So only the
-// few matching segments are tried.
+// within its sector is unchanged. The offset is also less than the segment's length. The known bits
+// of the offset determine the same bits of the segment's seed, and segments are looked up by these
+// bits. So only the few matching segments are tried.
 
 /// The positions of a store where headers can be.
 struct HeaderPlaces {

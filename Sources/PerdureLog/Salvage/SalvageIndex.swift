@@ -38,7 +38,8 @@ struct SalvageIndex: ~Copyable {
   private let arena = NodeArena()
   private(set) var state = State()
 
-  /// In a tree: the bit says that the key's newest record is a tombstone. No address has this bit.
+  /// The bit in a tree's word for a key whose newest record is a tombstone. No address has this
+  /// bit.
   private static let gone: UInt64 = 1 << 63
 
   /// Returns the present state, to which `goBack(to:)` can return.
