@@ -236,20 +236,29 @@ private struct OrderedRun {
       changes.append((isKnown ? known ?? [] : shape.makeKey(&random), payload < 10 ? payload : nil))
     }
     changes.sort { $0.key.lexicographicallyPrecedes($1.key) }
+    var removals: [Bool] = []
     withUnsafeMutablePointer(to: &tree) { tree in
       var ascending = AscendingInsertion(tree, in: arena)
       for change in changes {
         change.key.withUnsafeBytes {
           if let payload = change.payload {
             ascending.put($0, payload)
-            _ = model.put(change.key, payload)
           } else {
-            expectTrue(ascending.remove($0) == (model.remove(change.key) != nil))
+            removals.append(ascending.remove($0))
           }
         }
       }
       ascending.finish()
     }
+    var expected: [Bool] = []
+    for change in changes {
+      if let payload = change.payload {
+        _ = model.put(change.key, payload)
+      } else {
+        expected.append(model.remove(change.key) != nil)
+      }
+    }
+    expectTrue(removals == expected)
     check()
   }
 
