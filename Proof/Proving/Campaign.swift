@@ -1,39 +1,40 @@
 import PerdureText
 
-/// One kind of attack on a store: it tries many things, counts them, and says which of them went
-/// wrong.
+/// One kind of attack on a store. A campaign tries many cases, counts them, and reports the
+/// violations.
 ///
-/// A campaign is a function of its plan as far as possible: the same seed and scale try the same
-/// cases, except in campaigns in which processes and threads race on purpose.
+/// The plan determines the cases of a campaign as far as possible: the same seed and scale try the
+/// same cases. Exceptions are campaigns in which processes and threads race on purpose.
 package protocol Campaign: Sendable {
-  /// As the command names it: one word in lower case.
+  /// The campaign's name in commands: one word in lower case.
   var name: String { get }
 
-  /// One line of description for readers.
+  /// A description of one line for readers.
   var summary: String { get }
 
-  /// Tries the cases of `plan`, and ends early after a finding.
+  /// Tries the cases of `plan`, and ends early after a violation.
   ///
-  /// - Throws: Errors that prevent it from working at all, such as a folder that cannot be made.
-  ///   Its findings are in the result.
+  /// - Throws: Errors that prevent the campaign from working at all, such as a folder that cannot
+  ///   be created. The result contains the violations.
   func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult
 }
 
-/// The amount of a campaign's cases, and its random choices.
+/// The number of a campaign's cases, and the seed of its random choices.
 package struct ProofPlan: Sendable {
-  /// The same seed makes the same choices.
+  /// The seed of the random choices. The same seed makes the same choices.
   package var seed: UInt64
 
-  /// 1 is a full proof; a slice of it runs with the tests; a long one is more than 1. Above 0.
+  /// The scale of the number of cases; greater than 0. A full proof has 1, the part that runs with
+  /// the tests has less, and a long proof has more.
   package var scale: Double
 
-  /// Whether nothing else runs in this process, so that its memory is the campaign's. Tests run
-  /// beside each other.
+  /// Whether no other work runs in this process, so that the campaign alone determines its memory.
+  /// False in tests, which run in parallel.
   package var hasProcessAlone: Bool
 
-  /// The one case that is tried, in words of the campaign; nil: everything. The names in
-  /// violations, by which their cases can be repeated alone. It means the same with the same seed
-  /// and scale only.
+  /// The only case to try, in words of the campaign; nil: all cases. Violations name these words,
+  /// so that their cases can be repeated alone. The words mean the same case only with the same
+  /// seed and scale.
   package var part: String?
 
   package init(seed: UInt64, scale: Double, hasProcessAlone: Bool = false, part: String? = nil) {
@@ -44,7 +45,8 @@ package struct ProofPlan: Sendable {
     self.part = part
   }
 
-  /// For campaigns with a random schedule: they are tried as a whole.
+  /// Throws if a part was requested. For campaigns with a random schedule, which can only run as a
+  /// whole.
   package func refuseParts(of campaign: some Campaign) throws {
     if let part { throw NoSuchPart("The campaign \(campaign.name) has no parts; \"\(part)\" is none.") }
   }
@@ -54,29 +56,29 @@ package struct ProofPlan: Sendable {
     part?.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// The requested part does not exist in the campaign.
+  /// The error for a requested part that does not exist in the campaign.
   package func noSuchPart(_ form: String) -> NoSuchPart {
     NoSuchPart("A part is \(form); \"\(part ?? "")\" is not, or not with this seed and scale.")
   }
 
-  /// The number of repetitions of a full proof, at this scale; 1 or more.
+  /// The number of repetitions at this scale, if a full proof has `full`; at least 1.
   package func quota(_ full: Int) -> Int { max(1, Int((Double(full) * scale).rounded(.up))) }
 
-  /// The command that tries the same again, or a part of it alone.
+  /// The command that tries the same cases again, or a part of them.
   package func command(for campaign: some Campaign, part: String? = nil) -> String {
     let words = (part ?? self.part).map { " --part '\($0)'" } ?? ""
     return "make prove ARGS=\"--only \(campaign.name) --seed \(seed) --scale \(scale)\(words)\""
   }
 }
 
-/// The cases and findings of a campaign.
+/// The counts and violations of a campaign.
 package struct CampaignResult: Sendable {
   package var counts = ProofCounts()
 
   /// A description of the tested cases for readers: lines of a table or of text.
   package var report: [String] = []
 
-  /// The violations; empty when there are none.
+  /// The violations; empty if the campaign found none.
   package var violations: [ProofViolation] = []
 
   package init() {}
@@ -84,10 +86,10 @@ package struct CampaignResult: Sendable {
 
 /// A violation of a store's promises.
 package struct ProofViolation: Sendable, CustomStringConvertible {
-  /// The event, and its object.
+  /// What happened, and to which object.
   package var what: String
 
-  /// The command that makes it happen again.
+  /// The command that reproduces the violation.
   package var command: String
 
   package init(_ what: String, command: String) {
@@ -98,11 +100,11 @@ package struct ProofViolation: Sendable, CustomStringConvertible {
   package var description: String { "\(what)\nTo run it again: \(command)" }
 }
 
-/// How much was tried; the last line that a proof prints.
+/// The numbers of tested cases. A proof prints them as its last line.
 package struct ProofCounts: Sendable, Equatable {
-  /// Distinct disks that power cuts left, each opened and compared with the promises.
+  /// Distinct disks after power cuts, each opened and compared with the promises.
   package var crashStates = 0
-  /// Those of them that a power cut during a recovery left.
+  /// The part of `crashStates` in which the power cut was during a recovery.
   package var recoveryCrashes = 0
   /// Runs of a program in which a call to the file system failed.
   package var ioFailures = 0
@@ -119,7 +121,7 @@ package struct ProofCounts: Sendable, Equatable {
 
   package init() {}
 
-  /// The counts, by the names that a proof prints.
+  /// The counts, with the names that a proof prints.
   package static let fields: [(name: String, path: any WritableKeyPath<ProofCounts, Int> & Sendable)] = [
     ("crash_states", \.crashStates), ("recovery_crashes", \.recoveryCrashes), ("io_failures", \.ioFailures),
     ("bit_flips", \.bitFlips), ("mutations", \.mutations), ("model_operations", \.modelOperations),
@@ -130,7 +132,7 @@ package struct ProofCounts: Sendable, Equatable {
     for (_, path) in fields { sum[keyPath: path] += other[keyPath: path] }
   }
 
-  /// One object on one line.
+  /// The counts as a JSON object on one line.
   package var json: String {
     JSONText.object(Self.fields.map { ($0.name, .integer(self[keyPath: $0.path])) }).text
   }

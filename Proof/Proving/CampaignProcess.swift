@@ -1,16 +1,16 @@
 import PerdureFileIO
 import PerdureTestSupport
 
-// Runs a campaign in a process of its own, and watches over it.
+// Runs a campaign in a separate process, and watches that process.
 //
-// If that process fails - by a trap, a signal, a hang, an error - the failure is a violation. It
-// has the command that reproduces it, and names the campaign's last step; later campaigns still
-// run. The result is not read from a pipe: it is a file, written at the end. The current step is in
-// a page that both processes share (`ProofDesk`).
+// If the process fails by a trap, a signal, a hang or an error, the failure is a violation. The
+// violation contains the command that reproduces it and names the campaign's last step. Later
+// campaigns still run. The process writes its result to a file at its end, and not to a pipe. Both
+// processes share a page with the current step (`ProofDesk`).
 
-/// One campaign in a process of its own.
+/// A campaign that runs in a separate process.
 package struct CampaignProcess: Sendable {
-  /// The file of the result, and the page where the process notes its current step.
+  /// The folder with the file of the result and the page where the process notes its current step.
   package struct Folder: Sendable {
     package let path: String
 
@@ -19,8 +19,8 @@ package struct CampaignProcess: Sendable {
     package var desk: String { path + "/desk" }
     var result: String { path + "/result" }
 
-    /// Writes the result of a campaign: under another name first, so that an incomplete file is not
-    /// read.
+    /// Writes the result of a campaign, first under another name, so that no process reads an
+    /// incomplete file.
     package func write(_ result: CampaignResult) throws {
       let fileSystem = POSIXFileSystem()
       let file = try fileSystem.open(self.result + ".new", .create)
@@ -29,7 +29,7 @@ package struct CampaignProcess: Sendable {
       try fileSystem.rename(self.result + ".new", to: self.result)
     }
 
-    /// Nil when there is none.
+    /// The result; nil if no result was written.
     func read() throws -> CampaignResult? {
       guard try POSIXFileSystem().kind(of: result) == .file else { return nil }
       let file = try POSIXFileSystem().open(result, .read)
@@ -37,13 +37,13 @@ package struct CampaignProcess: Sendable {
     }
   }
 
-  /// The program.
+  /// The path of the program to run.
   package var executable: String
-  /// Its arguments, of which those that the campaign needs are a matter of the program.
+  /// The arguments of the program. The program defines which of them the campaign needs.
   package var arguments: @Sendable (Folder) -> [String]
-  /// The number of checks without progress before it is killed.
+  /// The number of checks without progress after which the process is killed.
   package var looksMax: Int
-  /// The time between two checks of it.
+  /// The time between two checks of the process.
   package var pause: Duration
 
   package init(
@@ -55,17 +55,17 @@ package struct CampaignProcess: Sendable {
     (self.looksMax, self.pause) = (looksMax, pause)
   }
 
-  /// Runs it to its end, whatever that is.
+  /// Runs the campaign until its process ends in any way.
   ///
-  /// - Returns: Its findings, and its maximum resident memory in bytes.
+  /// - Returns: The result, and the maximum resident memory of the process in bytes.
   package func run(
     _ campaign: some Campaign, _ plan: ProofPlan
   ) async throws -> (result: CampaignResult, peakBytes: Int) {
     let directory = try TemporaryDirectory()
     let folder = Folder(directory.path)
     try ProofDesk.make(folder.desk)
-    // The files of a killed or trapped process are removed with this folder, which stays until the
-    // process has ended.
+    // A killed or trapped process does not remove its files. They are removed with this folder,
+    // which exists until the process has ended.
     let child = try ChildProcess(executable, arguments(folder), environment: ["TMPDIR": folder.path])
     defer { withExtendedLifetime(directory) {} }
     let (end, peakBytes) = try await wait(for: child, folder)
@@ -84,7 +84,7 @@ package struct CampaignProcess: Sendable {
     return (result, peakBytes)
   }
 
-  /// How a process came to its end.
+  /// How a process ended.
   private enum End: Equatable {
     case exit(Int32)
     case signal(Int32)
@@ -97,12 +97,12 @@ package struct CampaignProcess: Sendable {
       if let (end, peakBytes) = child.look(waits: false) { return (Self.end(end), peakBytes) }
       let seen = try ProofDesk.Look(folder.desk).beats
       (beats, looks) = (seen, seen == beats ? looks + 1 : 0)
-      // Cancelled, it waits no more.
+      // After cancellation of this task, the wait ends.
       let isCancelled = await !wait()
       guard looks >= looksMax || isCancelled else { continue }
       child.sendKill()
       guard let (end, peakBytes) = child.look(waits: true) else { throw Violation("a process is gone") }
-      // It may have come to its end in the meantime.
+      // The process may have ended in the meantime.
       return (end == ChildProcess.killed ? .silence : Self.end(end), peakBytes)
     }
   }

@@ -1,5 +1,6 @@
-// A result on its way from one process to another: a line for each thing, a word and the rest, and
-// "end" as the last. Line breaks within are written as \n, and backslashes twice.
+// The text of a result, for the transfer between processes. Each line has a word and its content,
+// and the last line is "end". Line breaks in the content are written as \n, and backslashes are
+// doubled.
 extension CampaignResult {
   package var text: String {
     var lines = ProofCounts.fields.map { "count \($0.name) \(counts[keyPath: $0.path])" }
@@ -10,10 +11,11 @@ extension CampaignResult {
     return (lines + ["end"]).map { $0 + "\n" }.joined()
   }
 
-  /// Nil for an incomplete result.
+  /// Parses the text of a result; nil if it is incomplete.
   package init?(text: String) {
     self.init()
-    // Not by characters: the byte after a space may begin an accent, which would combine with it.
+    // Splits by scalars, not by characters: a combining accent after a space would form one
+    // character with the space.
     let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     guard lines.suffix(2) == ["end", ""] else { return nil }
     var what: String?

@@ -3,7 +3,7 @@ package import PerdureLog
 extension IndexDefinition {
   /// An index over slices of the records of one keyspace.
   ///
-  /// - Parameter extractor: The name of the extractor, for an engine that is wrong then.
+  /// - Parameter extractor: The name of the extractor. Tests of wrong engines replace it.
   package static func slices(
     _ name: String, _ keyspace: Keyspace, _ slices: SliceExtractor.Slice..., isUnique: Bool = false,
     by extractor: String = SliceExtractor.name
@@ -13,8 +13,8 @@ extension IndexDefinition {
     return IndexDefinition(name: name, source: source, isUnique: isUnique)
   }
 
-  /// The sums of groups of values that begin with a group of 8 bytes and a whole number of 8 bytes,
-  /// big-endian.
+  /// An index of the sums of groups. A value begins with its group in 8 bytes and a whole number in
+  /// 8 bytes, both big-endian.
   package static func sums(
     _ name: String, _ keyspace: Keyspace, by extractor: String = SliceExtractor.name
   ) -> IndexDefinition {
@@ -24,7 +24,8 @@ extension IndexDefinition {
     return IndexDefinition(name: name, source: source)
   }
 
-  /// The same with another extractor, if it is over slices.
+  /// The same definition with another extractor, if it is an index of records by slices; otherwise
+  /// unchanged.
   func made(by extractor: String) -> IndexDefinition {
     guard case .records(let keyspaces, SliceExtractor.name, let parameters) = source else { return self }
     var definition = self

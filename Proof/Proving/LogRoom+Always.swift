@@ -1,7 +1,8 @@
 package import PerdureLog
 
 extension LogRoom {
-  /// From the first commit on, if commits wait for syncs: small programs reach it too.
+  /// Reserves space from the first commit on, if commits wait for syncs, so that small programs
+  /// reach the reservation too.
   package static func always(upTo bytes: UInt64) -> LogRoom {
     var room = LogRoom()
     (room.bytesMax, room.bytesMin, room.share, room.unsyncedMax) = (bytes, 1, 1, .max)

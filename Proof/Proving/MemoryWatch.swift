@@ -6,12 +6,12 @@
   import Darwin
 #endif
 
-/// The maximum memory of a process beyond its memory when the watch began, if the system reports it
-/// (Linux).
+/// The maximum memory of a process beyond its memory when the watch began. Only for systems that
+/// report the maximum (Linux).
 ///
-/// The system records the maximum resident memory, and can reset it. So it reports the short peak
-/// of one case, and slow growth too: the record is not reset in between. The campaign's own memory
-/// is allocated before the watch, or is small.
+/// The system records the maximum resident memory, and can reset it. The record is not reset
+/// between cases. So it contains the short peak of one case, and slow growth too. The campaign's
+/// own memory is small, or is allocated before the watch.
 struct MemoryWatch {
   private let before: Int
 
@@ -21,14 +21,14 @@ struct MemoryWatch {
     self.before = before
   }
 
-  /// The most bytes so far.
+  /// The maximum number of bytes so far.
   var worst: Int? { ProofLimits.peakBytes().map { max(0, $0 - before) } }
 
   private static func forgetPeak() -> Bool {
     let file = open("/proc/self/clear_refs", O_WRONLY)
     guard file >= 0 else { return false }
     defer { close(file) }
-    // As proc(5) says: resets the maximum resident memory to the present value.
+    // Resets the maximum resident memory to the present value, as proc(5) describes.
     return write(file, "5", 1) == 1
   }
 }

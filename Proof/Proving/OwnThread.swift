@@ -1,11 +1,11 @@
 import PerdureFileIO
 
-/// Runs `body` on a separate thread, because it blocks: the pool has few threads.
+/// Runs `body` on a separate thread, because it blocks and the task pool has few threads.
 func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
   try await onThread { _ in try body() }
 }
 
-/// The same for bodies that block for long.
+/// Runs a body that blocks for a long time on a separate thread.
 ///
 /// - Parameter body: Its argument returns whether the task was cancelled.
 func onThread<R: Sendable>(_ body: @escaping @Sendable (_ isCancelled: () -> Bool) throws -> R) async throws

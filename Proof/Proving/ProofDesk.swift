@@ -9,28 +9,28 @@ import Synchronization
   import Darwin
 #endif
 
-// A file in memory that two processes share: one runs a campaign, the other watches it. Its content
-// stays when the first traps, hangs or is killed, so that its last input is known. Writing costs
-// next to nothing.
+// A mapped file that two processes share: one runs a campaign, the other watches it. The content
+// remains when the first process traps, hangs or is killed, so its last input is known. Writing
+// costs almost nothing.
 //
-// Bytes: a count of beats (8); then notes of `noteLength` bytes, each a length (8), a number (8)
-// and text. A length of 0 is no note. A note whose text is being replaced has a length of 0. All
-// words are in the order of this machine.
+// Layout: the number of beats (8 bytes), then notes of `noteLength` bytes. Each note has a length
+// (8 bytes), a number (8 bytes) and text. A length of 0 means that the note is empty. While the
+// text of a note is replaced, its length is 0. All words have the byte order of this machine.
 
-/// The place where a campaign notes its current step.
-// Unchecked: the bytes exist as long as it lives. The beats are an atomic word of them, each note
-// belongs to one task, and the reading process uses the file.
+/// The shared page where a campaign notes its current step.
+// Unchecked: the memory is mapped for the lifetime of this object. The count of beats is an atomic
+// word, each note belongs to one task, and the other process reads the file.
 package final class ProofDesk: @unchecked Sendable {
   static let noteCount = 63
   static let noteLength = 1024
   static let length = (noteCount + 1) * noteLength
 
   private let bytes: UnsafeMutableRawPointer
-  /// The first word.
+  /// The count of beats: the first word of the page.
   private let beats: UnsafeMutablePointer<Atomic<UInt64>>
   private let free = Guarded(Array((1...noteCount).reversed()))
 
-  /// The desk that `make` made.
+  /// Maps the file that `make` created.
   package init(_ path: String) throws {
     let file = open(path, O_RDWR)
     guard file >= 0 else { throw Violation("\(path) cannot be opened: error \(errno)") }
@@ -43,7 +43,7 @@ package final class ProofDesk: @unchecked Sendable {
 
   deinit { munmap(bytes, Self.length) }
 
-  /// Makes an empty one.
+  /// Creates an empty desk.
   package static func make(_ path: String) throws {
     let file = try POSIXFileSystem().open(path, .create)
     try file.write([UInt8](repeating: 0, count: length), at: 0)
@@ -53,7 +53,7 @@ package final class ProofDesk: @unchecked Sendable {
   /// Reports progress.
   package func beat() { beats.pointee.add(1, ordering: .relaxed) }
 
-  /// A place for one more task; an unread one when there are too many.
+  /// Returns a note for one more task. If all notes are in use, returns one that no process reads.
   func newNote() -> ProofNote {
     guard let number = free.withLock({ $0.popLast() }) else { return ProofNote() }
     let start = bytes + number * Self.noteLength
@@ -62,7 +62,7 @@ package final class ProofDesk: @unchecked Sendable {
     }
   }
 
-  /// The content of a desk, as another process sees it.
+  /// The content of a desk, read by another process.
   package struct Look: Equatable, Sendable {
     package var beats: UInt64
     /// The current step of each task.
@@ -71,7 +71,7 @@ package final class ProofDesk: @unchecked Sendable {
     package init(_ path: String) throws {
       let file = try POSIXFileSystem().open(path, .read)
       var bytes = try file.read(ProofDesk.length, at: 0)
-      // The process that makes a desk may not have done so yet.
+      // The process that creates the desk may not have written all of it yet.
       bytes += [UInt8](repeating: 0, count: ProofDesk.length - bytes.count)
       try file.close()
       func word(_ place: Int) -> UInt64 {
@@ -90,15 +90,15 @@ package final class ProofDesk: @unchecked Sendable {
   }
 }
 
-/// What one task is at: a part, in the words of `ProofPlan.part`. The place is freed when the note
-/// is released.
-// Unchecked: only the task that asked for it writes it.
+/// The current step of one task: a part, in the words of `ProofPlan.part`. The place in the page is
+/// freed when the note is released.
+// Unchecked: only the task that requested the note writes it.
 package final class ProofNote: @unchecked Sendable {
   private let bytes: UnsafeMutableRawBufferPointer?
-  /// Keeps the bytes where they are, too.
+  /// Frees the place in the page. It also retains the desk, and so keeps the memory mapped.
   private let onEnd: () -> Void
 
-  /// A place that is not read.
+  /// Makes a note that no process reads.
   init() { (bytes, onEnd) = (nil, {}) }
 
   fileprivate init(_ bytes: UnsafeMutableRawBufferPointer, onEnd: @escaping () -> Void) {
@@ -110,7 +110,7 @@ package final class ProofNote: @unchecked Sendable {
     onEnd()
   }
 
-  /// A new step has begun. Longer text is cut.
+  /// Notes the beginning of a new step. Text that is too long is cut.
   package func begin(_ words: @autoclosure () -> String) {
     guard let bytes else { return }
     clear()
@@ -122,7 +122,7 @@ package final class ProofNote: @unchecked Sendable {
     bytes.storeBytes(of: UInt64(count), as: UInt64.self)
   }
 
-  /// Within the current part, the case with this number is next: the last word of the part.
+  /// Notes the number of the next case within the current part: the last word of the part.
   package func step(_ number: Int) {
     bytes?.storeBytes(of: UInt64(number) + 1, toByteOffset: 8, as: UInt64.self)
   }

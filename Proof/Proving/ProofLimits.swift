@@ -8,25 +8,25 @@ import PerdureFileIO
   import Darwin
 #endif
 
-/// What a single try may cost: no bytes may make a store hang, or take memory without end.
+/// The limits of a single try: no bytes may make a store hang, or allocate memory without limit.
 package enum ProofLimits {
-  /// Bytes that reading a damaged store may take.
+  /// The maximum number of bytes of memory for reading a damaged store.
   static let memoryMax = 64 << 20
 
-  /// Seconds of a processor that a try may take.
+  /// The maximum processor time of one try, in seconds.
   package static let secondsMax = 1.0
 
-  /// What some tries have cost.
+  /// The cost of some tries.
   struct Cost: Sendable {
-    /// Of the slowest, in seconds of processor time, so that other work of the machine does not
-    /// matter.
+    /// The time of the slowest try, in seconds of processor time, so that other work of the machine
+    /// does not matter.
     var seconds = 0.0
     var samples = 0
 
     /// In readable form.
     var text: String { "\((seconds * 10_000).rounded() / 10) ms of a processor" }
 
-    /// Counts one more; what takes too long is a violation.
+    /// Adds the cost of one more try. Throws a violation if the try took too long.
     mutating func add(since start: Double) throws {
       let cost = ProofLimits.cost(since: start)
       self = worst(cost)
@@ -50,10 +50,11 @@ package enum ProofLimits {
   /// Resident bytes of this process; nil if the system does not report them.
   static func residentBytes() -> Int? { statusBytes("VmRSS:") }
 
-  /// Bytes of those without a file; nil if the system does not report it.
+  /// The anonymous part of the resident bytes, which no file backs; nil if the system does not
+  /// report it.
   static func ownBytes() -> Int? { statusBytes("RssAnon:") }
 
-  /// The maximum of resident bytes; nil if the system does not report it.
+  /// The maximum number of resident bytes; nil if the system does not report it.
   static func peakBytes() -> Int? { statusBytes("VmHWM:") }
 
   private static func statusBytes(_ field: String) -> Int? {

@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// Shows how far a campaign is, now and then, on its user's console; and notes its current step for
-/// the process that watches it (`ProofDesk`).
+/// Prints the progress of a campaign to its user at intervals. It also notes the current step for
+/// the process that watches the campaign (`ProofDesk`).
 package final class ProofProgress: Sendable {
   private struct State {
     var last: ContinuousClock.Instant?
@@ -14,8 +14,8 @@ package final class ProofProgress: Sendable {
   private let desk: ProofDesk?
 
   /// - Parameters:
-  ///   - interval: How long it stays silent at least.
-  ///   - desk: The place that the watching process reads.
+  ///   - interval: The minimum time between two reports.
+  ///   - desk: The page that the watching process reads.
   package init(
     every interval: Duration = .seconds(10), desk: ProofDesk? = nil,
     _ say: @escaping @Sendable (String) -> Void
@@ -25,10 +25,10 @@ package final class ProofProgress: Sendable {
     self.say = say
   }
 
-  /// A silent progress.
+  /// A progress that reports nothing.
   package static let silent = ProofProgress { _ in }
 
-  /// Adds a number of finished cases. May be called from any thread, often.
+  /// Adds a number of finished cases. May be called often, and from any thread.
   package func advance(_ count: Int = 1, of total: Int, _ what: String) {
     beat()
     let now = ContinuousClock.now
@@ -45,20 +45,20 @@ package final class ProofProgress: Sendable {
     if let done { say("\(what): \(done) of \(total)") }
   }
 
-  /// Reports activity without a finished case: a silent process counts as hanging.
+  /// Reports activity without a finished case. A process without reports counts as hanging.
   package func beat() {
     desk?.beat()
   }
 
-  /// A campaign begins to count anew.
+  /// Resets the count, because another campaign begins.
   package func restart() { state.withLock { $0 = State() } }
 
-  /// A place where one task notes its current step. Request one for each task, and not for each
+  /// Returns a place where one task notes its current step. Each task requests one, and not each
   /// case.
   package func newNote() -> ProofNote { desk?.newNote() ?? ProofNote() }
 
-  /// Runs `body`, and measures the maximum memory that the process takes meanwhile beyond its
-  /// earlier memory. Nil if other work runs or the system does not report memory.
+  /// Runs `body`, and measures by how much the memory of the process grows at most meanwhile. The
+  /// result is nil if other work runs or the system does not report memory.
   package func measuringMemory<Result>(
     where isAlone: Bool, _ body: () async throws -> Result
   ) async rethrows -> (result: Result, worst: Int?) {

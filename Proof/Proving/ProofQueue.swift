@@ -1,9 +1,10 @@
 import PerdureFileIO
 
-/// The numbers from 0 on, each for whichever of several tasks asks next.
+/// Distributes the numbers from 0 on to several tasks, each number once, in the order of the
+/// requests.
 final class ProofQueue: Sendable {
-  /// So many tasks share one: a few more than most machines that prove have processors, as they
-  /// wait now and then.
+  /// The number of tasks that share a queue. It is slightly higher than the number of processors of
+  /// a typical test machine, because tasks sometimes wait.
   static let workerCount = 4
 
   private let count: Int
@@ -11,7 +12,7 @@ final class ProofQueue: Sendable {
 
   init(_ count: Int) { self.count = count }
 
-  /// Nil when there are no more.
+  /// The next number; nil after the last one.
   func next() -> Int? {
     taken.withLock { taken in
       guard taken < count else { return nil }
@@ -20,6 +21,6 @@ final class ProofQueue: Sendable {
     }
   }
 
-  /// The queue is closed.
+  /// Closes the queue: later calls of `next` return nil.
   func end() { taken.withLock { $0 = count } }
 }

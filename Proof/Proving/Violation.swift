@@ -1,11 +1,11 @@
-/// The finding of a check.
+/// A violation that a check found.
 package struct Violation: Error, CustomStringConvertible {
   package let description: String
 
   package init(_ description: String) { self.description = description }
 }
 
-/// The requested part does not exist: an error of the request, not a finding.
+/// The requested part does not exist. This is an error of the request, not a violation.
 package struct NoSuchPart: Error, CustomStringConvertible {
   /// The exit code of a process with wrong arguments (EX_USAGE).
   package static let exitCode: Int32 = 64

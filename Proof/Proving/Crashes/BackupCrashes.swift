@@ -2,13 +2,13 @@ package import PerdureFileIO
 import PerdureLog
 package import PerdureTestSupport
 
-// Power cuts during backups. A program commits, compacts and makes backups, full and incremental.
-// After every cut, each backup is absent, or complete and equal to the state of its commit. An
-// acknowledged backup is present. The store itself is checked as in a program without backups.
+// Power cuts during backups. A program commits, compacts and makes full and incremental backups.
+// After every cut, each backup is absent, or complete and equal to the state of its commit.
+// Acknowledged backups are present. The store itself is checked as in a program without backups.
 
 /// Programs that back up their store.
 package struct BackupCrashSubject: CrashSubject {
-  /// A sync that backups omit, for a check that must detect the omission.
+  /// A sync that backups omit. The check must detect the omission.
   package enum Omission: CaseIterable, Sendable {
     /// The sync of the files.
     case files
@@ -184,7 +184,7 @@ package struct BackupCrashCheck: CrashCheck {
     guard store.snapshot().sequence > first else { return }
     var options = BackupOptions()
     options.bytesPerSecond = nil
-    // The number of an unfinished backup, if there is one.
+    // The number of an unfinished backup, if one exists.
     let number = backups.indices.first { (try? fileSystem.kind(of: Self.path(ofBackup: $0))) == .some(nil) }
     let path = number.map(Self.path(ofBackup:)) ?? "/another"
     let report = try store.backup(to: path, since: newest, options: options)

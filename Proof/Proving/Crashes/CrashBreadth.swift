@@ -1,13 +1,14 @@
 import PerdureTestSupport
 
-/// Whether power cuts were of all kinds: a proof without some kinds has shown less than it claims.
+/// Checks that all kinds of power cuts occurred. A proof without some kinds shows less than it
+/// claims.
 package enum CrashBreadth {
-  /// The bytes of a sector of which disks must have torn writes, on a small and on a large sector.
+  /// Torn writes must occur on disks with each of these sector lengths, in bytes.
   private static let tornSectors = [512, 4096]
 
-  /// The cases that a full proof must meet and has not met, in words; empty when all were met.
-  ///
-  /// - Parameter tallies: Of each kind of program.
+  /// Describes the cases that a full proof must contain and does not; empty if it contains all of
+  /// them.
+  /// - Parameter tallies: The counts of each kind of program.
   package static func shortfalls(of tallies: [CrashTally], disks: Int) -> [String] {
     let sum = tallies.reduce(into: CrashTally(name: "all")) { $0 += $1 }
     var found: [String] = []

@@ -3,25 +3,25 @@ import PerdureTestSupport
 
 // Cuts the power after every operation of many small programs, and again during the recoveries.
 //
-// Every disk is opened and held against the history of its program (see StoreCrashCheck). A disk
-// counts once, whatever program left it, and when it has passed. Programs of a kind run, each with
-// other random choices, until the kind has had its share of the disks; all kinds have the same
-// share.
+// Every disk is opened and compared with the history of its program (see StoreCrashCheck). Each
+// distinct disk counts once, even if several programs leave it, and only after it has passed the
+// check. All kinds of programs have the same share of the disks. Programs of a kind run, each with
+// other random choices, until their kind has reached its share.
 
-/// Loss of power, during work and during recovery.
+/// Power cuts during work and during recovery.
 package struct CrashCampaign: Campaign {
   package let name = "crashes"
   package let summary = "power cuts after every operation, and during recovery, three times in a row"
 
   private let subjects: [any CrashSubject]
 
-  /// The disks of a full proof.
+  /// The number of disks of a full proof.
   package static let statesFull = 1_000_000
 
-  /// - Parameter others: Kinds of programs besides those that use the engine alone.
+  /// - Parameter others: Kinds of programs besides the kinds that use the engine alone.
   package init(beside others: [any CrashSubject] = []) { subjects = CrashShape.all + others }
 
-  /// One more kind of program alone.
+  /// Makes a campaign with this kind of program only.
   package init(only subject: any CrashSubject) { subjects = [subject] }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
@@ -47,8 +47,9 @@ package struct CrashCampaign: Campaign {
     return result
   }
 
-  /// The violations, each with the command that reproduces it. The cases tried for a program depend
-  /// on those tried for the others, so no seed alone finds it for certain.
+  /// The violations, each with the command that reproduces it. The command names the part, because
+  /// the seed alone does not determine the cases: those of one program depend on those of the
+  /// others.
   package func violations(of tallies: [CrashTally], _ plan: ProofPlan) -> [ProofViolation] {
     tallies.compactMap { tally in
       tally.finding.map {
@@ -81,7 +82,7 @@ package struct CrashCampaign: Campaign {
     return tallies.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// Runs programs of a kind until this many new disks have been checked.
+  /// Runs programs of one kind until the checks have counted `states` new disks.
   private static func explore(
     _ subject: some CrashSubject, _ seed: UInt64, states: Int, _ shared: CrashShared
   ) async -> CrashTally {
@@ -107,10 +108,10 @@ package struct CrashCampaign: Campaign {
     return tally
   }
 
-  /// Runs one program, and looks at the disks that it may leave.
+  /// Runs one program, and examines the disks that power cuts in it may leave.
   ///
-  /// - Parameter prepare: Sets the amount of cases, when the number of operations is known.
-  /// - Returns: Nil when the program itself failed.
+  /// - Parameter prepare: Sets the number of cases, after the number of operations is known.
+  /// - Returns: The report; nil if the program itself failed.
   private static func explore(
     _ subject: some CrashSubject, _ explorer: CrashExplorer, _ tally: inout CrashTally, _ shared: CrashShared,
     _ prepare: (inout CrashExplorer, _ operations: Int) -> Void
@@ -134,17 +135,17 @@ package struct CrashCampaign: Campaign {
     }
   }
 
-  /// How often the power is cut in succession.
+  /// The maximum number of consecutive power cuts.
   static let recoveryDepth = 3
   static let imagesPerRecoveryMax = 24
-  /// The number of repetitions of a program with a varying schedule, until it fails.
+  /// How many times a program with a varying schedule runs at most until it fails.
   private static let triesMax = 100
 }
 
-/// The common state of all kinds of programs in one campaign.
+/// The state that all kinds of programs of one campaign share.
 private final class CrashShared: Sendable {
   private struct State {
-    /// The disks that were counted.
+    /// The fingerprints of the counted disks.
     var seen: Set<Int> = []
     var isOver = false
   }
@@ -157,10 +158,10 @@ private final class CrashShared: Sendable {
 
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// There is a finding: no further case begins.
+  /// Ends the campaign after a violation: no further case begins.
   func end() { state.withLock { $0.isOver = true } }
 
-  /// Whether this disk was never counted before.
+  /// Counts this disk; returns whether it was counted for the first time.
   func isNew(_ context: CrashContext) -> Bool {
     guard state.withLock({ $0.seen.insert(context.fingerprint).inserted }) else {
       progress.beat()
@@ -171,21 +172,21 @@ private final class CrashShared: Sendable {
   }
 }
 
-/// The number of cases for one program, so that the share of its kind is about full, with enough
-/// from recoveries.
+/// Chooses the number of cases for one program, so that its kind about reaches its share and enough
+/// disks come from recoveries.
 private struct CrashAim {
-  /// How many new disks the crashes behind one operation were so far, with twelve images of it, and
-  /// those in one recovery.
+  /// The average number of new disks per operation, with twelve images of each operation; and the
+  /// average number of new disks per recovery.
   private var operationYield = 12.0
   private var recoveryYield = 3.0
   private var last: CrashExplorer?
   private let states: Int
 
-  /// How many disks a cut in a recovery shall leave for one that was recovered, at each depth. So
-  /// about a third of all disks come from recoveries.
+  /// The desired number of disks from cuts in a recovery per recovered disk, at each depth. With
+  /// this value about a third of all disks come from recoveries.
   private static let recoveryRatio = 0.25
   private static let imagesMax = 48.0
-  /// Fewer, and the telling losses (`CrashPlanner`) would be all there is.
+  /// With fewer images, almost all of them would be the most informative losses (`CrashPlanner`).
   private static let imagesMin = 12.0
 
   init(states: Int) { self.states = states }
@@ -196,12 +197,13 @@ private struct CrashAim {
     explorer.imagesPerOperationMax = Int(min(Self.imagesMax, max(1, missing / least) * Self.imagesMin))
     explorer.operationsOneIn = max(1, Int(least / missing))
     explorer.recoveriesOneIn = max(1, Int((recoveryYield / Self.recoveryRatio).rounded()))
-    // No kind has more than its share; a disk may be checked twice (CrashExamination, CE1).
+    // A kind must not exceed its share. The factor allows for disks that are checked twice
+    // (CrashExamination, CE1).
     explorer.checksMax = Int(missing * 1.15) + 1
     last = explorer
   }
 
-  /// Takes the result of the program that it prepared last.
+  /// Learns from the report of the program that `prepare` was last called for.
   mutating func learn(_ report: CrashReport) {
     guard let explorer = last else { return }
     let operations = report.operationCount / explorer.operationsOneIn

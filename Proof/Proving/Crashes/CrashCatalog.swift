@@ -1,19 +1,19 @@
 package import PerdureLog
 
-/// The store's own settings, besides records.
+/// A definition in the store's catalog: a keyspace, an index or a dictionary.
 package enum CrashDefinition: Hashable, Sendable {
   case keyspace(String, KeyspaceKind)
-  /// An index over records, as a store keeps it: keyspaces by their names.
+  /// An index over records, as a store keeps it, with the names of its keyspaces.
   case index(String, over: [String], extractor: String, parameters: [UInt8], isUnique: Bool)
-  /// An index that counts the groups of another.
+  /// An index that counts the groups of another index.
   case groupCounts(String, of: String, isUnique: Bool)
-  /// An index of sums of groups, of whole numbers.
+  /// An index of sums of groups, over whole numbers.
   case groupSums(String, over: [String], extractor: String, parameters: [UInt8])
-  /// An index that orders the sums of another.
+  /// An index that orders the sums of another index.
   case sumOrder(String, of: String)
-  /// No index of this name, after there was one.
+  /// The name of an index that was removed.
   case removedIndex(String)
-  /// The store's dictionary of this number.
+  /// The store's dictionary with this number.
   case dictionary(Int, of: String)
 
   package init(_ definition: IndexDefinition) {
@@ -40,10 +40,11 @@ package enum CrashDefinition: Hashable, Sendable {
   }
 }
 
-/// The definitions that hold, of each kind in the order in which they were made first.
+/// The valid definitions. Those of each kind are in the order in which they were first made.
 package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
   package private(set) var keyspaces: [CrashDefinition] = []
-  /// Removed ones keep their places, because their numbers stay taken.
+  /// The indexes by number. Removed indexes keep their positions, because their numbers remain in
+  /// use.
   private var numberedIndexes: [CrashDefinition] = []
   package private(set) var dictionaries: [CrashDefinition] = []
 
@@ -64,7 +65,7 @@ package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
     hasher.combine(dictionaries)
   }
 
-  /// The state of a store's catalog.
+  /// Reads the catalog of a store.
   package init(of store: Store) throws {
     var numbers: [(Int, String)] = []
     for keyspace in try store.keyspaces {
@@ -75,7 +76,7 @@ package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
     dictionaries = numbers.sorted { $0.0 < $1.0 }.map { .dictionary($0, of: $1) }
   }
 
-  /// - Returns: False if it held already.
+  /// - Returns: False if the catalog already contained this definition.
   @discardableResult
   package mutating func add(_ definition: CrashDefinition) -> Bool {
     switch definition {
@@ -86,7 +87,7 @@ package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Another definition of an index replaces the earlier one.
+  /// Adds a definition. It replaces an earlier definition of the same name.
   private static func add(_ definition: CrashDefinition, to list: inout [CrashDefinition]) -> Bool {
     guard let position = list.firstIndex(where: { $0.name == definition.name }) else {
       list.append(definition)

@@ -1,9 +1,10 @@
 import PerdureFileIO
 
 // Commits are noted as their changes, by sequence number, so that several writers may note theirs
-// in any order. The state after a commit is the sum of all changes up to it. A writer that makes a
-// definition beside other writers learns no number, and needs none. Definitions are made one at a
-// time, so the first of those without a number has the first unused number.
+// in any order. The state after a commit is the result of all changes up to it. A writer that makes
+// a definition concurrently with other writers does not learn its sequence number, and does not
+// need it. Definitions are made one at a time, so the first definition without a number has the
+// first unused number.
 
 /// The required content of a store after each commit.
 package final class CrashHistory: Sendable {
@@ -13,21 +14,22 @@ package final class CrashHistory: Sendable {
   private struct Commits {
     var changes: [UInt64: Change] = [:]
     var definitions: [UInt64: CrashDefinition] = [:]
-    /// Those with unknown numbers, in order.
+    /// The definitions with unknown sequence numbers, in order.
     var unnumbered: [CrashDefinition] = []
     var compactions = 0
-    /// Commits that have begun and are not done, and how many began beside another.
+    /// The number of commits that have begun and not ended, and the number that began during
+    /// another commit.
     var openCount = 0
     var overlapCount = 0
   }
 
   private let commits = Guarded(Commits())
-  /// Locked while a definition is made.
+  /// The definitions so far; locked while a definition is made.
   private let known = Guarded(CrashCatalog())
 
   package init() {}
 
-  /// A commit with this number was made.
+  /// Notes the changes of the commit with this sequence number.
   package func note(_ sequence: UInt64, _ change: Change, defining definition: CrashDefinition? = nil) {
     commits.withLock { commits in
       commits.changes[sequence] = change
@@ -35,7 +37,7 @@ package final class CrashHistory: Sendable {
     }
   }
 
-  /// A commit begins.
+  /// Notes that a commit begins.
   func begin() {
     commits.withLock { commits in
       if commits.openCount > 0 { commits.overlapCount += 1 }
@@ -43,24 +45,25 @@ package final class CrashHistory: Sendable {
     }
   }
 
-  /// A commit that had begun has ended.
+  /// Notes that a commit has ended.
   func end() { commits.withLock { $0.openCount -= 1 } }
 
-  /// How many commits began during another one.
+  /// The number of commits that began during another commit.
   package var overlapCount: Int { commits.withLock { $0.overlapCount } }
 
-  /// The store has compacted itself.
+  /// Notes that the store has compacted itself.
   package func noteCompaction() { commits.withLock { $0.compactions += 1 } }
 
-  /// How often this was so.
+  /// How many times the store has compacted itself.
   package var compactions: Int { commits.withLock { $0.compactions } }
 
-  /// Makes a definition if the store has no equal one, while no other thread makes one.
+  /// Calls `make`, and notes the definition if it is new. No other thread makes a definition
+  /// meanwhile.
   package func define<R>(_ definition: CrashDefinition, _ make: () throws -> R) throws -> R {
     try define { (try make(), definition) }
   }
 
-  /// The same, with the resulting definition known; nil: none.
+  /// The same, if only `make` knows the resulting definition. If it returns nil, none is noted.
   package func define<R>(_ make: () throws -> (R, CrashDefinition?)) throws -> R {
     try known.withLock { known in
       let (result, definition) = try make()
@@ -69,7 +72,7 @@ package final class CrashHistory: Sendable {
     }
   }
 
-  /// The content after every commit up to `last`.
+  /// The states after every commit up to `last`, from the empty store on.
   package func states(upTo last: UInt64) -> [CrashState] {
     let commits = commits.withLock { $0 }
     var unnumbered = commits.unnumbered[...]
@@ -85,10 +88,10 @@ package final class CrashHistory: Sendable {
     return states
   }
 
-  /// The values alone.
+  /// The contents after every commit up to `last`, without the catalogs.
   package func contents(upTo last: UInt64) -> [Content] { states(upTo: last).map(\.content) }
 
-  /// Throws unless each commit up to `last` was noted, and each definition is a commit.
+  /// Throws unless every commit up to `last` is a noted change or a noted definition.
   package func checkComplete(upTo last: UInt64) throws {
     let (noted, defined) = commits.withLock { ($0.changes.keys.count { $0 <= last }, $0.unnumbered.count) }
     guard UInt64(noted + defined) == last else {

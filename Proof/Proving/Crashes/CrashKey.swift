@@ -12,7 +12,7 @@ package struct CrashKey: Hashable, Sendable {
 }
 
 extension Snapshot {
-  /// The value of a key, whatever kind its keyspace is of; nil if there is none.
+  /// The value of a key, in a keyspace of any kind; nil if the key is absent.
   package func value(of key: Key, in keyspace: Keyspace) throws -> [UInt8]? {
     switch key {
     case .id(let id): try value(id: id, in: keyspace)
@@ -22,7 +22,7 @@ extension Snapshot {
 }
 
 extension WriteTransaction {
-  /// Puts a value, or, with nil, removes it.
+  /// Puts a value, or removes it if `value` is nil.
   package mutating func set(_ value: [UInt8]?, of key: Key, in keyspace: Keyspace) throws {
     switch (key, value) {
     case (.id(let id), let value?): try put(value, id: id, in: keyspace)
@@ -42,7 +42,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Puts a value, or, with nil, removes it.
+  /// Puts a value, or removes it if `value` is nil.
   mutating func set(_ value: [UInt8]?, of key: Key, in keyspace: Keyspace) throws {
     switch (key, value) {
     case (.id(let id), let value?): try put(value, id: id, in: keyspace)

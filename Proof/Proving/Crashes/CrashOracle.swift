@@ -1,7 +1,8 @@
 package import PerdureLog
 
-/// Compares a store with its history: it has the state after a prefix of the commits, with every
-/// commit that was acknowledged as durable, and passes its own verification.
+/// Compares a store with its history. The store must have the state after a prefix of the commits,
+/// which contains every commit that was acknowledged as durable. It must also pass its own
+/// verification.
 package struct CrashOracle: Sendable {
   package let states: [CrashState]
 
@@ -23,14 +24,14 @@ package struct CrashOracle: Sendable {
     }
     let state = state(after: last, addedUpTo: sequence)
     try state.check(store, "after commit \(sequence)")
-    // Whatever the power cut left: a checkpoint that a superblock names was durable before.
+    // No power cut may cause a rebuild: a checkpoint is durable before a superblock names it.
     if let rebuild = store.recoveryReport.indexRebuild { throw Violation("\(rebuild)") }
     let report = try store.verify()
     guard report.isClean else { throw Violation("\(report.findings)") }
     return state.content
   }
 
-  /// The row of a commit that followed a recovery.
+  /// The id of the row of a commit that followed a recovery.
   static func addedID(_ sequence: UInt64) -> UInt64 { 5_000_000 + sequence }
 
   private func state(after last: UInt64, addedUpTo sequence: UInt64) -> CrashState {
@@ -41,7 +42,7 @@ package struct CrashOracle: Sendable {
     return state
   }
 
-  /// Every value that is in a store.
+  /// Reads all values of a store.
   package static func content(of store: Store) throws -> CrashHistory.Content {
     var found: CrashHistory.Content = [:]
     let snapshot = store.snapshot()
@@ -49,7 +50,7 @@ package struct CrashOracle: Sendable {
     return found
   }
 
-  /// Visits every value of a keyspace, by the order of the keys.
+  /// Visits every value of a keyspace, in the order of the keys.
   static func visit(
     _ keyspace: Keyspace, of snapshot: Snapshot, _ body: (CrashKey, [UInt8]) throws -> Void
   ) throws {

@@ -1,11 +1,11 @@
 import PerdureTestSupport
 
-/// One program of the campaign, and its exploration: the name in a violation, by which it is
-/// repeated.
+/// One program of the campaign, and how it is explored. A violation names it, and the name repeats
+/// it.
 struct CrashPart: Hashable, Sendable {
   /// The kind of program.
   var subject: String
-  /// The random choices of the program, and of its cases.
+  /// The seed of the random choices of the program, and of its cases.
   var seed: UInt64
   var sectorLength: Int
   var imagesPerOperationMax: Int
@@ -23,7 +23,7 @@ struct CrashPart: Hashable, Sendable {
     recoveriesOneIn = explorer.recoveriesOneIn
   }
 
-  /// Nil for other words.
+  /// Parses the words of a part; nil for words of another form.
   init?(_ words: [String]) {
     let numbers = words.dropFirst(2).compactMap { Int($0) }
     guard words.count == 6, let seed = UInt64(words[1]), numbers.count == 4, numbers.allSatisfy({ $0 > 0 })
@@ -37,7 +37,7 @@ struct CrashPart: Hashable, Sendable {
     "\(subject)|\(seed)|\(sectorLength)|\(imagesPerOperationMax)|\(operationsOneIn)|\(recoveriesOneIn)"
   }
 
-  /// As it was when the violation was found, but that nothing ends it before.
+  /// The explorer with the settings of the violation, but without a limit of checks.
   var explorer: CrashExplorer {
     var explorer = CrashExplorer(seed: seed)
     explorer.sectorLength = sectorLength
@@ -47,7 +47,7 @@ struct CrashPart: Hashable, Sendable {
     explorer.makesStaleBytes = true
     explorer.recoveryDepth = CrashCampaign.recoveryDepth
     explorer.imagesPerRecoveryMax = CrashCampaign.imagesPerRecoveryMax
-    // No test has it, and what a violation names is the command.
+    // The explorer's own note is not needed: no test reads it, and a violation names the command.
     explorer.leavesNote = false
     return explorer
   }

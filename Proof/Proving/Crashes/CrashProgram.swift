@@ -7,25 +7,25 @@ package protocol CrashProgram: Sendable {
 
   /// Runs to the end, and reports acknowledgements to `marker`.
   ///
-  /// - Returns: The requirements for a disk of this program.
+  /// - Returns: The check for the disks that this program may leave.
   func run(on fileSystem: any FileSystem, _ marker: CrashMarker) async throws -> Check
 }
 
-/// Recovers a store from a disk that a power cut left, and compares it with the program's
+/// Recovers a store from the disk that a power cut left, and compares it with the program's
 /// operations.
 package protocol CrashCheck: Sendable {
   associatedtype Recovered
 
-  /// Opens the store. The power is cut during this too.
+  /// Opens the store. The power may be cut during this call too.
   func recover(_ fileSystem: SimulatedFileSystem, _ context: CrashContext) throws -> Recovered
 
   /// Throws for a lost, partial or wrong commit.
   func verify(_ recovered: Recovered, _ context: CrashContext) throws
 
-  /// Whether the power failed in a recovery, and not in the check after it.
+  /// Whether the power was cut during a recovery, and not during the check after it.
   func isDuringRecovery(_ context: CrashContext) -> Bool
 
-  /// How many commits of the program began while another was on the way.
+  /// The number of commits of the program that began before another one had ended.
   var overlapCount: Int { get }
 }
 
@@ -37,15 +37,15 @@ extension CrashCheck {
 package protocol CrashSubject: Sendable {
   associatedtype Program: CrashProgram
 
-  /// For the table.
+  /// The name in the table.
   var name: String { get }
-  /// How many bytes the disk writes as one, of one program after the other.
+  /// The numbers of bytes that a disk writes as one unit. Successive programs use them in turn.
   var sectorLengths: [Int] { get }
 
-  /// Whether a program makes the same calls each time: no thread but its own makes any.
+  /// Whether a program makes the same calls each time, because only its own thread makes calls.
   var isRepeatable: Bool { get }
 
-  /// The program that makes these random choices.
+  /// Makes the program with these random choices.
   func program(seed: UInt64) -> Program
 }
 
@@ -54,7 +54,7 @@ extension CrashSubject {
 }
 
 extension CrashExplorer {
-  /// Tests the purpose of `check`.
+  /// Examines the disks of a program, and calls `count` for each disk that passes its check.
   package func examine(
     _ journal: CrashJournal, _ check: some CrashCheck,
     counting count: (CrashContext, Bool) -> Void = { _, _ in }

@@ -1,6 +1,6 @@
 import PerdureLog
 
-/// A process that has the store open for reading, beside the one that writes.
+/// A reader that has the store open, as another process would, beside the writer.
 struct CrashReader: Sendable {
   private let store: Store
   private let history: CrashHistory

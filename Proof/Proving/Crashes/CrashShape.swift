@@ -1,63 +1,66 @@
 package import PerdureLog
 
-/// In what way a program commits.
+/// How a program commits.
 package enum CrashWay: Sendable {
   case write
-  /// By a transaction that reads the keys it changes, and ranges around them.
+  /// By a transaction that reads the keys it changes, and some ranges.
   case transaction
-  /// By one whose first run is overtaken by another commit.
+  /// By a transaction whose first run conflicts with another commit.
   case overtaken
-  /// With preconditions of every kind, which hold.
+  /// With preconditions of every kind, all of them true.
   case required
-  /// Behind it, commits are refused by preconditions of every kind, which held before.
+  /// After the commit, other commits are refused by preconditions of every kind, which were true
+  /// before it.
   case refused
-  /// With a value that was written in pieces.
+  /// With one more value, which is written in pieces.
   case pieces
 }
 
-/// What kind of program writes to the store.
+/// The properties of a kind of program that writes to the store.
 package struct CrashShape: Sendable, CustomStringConvertible {
   package var description: String
   package var commits = 40
   package var writers = 1
   package var operations = 1...6
   package var valueLengthMax = 300
-  /// One value in so many is above the blob threshold; 0: none.
+  /// One value in this many is longer than the blob threshold; 0: none.
   package var blobOneIn = 24
   /// One commit in this many is replaced by an operation that is refused, abandoned or changes the
   /// catalog; 0: none.
   package var mishapOneIn = 0
-  /// After one commit in so many a checkpoint is made by hand, and one at each close; 0: none.
+  /// After one commit in this many, the program makes a checkpoint; with these, each close makes
+  /// one too; 0: none.
   package var checkpointOneIn = 0
   package var reopensEvery = 17
-  /// One step in this many compacts the store, one in twice as many with a snapshot held; 0: none.
+  /// One step in this many compacts the store, sometimes while the writer retains a snapshot; 0:
+  /// none.
   package var compactsOneIn = 0
-  /// With so many bytes of garbage the store compacts itself, as in the background, but on the
-  /// program's thread; 0: never.
+  /// The bytes of garbage at which the store compacts itself. This runs as in the background, but
+  /// on the program's thread; 0: never.
   package var garbageBytesMin: UInt64 = 0
-  /// Whether compaction puts what lives long into groups.
+  /// Whether compaction puts long-lived records into groups.
   package var groups = false
-  /// Whether values are compressed, and one step in so many makes a dictionary; 0: neither.
+  /// Whether values are compressed: one step in this many makes a dictionary; 0: no compression.
   package var trainsOneIn = 0
-  /// Whether writers wait for their syncs without a thread.
+  /// Whether writers await their syncs without blocking a thread.
   package var isAsynchronous = false
   package var durabilities = Durability.allCases
   package var sectorLength = 512
   package var segmentCapacityBytes = 4096
-  /// Of six operations so many are removals.
+  /// The number of removals in six operations.
   package var removalsOf6 = 2
-  /// So many openings of the same process have the store for reading, and follow.
+  /// The number of read-only openings in the same process. They follow the writer.
   package var readers = 0
-  /// How much of the log is synced at once in the background, and when the next segment is
-  /// prepared; 0: nothing.
+  /// The number of unsynced bytes of the log at which a sync begins in the background and the next
+  /// segment is created; 0: neither.
   package var syncAheadBytes: UInt64 = 0
-  /// Whether checkpoints begin by themselves, on a thread of the store's own. Earlier operations
-  /// may differ from run to run then; the requirements do not.
+  /// Whether checkpoints begin automatically, on a thread of the store. The operations may then
+  /// differ between runs, but the requirements do not.
   package var checkpointsInBackground = false
-  /// A commit is made in one of these ways. Others than `write` are for a single writer.
+  /// The ways in which commits are made. Ways other than `write` require a single writer.
   package var ways: [CrashWay] = [.write]
 
-  /// For engines that are wrong on purpose: a little of everything.
+  /// Properties for engines that are wrong on purpose: a mixture of most operations.
   package static let canary = CrashShape(
     description: "canary", commits: 30, operations: 1...8, blobOneIn: 6, checkpointOneIn: 3, reopensEvery: 9)
 
@@ -65,7 +68,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
     description: "compacting canary", commits: 40, operations: 1...4, blobOneIn: 0, reopensEvery: 20,
     compactsOneIn: 2, segmentCapacityBytes: 4096)
 
-  /// Each about as much of the campaign as any other.
+  /// All kinds of programs. Each has about the same share of the campaign.
   package static let all = [
     CrashShape(description: "puts, one at a time", commits: 60, operations: 1...1, removalsOf6: 0),
     CrashShape(description: "removals", commits: 60, operations: 1...3, removalsOf6: 4),

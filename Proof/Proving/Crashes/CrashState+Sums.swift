@@ -1,8 +1,8 @@
-// Sums of groups as FORMAT.md says, by arithmetic of 128 bits: values have whole numbers of 64
-// bits, and a store that is crashed has few.
+// Sums of groups as FORMAT.md describes them, calculated with 128 bits. This suffices because
+// values have whole numbers of 64 bits, and the tested stores have few values.
 
 extension CrashState {
-  /// The sums of the entries of slices, each a group and a whole number.
+  /// The sums of the entries of slices. Each entry has a group and a whole number.
   func sums(of entries: [[UInt8]]) throws -> [[UInt8]: (sum: Int128, count: Int)] {
     try entries.reduce(into: [:]) { sums, entry in
       guard entry.count == 24 else { throw Violation("\(entry) is no group with a number") }
@@ -23,12 +23,12 @@ extension CrashState {
 
   package static func number(of count: Int) -> [UInt8] { marked(digits(of: UInt128(count))) }
 
-  /// Of base 128, the first digit first.
+  /// The digits of a number in base 128, the most significant one first.
   private static func digits(of number: UInt128) -> [UInt8] {
     number < 128 ? [UInt8(number)] : digits(of: number / 128) + [UInt8(number % 128)]
   }
 
-  /// All except the last say that another one follows.
+  /// Marks all digits except the last, to say that another digit follows.
   private static func marked(_ digits: [UInt8]) -> [UInt8] {
     digits.enumerated().map { $1 * 2 + ($0 < digits.count - 1 ? 1 : 0) }
   }

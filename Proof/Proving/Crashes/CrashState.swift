@@ -5,13 +5,13 @@ package struct CrashState: Sendable {
   package var content: CrashHistory.Content = [:]
   package var catalog = CrashCatalog()
 
-  /// Of a store that has no commit.
+  /// The state of a store without commits.
   package init() {}
 
-  /// Compares a store with this: values, definitions, and the entries of the indexes that follow
-  /// from the values.
+  /// Compares a store with this state: its values, its definitions, and the entries of its indexes,
+  /// which follow from the values.
   ///
-  /// - Parameter when: For the violation: which state this is.
+  /// - Parameter when: The description of the state in violations.
   package func check(_ store: Store, _ when: String) throws {
     guard try CrashOracle.content(of: store) == content else {
       throw Violation("the content \(when) is not what it was")
@@ -31,7 +31,7 @@ package struct CrashState: Sendable {
     }
   }
 
-  /// The entries of an index, one behind the other: the key, and the eight bytes of the reference.
+  /// The entries of an index, concatenated. Each is its key, then the eight bytes of its reference.
   private static func entries(of index: DerivedIndex, _ snapshot: Snapshot) throws -> [UInt8] {
     var entries: [UInt8] = []
     try snapshot.forEachEntry(in: index) { key, reference in
@@ -43,10 +43,10 @@ package struct CrashState: Sendable {
   }
 }
 
-// The entries of an index, made from values alone, independently of the engine: as its
-// documentation says.
+// The entries of an index, made from the values alone, as the engine's documentation describes
+// them. The code does not use the engine.
 extension CrashState {
-  /// As the store's; all keys of an index have the same length.
+  /// The entries that the store must have, sorted. All keys of an index have the same length.
   private func entries(_ definition: CrashDefinition) throws -> [UInt8] {
     switch definition {
     case .index(_, let keyspaces, _, let parameters, _):
@@ -78,7 +78,7 @@ extension CrashState {
     Array(entries.sorted { $0.lexicographicallyPrecedes($1) }.joined())
   }
 
-  /// Slices of values, whatever the name of the extractor is; the reference is the id.
+  /// The entries of an index over slices of values, with any extractor. The reference is the id.
   private func entries(_ keyspaces: [String], _ parameters: [UInt8]) throws -> [[UInt8]] {
     let slices = stride(from: 1, to: parameters.count, by: 9).map {
       parameters[$0..<min($0 + 9, parameters.count)]

@@ -6,22 +6,22 @@ package struct CrashTally: Sendable {
   package let name: String
   package private(set) var programs = 0
   package private(set) var operations = 0
-  /// Distinct disks that passed, by how many recoveries had been cut.
+  /// Distinct disks that passed, by the number of recoveries that were cut.
   package private(set) var statesByDepth: [Int] = [0, 0, 0, 0]
-  /// Disks that a power cut in a recovery left; not those that one in a commit after a recovery
-  /// left.
+  /// Disks after a power cut in a recovery. Disks after a cut in a commit that followed a recovery
+  /// do not count.
   package private(set) var recoveryStates = 0
   package private(set) var exhausted = 0
   package private(set) var sampled = 0
-  /// Commits that began while another of the same program was on the way.
+  /// Commits that began before another commit of the same program had ended.
   package private(set) var overlaps = 0
   package private(set) var matrix = CrashMatrix()
-  /// Distinct disks that passed, by the bytes of a sector, and those of them on which a write was
-  /// torn.
+  /// Distinct disks that passed, by the bytes of a sector; and the number of these disks with a
+  /// torn write.
   package private(set) var statesBySector: [Int: Int] = [:]
   package private(set) var tornBySector: [Int: Int] = [:]
   package private(set) var violation: CrashViolation?
-  /// The error of a program while the power was on.
+  /// The error that a program threw before any power cut.
   package private(set) var thrown: String?
   /// The program with the violation.
   private(set) var part: CrashPart?
@@ -30,7 +30,7 @@ package struct CrashTally: Sendable {
 
   package var states: Int { statesByDepth.reduce(0, +) }
 
-  /// The violation; nil when there is none.
+  /// The violation or error; nil if the campaign found none.
   package var finding: String? { violation?.description ?? thrown.map { "before any loss of power: \($0)" } }
 
   mutating func add(_ error: any Error, _ part: CrashPart) { (thrown, self.part) = ("\(error)", part) }
@@ -68,7 +68,7 @@ package struct CrashTally: Sendable {
     sum.thrown = sum.thrown ?? other.thrown
   }
 
-  /// How many disks have sectors of which length.
+  /// The number of disks of each sector length, in readable form.
   package var sectorLine: String {
     let counts = statesBySector.sorted { $0.key < $1.key }.map { bytes, count in
       "\(bytes): \(count) (\(tornBySector[bytes] ?? 0))"
@@ -76,7 +76,7 @@ package struct CrashTally: Sendable {
     return "disks by the bytes of a sector (and those with a torn write): \(counts.joined(separator: ", "))"
   }
 
-  /// A line for each; the last is the sum of the others.
+  /// The table, with a line for each tally. The last tally is the sum of the others.
   package static func table(_ tallies: [CrashTally]) -> [String] {
     let sum = max(1, tallies.last?.states ?? 1)
     let header = [

@@ -2,14 +2,14 @@ package import PerdureFileIO
 package import PerdureLog
 package import PerdureTestSupport
 
-/// A small program that writes, as a store's user would.
+/// A small program that writes to a store like a user of the store.
 package struct CrashWorkload: CrashProgram {
   package static let path = "/s.perdure"
 
   package let shape: CrashShape
   package let seed: UInt64
   package let history = CrashHistory()
-  /// The extractors of the indexes: replaced for an engine that is wrong then.
+  /// The name of the extractor of the indexes. Tests replace it with one that is wrong.
   package var extractor = SliceExtractor.name
 
   package init(shape: CrashShape, seed: UInt64) {
@@ -17,7 +17,7 @@ package struct CrashWorkload: CrashProgram {
     self.seed = seed
   }
 
-  /// The options of every opening, but for the file system.
+  /// The options of every opening, without the file system.
   package var options: StoreOptions {
     var options = StoreOptions()
     options.segmentCapacityBytes = shape.segmentCapacityBytes
@@ -26,7 +26,7 @@ package struct CrashWorkload: CrashProgram {
     options.compactsAutomatically = false
     if extractor == ForgetfulExtractor.name { options.indexExtractors[extractor] = ForgetfulExtractor() }
     if shape.syncAheadBytes > 0 { options.syncAheadBytes = shape.syncAheadBytes }
-    // Half of the programs have a file that is longer than the log.
+    // In half of the programs, the log reserves space beyond its end.
     if seed % 2 == 1 { options.logRoom = .always(upTo: 700) }
     if shape.checkpointOneIn > 0 { options.checkpoints.closeTailBytes = 0 }
     options.compression.groupsColdRecords = shape.groups
@@ -41,7 +41,7 @@ package struct CrashWorkload: CrashProgram {
     return options
   }
 
-  /// Opens the store as the check does.
+  /// Opens the store with the options that the check uses.
   package func open(on fileSystem: any FileSystem, readOnly: Bool = false) throws -> Store {
     var options = options
     options.fileSystem = fileSystem
@@ -49,7 +49,7 @@ package struct CrashWorkload: CrashProgram {
     return try Store(at: Self.path, options: options)
   }
 
-  /// Opens the store as the program does.
+  /// Opens the store for the program, which may also make checkpoints in the background.
   private func openForWork(on fileSystem: any FileSystem) throws -> Store {
     guard shape.checkpointsInBackground else { return try open(on: fileSystem) }
     var options = options
@@ -58,7 +58,7 @@ package struct CrashWorkload: CrashProgram {
     return try Store(at: Self.path, options: options)
   }
 
-  /// Runs to the end; gives what the store must hold after each commit.
+  /// Runs to the end, and returns the check with the required state after each commit.
   package func run(
     on fileSystem: any FileSystem, _ marker: CrashMarker
   ) async throws -> StoreCrashCheck {
@@ -70,10 +70,10 @@ package struct CrashWorkload: CrashProgram {
       let round = min(shape.reopensEvery, shape.commits - done)
       if let store { last = try await write(round, to: store, on: fileSystem, marker, &random) }
       done += round
-      // Closed, or left as a process that ends leaves it.
+      // The store is closed, or released without closing, as when a process ends.
       if Bool.random(using: &random) || done == shape.commits {
         try store?.close()
-        // Closing promises all of it.
+        // Closing promises that all commits are durable.
         marker.promise(Int(last))
       }
       store = nil
@@ -101,8 +101,9 @@ package struct CrashWorkload: CrashProgram {
             }
             return
           }
-          // A writer that never waits would keep the pool's thread to its end, and the others from
-          // beginning. The thread may outlive its work by a moment, and the store must not.
+          // A writer that never suspends would occupy a thread of the pool to its end, and other
+          // writers could not begin. The separate thread may live slightly longer than its work,
+          // and must not retain the store for that time.
           let hands = Guarded<(store: Store, readers: [CrashReader])?>((store, readers))
           try await onThread {
             guard

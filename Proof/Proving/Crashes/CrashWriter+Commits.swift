@@ -1,11 +1,11 @@
 import PerdureLog
 
-// The ways to commit (CrashWay). A commit leaves the same state in all of them.
+// The ways to commit (CrashWay). Each way leaves the state that the noted changes describe.
 extension CrashWriter {
   /// - Parameters:
-  ///   - change: With the additions of its kind.
-  ///   - other: A value that no other step puts.
-  /// - Returns: The commit's number.
+  ///   - change: The changes to commit; a way adds its own changes.
+  ///   - other: A value that no other step uses.
+  /// - Returns: The commit's sequence number.
   func commit(
     _ change: inout CrashHistory.Change, _ durability: Durability, _ way: CrashWay, or other: [UInt8]
   ) throws -> UInt64 {
@@ -18,7 +18,7 @@ extension CrashWriter {
     case .refused:
       let before = store.snapshot()
       let sequence = try write(change, durability)
-      // Whatever else a commit changes, it changes the writer's own name.
+      // Every commit changes at least the writer's own name, so each condition is false now.
       for condition in try conditions(on: change, since: before) {
         try expectConflict { try write([(change[0].key, other)], .powerLoss, requiring: [condition]) }
       }
@@ -45,7 +45,7 @@ extension CrashWriter {
 
   private func keyspace(_ key: CrashKey) -> Keyspace { key.keyspace == "rows" ? rows : names }
 
-  /// Conditions of every kind that this change makes false.
+  /// Conditions of every kind that become false through this change.
   private func conditions(
     on change: CrashHistory.Change, since snapshot: Snapshot
   ) throws -> [Precondition] {
@@ -54,7 +54,7 @@ extension CrashWriter {
       .unchanged(names, stamped.key, try snapshot.version(stamped.key, in: names)),
       .rangeUnchanged(names, .all, since: snapshot),
     ]
-    // The last put of a row leaves a serial number that no row had.
+    // The last put of a row writes a serial number that no row had before.
     var last: [CrashKey: [UInt8]] = [:]
     for (key, value) in change where key.keyspace == "rows" { last[key] = value }
     guard let (row, _) = last.first, case .id(let id) = row.key else { return conditions }
@@ -65,7 +65,8 @@ extension CrashWriter {
     return conditions
   }
 
-  /// - Parameter other: The commit that overtakes the first run; nil: none.
+  /// - Parameter other: The value in the commit that conflicts with the first run; nil: no such
+  ///   commit.
   private func transact(
     _ change: CrashHistory.Change, _ durability: Durability, overtakenBy other: [UInt8]? = nil
   ) throws -> UInt64 {
@@ -87,7 +88,8 @@ extension CrashWriter {
     return sequence
   }
 
-  /// One more row, with a long value; and an unreferenced file.
+  /// Adds one more row, with a long value written in pieces, and sometimes creates an unreferenced
+  /// file.
   private func writeInPieces(
     _ change: inout CrashHistory.Change, _ durability: Durability, _ beginning: [UInt8]
   ) throws -> UInt64 {

@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// One of the program's writers. Writers have no keys in common.
+/// One writer of the program. Writers have no keys in common.
 struct CrashWriter {
   let number: UInt64
   let shape: CrashShape
@@ -43,24 +43,24 @@ struct CrashWriter {
       .slices("serials", rows, .value(offset: 8, length: 8), isUnique: true, by: extractor), of: store)
   }
 
-  /// The snapshot that is held while the store is compacted.
+  /// The snapshot that is retained while the store is compacted.
   private var held: Snapshot?
-  /// The compactor that runs when there is enough garbage; nil: none.
+  /// The compactor that runs when the store has enough garbage; nil: none.
   private let compactor: HandDrivenCompactor?
 
-  /// A step that waits for the medium.
+  /// Runs a step that blocks until its syncs are done.
   mutating func step() throws {
     if try prepare() { try commit() }
     try finish()
   }
 
-  /// A step that waits without blocking a thread.
+  /// Runs a step that awaits its syncs without blocking a thread.
   mutating func asynchronousStep() async throws {
     if try prepare() { try await commitAsynchronously() }
     try finish()
   }
 
-  /// An operation before a commit, or in its place; returns whether a commit is to be made.
+  /// Runs an operation before a commit or instead of it. Returns whether a commit follows.
   private mutating func prepare() throws -> Bool {
     if shape.compactsOneIn > 0, Int.random(in: 0..<shape.compactsOneIn, using: &random) == 0 {
       if held == nil, Bool.random(using: &random) {
@@ -90,8 +90,8 @@ struct CrashWriter {
     }
   }
 
-  /// Like the background compaction after each commit; sometimes with a held snapshot, which keeps
-  /// garbage.
+  /// Compacts like the background compactor after each commit. Sometimes retains a snapshot, which
+  /// preserves garbage.
   private mutating func compactIfDue() throws {
     guard let compactor else { return }
     if Int.random(in: 0..<6, using: &random) == 0 { held = held == nil ? store.snapshot() : nil }
@@ -100,7 +100,7 @@ struct CrashWriter {
     if hasRun { history.noteCompaction() }
   }
 
-  /// An operation that makes all earlier commits durable.
+  /// Runs an operation that makes all earlier commits durable, and notes that promise.
   private func promising(_ body: () throws -> Void) throws {
     let sequence = store.snapshot().sequence
     try body()
@@ -134,11 +134,11 @@ struct CrashWriter {
     note(sequence, change, durability)
   }
 
-  /// The next commit.
+  /// The changes and the durability of the next commit.
   private mutating func next() -> (CrashHistory.Change, Durability) {
     var change: CrashHistory.Change = []
     for _ in 0..<Int.random(in: shape.operations, using: &random) { change.append(operation()) }
-    // So that every transaction is a commit of its own.
+    // The stamp makes every transaction change something, so that each one is a commit.
     let stamp = withUnsafeBytes(of: random.next()) { Array($0) }
     change.append((CrashKey(keyspace: "names", key: .bytes([0xFF, UInt8(number)])), stamp))
     return (change, shape.durabilities.randomElement(using: &random) ?? .powerLoss)
@@ -159,7 +159,7 @@ struct CrashWriter {
     return (CrashKey(keyspace: "rows", key: .id(id)), isRemoval ? nil : value(group: UInt8(id % 3)))
   }
 
-  /// A group, a serial number that no other value has, and bytes.
+  /// A value: a group, a serial number that no other value has, and random bytes.
   private mutating func value(group: UInt8) -> [UInt8] {
     let isBlob = shape.blobOneIn > 0 && Int.random(in: 0..<shape.blobOneIn, using: &random) == 0
     let length =
@@ -170,7 +170,7 @@ struct CrashWriter {
       + [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: length)
   }
 
-  /// An operation that must leave no trace, except in the catalog.
+  /// Runs an operation that must not change any value; some of them change the catalog.
   private mutating func mishap() throws {
     let id = CrashKey(keyspace: "rows", key: .id(number * 100 + 50))
     let twin = CrashKey(keyspace: "rows", key: .id(number * 100 + 51))
@@ -206,7 +206,7 @@ struct CrashWriter {
 }
 
 extension CrashHistory {
-  /// Nothing if there is none: other writers may have removed it.
+  /// Removes an index, if it exists: other writers may have removed it.
   fileprivate func removeIndex(_ name: String, of store: Store) throws {
     try define {
       guard let index = try store.indexes.first(where: { $0.index.name == name })?.index else {

@@ -1,22 +1,22 @@
 package import PerdureFileIO
 import PerdureTestSupport
 
-/// A file system that reports one kind of sync as done without syncing: an engine on it is as wrong
-/// as one that omits that sync.
+/// A file system that reports one kind of sync as done without syncing. An engine on it behaves
+/// like an engine that omits that sync.
 package final class ForgetfulFileSystem: ForwardingFileSystem {
   package enum Omission: CaseIterable, Sendable {
     /// The sync of a superblock before it gets its name (C2).
     case newSuperblock
     /// The sync of the directory after the superblock got its name (C3).
     case creation
-    /// The sync of the parent directory after that (C3).
+    /// The sync of the parent directory after the store's directory was created (C3).
     case parentDirectory
     /// The sync of a new segment's header (B4).
     case segmentBirth
     /// The sync of the directory after a segment was created (B4).
     case segmentName
-    /// The sync of a segment with commits in it, before the next is created (B1) or a commit is
-    /// acknowledged (S2).
+    /// The sync of a segment that contains commits. It precedes the creation of the next segment
+    /// (B1) and the acknowledgement of a commit (S2).
     case log
     /// The sync of a blob file (S1).
     case blob
@@ -26,9 +26,9 @@ package final class ForgetfulFileSystem: ForwardingFileSystem {
     case index
     /// The sync of the directory after an index file was created (S7).
     case indexName
-    /// The sync of a rewritten segment before it takes its name (T7).
+    /// The sync of a rewritten segment before it gets its name (T7).
     case rewrittenSegment
-    /// The sync of the directory after that, before what became void goes (T7, T9).
+    /// The sync of the directory after that, before void segments are removed (T7, T9).
     case rewrittenName
     /// Every sync of a file.
     case everyFile
@@ -37,7 +37,7 @@ package final class ForgetfulFileSystem: ForwardingFileSystem {
     /// Every sync.
     case every
 
-    /// Whether it takes a compaction to notice.
+    /// Whether the omission has effects only in programs that compact.
     package var isOfCompaction: Bool { self == .rewrittenSegment || self == .rewrittenName }
   }
 

@@ -1,8 +1,8 @@
 package import PerdureFileIO
 import PerdureTestSupport
 
-/// Reports files whose names end like this as removed, and leaves them: an engine on this leaves
-/// all of them.
+/// Reports files with a certain ending of the name as removed, but does not remove them. An engine
+/// on this file system behaves like one that never removes them.
 package final class KeepingFileSystem: ForwardingFileSystem {
   package let behind: any FileSystem
   private let ending: String

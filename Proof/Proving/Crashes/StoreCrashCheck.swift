@@ -4,15 +4,15 @@ package import PerdureTestSupport
 
 // The promises of a store after a power cut, and after further cuts during the recovery.
 //
-// A recovery may be followed by a commit before the power goes again. Such commits are marked, with
-// one row each, so that the required content follows from the content before the first of them.
+// A recovery may be followed by a commit before the next power cut. Such a commit has a special
+// label, and adds one row. The required content follows from the content before the first such
+// commit.
 
 /// Opens a store that a workload wrote, and compares it with the workload's history.
 package struct StoreCrashCheck: CrashCheck {
   package let workload: CrashWorkload
   package let oracle: CrashOracle
-  /// The file system in front of the disk while the store is opened, for an engine that is wrong
-  /// then.
+  /// Wraps the disk for the opening of the store. Tests of wrong engines set it.
   package var opening: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }
 
   package var overlapCount: Int { workload.history.overlapCount }
@@ -24,9 +24,9 @@ package struct StoreCrashCheck: CrashCheck {
     let added: UInt64?
   }
 
-  /// The required content of a store.
+  /// Which commits a store must contain.
   struct Promise {
-    /// The last commit that must be there.
+    /// The last commit that the store must contain.
     private(set) var least: UInt64 = 0
     /// The last commit before those that followed recoveries; nil if none did.
     private(set) var base: UInt64?
@@ -50,14 +50,14 @@ package struct StoreCrashCheck: CrashCheck {
       addedMax += 1
     }
 
-    /// The log ends no earlier than it may.
+    /// Throws if the log ends before a promised commit.
     func check(_ sequence: UInt64) throws {
       guard sequence >= least else {
         throw Violation("commit \(least) was promised, and the log ends at \(sequence)")
       }
     }
 
-    /// This commit was acknowledged.
+    /// Notes that this commit was acknowledged.
     mutating func require(_ sequence: UInt64) { least = max(least, sequence) }
   }
 
@@ -70,7 +70,7 @@ package struct StoreCrashCheck: CrashCheck {
     }
     let store = try workload.open(on: opening(fileSystem))
     let sequence = store.snapshot().sequence
-    // Before anything is added, so that a loss is reported as a loss.
+    // Checked before the store adds a commit, so that a loss is reported as a loss.
     try promise.check(sequence)
     // A state that a recovery has shown counts as promised.
     if sequence > promise.least { fileSystem.marker.promise(Int(sequence)) }
@@ -98,12 +98,13 @@ package struct StoreCrashCheck: CrashCheck {
     let files = try files(on: recovered.fileSystem)
     try files.checkRecovered()
     try files.checkBlobs(longValues(of: content))
-    // The log continues after the bytes that the crash left, and is as complete as before.
+    // Checks that the log continues after the bytes that the crash left, and that the store remains
+    // complete.
     guard recovered.added != nil, context.operation % 10 == 0 else { return }
     try recovered.store.compact()
     try recovered.store.close()
-    // Segments that came to be void meanwhile, and index files that are in use no more, may go with
-    // the next opening.
+    // Some segments have become void meanwhile, and some index files are no longer used. The next
+    // opening may remove both, so only the blob files are checked here.
     try self.files(on: recovered.fileSystem).checkBlobs(longValues(of: content))
     let again = try workload.open(on: recovered.fileSystem)
     try oracle.check(again, promise)
@@ -115,7 +116,7 @@ package struct StoreCrashCheck: CrashCheck {
     try StoreFiles(of: CrashWorkload.path, on: fileSystem)
   }
 
-  /// Those with files of their own.
+  /// The values that have their own files.
   private func longValues(of content: CrashHistory.Content) -> [[UInt8]] {
     content.values.filter { $0.count > workload.options.blobThresholdBytes }
   }
@@ -130,7 +131,8 @@ extension CrashShape: CrashSubject {
 
   package var sectorLengths: [Int] { [sectorLength, 4096, 512] }
 
-  /// A thread of the store syncs ordered commits, at an unspecified time.
+  /// False if other threads of the store may make calls. With ordered commits, a thread of the
+  /// store syncs them at an unspecified time.
   package var isRepeatable: Bool {
     writers == 1 && syncAheadBytes == 0 && !checkpointsInBackground && !durabilities.contains(.ordered)
   }

@@ -1,18 +1,19 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Reading does not show files that only take space, so the names are checked too. They are compared
-// with the superblock, the segments' headers and the values, each read here, and not with the
-// engine's own state.
+// Reading a store does not show files that only occupy space, so the file names are checked too.
+// They are compared with the superblock, the headers of the segments, and the values. This code
+// reads all of these itself, and does not use the state of the engine.
 //
-// - SF1 The files of long values are those of the values that are there, one each.
-// - SF2 The index files are the one that the superblock names, or none.
-// - SF3 Up to the segment in which the durable log ends, the segments are those that lead there.
-//   After it there may be others: a last one without a header, and void ones whose numbers must
-//   stay (R12).
-// - SF4 Nothing is in preparation, and every name is one of FORMAT.md.
+// - SF1 Each long value of the store has one file, and no other file of a value exists.
+// - SF2 The only index file is the one that the superblock names; without one, no index file
+//   exists.
+// - SF3 Up to the segment with the end of the durable log, the segments are exactly its chain of
+//   predecessors. Later segments may exist: a last one without a header, and void ones whose
+//   numbers must not be reused (R12).
+// - SF4 No temporary file exists, and every name is one that FORMAT.md defines.
 
-/// The files of a store without a present reader or writer.
+/// The files of a store that no process reads or writes at present.
 struct StoreFiles {
   private let directory: String
   private let fileSystem: any FileSystem
@@ -26,7 +27,7 @@ struct StoreFiles {
     }
   }
 
-  /// Throws unless there is what a store needs after its recovery, and nothing else.
+  /// Throws unless the files are exactly those that a recovered store needs.
   func checkRecovered() throws {
     let superblock = try bytes(of: .superblock).withUnsafeBytes { try Superblock.newest(in: $0) }
     for case .temporary(let stem) in names { throw Self.leftover(.temporary(stem)) }
@@ -37,7 +38,8 @@ struct StoreFiles {
     try Self.compare(segments, with: try chain(to: last))
   }
 
-  /// The segments that lead to this one, it included; number 0 is that of none.
+  /// The chain of predecessors of this segment, including the segment itself. Number 0 means no
+  /// segment.
   private func chain(to last: UInt64) throws -> Set<StoreFileName> {
     var chain: Set<StoreFileName> = []
     var number = last
@@ -49,8 +51,8 @@ struct StoreFiles {
     return chain
   }
 
-  /// Throws unless these values, and nothing else, have files of their own: when a store was
-  /// recovered, and when it was closed. SF1
+  /// Throws unless exactly these values have their own files, after a recovery or after closing.
+  /// SF1
   func checkBlobs(_ values: [[UInt8]]) throws {
     var missing = values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
     for name in names {
@@ -64,7 +66,7 @@ struct StoreFiles {
     guard rest == 0 else { throw Violation("\(rest) long values have no file") }
   }
 
-  /// Nil if the file was never whole.
+  /// The value in a file; nil if its header is invalid, because the file was never complete.
   private func value(in name: StoreFileName) throws -> [UInt8]? {
     let bytes = try bytes(of: name)
     let header: BlobHeader
