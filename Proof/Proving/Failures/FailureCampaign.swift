@@ -2,7 +2,7 @@ package import PerdureFileIO
 package import PerdureTestSupport
 import PerdureText
 
-/// Fails every call that small programs make to their file system, once and for ever, in all the
+/// Makes every call of small programs to their file system fail, once or repeatedly, in all the
 /// ways in which systems fail.
 package struct FailureCampaign: Campaign {
   package let name = "failures"
@@ -10,7 +10,8 @@ package struct FailureCampaign: Campaign {
     "every call of \(FailureWorkload.all.count) programs fails, once and for ever, "
     + "in \(FailureKind.allCases.count) ways"
 
-  /// The file system of the stores; the proof's own test uses one that gives wrong results.
+  /// The file system that the stores use. Tests of the proof replace it with one that gives wrong
+  /// results.
   package var disguise: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }
   package var workloads = FailureWorkload.all
   package var kinds = FailureKind.allCases
@@ -30,19 +31,19 @@ package struct FailureCampaign: Campaign {
     return result
   }
 
-  /// How many programs meet every kind of failure in a full proof, at least.
+  /// The minimum number of programs that meet every kind of failure in a full proof.
   private static let wholeMin = 50
 
   private static func wholeCount(_ reports: [Sweep]) -> Int {
     reports.count { sweep in FailureKind.allCases.allSatisfy { sweep.report.runs[$0] ?? 0 > 0 } }
   }
 
-  /// A proof's report of the sweeps.
+  /// The result of the campaign, made from the reports of the sweeps.
   package func result(of reports: [Sweep], _ plan: ProofPlan) -> CampaignResult {
     var result = CampaignResult()
     result.report = Self.table(reports)
     for (workload, report) in reports {
-      // Retried; the failure did not reproduce.
+      // The run with the violation did not pass, so it does not count.
       result.counts.ioFailures += max(0, report.struckCount - (report.violation?.failure == nil ? 0 : 1))
       if let violation = report.violation {
         result.violations.append(describe(violation, of: workload, plan))
@@ -51,10 +52,10 @@ package struct FailureCampaign: Campaign {
     return result
   }
 
-  /// The result of one program.
+  /// A program and the report of its sweep.
   package typealias Sweep = (workload: FailureWorkload, report: FailureReport)
 
-  /// Fails the calls of all programs.
+  /// Sweeps through the calls of all programs.
   package func reports(_ plan: ProofPlan, _ progress: ProofProgress) async -> [Sweep] {
     let total = plan.quota(Self.fullCount)
     return await withTaskGroup(of: (Int, FailureReport).self) { group in
@@ -79,8 +80,8 @@ package struct FailureCampaign: Campaign {
     }
   }
 
-  /// By the program's number among all programs, whichever are tried: a part means the same for one
-  /// program and for all.
+  /// Uses the program's number among all programs, even if only some are tried. So a part means the
+  /// same failure for one program and for all.
   private func sweep(of workload: FailureWorkload, _ plan: ProofPlan) -> FailureSweep {
     let all = FailureWorkload.all
     let place = all.firstIndex { $0.name == workload.name } ?? all.count
@@ -92,14 +93,14 @@ package struct FailureCampaign: Campaign {
     return sweep
   }
 
-  /// A full proof fails every call; a longer one checks more of the states that a power cut may
-  /// leave then.
+  /// The number of disks after power cuts. A full proof makes every call fail; a longer one checks
+  /// more of the states that a power cut may leave afterwards.
   private static func disks(_ plan: ProofPlan) -> Int { min(64, Int(6 * max(1, plan.scale))) }
 
-  /// So often one failure is tried alone.
+  /// The maximum number of runs to reproduce a single failure.
   private static let triesMax = 100
 
-  /// About how many runs a full proof has.
+  /// The approximate number of runs of a full proof, for the progress.
   private static let fullCount = 90_000
 
   private func describe(
@@ -113,11 +114,11 @@ package struct FailureCampaign: Campaign {
     return ProofViolation(what, command: plan.command(for: self, part: part.words))
   }
 
-  /// One failure alone, repeated until it is found: a thread of the store syncs ordered commits,
-  /// and the order of calls may differ.
+  /// Tries one failure, repeatedly until it causes a violation. Repeats are necessary because a
+  /// thread of the store syncs ordered commits, so the order of calls may differ.
   ///
-  /// - Parameter words: The program, the kind, the number of the call, and whether it fails once or
-  ///   for ever.
+  /// - Parameter words: The program, the kind, the number of the call, and whether the call fails
+  ///   once or repeatedly.
   private func runOne(_ words: [String], _ plan: ProofPlan) throws -> CampaignResult {
     guard let part = FailurePart(words),
       let workload = workloads.first(where: { $0.name == part.workload })

@@ -13,7 +13,7 @@ package struct FailurePart: Sendable {
     (self.workload, self.kind, self.nth, self.repeats) = (workload, kind, nth, repeats)
   }
 
-  /// Nil for any other words.
+  /// Parses the words of a part; nil for words of another form.
   package init?(_ words: [String]) {
     guard words.count == 4, let kind = FailureKind(rawValue: words[1]), let nth = Int(words[2]), nth > 0,
       ["once", "for ever"].contains(words[3])

@@ -1,14 +1,15 @@
 import PerdureLog
 import PerdureTestSupport
 
-// Salvage of a store that the system lets down.
+// Salvage of a store while system calls fail.
 extension FailureRun {
   private static let target = "/salvaged.perdure"
 
-  /// A salvage without a finding restores everything. With a finding it restores a part of an
-  /// earlier state; and the result is an intact store, as soon as no call fails any more.
+  /// Salvages the store, and opens the result without failing calls: it must be an intact store. If
+  /// calls failed and the report has findings, the result may lack values. Every value in it must
+  /// be one that its key once had. In other cases the salvage must restore everything.
   ///
-  /// - Parameter spoil: Makes it wrong on purpose.
+  /// - Parameter spoil: Damages the result, in tests of this check.
   func salvage(_ spoil: (Store) throws -> Void = { _ in }) throws {
     guard base.currentImage.paths.contains(Self.path + "/SUPERBLOCK") else { return }
     let struck = begin()
@@ -35,7 +36,7 @@ extension FailureRun {
     let contents = history.contents(upTo: possible)
     for (key, value) in found {
       let isKnown = contents.contains { content in
-        // A keyspace whose definition could not be read has a name that was made up.
+        // Salvage invents the name of a keyspace whose definition it could not read.
         if !key.keyspace.hasPrefix("lost-") { return content[key] == value }
         return content.contains { $0.key.key.stored == key.key.stored && $0.value == value }
       }

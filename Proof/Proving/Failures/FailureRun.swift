@@ -2,8 +2,8 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// One run of a small program that continues after errors where it can. It checks every answer by
-/// the rules for a store whose system calls fail.
+/// One run of a small program that continues after errors where possible. The run checks every
+/// answer by the rules for a store whose system calls fail.
 ///
 /// The rules follow the documentation of `Store`:
 ///   FR1  Every error is a `StoreError` and has one of four reasons. A system call failed, and code
@@ -31,19 +31,20 @@ final class FailureRun {
   private let fileSystem: any FileSystem
   let options: StoreOptions
   let history = CrashHistory()
-  /// The last commit that a power cut must leave, and the last that the end of the process must.
+  /// The last commit that must exist after a power cut, and the last that must exist after the end
+  /// of the process.
   private var promised: UInt64 = 0
   private var acknowledged: UInt64 = 0
   private var last: UInt64 = 0
-  /// The last commit that may be there: one more, where a commit was in the making when the store
-  /// was poisoned.
+  /// The last commit that may exist. It is one more than `last` if the store was poisoned during a
+  /// commit.
   private(set) var possible: UInt64 = 0
-  /// Whether there was an error since everything was read after a commit.
+  /// Whether an error occurred after the last time that everything was read after a commit.
   private var hasErred = false
   private(set) var isPoisoned = false
-  /// The content of a poisoned store.
+  /// The sequence number of the state that a poisoned store shows.
   private var shown: UInt64 = 0
-  /// Whether a poisoned store is made to refuse reads, which is wrong.
+  /// Makes reads of a poisoned store fail, in tests of this check.
   var refusesPoisonedReads = false
 
   /// The promises right after the first call that failed.
@@ -56,10 +57,10 @@ final class FailureRun {
     let promised: UInt64
   }
 
-  /// The kinds and the number of disks built for a power cut afterwards.
+  /// The settings for the disks that are built after power cuts.
   private let disks: Disks
 
-  /// What losses of power leave.
+  /// The seed and the number of the disks after power cuts.
   struct Disks {
     var seed: UInt64
     var count = 6
@@ -80,8 +81,8 @@ final class FailureRun {
     return options
   }
 
-  /// Begins an operation; returns how many calls have failed before. No call has failed since the
-  /// last operation ended.
+  /// Begins an operation, and returns how many calls have failed so far. On the first call after a
+  /// failure it notes the present promises: no other operation has run since that failure.
   func begin() -> Int {
     let struck = base.injectedFailureCount
     if struck > 0, firstFailure == nil {
@@ -91,18 +92,19 @@ final class FailureRun {
     return struck
   }
 
-  /// Opens the store, and checks its content. Nil: it could not be opened, with a reason in the
-  /// error.
+  /// Opens the store, and checks its content. Nil if it could not be opened and the error gives a
+  /// valid reason.
   func open(readOnly: Bool = false, registers: Bool = true) throws -> Store? {
     var options = optionsHere
     options.isReadOnly = readOnly
     options.registersAsReader = registers
     let struck = begin()
-    // RELIABILITY.md says so under the cases that are not covered.
+    // Only syncs after this opening can make dropped names durable again: see RELIABILITY.md, "What
+    // is not covered".
     base.rewriteForgottenNames()
     let store: Store
     do { store = try Store(at: Self.path, options: options) } catch let error as StoreError {
-      // There may be none yet.
+      // The store may not have been created yet.
       let isStruck = base.injectedFailureCount > struck
       if error.code == .notAStore && acknowledged == 0 && (readOnly || isStruck) { return nil }
       try checkFit(error, "opening", since: struck, isReading: true)
@@ -121,10 +123,11 @@ final class FailureRun {
     return store
   }
 
-  /// A commit that changes this, or defines something; `body` gives its number.
+  /// Makes a commit with this change or definition; `body` returns its sequence number.
   ///
-  /// - Parameter isRefused: Whether it must meet a conflict, unless another error comes first.
-  /// - Returns: Whether it was made.
+  /// - Parameter isRefused: Whether a conflict must refuse the commit, unless another error comes
+  ///   first.
+  /// - Returns: Whether the commit was made.
   @discardableResult
   func commit(
     _ store: Store, _ change: CrashHistory.Change, _ durability: Durability, isRefused: Bool = false,
@@ -155,7 +158,7 @@ final class FailureRun {
     }
   }
 
-  /// Calls that the system may fail, and that leave no commit behind.
+  /// Runs calls that may fail and that make no commit.
   func attempt(_ store: Store, promises: Bool = false, _ body: () throws -> Void) throws {
     let struck = begin()
     do {
@@ -172,16 +175,16 @@ final class FailureRun {
 
   func checkpoint(_ store: Store) throws { try attempt(store, promises: true) { try store.checkpoint() } }
 
-  /// FR7: whether a repeated call must succeed, because the failure was single and the volume has
-  /// room.
+  /// FR7: whether a repeated call must succeed, because only one call failed and the volume has
+  /// space.
   private var mayRepeat: Bool {
     guard let failure = base.lastInjectedFailure else { return false }
     return !failure.repeats && !base.isFull
   }
 
-  /// FR2 and FR3.
+  /// Checks the state of the store after an error. FR2 and FR3
   ///
-  /// - Parameter commit: The commit that would have been made, if any.
+  /// - Parameter commit: The commit that the failed operation would have made, if any.
   private func noteState(
     of store: Store, after error: StoreError, _ commit: (CrashHistory.Change, CrashDefinition?)?
   ) throws {
@@ -215,7 +218,8 @@ final class FailureRun {
     try check(store, "reading a poisoned store")
   }
 
-  /// An empty commit calls no system function. A poisoned store refuses it, with the reason.
+  /// The reason why the store is poisoned; nil if it is not. An empty commit calls no system
+  /// function, and a poisoned store refuses it with the reason.
   private func whyPoisoned(_ store: Store) -> StoreError? {
     refusal { try store.write(durability: .relaxed) { _ in } }
   }
@@ -227,16 +231,15 @@ final class FailureRun {
     return nil
   }
 
-  /// FR1.
+  /// Throws if the error does not fit the failures so far. FR1
   ///
   /// - Parameters:
-  ///   - struck: How many calls had failed before this one.
-  ///   - isReading: Whether it is one that a poisoned store must not give.
+  ///   - struck: The number of calls that had failed before this operation.
+  ///   - isReading: Whether the operation must also work for a poisoned store.
   func checkFit(
     _ error: StoreError, _ action: String, since struck: Int, isReading: Bool = false
   ) throws {
-    // A background sync fails at any time, and the next operation that depends on it gets the
-    // error.
+    // A background sync may fail at any time. The next operation that depends on it gets the error.
     let isAhead = options.syncAheadBytes < StoreOptions().syncAheadBytes
     let isLate = isAhead && error.cause?.operation.hasPrefix("sync") == true
     let fit = FailureFit(
@@ -245,7 +248,7 @@ final class FailureRun {
     if let reason = fit.misfit(of: error) { throw Violation("\(action), \(reason): \(error)") }
   }
 
-  /// It is closed then, whatever the system reports.
+  /// Closes the store. It must be closed afterwards, even if the system reports an error.
   func close(_ store: Store) throws {
     let struck = begin()
     do {
@@ -264,7 +267,7 @@ final class FailureRun {
     }
   }
 
-  /// A snapshot shows one value unchanged.
+  /// Checks that a snapshot shows one value unchanged.
   func check(_ snapshot: Snapshot, _ id: UInt64, _ keyspace: Keyspace) throws {
     try reading("reading a snapshot") {
       let content = history.contents(upTo: snapshot.sequence)[Int(snapshot.sequence)]
@@ -285,7 +288,8 @@ final class FailureRun {
     }
   }
 
-  /// A reader's content: no fewer commits than existed when it was opened, and only complete ones.
+  /// Checks the content of a reader. After a refresh it must have all commits that existed when the
+  /// refresh began, and it must have only complete commits.
   func follow(_ reader: Store) throws {
     let (newest, seen) = (acknowledged, reader.snapshot().sequence)
     var isThere = false
@@ -299,7 +303,7 @@ final class FailureRun {
     try check(reader)
   }
 
-  /// Calls that change nothing, and fail when the system does just then.
+  /// Runs calls that change nothing. They may fail only if a system call fails meanwhile.
   func reading(_ action: String, _ body: () throws -> Void) throws {
     let struck = begin()
     do {
@@ -312,10 +316,10 @@ final class FailureRun {
   }
 }
 
-// When nothing fails any more.
+// Checks after the last failure, when all calls succeed.
 extension FailureRun {
-  /// Opens the remaining store, with and without a power cut; then continues, and cuts the power
-  /// again.
+  /// Opens the remaining store, with and without a power cut. Then makes one more commit, and cuts
+  /// the power again.
   func finish() throws {
     _ = begin()
     let states = history.states(upTo: possible)
@@ -327,7 +331,7 @@ extension FailureRun {
     }
     guard let store = try open() else { throw Violation("it does not open") }
     try history.checkComplete(upTo: last)
-    // A full volume stays so.
+    // A full volume remains full.
     guard !base.isFull else { return }
     let (key, value) = (CrashKey(keyspace: "afterwards", key: .id(1)), [9, 9, 9, 9] as [UInt8])
     try commit(store, [], .relaxed, defining: .keyspace("afterwards", .dense)) {
@@ -369,7 +373,7 @@ extension FailureRun {
 }
 
 extension SimulatedFileSystem {
-  /// Whether so little space is left that a store may fail: none of the programs fills a volume by
-  /// accident.
+  /// Whether the volume has so little space that a store may fail. No program fills its volume
+  /// unintentionally.
   var isFull: Bool { freeBytes < 64 << 10 }
 }

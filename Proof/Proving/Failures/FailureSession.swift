@@ -1,6 +1,6 @@
 import PerdureLog
 
-/// One opening of the store in a `FailureRun`, with the calls of which its programs are made.
+/// One opening of the store in a `FailureRun`, with the operations that the programs use.
 final class FailureSession {
   /// One operation of a commit.
   struct Operation {
@@ -15,9 +15,9 @@ final class FailureSession {
 
   let run: FailureRun
   let store: Store
-  /// Which opening it is, from 0.
+  /// The number of this opening, from 0.
   let part: UInt64
-  /// The extractors of the indexes.
+  /// The name of the extractor of the indexes.
   let extractor: String
   private var writtenCount: UInt64
 
@@ -64,8 +64,8 @@ final class FailureSession {
 
   // MARK: - Values
 
-  /// A group of three in eight bytes, a number that no other value has in eight, and so many bytes
-  /// more.
+  /// A value: a group of three in eight bytes, a number that no other value has in eight bytes, and
+  /// `length` more bytes.
   func value(_ length: Int, group: UInt64 = 0) -> [UInt8] {
     writtenCount += 1
     var value = withUnsafeBytes(of: (group % 3).bigEndian) { Array($0) }
@@ -73,7 +73,8 @@ final class FailureSession {
     return value + [UInt8](repeating: UInt8(truncatingIfNeeded: writtenCount), count: length)
   }
 
-  /// A value that looks like the others of its kind.
+  /// A value that resembles the other values of this function, so that it compresses well with
+  /// them.
   func text(_ id: UInt64) -> [UInt8] {
     Array("{\"number\": \(id), \"kind\": \"small\", \"place\": \"somewhere else\", \"part\": \(part)}".utf8)
   }
@@ -115,7 +116,7 @@ final class FailureSession {
     Operation(keyspace: names, key: .bytes(Array(name.utf8)), value: nil)
   }
 
-  /// So many rows in so many commits.
+  /// Puts each row in a separate commit.
   func fill(_ ids: ClosedRange<UInt64>, _ length: Int, _ rows: Keyspace, _ durability: Durability) throws {
     for id in ids { try put(id, length, rows, durability) }
   }

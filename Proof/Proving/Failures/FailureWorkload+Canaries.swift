@@ -1,8 +1,9 @@
 import PerdureLog
 
-// Deliberately wrong programs, or programs that hide the engine's errors: the oracle must notice.
+// Deliberately wrong programs, or programs that hide the engine's errors: the checks must detect
+// the wrong ones.
 extension FailureWorkload {
-  /// Makes a commit without changes that the history does not contain.
+  /// Makes a commit that the history does not contain.
   package static let secretCommit = FailureWorkload(name: "a commit in secret") { session in
     guard let rows = try session.rows() else { return }
     let row = session.row(1, 20, rows)
@@ -10,7 +11,7 @@ extension FailureWorkload {
     _ = try session.store.write(durability: .powerLoss) { try $0.put(value, id: 1, in: rows) }
   }
 
-  /// Puts a value into the salvaged store that never existed.
+  /// Puts a value that never existed into the salvaged store.
   package static let inventiveSalvage = FailureWorkload(name: "an invented value", openings: 1) { session in
     guard let rows = try session.rows() else { return }
     try session.put(1, 100, rows)
@@ -21,7 +22,7 @@ extension FailureWorkload {
     }
   }
 
-  /// Syncs repeatedly at the end, so that an early missing sync has no effect.
+  /// Syncs repeatedly at the end, so that an earlier missing sync has no effect.
   package static let lateSyncs = FailureWorkload(name: "syncs afterwards", openings: 1, closes: false) {
     session in
     guard let rows = try session.rows() else { return }

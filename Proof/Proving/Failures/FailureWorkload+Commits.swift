@@ -1,8 +1,8 @@
 import PerdureLog
 
-// Commits of all kinds, and the log that they make.
+// Commits of all kinds, and the log that they write.
 extension FailureWorkload {
-  /// All preparations for the log are made.
+  /// Options for early background syncs and for reserved space in the log.
   private static let ahead: @Sendable (inout StoreOptions) -> Void = { options in
     options.syncAheadBytes = 500
     options.logRoom = .always(upTo: 700)

@@ -1,6 +1,6 @@
 import PerdureLog
 
-// Programs with files besides the log: values, checkpoints, the reserve on a full volume.
+// Programs that use files besides the log: values, checkpoints, and the reserve on a full volume.
 extension FailureWorkload {
   static let files: [FailureWorkload] = [
     FailureWorkload(name: "values in files") { session in

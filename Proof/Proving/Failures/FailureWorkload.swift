@@ -2,24 +2,25 @@ package import PerdureFileIO
 import PerdureLog
 package import PerdureTestSupport
 
-/// A small program, by name: its calls differ from those of the others.
+/// A small program with a name. Each program makes other system calls.
 package struct FailureWorkload: Sendable {
   package let name: String
-  /// Its differences from the options of the others.
+  /// Sets the options in which this program differs from the others.
   var options: @Sendable (inout StoreOptions) -> Void = { _ in }
-  /// The extractors of the indexes: replaced for an engine that is wrong then.
+  /// The name of the extractor of the indexes. Tests replace it with one that is wrong.
   package var extractor = SliceExtractor.name
-  /// Whether a poisoned store is made to refuse reads, for an engine that is wrong then.
+  /// Makes reads of a poisoned store fail, in tests of the checks.
   package var refusesPoisonedReads = false
-  /// How many bytes the volume has.
+  /// The capacity of the volume, in bytes.
   var capacityBytes: UInt64 = 1 << 40
   /// The number of openings.
   var openings = 2
-  /// Whether each opening ends with a close; if not, as a process that ends.
+  /// Whether each opening ends with a close. Otherwise the store is released, as when a process
+  /// ends.
   var closes = true
   /// The operations while the store is open.
   var body: @Sendable (FailureSession) throws -> Void
-  /// The operations while it is closed.
+  /// The operations after the last opening.
   var afterwards: @Sendable (FailureRun) throws -> Void = { _ in }
 
   package static let all = commits + files + upkeep + lookers
@@ -35,12 +36,12 @@ package struct FailureWorkload: Sendable {
     return options
   }
 
-  /// Fails its calls, as the sweep says.
+  /// Runs the program once for each failure of the sweep.
   ///
   /// - Parameters:
-  ///   - failure: The only failure that is tried; nil: those of the sweep.
-  ///   - disks: How many disks are built of a power cut after each run.
-  ///   - disguise: What the store sees of the file system.
+  ///   - failure: The only failure to try; nil: the failures of the sweep.
+  ///   - disks: The number of disks to build after each power cut of a run.
+  ///   - disguise: Wraps the file system for the store.
   ///   - onRun: Called after each run.
   package func run(
     _ sweep: FailureSweep, only failure: FailurePart? = nil, disks: Int = 6,

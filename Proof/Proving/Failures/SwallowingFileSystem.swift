@@ -1,12 +1,12 @@
 package import PerdureFileIO
 import PerdureTestSupport
 
-/// A file system that reports failed calls of one kind as successful: an engine on it is as wrong
-/// as one that ignores the results of these calls.
+/// A file system that reports failed calls of one kind as successful. An engine on it behaves like
+/// an engine that ignores the results of these calls.
 package final class SwallowingFileSystem: ForwardingFileSystem {
   package enum Ignored: CaseIterable, Sendable {
     case write, sync, syncDirectory, rename
-    /// A read that fails gives zeros.
+    /// A read. If it fails, the buffer is filled with zeros.
     case read
   }
 

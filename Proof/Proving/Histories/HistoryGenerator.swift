@@ -1,20 +1,20 @@
 import PerdureLog
 import PerdureTestSupport
 
-/// Makes histories of random steps. It does not know how a store would respond.
+/// Makes histories of random steps, without knowledge of the results.
 package struct HistoryGenerator {
-  /// The main subject of a history.
+  /// The random parameters of a history.
   private struct Shape {
     var universe: HistoryUniverse
     var groups: UInt8
     var serials: UInt16
     var lengthMax: Int
-    /// One value in so many is long.
+    /// One value in this many is long; 0: none.
     var longOneIn: Int
-    /// Steps of a hundred that write.
+    /// The percentage of steps that write.
     var writes: Int
     var changesMax: Int
-    /// One step in this many is upkeep.
+    /// One step in this many is a maintenance step.
     var upkeepOneIn: Int
   }
 
@@ -35,7 +35,7 @@ package struct HistoryGenerator {
       upkeepOneIn: self.random.pick([30, 100, 300]))
   }
 
-  /// The same seed makes the same history.
+  /// Makes a history. The same seed and number of steps make the same history.
   package static func history(seed: UInt64, steps: Int) -> History {
     var generator = HistoryGenerator(SeededGenerator(seed: seed))
     let options = HistoryOptions.random(&generator.random)
@@ -43,7 +43,8 @@ package struct HistoryGenerator {
       universe: generator.shape.universe, options: options, steps: (0..<steps).map { _ in generator.step() })
   }
 
-  /// The same questions and commits under other options, with other upkeep at other steps.
+  /// Makes a history with the same reads and commits under other options, and with other
+  /// maintenance steps.
   package static func variant(of history: History, seed: UInt64) -> History {
     var generator = HistoryGenerator(SeededGenerator(seed: seed))
     var steps: [HistoryStep] = []
@@ -196,7 +197,7 @@ package struct HistoryGenerator {
     HistoryWalk(limit: random.pick([1, 2, 10, 10, 50, .max]), isDescending: random.chance(50))
   }
 
-  /// Mostly small ones; sometimes all, none, or an inverted one.
+  /// A range. Most ranges are small; some contain everything, some nothing, and some are inverted.
   private mutating func range(upTo limit: Int) -> HistoryRange {
     let isBetween = random.chance(30)
     switch random.pick(0..<20) {

@@ -1,10 +1,10 @@
 import PerdureLog
 
-/// The required content of a store: for each key of the universe, in order, its value. Copies share
-/// storage until one of them changes, so a held snapshot keeps its required content.
+/// The required content of a store: the value of each key of the universe, in order. Copies share
+/// storage until one of them changes, so a held snapshot keeps its required content cheaply.
 struct HistoryContent: Sendable, Equatable {
   struct Entry: Sendable, Equatable {
-    /// The commit that put it; 0: absent.
+    /// The sequence number of the commit that put the value; 0: absent.
     var version: UInt32 = 0
     var value = HistoryValue(length: 0)
 
@@ -23,7 +23,7 @@ struct HistoryContent: Sendable, Equatable {
     links = Array(repeating: Entry(), count: universe.count(.links))
   }
 
-  /// Everything of one keyspace, in order.
+  /// All entries of a keyspace, in order.
   func entries(_ space: HistorySpace) -> [Entry] {
     switch space {
     case .rows: rows
@@ -51,7 +51,7 @@ struct HistoryContent: Sendable, Equatable {
     }
   }
 
-  /// The positions of a range that are taken, as a walk finds them.
+  /// The positions of present keys in a range, in the direction and up to the limit of a walk.
   func walk(_ space: HistorySpace, _ positions: Range<Int>, _ walk: HistoryWalk) -> [Int] {
     var found: [Int] = []
     entries(space).withUnsafeBufferPointer { entries in
@@ -73,7 +73,7 @@ struct HistoryContent: Sendable, Equatable {
     }
   }
 
-  /// Whether nothing in a range was put or removed since.
+  /// Whether no key in a range was put or removed since `old`.
   func isUnchanged(_ space: HistorySpace, _ positions: Range<Int>, since old: HistoryContent) -> Bool {
     entries(space).withUnsafeBufferPointer { new in
       old.entries(space).withUnsafeBufferPointer { old in
@@ -127,7 +127,7 @@ extension HistoryContent {
 }
 
 extension HistoryContent {
-  /// By group: the sum of the serial numbers of its rows, and their number.
+  /// The sum of the serial numbers of the rows of each group, and the number of these rows.
   var serialSums: [UInt64: (sum: Int, count: Int)] {
     rows.reduce(into: [:]) { sums, row in
       guard row.isThere, row.value.hasSerial else { return }
@@ -137,12 +137,12 @@ extension HistoryContent {
   }
 }
 
-/// The model: the content of the store, and the required result of each commit.
+/// The model: the content of the store, and the verdict on each commit.
 struct HistoryModel {
   let universe: HistoryUniverse
   let keys: HistoryKeys
   private(set) var content: HistoryContent
-  /// Which row has a serial number; -1: none.
+  /// The position of the row that has each serial number; -1: none.
   private var holders = [Int32](repeating: -1, count: 65_536)
 
   init(_ universe: HistoryUniverse) {
@@ -152,19 +152,20 @@ struct HistoryModel {
   }
 
   enum Verdict: Equatable {
-    /// With this sequence number, which is that of the last commit if there was nothing to do.
+    /// Committed with this sequence number. If nothing changed, it is the number of the last
+    /// commit.
     case committed(UInt64)
-    /// The conditions at these places do not hold.
+    /// The conditions with these indexes are false.
     case conflict(Set<Int>)
-    /// Rows would share these serial numbers.
+    /// Several rows would have these serial numbers.
     case duplicates(Set<UInt16>)
   }
 
-  /// The store took a number for itself.
+  /// Notes that the store made a commit by itself.
   mutating func advance() { content.sequence += 1 }
   mutating func setSequence(_ sequence: UInt64) { content.sequence = sequence }
 
-  /// - Parameter holds: Whether the conditions do.
+  /// - Parameter failing: The indexes of the conditions that are false.
   mutating func commit(_ changes: [HistoryChange], failing: Set<Int> = []) -> Verdict {
     guard failing.isEmpty else { return .conflict(failing) }
     let sequence = content.sequence + 1
@@ -187,8 +188,8 @@ struct HistoryModel {
     return .committed(content.sequence)
   }
 
-  /// Moves serial numbers from the old rows to the new ones. Returns those that two rows would
-  /// have, and then changes nothing.
+  /// Moves serial numbers from the old rows to the new ones. If two rows would have the same
+  /// number, changes nothing and returns these numbers.
   private mutating func claim(_ undo: [(place: HistoryPlace, entry: HistoryContent.Entry)]) -> Set<UInt16> {
     var first: [Int: HistoryContent.Entry] = [:]
     for (place, entry) in undo where place.space == .rows && first[place.position] == nil {

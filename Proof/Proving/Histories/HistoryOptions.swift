@@ -2,25 +2,27 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// How a history opens its store: numbers, so that they can be printed, read and made simpler.
+/// The options with which a history opens its store. They are numbers, so that they can be printed,
+/// parsed and simplified.
 package struct HistoryOptions: Hashable, Sendable {
-  /// Taken when the store is made only.
+  /// The capacity of a segment; used only when the store is created.
   package var segmentBytes = 64 << 10
   package var blobThreshold = 4096
-  /// 0: off; 1: each value; 2: with dictionaries.
+  /// 0: off; 1: each value is compressed alone; 2: with dictionaries.
   package var compression = 0
   package var valueBytesMin = 48
   package var dictionaryBytes = 4096
-  /// 0: no groups; else their length.
+  /// The target length of groups; 0: no groups.
   package var groupBytes = 0
   package var groupCacheBytes = 16 << 10
-  /// 0: by hand; 1: at every close too; 2: in the background too.
+  /// 0: only on request; 1: at every close too; 2: in the background too.
   package var checkpoints = 0
   package var compactsAutomatically = 0
   package var durability = Durability.relaxed.rawValue
   package var checksIndex = 0
   package var reserveBytes = 0
-  /// How much is done ahead of the log: syncs, and the length of its file. 0: as it is by default.
+  /// The unsynced bytes at which a background sync begins, and the maximum space that the log
+  /// reserves; 0: the defaults.
   package var syncAheadBytes = 0
 
   package init() {}
@@ -37,7 +39,7 @@ package struct HistoryOptions: Hashable, Sendable {
     for field in Self.fields { self[keyPath: field] = try words.next() }
   }
 
-  /// The same with one number as it is by default: for shrinking.
+  /// The options with one number set to its default, for each number. For shrinking.
   var simpler: [HistoryOptions] {
     let plain = HistoryOptions()
     return Self.fields.compactMap { field in
@@ -74,7 +76,8 @@ package struct HistoryOptions: Hashable, Sendable {
     options.compression.mode = [.off, .eachValue, .dictionary][compression]
     options.compression.valueBytesMin = valueBytesMin
     options.compression.dictionaryBytes = dictionaryBytes
-    // One that comes by itself takes a sequence number that no model can foresee.
+    // A dictionary that the store trains by itself uses a sequence number that the model cannot
+    // predict.
     options.compression.trainsAutomatically = false
     options.compression.groupsColdRecords = groupBytes > 0
     if groupBytes > 0 { options.compression.groupLengthTarget = groupBytes }

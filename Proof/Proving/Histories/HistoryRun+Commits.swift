@@ -66,7 +66,8 @@ extension HistoryRun {
       "\(expected) are twice, and it says \(error)")
   }
 
-  /// Conditions in the store's form, and those that do not hold according to the model.
+  /// The conditions in the store's form, and the indexes of those that are false according to the
+  /// model.
   private func conditions(_ conditions: [HistoryCondition]) throws -> ([Precondition], Set<Int>) {
     var preconditions: [Precondition] = []
     var failing: Set<Int> = []
@@ -91,7 +92,8 @@ extension HistoryRun {
       case .index(let index, let range, let view):
         let old = try state(view)
         var range = range
-        // The store may find a change beside bounds of other lengths than keys have.
+        // With bounds of another length than the keys, the store may report changes next to the
+        // range too.
         range.isBetween = false
         preconditions.append(
           .indexRangeUnchanged(self.index(index), indexRange(index, range), since: old.snapshot))
@@ -158,7 +160,7 @@ extension HistoryRun {
   /// The reads and writes of a transaction so far, according to the model.
   private struct Moves {
     let start: HistoryContent
-    /// With its own writes.
+    /// The content as the transaction sees it, including its own writes.
     var content: HistoryContent
     var writes: [HistoryPlace: HistoryChange] = [:]
     var order: [HistoryPlace] = []
@@ -195,7 +197,7 @@ extension HistoryRun {
       outcome.tally.commits += 1
       answered(UInt64(10 + attempts))
     } catch let error as StoreError where error.code == .conflict {
-      // The commit in between was compared with the model at its own step.
+      // The commit in between was compared with the model when it was made.
       if case .conflict = verdict {
         try expect(error.isRetryable, "it can be tried again: \(error)")
         outcome.tally.conflicts += 1
@@ -206,7 +208,7 @@ extension HistoryRun {
     }
   }
 
-  /// The end of a transaction after its moves; if it is committed, the model advances.
+  /// The verdict on a transaction after its moves. If it is committed, the model advances.
   private func verdict(_ moves: Moves) -> HistoryModel.Verdict {
     if moves.order.isEmpty { return .committed(moves.start.sequence) }
     let now = model.content

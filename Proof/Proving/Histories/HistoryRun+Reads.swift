@@ -42,7 +42,7 @@ final class HistoryComparison {
 }
 
 extension HistoryRun {
-  /// The part of a value that the digest includes.
+  /// A hash of the parts of a value that the digest includes.
   private static func digest(_ bytes: RawSpan) -> UInt64 {
     bytes.withUnsafeBytes { bytes in
       guard bytes.count >= 8 else { return bytes.reduce(UInt64(bytes.count)) { $0 &* 257 &+ UInt64($1) } }
@@ -88,7 +88,7 @@ extension HistoryRun {
     }
   }
 
-  /// The positions of the names with this prefix: they are adjacent.
+  /// The positions of the names with this prefix, which are adjacent.
   private func positions(of prefix: [UInt8]) -> Range<Int> {
     let names = model.keys.names
     var (low, high) = (0, names.count)
@@ -116,7 +116,8 @@ extension HistoryRun {
       lower: range.lower == 0 ? [] : bound(range.lower), upper: isLast ? nil : bound(range.upper))
   }
 
-  /// The sums of the serial numbers of each group, and the groups in their order.
+  /// Checks the sums of the serial numbers of each group, and the order of the groups by their
+  /// sums.
   func checkSums(_ snapshot: Snapshot, _ content: HistoryContent) throws {
     let (sums, order) = (indexes[HistoryIndex.allCases.count], indexes[HistoryIndex.allCases.count + 1])
     let expected = content.serialSums

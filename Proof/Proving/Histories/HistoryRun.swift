@@ -1,26 +1,27 @@
 package import PerdureFileIO
 import PerdureLog
 
-// One history on one store: each step is done by the store and by the model, and their answers are
-// compared.
+// Runs one history on one store. The store and the model both perform each step, and their answers
+// are compared.
 
 /// The result of a successful history.
 package struct HistoryOutcome: Equatable, Sendable {
-  /// Answers that were compared with the model's.
+  /// The number of answers that were compared with the model's.
   package var answers = 0
-  /// All answers except those of upkeep, and the content at the end, as bytes from the store.
+  /// A hash of all answers except those of maintenance steps, and of the content at the end, as the
+  /// store returned them.
   package var digest: UInt64 = 0xcbf2_9ce4_8422_2325
   package var tally = HistoryTally()
 
   mutating func add(_ number: UInt64) { digest = (digest ^ number) &* 0x100_0000_01b3 }
 }
 
-/// How often each event occurred in histories.
+/// The number of events of each kind in histories.
 package struct HistoryTally: Equatable, Sendable {
   package var commits = 0
   package var conflicts = 0
   package var duplicates = 0
-  /// Answers of held snapshots, and of other openings.
+  /// The numbers of answers from held snapshots, and from readers.
   package var heldReads = 0
   package var readerReads = 0
   package var openings = 0
@@ -48,7 +49,7 @@ package struct HistoryTally: Equatable, Sendable {
   }
 }
 
-/// A step whose answer differs from the model's.
+/// The failure of a step whose answer differs from the model's.
 package struct HistoryFailure: Error, CustomStringConvertible {
   package var step: Int
   package var what: String
@@ -70,7 +71,7 @@ package final class HistoryRun {
   var spaces: [Keyspace] = []
   var indexes: [DerivedIndex] = []
 
-  /// A state that can still be read, and its required content.
+  /// A state that can still be read, and the content that it must have.
   struct State {
     var snapshot: Snapshot
     var content: HistoryContent
@@ -90,8 +91,8 @@ package final class HistoryRun {
   /// Runs a history to its end.
   ///
   /// - Parameter path: The path of an absent directory.
-  /// - Parameter beside: Called before each step, with the path of the store, to change its files
-  ///   meanwhile.
+  /// - Parameter beside: Called before each step with its number. It may change the files of the
+  ///   store.
   /// - Throws: `HistoryFailure`.
   package static func run(
     _ history: History, on subject: any HistorySubject = WholeStore(), _ fileSystem: any FileSystem,
@@ -122,7 +123,7 @@ package final class HistoryRun {
     }
   }
 
-  /// An answer was right.
+  /// Notes a correct answer.
   func answered(_ number: UInt64) {
     outcome.answers += 1
     outcome.add(subject.remembered(number, options))
@@ -246,7 +247,7 @@ package final class HistoryRun {
     let back = try store.defineIndex(backlinks)
     let sums = try store.defineIndex(.sums("sums", rows))
     let order = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
-    // In the order of `HistoryIndex`; later ones are for `checkSums`.
+    // The first four are in the order of `HistoryIndex`. The others are for `checkSums`.
     return [groups, counts, serials, back, sums, order]
   }
 

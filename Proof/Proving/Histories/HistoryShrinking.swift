@@ -1,11 +1,13 @@
 import PerdureLog
 import PerdureTestSupport
 
-/// Makes a failing history small: fewer steps, then simpler ones, then plainer options.
+/// Makes a failing history smaller: first fewer steps, then simpler steps, then options closer to
+/// the defaults.
 package enum HistoryShrinking {
-  /// - Parameter reason: Runs a history; says why it fails, nil when it does not. A smaller history
-  ///   that fails for another reason is another failure.
-  /// - Returns: Nil when the history does not fail this time.
+  /// - Parameter reason: Runs a history, and returns why it fails; nil if it does not fail. A
+  ///   smaller history that fails for another reason is a different failure.
+  /// - Returns: The smaller history and its reason; nil if the given history does not fail this
+  ///   time.
   package static func shrink(
     _ history: History, trialsMax: Int = 3_000, _ reason: (History) -> String?
   ) -> (history: History, reason: String)? {
@@ -37,8 +39,8 @@ package enum HistoryShrinking {
     return (smallest, text)
   }
 
-  /// The start of a reason, without its numbers: those of steps, keys and commits differ in a
-  /// smaller history.
+  /// The beginning of a reason without its numbers. The numbers of steps, keys and commits differ
+  /// in a smaller history.
   private static func kind(of reason: String) -> [Substring] {
     let line = reason.prefix { $0 != "\n" }
     return Array(line.split { !$0.isLetter }.prefix(6))
@@ -46,7 +48,7 @@ package enum HistoryShrinking {
 }
 
 extension HistoryStep {
-  /// The same step with less in it.
+  /// Simpler forms of this step.
   package var simpler: [HistoryStep] {
     switch self {
     case .commit(let commit): return commit.simpler.map(HistoryStep.commit)
@@ -64,7 +66,7 @@ extension HistoryStep {
   }
 }
 
-/// The list without each of its elements, and with each of them simpler.
+/// The lists without one of the elements, and the lists in which one element is simpler.
 private func simpler<Element>(_ list: [Element], _ parts: (Element) -> [Element]) -> [[Element]] {
   list.indices.flatMap { index -> [[Element]] in
     var without = list

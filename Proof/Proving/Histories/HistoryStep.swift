@@ -1,13 +1,13 @@
 package import PerdureLog
 
-/// The target of a read: the newest state, a held snapshot, or an opening for reading only. Without
-/// a held snapshot or a reader, the newest.
+/// The state to read: the newest, a held snapshot, or that of a reader. Without such a snapshot or
+/// reader, the newest state is read.
 package enum HistoryView: Hashable, Sendable {
   case newest
   case held(Int)
   case reader
 
-  /// The maximum number of held snapshots.
+  /// The number of places for held snapshots.
   static let slots = 6
 }
 
@@ -25,14 +25,14 @@ package struct HistoryPlace: Hashable, Sendable {
 package enum HistoryIndex: UInt8, CaseIterable, Sendable {
   /// Rows by their group.
   case groups
-  /// Groups by how many rows they have.
+  /// Groups by their number of rows.
   case counts
-  /// Rows by their serial number: unique.
+  /// Rows by their serial number, which is unique.
   case serials
   /// Links by their second number.
   case backlinks
 
-  /// One more than the greatest number that a key may have.
+  /// One more than the greatest number that can be a key.
   func limit(_ universe: HistoryUniverse) -> Int {
     switch self {
     case .groups: 256
@@ -43,7 +43,7 @@ package enum HistoryIndex: UInt8, CaseIterable, Sendable {
   }
 }
 
-/// The direction of a walk.
+/// The direction of a walk, and its maximum number of entries.
 package struct HistoryWalk: Hashable, Sendable {
   package var limit: Int
   package var isDescending: Bool
@@ -54,16 +54,16 @@ package struct HistoryWalk: Hashable, Sendable {
   }
 }
 
-/// A question about one state, with an answer that a model knows.
+/// A read of one state. The model knows the answer.
 package enum HistoryRead: Hashable, Sendable {
   case get(HistoryPlace)
   case contains(HistoryPlace)
   case getMany(HistorySpace, [Int])
-  /// A part of a value: from `of` 256th parts of it on, so many bytes.
+  /// A part of a value: `count` bytes from `of`/256 of its length on.
   case part(HistoryPlace, of: Int, count: Int)
   case scan(HistorySpace, HistoryRange, HistoryWalk)
   case keys(HistorySpace, HistoryRange, HistoryWalk)
-  /// Names that begin as this one's first bytes do.
+  /// The names that begin with the first `length` bytes of the name at this position.
   case prefix(Int, length: Int, HistoryWalk)
   case count(HistorySpace, HistoryRange)
   case countAll(HistorySpace)
@@ -71,12 +71,13 @@ package enum HistoryRead: Hashable, Sendable {
   case indexCount(HistoryIndex, HistoryRange)
 }
 
-/// The operation of one commit on one key.
+/// A change of one key in a commit.
 package struct HistoryChange: Hashable, Sendable {
   package var place: HistoryPlace
-  /// Nil: it is removed.
+  /// The new value; nil: the key is removed.
   package var value: HistoryValue?
-  /// The value is written ahead of the commit, in so many pieces; 0: with it.
+  /// The number of pieces in which the value is written before the commit; 0: it is written by the
+  /// commit.
   package var pieces: Int
 
   package init(_ place: HistoryPlace, _ value: HistoryValue?, pieces: Int = 0) {
@@ -96,15 +97,15 @@ package enum HistoryCondition: Hashable, Sendable {
 package struct HistoryCommit: Hashable, Sendable {
   package var changes: [HistoryChange]
   package var conditions: [HistoryCondition] = []
-  /// Nil: that of the store.
+  /// The durability; nil: the default of the store.
   package var durability: Durability?
-  /// Aborted at the end, so that nothing happens.
+  /// Whether the commit is aborted at its end, so that it has no effect.
   package var isGivenUp = false
 
   package init(_ changes: [HistoryChange]) { self.changes = changes }
 }
 
-/// A step of an engine transaction.
+/// A step of a transaction.
 package enum HistoryMove: Hashable, Sendable {
   case read(HistoryRead)
   case write(HistoryChange)
@@ -112,20 +113,20 @@ package enum HistoryMove: Hashable, Sendable {
 
 package struct HistoryTransaction: Hashable, Sendable {
   package var moves: [HistoryMove]
-  /// Overtaken by another commit when the first attempt has done all its moves.
+  /// The changes of another commit, which is made after the first attempt has done all its moves.
   package var between: [HistoryChange] = []
   package var attemptsMax = 1
 
   package init(_ moves: [HistoryMove]) { self.moves = moves }
 }
 
-/// One step of a history. Each can be taken whatever the steps before it were, so that any of them
-/// may be left out.
+/// One step of a history. Every step is possible after any other steps, so that shrinking can
+/// remove any of them.
 package enum HistoryStep: Hashable, Sendable {
   case read(HistoryView, HistoryRead)
   case commit(HistoryCommit)
   case transaction(HistoryTransaction)
-  /// Takes a snapshot and keeps it, in place of the one kept there before.
+  /// Takes a snapshot and holds it at this place, instead of the earlier one.
   case hold(Int)
   case letGo(Int)
   case compact
@@ -133,14 +134,14 @@ package enum HistoryStep: Hashable, Sendable {
   case train(HistorySpace)
   case sync
   case verify
-  /// Gets keyspaces and indexes again, and the store's statistics.
+  /// Reads the keyspaces, the indexes and the statistics of the store.
   case lookAround
   case reopen(HistoryOptions, closes: Bool)
-  /// Opens for reading beside the writer, or refreshes to the newest state.
+  /// Opens the store for reading beside the writer, or refreshes that reader to the newest state.
   case follow
   case unfollow
 
-  /// Whether it changes nothing readable.
+  /// Whether the step changes nothing that reads can show.
   package var isUpkeep: Bool {
     switch self {
     case .compact, .checkpoint, .train, .sync, .verify, .lookAround, .reopen: true
@@ -149,10 +150,10 @@ package enum HistoryStep: Hashable, Sendable {
   }
 }
 
-/// A program for a store, as a value.
+/// A program for a store, represented as a value.
 package struct History: Hashable, Sendable {
   package var universe: HistoryUniverse
-  /// Of the first opening.
+  /// The options of the first opening.
   package var options: HistoryOptions
   package var steps: [HistoryStep]
 

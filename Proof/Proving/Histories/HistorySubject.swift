@@ -1,27 +1,27 @@
 package import PerdureLog
 
-/// What histories are run on: the store, with a place to break it at for tests of the histories
-/// themselves.
+/// The store that histories run on. Tests of the histories replace single operations with wrong
+/// ones.
 package protocol HistorySubject: Sendable {
-  /// The commit made in place of the requested one.
+  /// Returns the changes to commit instead of these.
   func filter(_ changes: [HistoryChange]) -> [HistoryChange]
   func filter(_ preconditions: [Precondition]) -> [Precondition]
-  /// The state read as the newest.
+  /// The snapshot that is read as the newest state.
   func snapshot(of store: Store) -> Snapshot
-  /// The state read in place of a held snapshot.
+  /// The snapshot that is read instead of a held one.
   func held(_ snapshot: Snapshot, of store: Store) -> Snapshot
   func compact(_ store: Store) throws
-  /// The number of a commit, as the history knows it.
+  /// The sequence number that the history sees for this sequence number of the store.
   func sequence(_ number: UInt64) -> UInt64
-  /// The options of every opening.
+  /// Adapts the options of every opening.
   func adapt(_ options: inout StoreOptions)
-  /// The stored form of an answer, to be compared with those under other options.
+  /// The form of an answer in the digest, which is compared between different options.
   func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64
   /// The extractor of the index over groups.
   var groupExtractor: String { get }
 }
 
-// As the store is.
+// The correct behavior of each operation.
 extension HistorySubject {
   package func filter(_ changes: [HistoryChange]) -> [HistoryChange] { changes }
   package func filter(_ preconditions: [Precondition]) -> [Precondition] { preconditions }
@@ -34,7 +34,7 @@ extension HistorySubject {
   package var groupExtractor: String { SliceExtractor.name }
 }
 
-/// The store as it is.
+/// The store without changes.
 package struct WholeStore: HistorySubject {
   package init() {}
 }

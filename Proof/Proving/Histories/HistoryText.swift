@@ -1,9 +1,9 @@
 import PerdureLog
 
-// A history as text: a line a step, a word and numbers. It is what a failing history is printed as,
-// and what a test reads to run it again.
+// The text of a history: each step is a line with a word and numbers. Failing histories are printed
+// in this form, and tests parse it to run them again.
 
-/// Numbers of a line that are still to be read.
+/// The numbers of a line that are not parsed yet.
 struct HistoryWords {
   private var rest: ArraySlice<Int>
 
@@ -31,7 +31,7 @@ struct HistoryWords {
   }
 }
 
-/// The values that a line can contain.
+/// A value that lines can contain.
 protocol HistoryWritable {
   var words: [Int] { get }
   init(_ words: inout HistoryWords) throws
@@ -54,7 +54,7 @@ extension History: CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 
-  /// Reads what `description` gives. Empty lines and those that begin with `#` are remarks.
+  /// Parses the text of `description`. Ignores empty lines and lines that begin with `#`.
   package init(_ text: String) throws {
     var universe: HistoryUniverse?
     var options: HistoryOptions?

@@ -3,22 +3,24 @@ import PerdureTestSupport
 
 /// The keyspaces of a history.
 package enum HistorySpace: UInt8, CaseIterable, Sendable {
-  /// Ids; derived indexes over groups, their counts, and serial numbers, which are unique.
+  /// Rows with ids. Derived indexes exist over their groups, the counts of groups, and the unique
+  /// serial numbers.
   case rows
-  /// Byte strings of all kinds.
+  /// Values with byte strings of many kinds as keys.
   case names
-  /// Pairs of numbers, as byte strings; a derived index leads from the second to the first.
+  /// Pairs of numbers as keys. A derived index leads from the second number to the first.
   case links
 
   var kind: KeyspaceKind { self == .rows ? .dense : .bytes }
 }
 
-/// Keys that lie between two others, as positions. An upper bound before the lower one is a range
-/// of nothing.
+/// A range of keys, as positions in the sorted list of keys. The range is empty if the upper bound
+/// is not greater than the lower one.
 package struct HistoryRange: Hashable, Sendable {
   package var lower: Int
   package var upper: Int
-  /// Bounds that are not keys: right after the previous key.
+  /// Whether the bounds lie directly after the key before the position, and not on the key at the
+  /// position.
   package var isBetween: Bool
 
   package init(_ lower: Int, _ upper: Int, isBetween: Bool = false) {
@@ -30,13 +32,13 @@ package struct HistoryRange: Hashable, Sendable {
   var positions: Range<Int> { lower..<max(lower, upper) }
 }
 
-/// All keys that a history may use, in order: a model is an array with a place for each.
+/// All keys that a history may use, in order. The model is an array with an entry for each key.
 package struct HistoryUniverse: Hashable, Sendable {
   package var seed: UInt64
-  /// How many ids, and how many names.
+  /// The numbers of ids and of names.
   package var ids: Int
   package var names: Int
-  /// Links are pairs of two numbers below this.
+  /// Links are pairs of numbers less than this.
   package var side: Int
 
   package init(seed: UInt64, ids: Int, names: Int, side: Int) {
@@ -56,7 +58,7 @@ package struct HistoryUniverse: Hashable, Sendable {
   }
 }
 
-/// The keys themselves.
+/// The keys of a universe.
 struct HistoryKeys: Sendable {
   let ids: [UInt64]
   let names: [[UInt8]]
@@ -75,7 +77,8 @@ struct HistoryKeys: Sendable {
     }
   }
 
-  /// Dense ones mostly, some far off, the first and the last of all.
+  /// An id: usually from a dense range, sometimes far from the others, and sometimes the first or
+  /// last possible id.
   private static func id(_ count: Int, _ random: inout SeededGenerator) -> UInt64 {
     switch random.pick(0..<40) {
     case 0: random.pick([0, 1, .max, .max - 1, 1 << 32, 1 << 63])
@@ -85,7 +88,8 @@ struct HistoryKeys: Sendable {
     }
   }
 
-  /// Short ones, ones that begin alike, the empty one, runs of 255, and now and then a long one.
+  /// A name: usually short, often with a prefix that other names share. Some are empty, consist of
+  /// bytes 255, or are long.
   private static func name(_ random: inout SeededGenerator) -> [UInt8] {
     func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in random.pick(UInt8.min...UInt8.max) } }
     switch random.pick(0..<400) {
@@ -110,7 +114,7 @@ struct HistoryKeys: Sendable {
     }
   }
 
-  /// The keys of a keyspace of byte strings.
+  /// The keys of a keyspace whose keys are byte strings.
   func byteKeys(_ space: HistorySpace) -> [[UInt8]] { space == .links ? links : names }
 
   func keyRange(_ range: HistoryRange, in space: HistorySpace) -> KeyRange {
@@ -123,7 +127,7 @@ struct HistoryKeys: Sendable {
     return KeyRange(lower: lower, upper: range.upper == keys.count ? nil : bound(range.upper))
   }
 
-  /// Nil for an empty range, which cannot be expressed.
+  /// The range of ids; nil if the range is empty, which a closed range cannot express.
   func idRange(_ range: HistoryRange) -> ClosedRange<UInt64>? {
     guard range.lower < range.upper else { return nil }
     let (first, last) = (ids[range.lower], ids[range.upper - 1])

@@ -1,15 +1,16 @@
 import PerdureTestSupport
 
-/// A value as a few numbers: its form in the model, and in a history. The bytes follow.
+/// A value in a short form of a few numbers, which the model and histories use. The numbers
+/// determine the bytes.
 ///
-/// They begin with a group and a serial number, eight bytes each, big-endian; what follows is
-/// filled in one of three styles. A short value is the beginning of that.
+/// The bytes begin with a group and a serial number, each big-endian with eight bytes. The
+/// remaining bytes have one of three styles. A value of less than 16 bytes is a prefix of this.
 package struct HistoryValue: Hashable, Sendable {
-  /// The form of the bytes after the head.
+  /// The style of the bytes after the head.
   package enum Style: UInt8, CaseIterable, Sendable {
-    /// All the same.
+    /// All bytes are equal.
     case constant
-    /// Words, as other values have them too.
+    /// Words that other values also contain.
     case words
     /// Incompressible bytes.
     case noise
@@ -31,7 +32,7 @@ package struct HistoryValue: Hashable, Sendable {
   }
 
   static let headLength = 16
-  /// Shorter values have no entry in the index of groups, or of serial numbers.
+  /// Values that are too short have no entry in the index of groups, or of serial numbers.
   var hasGroup: Bool { length >= 8 }
   var hasSerial: Bool { length >= 16 }
 
@@ -41,7 +42,7 @@ package struct HistoryValue: Hashable, Sendable {
     return bytes
   }
 
-  /// Writes the bytes over the beginning of `buffer`, which grows as needed.
+  /// Writes the bytes at the beginning of `buffer`, which grows if necessary.
   func write(to buffer: inout [UInt8]) {
     let wanted = max(Int(length), Self.headLength)
     if buffer.count < wanted { buffer += [UInt8](repeating: 0, count: wanted - buffer.count) }
@@ -96,7 +97,7 @@ package struct HistoryValue: Hashable, Sendable {
   }()
 }
 
-/// The bytes of values, one at a time, in memory that is used again.
+/// The bytes of values, one value at a time, in a reused buffer.
 struct HistoryScratch {
   private var buffer = [UInt8](repeating: 0, count: HistoryValue.headLength + 1)
 

@@ -2,23 +2,23 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Random histories against a model, under random options; and each eighth of them again under
-/// other options, where it has to give the same answers.
+/// Compares random histories with a model, under random options. Every eighth history runs again
+/// under other options, and must give the same answers.
 package struct ModelsCampaign: Campaign {
   package let name = "models"
   package let summary = "random histories against a model, under random options, and again under others"
 
-  /// Answers in a full proof.
+  /// The number of answers in a full proof.
   private static let answersFull = 10_000_000
   private let subject: any HistorySubject
 
   package init(on subject: any HistorySubject = WholeStore()) { self.subject = subject }
 
-  /// The result of one history, or of all.
+  /// The result of one history, or the sum of several.
   package struct Part: Sendable {
     var answers = 0
     var histories = 0
-    /// Histories again under other options, which gave the same answers.
+    /// The number of repeated histories under other options, which gave the same answers.
     package fileprivate(set) var variants = 0
     var onDisk = 0
     var tally = HistoryTally()
@@ -29,12 +29,12 @@ package struct ModelsCampaign: Campaign {
     try await runCounting(plan, progress).result
   }
 
-  /// The same, with the counts that the report has in words.
+  /// Runs the campaign, and also returns the counts that the report describes in words.
   package func runCounting(
     _ plan: ProofPlan, _ progress: ProofProgress
   ) async throws -> (result: CampaignResult, sum: Part) {
     let quota = plan.quota(Self.answersFull)
-    // Many short ones if there is little time: as many kinds of them as possible.
+    // A small quota uses many short histories, for as many different kinds as possible.
     let steps = min(4_000, max(200, quota / 100))
     let only = try plan.part.map { part in
       guard let number = UInt64(part) else { throw plan.noSuchPart("the number of a history") }
@@ -72,7 +72,8 @@ package struct ModelsCampaign: Campaign {
     return (result, sum)
   }
 
-  /// More than there are processors here or there: a history waits now and then.
+  /// The number of parallel tasks. It may exceed the number of processors, because a history
+  /// sometimes waits.
   private static let tasks = 4
 
   private func part(
@@ -85,7 +86,7 @@ package struct ModelsCampaign: Campaign {
     let random = SeededGenerator(seed: plan.seed).derived(number)
     let medium = Medium(number)
     if medium == .disk { part.onDisk += 1 }
-    // Every sync is waited for there.
+    // On a disk, histories are shorter because every sync takes time.
     let history = HistoryGenerator.history(seed: random.seed, steps: medium == .disk ? steps / 8 : steps)
     do {
       let outcome = try medium.run(history, subject)
@@ -106,7 +107,7 @@ package struct ModelsCampaign: Campaign {
         guard again.digest == outcome.digest else {
           let failure = HistoryFailure(
             step: 0, what: "two runs under different options give different answers")
-          // Each answer is right in itself: only comparing them shows the error.
+          // Each answer agrees with the model: only the comparison shows the error.
           part.violation = ProofViolation(
             "history \(number), \(failure.what):\n\(history)\nand\n\(variant)",
             command: plan.command(for: self, part: "\(number)"))
@@ -119,7 +120,7 @@ package struct ModelsCampaign: Campaign {
     return part
   }
 
-  /// The printed form of a failure: the shortest history that fails, as a test can run it.
+  /// The violation with the shortest history that fails, in the form that a test can run.
   private func violation(
     _ history: History, _ medium: Medium, _ failure: HistoryFailure, _ number: UInt64, _ plan: ProofPlan,
     _ progress: ProofProgress
@@ -139,7 +140,7 @@ package struct ModelsCampaign: Campaign {
 }
 
 extension ModelsCampaign {
-  /// Where a history runs.
+  /// The file system that a history uses.
   enum Medium: Sendable {
     case memory
     case simulated
