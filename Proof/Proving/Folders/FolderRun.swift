@@ -2,9 +2,9 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-// One history. After each step these statements must hold:
+// The rules for one history. The following must be true after each step:
 //
-//  - All calls of a writer whose folder is its own succeed, even if the folder was moved.
+//  - All calls of a writer that still owns its folder succeed, even if the folder was moved.
 //  - A writer whose LOCK was removed gets `.poisoned`, at the latest when it begins the next
 //    segment. All later calls throw the same.
 //  - A call to a store changes no file of another store.

@@ -17,7 +17,7 @@ final class StoreFolder {
     (self.path, self.rows, self.hasSegments) = (path, rows, hasSegments)
   }
 
-  /// Checks the rows of a store, and expects them from now on.
+  /// Checks the rows of a store. From now on, exactly these rows are expected.
   ///
   /// - Throws: `Violation` if a row is not as expected.
   func adopt(_ store: Store, _ keyspace: Keyspace) throws {
@@ -40,7 +40,7 @@ final class FolderWriter {
   let folder: StoreFolder
   /// Whether its LOCK still has its name in its folder.
   var ownsFolder = true
-  /// Bytes of commits acknowledged since LOCK lost its name.
+  /// The bytes of the commits that were acknowledged after LOCK lost its name.
   var bytesSinceLoss = 0
   /// Whether a call has thrown because LOCK lost its name.
   var isRefused = false
@@ -69,7 +69,7 @@ enum FolderWorld {
     return options
   }
 
-  /// Every fifth row's value has a file of its own.
+  /// The value of a row. The values of every fifth row have their own files.
   static func value(_ id: UInt64, _ round: UInt8) -> [UInt8] {
     [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: id % 5 == 4 ? 1400 : 250) + [round]
   }

@@ -8,13 +8,13 @@ package struct FoldersCampaign: Campaign {
   package let name = "folders"
   package let summary = "folders of open stores that are moved, removed or replaced, and LOCK removed"
 
-  /// Number of histories in a full proof.
+  /// The number of histories in a full proof.
   private static let historiesFull = 4_000
-  /// One in `diskEvery` histories runs on the disk, the others on the simulated file system.
+  /// One history in this many runs on the disk, the others on the simulated file system.
   private static let diskEvery = 16
   private let checksFolder: Bool
 
-  /// - Parameter checksFolder: Whether writers check that their folder is their own.
+  /// - Parameter checksFolder: Whether writers check that they still own their folder.
   package init(checksFolder: Bool = true) { self.checksFolder = checksFolder }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
@@ -53,12 +53,12 @@ package struct FoldersCampaign: Campaign {
 /// Counts the calls and changes of a campaign of folders.
 struct FolderTally: CustomStringConvertible {
   var histories = 0
-  /// Calls to stores whose outcome was checked.
+  /// The calls to stores whose outcome was checked.
   var operations = 0
   var changes: [FolderRun.Change: Int] = [:]
-  /// Writers that found that their folder is not their own.
+  /// The writers that found that they no longer own their folder.
   var refusedWriters = 0
-  /// Openings that were refused because another writer had the store.
+  /// The openings that were refused because another writer had the store open.
   var refusedOpenings = 0
 
   static func += (sum: inout FolderTally, other: FolderTally) {

@@ -10,10 +10,10 @@ package struct ForkCampaign: Campaign {
   package let summary =
     "processes with an open store are forked while their threads work; the children read, commit, close and are killed"
 
-  /// Whether children may use the store, and the outcome of their calls is ignored. The campaign
+  /// Whether children can use the store, and the outcomes of their calls are ignored. The campaign
   /// must then detect lost commits.
   package var ignoresForks = false
-  /// A child that runs longer counts as hanging.
+  /// The time limit of a child in seconds. A child that runs longer counts as hanging.
   package var secondsMax: UInt32 = 30
 
   package init() {}

@@ -9,7 +9,7 @@ struct ForkHistory {
   private let children: Int
   private var random: SeededGenerator
   private var tally = ForkTally()
-  /// The rows of all acknowledged commits.
+  /// The expected rows, after all acknowledged commits.
   private var rows: [UInt64: [UInt8]] = [:]
   private var forked: [ForkedChild] = []
 
@@ -32,8 +32,8 @@ struct ForkHistory {
     let names = try store.keyspace("names", .bytes)
     let index = try store.defineIndex(.slices("first bytes", keyspace, .value(offset: 0, length: 8)))
     let busy = BusyThread(store, names)
-    // The Swift runtime takes locks when a thread uses a type first. A child that inherits such a
-    // lock waits without end, whatever the store does.
+    // The Swift runtime takes locks when a thread first uses a type. A child that inherits a locked
+    // lock waits without end, independent of the store.
     try busy.wait(until: 64)
     var snapshot = store.snapshot()
     while tally.children < children {
@@ -181,7 +181,7 @@ private final class BusyThread: Sendable {
     }
   }
 
-  /// Waits until the thread has made so many commits, or has ended.
+  /// Waits until the thread has made `count` commits, or has ended.
   func wait(until count: UInt64) throws {
     while true {
       let (outcome, done) = state.withLock { ($0.outcome, $0.count) }

@@ -120,7 +120,7 @@ package struct ForkedCalls {
     }
   }
 
-  /// Thrown if the parent did not have the object that a call needs.
+  /// The parent did not have the object that a call needs.
   fileprivate struct Absent: Error {}
 }
 

@@ -10,7 +10,7 @@
 /// thread.
 ///
 /// The child runs a closure, writes the result into a pipe, and ends with `_exit`. So no exit
-/// handler of the parent runs twice, and no buffer is written twice.
+/// handler of the parent runs in the child, and no buffer is written twice.
 package struct ForkedChild: Sendable {
   /// The report of a child, and how it ended.
   package struct Outcome: Sendable, Equatable, CustomStringConvertible {
@@ -31,8 +31,8 @@ package struct ForkedChild: Sendable {
 
   /// Forks a child.
   ///
-  /// - Parameter seconds: The time limit; an alarm then ends the child.
-  /// - Parameter body: Runs in the child only, and returns its report.
+  /// - Parameter seconds: The time limit. After it, an alarm ends the child.
+  /// - Parameter body: Runs only in the child, and returns its report.
   package init(seconds: UInt32 = 30, _ body: () -> String) throws {
     var ends: [Int32] = [0, 0]
     guard Self.makePipe(&ends) == 0 else { throw Violation("the system gives no pipe") }
@@ -92,8 +92,8 @@ package struct ForkedChild: Sendable {
 
   package static func waitAMillisecond() { SystemLink.waitAMillisecond() }
 
-  /// Sets an alarm that ends this child. A child inherits no alarm, but the handler and the signal
-  /// mask, which are reset.
+  /// Sets an alarm that ends this child. A child does not inherit the alarm of its parent. It
+  /// inherits the handler and the signal mask, so both are reset.
   private static func endAlone(after seconds: UInt32) {
     signal(SIGALRM, SIG_DFL)
     var alone = sigset_t()
@@ -113,8 +113,8 @@ package struct ForkedChild: Sendable {
     #endif
   }
 
-  /// Forks. Tries again for about ten seconds while the system has no process or memory left, as
-  /// beside many other tests.
+  /// Forks. Tries again for about ten seconds while the system lacks processes or memory, for
+  /// example because many other tests run.
   private static func forkRetrying() -> pid_t {
     for _ in 0..<10_000 {
       let id = fork()

@@ -6,7 +6,7 @@
   import Musl
 #endif
 
-/// A process that this one has started.
+/// A process that this process has started.
 struct ChildProcess {
   /// How a process ended.
   enum End: Equatable {
@@ -22,8 +22,8 @@ struct ChildProcess {
     var strings = ([executable] + arguments).map { strdup($0) } + [nil]
     var variables = Self.environment(adding: environment).map { strdup($0) } + [nil]
     defer { for string in strings + variables { free(string) } }
-    // Threads of a pool block signals, and a child inherits its parent thread's mask: an alarm, or
-    // an interrupt from the keyboard, could not end it.
+    // A child inherits the signal mask of the thread that starts it. Threads of a pool block
+    // signals, so neither an alarm nor an interrupt from the keyboard could end the child.
     #if canImport(Darwin)
       var attributes: posix_spawnattr_t?
     #else
@@ -52,13 +52,13 @@ struct ChildProcess {
     return lines
   }
 
-  /// Kills it at any moment, and returns how it ended: perhaps it had ended before.
+  /// Kills the process, and returns how it ended. It may have ended before by itself.
   func kill() -> End {
     sendKill()
     while true { if let end = end(options: 0) { return end } }
   }
 
-  /// Kills it; the caller must still wait for it.
+  /// Kills the process. The caller must still wait for its end.
   func sendKill() {
     #if canImport(Darwin)
       _ = Darwin.kill(id, SIGKILL)
@@ -69,10 +69,10 @@ struct ChildProcess {
     #endif
   }
 
-  /// Waits until it has ended; kills it after a timeout in milliseconds, or when the task is
-  /// cancelled.
+  /// Waits until the process has ended. Kills it after a timeout in milliseconds, or when the task
+  /// is cancelled.
   ///
-  /// - Returns: How it ended, and whether it had to be killed here.
+  /// - Returns: How the process ended, and whether this function killed it.
   func wait(milliseconds: Int, isCancelled: () -> Bool) -> (end: End, hadToKill: Bool) {
     for _ in 0..<milliseconds where !isCancelled() {
       if let end = end(options: WNOHANG) { return (end, false) }
@@ -83,9 +83,9 @@ struct ChildProcess {
 
   private func end(options: Int32) -> End? { look(options: options)?.end }
 
-  /// Its end, and its maximum resident memory in bytes; nil as long as it runs.
+  /// How the process ended, and its maximum resident memory in bytes; nil if it still runs.
   ///
-  /// - Parameter waits: Whether this waits for the end.
+  /// - Parameter waits: Whether the call waits for the end.
   func look(waits: Bool) -> (end: End, peakBytes: Int)? { look(options: waits ? 0 : WNOHANG) }
 
   private func look(options: Int32) -> (end: End, peakBytes: Int)? {
@@ -101,13 +101,13 @@ struct ChildProcess {
     return (signal == 0 ? .exit((status >> 8) & 0xFF) : .signal(signal), peakBytes)
   }
 
-  /// Ends this process after a number of seconds, unless it has ended before.
+  /// Sets an alarm that ends this process after a number of seconds.
   static func endLater(seconds: UInt32) { alarm(seconds) }
 
   static let killed = End.signal(SIGKILL)
 }
 
 extension KillChild {
-  /// Whatever becomes of its parent: a child does not stay.
+  /// Ends a child after a time limit, even if its parent no longer exists.
   package static func endLater() { ChildProcess.endLater(seconds: 600) }
 }

@@ -2,22 +2,21 @@ import PerdureFileIO
 package import PerdureLog
 import PerdureTestSupport
 
-/// Kills processes that write to a store and read it, thousands of times, some in the middle of a
-/// write.
+/// Kills processes that write and read a store, thousands of times, and sometimes during a write.
 package struct KillCampaign: Campaign {
   package let name = "kills"
   package let summary =
     "processes that write are killed, with and without syncs, beside readers, and in the midst of a write"
 
   private let executable: String
-  /// Whether children report a step before they make it, which must be noticed.
+  /// Makes children report a step before they make it. The campaign must detect this.
   package var isEarly = false
-  /// Whether readers never open the store, which must be noticed.
+  /// Makes readers never open the store. The campaign must detect this.
   package var isBlind = false
-  /// The minimum wait for a child's first step, in milliseconds.
+  /// The maximum time to wait for a child's first step, in milliseconds.
   package var waitMax = 10_000
 
-  /// In a smaller proof no volume is mounted.
+  /// A proof of a smaller scale mounts no volume.
   private static let volumeScaleMin = 0.02
 
   /// - Parameter executable: A program that takes `kill-child` with the arguments of
@@ -28,7 +27,7 @@ package struct KillCampaign: Campaign {
     try await runCounting(plan, progress).result
   }
 
-  /// The same, with the counts that the report has in words.
+  /// Runs the campaign, and also returns the counts that the report describes in words.
   package func runCounting(
     _ plan: ProofPlan, _ progress: ProofProgress
   ) async throws -> (result: CampaignResult, tally: KillTally) {
@@ -80,18 +79,18 @@ package struct KillCampaign: Campaign {
 package struct KillTally: Sendable {
   var writers = 0
   package fileprivate(set) var readers = 0
-  /// Readers that had read no step when they were killed.
+  /// Readers that had read no step before they were killed.
   package fileprivate(set) var idleReaders = 0
-  /// Writers that were killed by an interrupted write.
+  /// Writers that ended in an interrupted write.
   package fileprivate(set) var torn = 0
-  /// Children that were to be killed by a write, and made too few.
+  /// Writers that made too few writes to reach the one that would have killed them.
   var missed = 0
-  /// Children that had made no step since the previous kill.
+  /// Writers that had made no step since the previous kill.
   var idle = 0
   var rough = 0
   var verified = 0
   var steps: UInt64 = 0
-  /// The writers, by the durability that they wait for.
+  /// The number of writers for each durability.
   package fileprivate(set) var byDurability: [Durability: Int] = [:]
   var violations: [String] = []
 
@@ -125,7 +124,7 @@ package struct KillTally: Sendable {
   }
 }
 
-/// One store after the other, and the processes that are killed at it.
+/// A sequence of stores, and the processes that use them and are killed.
 private struct KillLane {
   private let campaign: KillCampaign
   private let executable: String
@@ -135,10 +134,10 @@ private struct KillLane {
   private var seed: UInt64 = 0
   private var model = KillModel(seed: 0)
   private var tally = KillTally()
-  /// Those whose turn comes before each has had another one.
+  /// The durabilities that remain in this round. Each round uses all of them once.
   private var levels: [Durability] = []
 
-  /// A new store is made after so many kills.
+  /// The number of kills after which a new store is made.
   private static let killsPerStore = 80
 
   init(
@@ -178,7 +177,8 @@ private struct KillLane {
   }
 
   private mutating func killOnce(_ number: Int, _ isCancelled: () -> Bool) throws {
-    // All by turns, in any order: a short run has each of them too.
+    // Each round uses all durabilities, in random order, so that a short run contains all of them
+    // too.
     if levels.isEmpty { levels = Durability.allCases.shuffled(using: &random) }
     let durability = levels.removeLast()
     var environment: [String: String] = [:]
@@ -207,7 +207,7 @@ private struct KillLane {
       (end, isCutShort) = (how, !hadToKill)
       tally.missed += hadToKill ? 1 : 0
     } else {
-      // One in five may be killed while it opens the store.
+      // One writer in five may be killed during the opening of the store.
       if number % 5 != 4 {
         wait(for: .begun, isCancelled)
         if reader != nil { wait(for: .read, isCancelled) }
@@ -235,7 +235,7 @@ private struct KillLane {
     }
   }
 
-  /// Every acknowledged step is complete, and nothing else is there.
+  /// Checks that the store contains the rows after a step, with every acknowledged step.
   private mutating func check(_ number: Int) throws {
     let store = try Store(at: KillChild.storePath(directory), options: KillChild.options(readOnly: false))
     let rows = try store.keyspace("rows", .dense)

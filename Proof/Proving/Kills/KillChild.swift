@@ -2,14 +2,13 @@ import PerdureFileIO
 package import PerdureLog
 import PerdureTestSupport
 
-/// The operations of a process that is going to be killed. It never ends by itself but for a
-/// complaint.
+/// The operations of a process that will be killed. They end only with an error.
 package enum KillChild {
-  /// Writes one step after the other, and notes the number of the last that was acknowledged in a
-  /// file beside the store.
+  /// Makes one step after another. Notes the number of the last acknowledged step in a file next to
+  /// the store.
   ///
-  /// - Parameter isEarly: Whether it notes the step after the one that it makes, which is wrong. So
-  ///   every kill shows it.
+  /// - Parameter isEarly: Whether each note is of a step that is not made yet. This is wrong, and
+  ///   every kill must show it.
   package static func write(_ directory: String, seed: UInt64, _ durability: Durability, isEarly: Bool) throws
   {
     let store = try Store(at: storePath(directory), options: options(readOnly: false))
@@ -43,8 +42,8 @@ package enum KillChild {
     }
   }
 
-  /// Follows the writer: every state that it sees is the result of a step, and none is older than
-  /// the one before.
+  /// Follows the writer. Checks that every state is the result of a step, and that the steps never
+  /// go backwards.
   package static func read(_ directory: String, seed: UInt64) throws {
     var hasRead = false
     while true {
@@ -52,7 +51,7 @@ package enum KillChild {
       do { store = try Store(at: storePath(directory), options: options(readOnly: true)) } catch let error
         as StoreError
       {
-        // The first writer may be making it.
+        // The first writer may not have finished the creation of the store.
         guard [.notAStore, .locked, .io].contains(error.code) else { throw error }
         continue
       }
@@ -73,7 +72,7 @@ package enum KillChild {
     }
   }
 
-  /// A reader that never opens the store, which must be noticed.
+  /// Makes a reader that never opens the store. The campaign must detect this.
   package static func readNothing() { while true { SystemLink.waitAMillisecond() } }
 
   static func storePath(_ directory: String) -> String { directory + "/s.perdure" }
@@ -97,11 +96,11 @@ package enum KillChild {
   }
 }
 
-/// A file with the progress of a process.
+/// A file that shows the progress of a process.
 enum ChildMark: String, CaseIterable {
   /// The writer has made a step.
   case begun
-  /// The reader has seen a step, and it was right.
+  /// The reader has read the result of a step, and it was correct.
   case read
 
   private func path(_ directory: String) -> String { directory + "/" + rawValue }
@@ -119,9 +118,9 @@ enum ChildMark: String, CaseIterable {
   }
 }
 
-/// The last step that was acknowledged, in a file that is unchanged when the process ends. A note
-/// can be interrupted like any other write. So two places alternate, and the complement after a
-/// note shows that it is complete.
+/// The last acknowledged step, in a file that remains unchanged after the process has ended. A note
+/// can be interrupted like any other write. So notes alternate between two places, and the
+/// complement after the number shows that a note is complete.
 package struct AcknowledgedStep {
   private static let slotLength = 16
   private let file: any File
@@ -135,14 +134,14 @@ package struct AcknowledgedStep {
     try file.write(Self.note(of: step), at: UInt64(Self.place(of: step)))
   }
 
-  /// 0 when there was none.
+  /// The last acknowledged step; 0 if there is none.
   func get() throws -> UInt64 { Self.last(in: try file.read(2 * Self.slotLength, at: 0)) }
 
   /// The bytes written for a step, and their offset.
   package static func note(of step: UInt64) -> [UInt8] { KillModel.bytes(step, ~step) }
   package static func place(of step: UInt64) -> Int { Int(step % 2) * slotLength }
 
-  /// The last step of which there is a whole note in the file's bytes; 0 for none.
+  /// The last step with a complete note in the file's bytes; 0 if there is none.
   package static func last(in bytes: [UInt8]) -> UInt64 {
     let steps = stride(from: 0, to: bytes.count, by: slotLength).compactMap { start -> UInt64? in
       let slot = Array(bytes[start...].prefix(slotLength))

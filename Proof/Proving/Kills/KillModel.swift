@@ -1,9 +1,9 @@
 import PerdureTestSupport
 
-/// The writes of a child process, step by step. They are a function of the seed, so that the number
-/// of the last step determines the required content of the store.
+/// The writes of a child process, step by step. They depend only on the seed. So the number of the
+/// last step determines the required content of the store.
 struct KillModel {
-  /// The row that holds the number of the last step and the sum over all rows.
+  /// The id of the row that holds the number of the last step and the sum of all rows.
   static let head: UInt64 = 1
 
   private let seed: UInt64
@@ -14,7 +14,8 @@ struct KillModel {
 
   init(seed: UInt64) { self.seed = seed }
 
-  /// The operation of the next step, and the head's content afterwards. `nil`: the row is removed.
+  /// Makes the next step, and returns its changes with the new content of the head. `nil`: the row
+  /// is removed.
   mutating func advance() -> [(id: UInt64, value: [UInt8]?)] {
     count += 1
     var random = SeededGenerator(seed: seed).derived(count)
@@ -37,7 +38,8 @@ struct KillModel {
     if let step { sum ^= Self.mixed(id, step) }
   }
 
-  /// Takes over the content of a store. Nil: it is not the result of any number of steps.
+  /// Makes the model from the content of a store; nil if no number of steps results in this
+  /// content.
   init?(seed: UInt64, reading rows: [UInt64: [UInt8]]) {
     self.init(seed: seed)
     for (id, value) in rows where id != Self.head {
@@ -54,7 +56,7 @@ struct KillModel {
     guard head == Self.bytes(count, sum) else { return nil }
   }
 
-  /// The step, the row, and more or fewer bytes, which sometimes need a file of their own.
+  /// A value: the step, the id, and a number of further bytes. Long values have their own files.
   private static func value(_ id: UInt64, _ step: UInt64) -> [UInt8] {
     var random = SeededGenerator(seed: mixed(id, step))
     let length = random.chance(4) ? Int.random(in: 1100...4000, using: &random) : Int(random.next() % 300)

@@ -1,16 +1,16 @@
 import PerdureFileIO
 import PerdureLog
 
-/// A volume of 24 MiB that is filled to the last byte, if the machine lets this process mount one.
-/// It is an ext4 in a file, visible only in a mount namespace, so that it ends with the processes
-/// of the namespace.
+/// A volume of 24 MiB that is filled to the last byte, if this process is allowed to mount one. It
+/// is an ext4 file system in a file. It is visible only in a mount namespace, so that it ends with
+/// the processes of the namespace.
 enum SmallVolume {
   enum Outcome: Equatable {
     case held, skipped
     case violated(String)
   }
 
-  /// Runs `KillChild.fill` on such a volume, in a process of its own.
+  /// Runs `KillChild.fill` on such a volume, in a separate process.
   static func run(_ executable: String, in directory: String, isCancelled: () -> Bool) -> Outcome {
     #if os(Linux)
       let arguments = ["-m", "sh", "-c", script, "sh", directory, executable]
@@ -28,7 +28,8 @@ enum SmallVolume {
 
   private static let failed: Int32 = 3
 
-  /// The volume is unmounted, or else goes with the namespace, and its loop device with it.
+  /// The script unmounts the volume. If it cannot, the volume and its loop device end with the
+  /// namespace.
   private static let script = """
     cd "$1" || exit 77
     truncate -s 24M image && mkfs.ext4 -q -m 0 image && mkdir volume && mount -o loop image volume || exit 77
@@ -39,8 +40,8 @@ enum SmallVolume {
 }
 
 extension KillChild {
-  /// Fills a volume with rows, and then to the last byte. Nothing is lost, rows can be removed, and
-  /// compaction frees space for others.
+  /// Fills a volume with rows, and then to the last byte. Checks that no row is lost, that rows can
+  /// be removed, and that compaction frees space for other rows.
   package static func fill(_ directory: String) throws {
     let path = storePath(directory)
     var options = StoreOptions()
@@ -71,7 +72,7 @@ extension KillChild {
     [UInt8](repeating: UInt8(truncatingIfNeeded: id &* 7), count: 4000)
   }
 
-  /// Puts rows until the volume is full; returns the last.
+  /// Puts rows until the volume is full. Returns the id of the last row.
   private static func fill(_ store: Store, _ rows: Keyspace, from first: UInt64) throws -> UInt64 {
     for id in first... {
       do { try store.write { try $0.put(value(id), id: id, in: rows) } } catch let error as StoreError {
@@ -82,7 +83,8 @@ extension KillChild {
     return first
   }
 
-  /// The reserve takes this many removals, and then a compaction, before it takes more.
+  /// Removes a row. The reserve has space for many removals. When it is used up, a compaction frees
+  /// space for more.
   private static func remove(_ id: UInt64, _ store: Store, _ rows: Keyspace) throws {
     do { try store.write { try $0.remove(id: id, in: rows) } } catch let error as StoreError {
       guard error.code == .diskFull else { throw error }
@@ -102,7 +104,7 @@ extension KillChild {
     }
   }
 
-  /// Another file takes all that is left.
+  /// Fills all remaining space with another file.
   private static func takeTheRest(of directory: String) throws {
     let (path, fileSystem) = (directory + "/others", POSIXFileSystem())
     let file = try fileSystem.open(path, try fileSystem.kind(of: path) == nil ? .create : .readWrite)

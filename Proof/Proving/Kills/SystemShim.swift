@@ -1,12 +1,12 @@
 import PerdureFileIO
 
-/// A library that is loaded before the system's own: it stops a write in the middle and kills the
-/// process, or has signals interrupt every other call and ends transfers early. Made with the C
-/// compiler of the machine.
+/// A library that is loaded before the system's own, and that the C compiler of the machine makes.
+/// It either cuts a write short and kills the process, or it interrupts every other call and
+/// shortens transfers.
 struct SystemShim {
   let path: String
 
-  /// Nil where there is none: no C compiler, or another loader.
+  /// Compiles the library; nil without a C compiler or on systems other than Linux.
   static func make(in directory: String, isCancelled: () -> Bool) throws -> SystemShim? {
     #if os(Linux)
       let (source, library) = (directory + "/shim.c", directory + "/shim.so")
@@ -21,12 +21,13 @@ struct SystemShim {
     #endif
   }
 
-  /// The nth write of more than a few bytes is cut after so many per cent, and is the last.
+  /// The environment that cuts the nth write of more than 8 bytes after a percentage of its bytes,
+  /// and then kills the process.
   func tearing(write number: Int, percent: Int) -> [String: String] {
     ["LD_PRELOAD": path, "PERDURE_TEAR": "\(number)", "PERDURE_TEAR_PERCENT": "\(percent)"]
   }
 
-  /// Every other call is interrupted, and no transfer is done at once.
+  /// The environment that interrupts every other call, and makes all transfers partial.
   var rough: [String: String] { ["LD_PRELOAD": path, "PERDURE_ROUGH": "1"] }
 
   private static let code = """

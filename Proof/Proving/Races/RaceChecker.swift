@@ -1,22 +1,20 @@
-// The reads and writes of concurrent transactions, compared with a store's promises:
+// Compares the recorded reads and writes of concurrent transactions with a store's promises:
 //
-//  Snapshots. A transaction reads one state: that after commit number `snapshot`, whole, from first
-//  to last. Order. A commit that was acknowledged before a transaction began is in its snapshot,
-//  and one that began later is
-//      not. A commit has a number of its own, above its snapshot's.
-//  Conditions. The reads of a guarded transaction were unchanged when it was committed, and no
-//  other transaction
-//      had written it in between; neither had entries of an index that it has read come or gone. Guarded transactions
-//      therefore are serializable, in the order of their numbers. What a commit needed was there, and no two keys of those
-//      that a unique index is over have the same label.
-//  Refusals. A refused transaction had read or needed a value that was written since, by one that
-//  began before the
-//      refusal was known, or an entry that came or went; or somebody had the label that it wanted.
+// - Snapshots. All reads of a transaction are from one state: that after commit number `snapshot`.
+// - Order. A commit that was acknowledged before a transaction began is in its snapshot. A commit
+//   that began after the snapshot was taken is not in it. A commit has a unique number, greater
+//   than that of its snapshot.
+// - Conditions. When a guarded transaction was committed, the keys and index entries that it had
+//   read were unchanged. So guarded transactions are serializable, in the order of their numbers.
+//   The keys that a commit needed existed, and no two keys of the unique index have the same label.
+// - Refusals. A refusal has one of three reasons, each caused by a transaction that began before
+//   the refusal was known. A key that the refused transaction had read or needed was written. Or an
+//   index entry that it had read was added or removed. Or another key had the label that it wanted.
 //
-// Every write has a unique tag, so a read value identifies its write. The check is a function of
-// the record alone. It takes O(n log n) for n reads and writes.
+// Every write has a unique tag, so a read value identifies its write. The check depends on the
+// record alone. It takes O(n log n) for n reads and writes.
 
-/// A broken promise of a store.
+/// A violation of a store's promise.
 package struct RaceFinding: Sendable, CustomStringConvertible {
   package enum Anomaly: String, Hashable, Sendable {
     case dirtyRead, thinAir, futureRead, staleRead, fracturedRead, nonRepeatableRead
@@ -30,26 +28,26 @@ package struct RaceFinding: Sendable, CustomStringConvertible {
   package var description: String { "\(anomaly.rawValue): \(what)" }
 }
 
-/// Looks for anomalies.
+/// Checks recorded transactions for anomalies.
 package struct RaceChecker {
   private struct Version {
     var commit: UInt64
     var tag: UInt64
     var transaction: Int
-    /// When the earliest writer of the key with this commit or a later one began.
+    /// The earliest tick at which a writer of the key with this commit or a later one began.
     var earliest: UInt64 = 0
   }
 
   private let transactions: [RaceTransaction]
-  /// The committed values of each key, by commit.
+  /// The committed values of each key, in the order of the commits.
   private var versions: [Int: [Version]] = [:]
-  /// The writer of a tag.
+  /// The transaction that wrote each tag.
   private var writers: [UInt64: Int] = [:]
   private var findings: [RaceFinding] = []
 
   private init(_ transactions: [RaceTransaction]) { self.transactions = transactions }
 
-  /// - Parameter end: The value of each key at the end; nil: not read.
+  /// - Parameter end: The tag of each key at the end; nil: not read.
   package static func check(_ transactions: [RaceTransaction], end: [RaceTransaction.Access]? = nil)
     -> [RaceFinding]
   {
@@ -96,19 +94,19 @@ package struct RaceChecker {
     }
   }
 
-  /// The value of a key after a commit; nil: it was never written.
+  /// The value of a key after a commit; nil: no commit up to then wrote the key.
   private func version(_ key: Int, upTo commit: UInt64) -> Version? {
     let count = count(key, upTo: commit)
     return count == 0 ? nil : versions[key]?[count - 1]
   }
 
-  /// The key's first value after a later commit.
+  /// The first value of a key after a later commit; nil if there is none.
   private func version(_ key: Int, after commit: UInt64) -> Version? {
     let count = count(key, upTo: commit)
     return versions[key].flatMap { count < $0.count ? $0[count] : nil }
   }
 
-  /// How often it was written up to a commit.
+  /// The number of values of a key up to a commit.
   private func count(_ key: Int, upTo commit: UInt64) -> Int {
     guard let all = versions[key] else { return 0 }
     var (low, high) = (0, all.count)
@@ -137,7 +135,7 @@ package struct RaceChecker {
     }
   }
 
-  /// The kind of a wrong read.
+  /// The kind of anomaly of a wrong read.
   private func anomaly(
     of read: RaceTransaction.Access, in transaction: RaceTransaction, _ expected: Version?
   ) -> RaceFinding.Anomaly {
@@ -147,13 +145,13 @@ package struct RaceChecker {
       if commit > transaction.snapshot { return .futureRead }
     }
     guard let expected else { return .futureRead }
-    // Another part of the commit whose write is missing here was read.
+    // The write of `expected` is missing here, but another write of that commit was read.
     let others = Set(transactions[expected.transaction].writes)
     return transaction.reads.contains { $0.key != read.key && others.contains($0) }
       ? .fracturedRead : .staleRead
   }
 
-  /// The entries of an index are those of the keys.
+  /// Checks that the index entries that a transaction read agree with the keys.
   private mutating func checkEntries(_ number: Int) {
     let transaction = transactions[number]
     for entry in transaction.entries where entry.keys != keys(with: entry.label, upTo: transaction.snapshot) {
@@ -202,7 +200,7 @@ package struct RaceChecker {
     let transaction = transactions[number]
     let written = Set(transaction.writes.map(\.key))
     for read in transaction.reads {
-      // An absent entry that was added and removed in between is unchanged.
+      // A key that was absent, and was added and removed in between, is unchanged.
       guard let last = version(read.key, upTo: commit - 1), last.commit > transaction.snapshot,
         last.tag != read.tag
       else { continue }
@@ -246,7 +244,7 @@ package struct RaceChecker {
     }
   }
 
-  /// Whether a key has gained or lost a label.
+  /// Whether a key has got or lost this label after the snapshot.
   private func hasChanged(_ label: UInt8, _ transaction: RaceTransaction) -> Bool {
     RaceKeys.rows.contains { key in
       let wasThere = RaceKeys.label(of: version(key, upTo: transaction.snapshot)?.tag ?? 0) == label
@@ -254,8 +252,8 @@ package struct RaceChecker {
     }
   }
 
-  /// Whether a key that the transaction does not write has had a written label, or another written
-  /// key gets it as well.
+  /// Whether another key has the label of this write: one that the transaction also writes with
+  /// this label, or one that had it in the snapshot or later.
   private func isTaken(_ write: RaceTransaction.Access, _ transaction: RaceTransaction) -> Bool {
     guard RaceKeys.badges.contains(write.key), let label = RaceKeys.label(of: write.tag) else { return false }
     return RaceKeys.badges.contains { key in
@@ -281,7 +279,8 @@ package struct RaceChecker {
     checkFuture(commits)
   }
 
-  /// A commit that was acknowledged before a transaction began is in its snapshot.
+  /// Checks that each snapshot contains the commits that were acknowledged before its transaction
+  /// began.
   private mutating func checkAcknowledged(_ commits: [Int]) {
     let byEnd = commits.sorted { transactions[$0].ended < transactions[$1].ended }
     var next = 0
@@ -301,7 +300,7 @@ package struct RaceChecker {
     }
   }
 
-  /// A commit that began when a snapshot existed is not in it.
+  /// Checks that no snapshot contains a commit that began after the snapshot was taken.
   private mutating func checkFuture(_ commits: [Int]) {
     let byBegin = commits.sorted { transactions[$0].began > transactions[$1].began }
     var next = 0

@@ -3,8 +3,8 @@ import PerdureLog
 import PerdureTestSupport
 import Synchronization
 
-/// Several threads on one store. Their operations are random, the schedule is the machine's, and
-/// the observations of each are recorded.
+/// Several threads that use one store. Their operations are random, the machine determines the
+/// schedule, and each thread records what it reads and writes.
 package final class RaceRun: Sendable {
   static let writers = 3
 
@@ -34,9 +34,9 @@ package final class RaceRun: Sendable {
       .slices("badges", badges, label, isUnique: true, by: subject.groupExtractor))
   }
 
-  /// Runs so many transactions on each of three threads, while a fourth looks after the store.
+  /// Runs `transactions` steps on each of three threads, while a fourth thread maintains the store.
   ///
-  /// - Returns: The record, and the values of the keys at the end.
+  /// - Returns: The recorded transactions, and the tags of the keys at the end.
   package static func run(
     on subject: any HistorySubject = WholeStore(), seed: UInt64, transactions: Int
   ) async throws -> (transactions: [RaceTransaction], end: [RaceTransaction.Access]) {
@@ -67,7 +67,7 @@ package final class RaceRun: Sendable {
     return (recorded, end)
   }
 
-  /// Compacts and writes checkpoints until the writers are done.
+  /// Compacts, syncs and writes checkpoints until the writers have ended.
   func lookAfter(_ generator: SeededGenerator) throws {
     var random = generator
     while working.load(ordering: .sequentiallyConsistent) > 0 {
@@ -85,7 +85,7 @@ package final class RaceRun: Sendable {
     try RaceKeys.all.map { RaceTransaction.Access($0, try tag(of: $0, snapshot)) }
   }
 
-  /// The place of a key in the store.
+  /// The keyspace and the stored key of a key.
   func place(of key: Int) -> (keyspace: Keyspace, key: Key) {
     if RaceKeys.rows.contains(key) { return (rows, .id(UInt64(key))) }
     return RaceKeys.badges.contains(key) ? (badges, .id(UInt64(key))) : (names, .bytes([UInt8(key)]))

@@ -1,35 +1,35 @@
 /// The keys of a race, and their values.
 enum RaceKeys {
-  /// The keys of an index: it leads from labels to them.
+  /// The keys with a non-unique index, which leads from labels to these keys.
   static let rows = 0..<5
   static let names = 5..<10
-  /// The keys with unique labels: a unique index is over them.
+  /// The keys with a unique index of their labels.
   static let badges = 10..<15
   static let all = 0..<15
 
   /// The number of labels of a key.
   static func labelCount(for key: Int) -> UInt64 { badges.contains(key) ? 12 : 4 }
 
-  /// The lowest byte of a tag; nil of nothing.
+  /// The label: the lowest byte of a tag; nil for tag 0, which means an absent value.
   static func label(of tag: UInt64) -> UInt8? { tag == 0 ? nil : UInt8(truncatingIfNeeded: tag) }
 
-  /// A tag that no other write has.
+  /// Makes a tag that no other write has.
   static func tag(_ write: UInt64, of writer: Int, label: UInt64) -> UInt64 {
     UInt64(writer + 1) << 40 | write << 8 | label
   }
 }
 
-/// One transaction, as recorded by its thread.
+/// One transaction, recorded by its thread.
 package struct RaceTransaction: Sendable {
   package enum Outcome: Hashable, Sendable {
-    /// With this number.
+    /// Committed with this sequence number.
     case committed(UInt64)
     case refused
-    /// It wrote nothing.
+    /// Without writes.
     case readOnly
   }
 
-  /// The tag found or put: 0 for none.
+  /// The tag that was read or written; 0: absent.
   package struct Access: Hashable, Sendable {
     package var key: Int
     package var tag: UInt64
@@ -37,7 +37,7 @@ package struct RaceTransaction: Sendable {
     package init(_ key: Int, _ tag: UInt64) { (self.key, self.tag) = (key, tag) }
   }
 
-  /// Where an index leads from a label: keys, ascending.
+  /// The keys that the index has for a label, in ascending order.
   package struct Entries: Hashable, Sendable {
     package var label: UInt8
     package var keys: [Int]
@@ -45,22 +45,22 @@ package struct RaceTransaction: Sendable {
     package init(_ label: UInt8, _ keys: [Int]) { (self.label, self.keys) = (label, keys) }
   }
 
-  /// Ticks of one clock for all: before its snapshot was asked for, when it was there, and when the
-  /// end was known.
+  /// Ticks of a clock that all threads share: before the transaction requested its snapshot, after
+  /// it received the snapshot, and after its outcome was known.
   package var began: UInt64 = 0
   package var started: UInt64 = 0
   package var ended: UInt64 = 0
-  /// The last commit that it sees.
+  /// The sequence number of its snapshot.
   package var snapshot: UInt64 = 0
-  /// Its reads before its writes.
+  /// Its reads, all of them before its writes.
   package var reads: [Access] = []
-  /// Its reads of the index before its writes.
+  /// Its reads of the index, all of them before its writes.
   package var entries: [Entries] = []
   package var writes: [Access] = []
   package var outcome = Outcome.readOnly
-  /// Whether all that it read was a condition of its commit.
+  /// Whether all its reads were conditions of its commit.
   package var isGuarded = false
-  /// Keys that its commit requires to exist, with any value.
+  /// The keys that must exist for its commit, with any value.
   package var needed: [Int] = []
 
   package init() {}

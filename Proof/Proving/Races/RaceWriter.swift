@@ -1,22 +1,22 @@
 import PerdureLog
 import PerdureTestSupport
 
-/// One of the threads.
+/// One thread that reads and writes.
 struct RaceWriter {
   private let run: RaceRun
   private let number: Int
   private var random: SeededGenerator
   private var written: UInt64 = 0
   private(set) var recorded: [RaceTransaction] = []
-  /// Snapshots that are read again later.
+  /// Snapshots that will be read again, and their recorded transactions.
   private var held: [(snapshot: Snapshot, transaction: RaceTransaction)] = []
 
   init(_ run: RaceRun, _ number: Int, _ random: SeededGenerator) {
     (self.run, self.number, self.random) = (run, number, random)
   }
 
-  /// - Parameter depth: How many others may run between the reads of one and its commit, one in the
-  ///   other.
+  /// - Parameter depth: The maximum number of nested steps that run between the reads and the
+  ///   commit of this one.
   mutating func step(depth: Int) throws {
     switch random.pick(0..<20) {
     case 0..<6: try transaction(depth)
@@ -27,7 +27,7 @@ struct RaceWriter {
     }
   }
 
-  /// Reads the held snapshot for the last time.
+  /// Reads the held snapshots for the last time.
   mutating func letGo() throws {
     while !held.isEmpty { try readAgain() }
   }
@@ -37,8 +37,8 @@ struct RaceWriter {
   }
 
   private mutating func pickWrites() -> [(key: Int, tag: UInt64, value: [UInt8])] {
-    // The first one is put: a commit of tombstones only may be empty, and then has another commit's
-    // number.
+    // The first change is always a put. A commit that only removes keys may be empty, and then has
+    // the number of an earlier commit.
     pickKeys().prefix(random.pick(1...3)).enumerated().map { place, key in
       if place > 0, random.chance(30) { return (key, 0, []) }
       written += 1
@@ -50,7 +50,7 @@ struct RaceWriter {
     }
   }
 
-  /// One that rows may have.
+  /// A label that rows may have.
   private mutating func pickLabel() -> UInt8 {
     UInt8(random.pick(0..<Int(RaceKeys.labelCount(for: RaceKeys.rows.lowerBound))))
   }
@@ -92,7 +92,7 @@ struct RaceWriter {
 
   // MARK: - Writing
 
-  /// With conditions of its own, or with none.
+  /// Writes with preconditions that cover its reads, or with none.
   private mutating func write(_ depth: Int, guarded: Bool) throws {
     var transaction = begin()
     transaction.isGuarded = guarded
@@ -136,7 +136,7 @@ struct RaceWriter {
     return .indexRangeUnchanged(run.labels, .prefix([label]), since: snapshot)
   }
 
-  /// Up to three present keys.
+  /// Requires up to three present keys to exist.
   private mutating func need(
     _ snapshot: Snapshot, _ transaction: inout RaceTransaction
   ) throws -> [Precondition] {
@@ -186,7 +186,7 @@ struct RaceWriter {
     recorded.append(transaction)
   }
 
-  /// An engine transaction.
+  /// Runs a transaction of the store.
   private mutating func transaction(_ depth: Int) throws {
     var transaction = begin()
     transaction.isGuarded = true

@@ -2,18 +2,19 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Several threads read and write one store, while it is compacted and gets checkpoints. Their
-/// observations are checked for snapshot isolation, for the order of acknowledged commits, and for
-/// conditions that hold.
+/// Several threads read and write one store, while another thread compacts it and writes
+/// checkpoints. The records are checked for snapshot isolation, for the order of acknowledged
+/// commits, and for preconditions.
 package struct RacesCampaign: Campaign {
   package let name = "races"
   package let summary = "threads that read and write at once: snapshots, order, lost updates, write skew"
 
-  /// Transactions in a full proof.
+  /// The number of transactions in a full proof.
   private static let transactionsFull = 1_500_000
-  /// On each of three threads, in one store.
+  /// The number of steps of each of the three threads of a store.
   private static let transactionsOfThread = 300
-  /// The number of repetitions for one store: its threads do the same, but their schedule varies.
+  /// The number of repetitions for one chosen store. Its threads make the same choices each time,
+  /// but the schedule varies.
   private static let timesOfOne = 100
   private let subject: any HistorySubject
 

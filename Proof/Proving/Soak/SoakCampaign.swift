@@ -2,32 +2,30 @@ package import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Uses one store for a while as a program would, and checks that nothing grows without limit.
+/// Uses one store for some time like a program, and checks that no measured quantity grows without
+/// limit.
 ///
-/// The longest waits are reported and judged by nothing: they are the machine's as much as the
-/// store's.
+/// The longest waits are only reported, because they depend on the machine as much as on the store.
 package struct SoakCampaign: Campaign {
   package let name = "soak"
   package let summary =
     "a store is used for a while: memory, open files, room and the longest waits, as slopes"
 
-  /// The file system of the store; the proof's own test uses one that does not close files.
+  /// The file system of the store. The proof's own test uses one that does not close files.
   package var fileSystem: any FileSystem = POSIXFileSystem()
 
-  /// The memory of the process, in MiB; the proof's own test makes it grow. Without the files that
-  /// are mapped: segments in which a row stays add up.
+  /// The memory of the process in MiB, without mapped files: segments that still contain a row are
+  /// mapped, and their number grows. The proof's own test replaces it with one that grows.
   package var ownMebibytes: @Sendable () -> Double? = { ProcessMeter.ownMebibytes }
 
-  /// The number of steps, each counted as a millisecond, so that no clock is needed; nil: as many
-  /// as the time allows.
+  /// The number of steps, so that no clock is needed; nil: as many as the time allows.
   package var steps: Int?
 
-  /// For how many seconds each of these steps counts.
+  /// The number of seconds that each of these steps counts as.
   package var secondsOfStep = 0.001
 
-  /// How often a closed store's files are looked at until all are closed. The number of
-  /// repetitions, so that delayed threads of the store do not count as a leak; without a leak it
-  /// costs nothing.
+  /// The maximum number of checks whether a closed store's files are closed. They are necessary
+  /// because delayed threads of the store are no leak. Without a leak they take no time.
   package var looksMax = 20_000
 
   package init() {}
@@ -49,7 +47,7 @@ package struct SoakCampaign: Campaign {
   }
 }
 
-/// One store, used at random by one thread, beside the store's own background work.
+/// A store that one thread uses at random, during the store's own background work.
 private struct SoakRun {
   private let path: String
   private let directory: String
@@ -112,7 +110,7 @@ private struct SoakRun {
     try close()
   }
 
-  /// In seconds.
+  /// The elapsed time in seconds.
   private func elapsed(since start: ContinuousClock.Instant) -> Double {
     if campaign.steps != nil { return Double(stepsMade) * campaign.secondsOfStep }
     let elapsed = start.duration(to: .now).components
@@ -130,7 +128,7 @@ private struct SoakRun {
     store = try Store(at: path, options: options)
   }
 
-  /// No file of a closed and released store stays open.
+  /// Closes and releases the store, and checks that none of its files remain open.
   private mutating func close() throws {
     note("closed")
     if let store {
@@ -143,7 +141,7 @@ private struct SoakRun {
       try store.close()
     }
     store = nil
-    // One wait without success is enough.
+    // The wait is not repeated after it has failed once.
     guard leaks.isEmpty,
       let files = ProcessMeter.openFilesInTheEnd(below: directory, looks: campaign.looksMax), !files.isEmpty
     else { return }
@@ -241,7 +239,7 @@ private struct SoakRun {
     [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: 70_000)
   }
 
-  /// A value with a blob file, under one of few ids.
+  /// Writes a value that has a blob file, with one of a few ids.
   private mutating func stream(to store: Store, _ rows: Keyspace) throws {
     note("values in pieces")
     step += 1
@@ -256,10 +254,11 @@ private struct SoakRun {
   private mutating func sample(_ store: Store, minutes: Double) throws {
     memory.add(campaign.ownMebibytes(), at: minutes)
     let names = try campaign.fileSystem.contents(of: path)
-    // Segments in which a row stays add up: each is a file that has to be open.
+    // Segments that still contain a row accumulate, and each of them must be open. So they do not
+    // count.
     let open = ProcessMeter.openFiles(below: directory)
     openFiles.add(open.map { Double(ProcessMeter.countWithoutSegments($0)) }, at: minutes)
-    // Dictionaries are permanent.
+    // Dictionaries are permanent, so they count as live.
     let rowBytes = model.reduce(0) { $0 + ($1.value & 1 << 63 != 0 ? 70_000 : 150) }
     let live = try rowBytes + store.statistics.dictionaries * Self.dictionaryBytes
     var bytes: UInt64 = 0
@@ -277,15 +276,15 @@ private struct SoakRun {
     latencies = []
   }
 
-  /// The allowed growth in a minute, and in all for any run: no machine is slow or fast enough to
-  /// explain more.
+  /// The growth that is allowed per minute, and the growth that is allowed in any run. Growth is a
+  /// leak only above both. No machine is slow or fast enough to explain more.
   private static let growthMax: (mebibytes: (Double, Double), files: (Double, Double)) = ((8, 8), (30, 32))
 
-  /// With enough time for caches to fill, this is the allowed growth in a minute of the second
-  /// half.
+  /// The growth per minute that is allowed in the second half of a run that is long enough for
+  /// caches to fill.
   private static let lateGrowthMax: (mebibytes: Double, files: Double, afterMinutes: Double) = (2, 4, 5)
 
-  /// The growing quantities.
+  /// Checks the quantities that must not grow.
   mutating func judge(memoryToo: Bool) {
     let limits = [(openFiles, Self.growthMax.files)] + (memoryToo ? [(memory, Self.growthMax.mebibytes)] : [])
     for (series, limit) in limits {
@@ -302,14 +301,15 @@ private struct SoakRun {
     judgeRoom()
   }
 
-  /// The space of a store varies with its garbage. A steady growth from zero is, in the last third,
-  /// five thirds of its value in the second: a quarter more is less than that.
+  /// Checks the space of the store, which varies with its garbage. With steady growth from zero,
+  /// the mean of the last third is five thirds of the mean of the second. The limit is lower: an
+  /// increase by a quarter.
   private mutating func judgeRoom() {
     guard let (second, last) = excess.laterMeans else { return }
     guard last > max(0, second) * 1.25 + Self.roomSwing else { return }
     leaks.append("\(excess.line): \(second) in the second third, \(last) in the last")
   }
 
-  /// The number of MiB that do not count as growth.
+  /// An increase by this number of MiB does not count as growth.
   private static let roomSwing = 4.0
 }

@@ -3,7 +3,7 @@ import PerdureFileIO
 /// A quantity that is measured repeatedly while a store is used, and the line through its values.
 struct SoakSeries {
   let name: String
-  /// Minutes since the beginning, and the value measured then.
+  /// The times of the measurements in minutes since the beginning, and the values.
   private(set) var points: [(minutes: Double, value: Double)] = []
 
   init(_ name: String) { self.name = name }
@@ -12,7 +12,7 @@ struct SoakSeries {
     if let value { points.append((minutes, value)) }
   }
 
-  /// The growth in a minute, by least squares.
+  /// The growth per minute, by least squares.
   private static func slope(_ points: ArraySlice<(minutes: Double, value: Double)>) -> Double {
     let count = Double(points.count)
     let (x, y) = points.reduce((0, 0)) { ($0.0 + $1.minutes / count, $0.1 + $1.value / count) }
@@ -21,7 +21,7 @@ struct SoakSeries {
     return spread > 0 ? common / spread : 0
   }
 
-  /// Without the first third, in which caches fill: the growth in a minute, and in all.
+  /// The growth per minute and in total, without the first third, in which caches fill.
   var growth: (inAMinute: Double, inAll: Double) {
     let later = points[(points.count / 3)...]
     guard let first = later.first, let last = later.last else { return (0, 0) }
@@ -34,8 +34,8 @@ struct SoakSeries {
     (points.last?.minutes ?? 0, Self.slope(points[(points.count / 2)...]))
   }
 
-  /// The mean of the second third and of the last: what grows at the beginning may be a cache that
-  /// fills.
+  /// The means of the second and the last third. The first third does not count, because its growth
+  /// may be a cache that fills.
   var laterMeans: (second: Double, last: Double)? {
     let third = points.count / 3
     guard third > 0 else { return nil }
@@ -53,27 +53,27 @@ struct SoakSeries {
   }
 }
 
-/// The system's data about this process.
+/// Data of the operating system about this process.
 package enum ProcessMeter {
-  /// MiB of the process's own memory, without mapped files; nil if it is unknown.
+  /// The process's own memory in MiB, without mapped files; nil if it is unknown.
   static var ownMebibytes: Double? { ProofLimits.ownBytes().map { Double($0) / 1_048_576 } }
 
-  /// The open files below a directory, one name for each opening; nil if they are unknown.
+  /// The open files below a directory, with one path for each opening; nil if they are unknown.
   static func openFiles(below directory: String) -> [String]? {
     guard let names = try? POSIXFileSystem().contents(of: "/proc/self/fd") else { return nil }
     let files = names.compactMap { SystemLink.target(of: "/proc/self/fd/\($0)") }
     return files.filter { $0.hasPrefix(directory) }
   }
 
-  /// The number of open files beyond the segments, each of which must be open once. A removed file
-  /// does not count as one of them: the system marks its name.
+  /// The number of open files without the segments, each of which must be open once. A removed
+  /// segment counts, because the system adds a mark to its name.
   package static func countWithoutSegments(_ openFiles: [String]) -> Int {
     openFiles.count - Set(openFiles.filter { $0.hasSuffix(".segment") }).count
   }
 
-  /// As above, after cancelled threads have ended.
+  /// The open files below a directory, after a wait for delayed threads to close theirs.
   ///
-  /// - Parameter looks: The minimum wait for them, in milliseconds.
+  /// - Parameter looks: The maximum time of the wait, in milliseconds.
   static func openFilesInTheEnd(below directory: String, looks: Int) -> [String]? {
     for _ in 0..<looks {
       guard let files = openFiles(below: directory), !files.isEmpty else { break }
