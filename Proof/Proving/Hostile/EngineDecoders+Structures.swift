@@ -5,10 +5,11 @@ import PerdureLog
 import PerdureNumbers
 import PerdureTestSupport
 
-// Those that go from structure to structure: trees, packed values, whole segments.
+// The decoders that follow references between structures: trees, compressed values, complete
+// segments.
 
 extension EngineDecoders {
-  /// The sum of a group, as encoded in keys of an index.
+  /// The sum of a group, as keys of an index encode it.
   static let sum = HostileDecoder(
     "sum", cost: 10, throwing: FormatError.self, samples: { Samples.sums.map(\.encoded) },
     decode: { bytes in
@@ -25,8 +26,8 @@ extension EngineDecoders {
       guard twice == again else { throw Violation("what came and went is still there") }
     })
 
-  /// What a root block says of a tree (dense or not, height, slot, count), then the file behind its
-  /// header.
+  /// The tree's description in a root block (dense or not, height, slot, count), then the index
+  /// file without its header.
   static let index = HostileDecoder(
     "index", cost: 10, throwing: FormatError.self,
     repair: { bytes in
@@ -48,7 +49,7 @@ extension EngineDecoders {
       _ = try LogDecoders.walk(UnsafeRawBufferPointer(aligned), from: root)
     })
 
-  /// A header of zeros, and whole units.
+  /// An index file with a header of zeros, padded to whole units.
   private static func indexFile(_ nodes: ArraySlice<UInt8>) -> [UInt8] {
     var file = [UInt8](repeating: 0, count: 64) + nodes
     file += [UInt8](repeating: 0, count: (64 - file.count % 64) % 64)
@@ -56,7 +57,7 @@ extension EngineDecoders {
   }
 
   /// The length of the output, the length of a dictionary, the dictionary, and an LZ4 block. Both
-  /// decoders give the same result.
+  /// decoders must give the same result.
   static let block = HostileDecoder(
     "lz4", throwing: CompressionError.self,
     samples: {
@@ -76,8 +77,8 @@ extension EngineDecoders {
       let dictionaryLength = min(bytes.count - 5, Int(bytes.integer(at: 2, as: UInt16.self)))
       let dictionary = UnsafeRawBufferPointer(rebasing: bytes[4..<(4 + dictionaryLength)])
       let block = UnsafeRawBufferPointer(rebasing: bytes[(4 + dictionaryLength)...])
-      // If the library decompresses a block, the decoder in Swift gives the same bytes, except for
-      // blocks that the format forbids (LB4 of `LZ4BlockDecoding`).
+      // If the library decompresses a block, the decoder in Swift must give the same bytes.
+      // Exceptions are blocks that the format forbids (LB4 of `LZ4BlockDecoding`).
       let library = unpacked(block, dictionary, length, LZ4Block.self)
       let swift = unpacked(block, dictionary, length, LZ4BlockDecoder.self)
       guard case .success(let bytes) = library else { return }
@@ -102,7 +103,8 @@ extension EngineDecoders {
     }
   }
 
-  /// The file of the only segment of a store: opened, read, verified, salvaged, and written on.
+  /// The file of the only segment of a store. The store is opened, read, verified, salvaged, and
+  /// continued.
   static let segment = HostileDecoder(
     "segment", cost: 400, throwing: StoreError.self, repair: { Seals.segment(&$0) },
     samples: { try Samples.segments() },

@@ -17,8 +17,8 @@ package enum EngineDecoders {
     return bytes
   }
 
-  /// A decoded structure is encoded with the same bytes, except for the minor version, which is the
-  /// writer's own, and therefore for the checksum at the end.
+  /// Checks that a decoded structure is encoded with the same bytes. The minor version is always
+  /// that of the writer, so it may differ, and with it the checksum at the end.
   static func same(
     _ read: [UInt8], _ bytes: UnsafeRawBufferPointer, hasVersion: Bool = false, _ what: String
   ) throws {
@@ -104,7 +104,7 @@ package enum EngineDecoders {
       }
     })
 
-  /// Map, groups and footer of a whole file.
+  /// The map, the groups and the footer of a rewritten segment.
   static let rewritten = HostileDecoder(
     "rewritten", throwing: FormatError.self, repair: { Seals.rewritten(&$0) },
     samples: { try Samples.segments().filter { Samples.isRewritten($0) } },
@@ -114,8 +114,8 @@ package enum EngineDecoders {
       let footer = try RewrittenFooter(reading: end, store: store, number: 1, fileLength: bytes.count)
       guard footer.fileLength == bytes.count else { return }
       let map = try footer.verifiedMap(in: bytes)
-      // After its last line a map leads nowhere, however long the segment was: one lookup there
-      // shows it.
+      // After its last line a map must have no entries, even if the segment was longer. A single
+      // lookup checks this.
       let lines = 128 + Int(footer.lineCount) * OffsetMap.unitsALine * 8
       let last = Int(footer.originalEnd) - 8
       guard last < lines || map.physicalOffset(of: last) == nil else {
@@ -192,7 +192,7 @@ package enum EngineDecoders {
       }
     })
 
-  /// A row of definitions: two lengths of a byte each, key, value.
+  /// A list of definitions, each with two lengths of one byte, the key and the value.
   static let catalog = HostileDecoder(
     "catalog", throwing: FormatError.self, samples: { [Samples.catalog] },
     decode: { bytes in

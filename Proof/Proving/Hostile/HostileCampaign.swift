@@ -1,11 +1,11 @@
 import PerdureFileIO
 import PerdureTestSupport
 
-/// Passes hostile bytes to decoders: the corpus, and mutations of it.
+/// Passes hostile bytes to decoders: the inputs of the corpus, and mutations of them.
 ///
-/// Allowed is a value, or an error of the decoder's type, within a second and with little memory.
-/// (A trap ends the process of the campaign, and is a violation with its part; under `make fuzz`
-/// the trap's output contains the input.)
+/// A decoder may return a value, or throw an error of its own type, within a second and with little
+/// memory. A trap ends the process of the campaign, and is a violation that names its part. Under
+/// `make fuzz` the trap's output contains the input.
 package struct HostileCampaign: Campaign {
   package let name = "hostile"
   package let summary = "gives every decoder its corpus, and mutations of it with checksums made right"
@@ -14,14 +14,15 @@ package struct HostileCampaign: Campaign {
 
   package init(_ decoders: [HostileDecoder]) { self.decoders = decoders }
 
-  /// Mutations of a decoder that costs 1, in a full proof.
+  /// The number of mutations of a decoder with the cost 1 in a full proof.
   private static let mutationCount = 2_000_000
-  /// Mutations that one task makes before it looks for other work.
+  /// The number of mutations of such a decoder in one batch of a task.
   private static let batchCount = 2000
 
   private struct Batch: Sendable {
     var decoder: Int
-    /// Among those of this decoder: a part means the same whichever decoders run beside it.
+    /// The number among the batches of this decoder. So a part means the same with any other
+    /// decoders.
     var number: Int
     var count: Int
   }
@@ -94,7 +95,7 @@ package struct HostileCampaign: Campaign {
         result.violations.append(
           ProofViolation("\(name) of the corpus: \(error)", command: plan.command(for: self, part: part)))
       }
-      // Of one byte nothing is left for the decoder.
+      // An input of one byte contains nothing for the decoder.
       if bytes.count > 1 { result.counts.mutations += 1 }
     }
   }
@@ -155,7 +156,7 @@ package struct HostileCampaign: Campaign {
       let input = random.pick(inputs)
       var bytes = input
       HostileMutation.mutate(&bytes, others: inputs, using: &random)
-      // The first byte is not the decoder's.
+      // The first byte is not part of the decoder's input.
       guard bytes.dropFirst() != input.dropFirst(), HostileChoice.includes(choice, index) else { continue }
       note.step(index)
       let start = index % 16 == 0 ? ProofLimits.now() : nil

@@ -1,12 +1,12 @@
-/// One input of one decoder, in the words of `ProofPlan.part`: an input of the corpus by its name,
-/// or a mutation by the numbers of its batch and in it.
+/// One input of one decoder, as the words of `ProofPlan.part` name it. An input of the corpus has a
+/// name. A mutation has the number of its batch, and its number in the batch.
 enum HostileChoice: Sendable {
   case corpus(decoder: String, name: String)
   case mutation(decoder: String, batch: Int, number: Int)
 
   static let form = "decoder|name in the corpus, or decoder|batch|number"
 
-  /// Nil for other words.
+  /// Parses the words; nil for words of another form.
   init?(_ words: [String]) {
     switch words.count {
     case 2: self = .corpus(decoder: words[0], name: words[1])
@@ -35,7 +35,7 @@ enum HostileChoice: Sendable {
     }
   }
 
-  /// Whether a mutation of such a batch is tried.
+  /// Whether the mutation with this number in a chosen batch is tried.
   static func includes(_ choice: HostileChoice?, _ number: Int) -> Bool {
     if case .mutation(_, _, let chosen)? = choice { return chosen == number }
     return true

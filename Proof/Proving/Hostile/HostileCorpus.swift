@@ -1,14 +1,14 @@
 import PerdureFileIO
 
-/// Inputs of decoders in the repository: those that reached new code, and those that once caused an
-/// error.
+/// The inputs of decoders that the repository contains: those that reached new code, and those that
+/// once caused an error.
 package enum HostileCorpus {
-  /// Their directory, with a folder for each decoder.
+  /// The directory of the inputs, with a folder for each decoder.
   package static let folder =
     #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
     + "/Fuzzing/Corpus"
 
-  /// The inputs of a decoder by the names of their files; none where there is no folder.
+  /// The inputs of a decoder with their file names; empty if it has no folder.
   package static func inputs(of decoder: HostileDecoder) throws -> [(
     name: String, bytes: [UInt8]
   )] {

@@ -2,21 +2,21 @@ package import PerdureTestSupport
 
 /// A decoder of untrusted bytes, which must return a value or throw a typed error for any input.
 package struct HostileDecoder: Sendable {
-  /// One word in lower case: the name of its folder in the corpus.
+  /// The name of the decoder's folder in the corpus: one word in lower case.
   package let name: String
-  /// How many tries of the simplest one cost as much.
+  /// The cost of one try, in tries of the simplest decoder.
   package let cost: Int
-  /// The types of errors that it may throw.
+  /// Whether the decoder may throw this error.
   private let isAllowed: @Sendable (any Error) -> Bool
   private let decode: @Sendable (UnsafeRawBufferPointer) throws -> Void
   private let repair: @Sendable (inout [UInt8]) -> Void
   private let makeSamples: @Sendable () throws -> [[UInt8]]
 
   /// - Parameters:
-  ///   - repair: Makes checksums right in bytes of which the rest is anything: no search finds them
-  ///     by chance.
-  ///   - samples: Bytes as writers make them.
-  ///   - decode: Reads bytes that begin at a multiple of 16. Throws errors of the given type, and
+  ///   - repair: Corrects the checksums of arbitrary bytes, because random changes do not produce
+  ///     valid ones.
+  ///   - samples: Returns bytes as writers encode them.
+  ///   - decode: Decodes bytes that begin at a multiple of 16. Throws errors of the given type, and
   ///     `Violation` for a broken contract.
   package init<Failure: Error>(
     _ name: String, cost: Int = 1, throwing: Failure.Type,
@@ -28,17 +28,18 @@ package struct HostileDecoder: Sendable {
     isAllowed = { $0 is Failure }
   }
 
-  /// The start of the corpus: each sample unchanged, and once more with corrected checksums.
+  /// The first inputs of the corpus: each sample once unchanged, and once with corrected checksums.
   package func samples() throws -> [[UInt8]] { try makeSamples().flatMap { [[0] + $0, [1] + $0] } }
 
-  /// Gives an input to the decoder. Its first byte says whether checksums are made right.
+  /// Passes an input to the decoder. The first byte determines whether checksums are corrected.
   ///
-  /// - Throws: `Violation` when the decoder breaks its contract.
+  /// - Throws: `Violation` if the decoder breaks its contract.
   package func run(_ input: UnsafeRawBufferPointer) throws {
     guard let flags = input.first else { return }
     var bytes = Array(input.dropFirst())
     if flags & 1 == 1 { repair(&bytes) }
-    // Exactly as long, so that a memory checker sees a read behind the end.
+    // The copy has exactly the length of the input, so that a memory checker detects a read after
+    // its end.
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
     defer { copy.deallocate() }
     copy.copyBytes(from: bytes)
@@ -51,18 +52,18 @@ package struct HostileDecoder: Sendable {
     }
   }
 
-  /// The same for an array.
+  /// Passes an input in an array to the decoder.
   package func run(_ input: [UInt8]) throws { try input.withUnsafeBytes { try run($0) } }
 }
 
-/// Changes of the kinds that bring decoders into trouble.
+/// Mutations of kinds that often reveal errors of decoders.
 package enum HostileMutation {
   private static let interesting: [UInt64] = [
     0, 1, 2, 7, 8, 9, 16, 64, 127, 128, 255, 256, 4095, 4096, 0x7FFF, 0x8000, 0xFFFF, 1 << 16, 1 << 20,
     1 << 24, (1 << 25) - 1, 1 << 28, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 1 << 40, 1 << 62, 1 << 63, .max,
   ]
 
-  /// One to four changes. `others` are inputs that pieces may be taken from.
+  /// Makes one to four changes. Some of them copy pieces of `others`.
   package static func mutate(
     _ bytes: inout [UInt8], others: [[UInt8]], using random: inout SeededGenerator
   ) {
@@ -87,12 +88,12 @@ package enum HostileMutation {
     }
   }
 
-  /// A number of 1, 2, 4 or 8 bytes, or one near to the present number.
+  /// Writes a number of 1, 2, 4 or 8 bytes: `value`, or a number close to the present one.
   private static func put(
     _ value: UInt64, at place: Int, _ bytes: inout [UInt8], _ random: inout SeededGenerator
   ) {
     let width = random.pick([1, 2, 4, 8])
-    // Fields are at multiples of their width, after the first byte.
+    // Fields begin at multiples of their width, counted after the first byte.
     let start = random.chance(70) ? (place - 1) / width * width + 1 : place
     guard start + width <= bytes.count else { return }
     var number = value

@@ -2,46 +2,47 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// The method that checked a flipped bit.
+/// How a flipped bit was checked.
 package enum RotMethod: String, CaseIterable, Sendable {
-  /// The value was read through every path that leads to it.
+  /// The value was read in every way that reads these bytes.
   case record = "read"
-  /// The frame was read, as recovery, verification and compaction read it.
+  /// The frame was read in the way that recovery, verification and compaction use.
   case frame = "frame read"
-  /// Structures with one checksum: a node of the index, a map, the slots of the superblock.
+  /// A structure with its own checksum was checked: a node of the index, a map, or a slot of the
+  /// superblock.
   case page = "page checked"
-  /// The store was opened anew, and read in.
+  /// The store was opened again and read.
   case opening = "opened"
 }
 
-/// A deliberate error, to show that it is found.
+/// A deliberate error that the campaign must detect.
 package enum RotCanary: Sendable, CaseIterable {
   /// Records are read without their checksums.
   case uncheckedRecords
-  /// Whatever bit flips in a record, its checksum fits.
+  /// After a bit flip in a record, the record gets a matching checksum.
   case repairedRecords
   /// Nodes of the index are read without their checksums.
   case uncheckedNodes
-  /// Openings do not read the log after the checkpoint, and see it unchanged.
+  /// Openings do not see the damage in the log after the checkpoint.
   case unreadTails
-  /// Of damage of more than a bit: records are read without their checksums.
+  /// With damage of more than one bit: records are read without their checksums.
   case uncheckedDamage
-  /// Of the same: a verification finds nothing.
+  /// With damage of more than one bit: a verification reports nothing.
   case quietVerify
-  /// Of the same: a walk that meets an error has passed over its first value.
+  /// With damage of more than one bit: a scan that meets an error has skipped its first value.
   case wrongBesideErrors
-  /// Of the same: a compaction gives damaged records new checksums.
+  /// With damage of more than one bit: a compaction gives damaged records new checksums.
   case resealedDamage
-  /// Records are not bound to their addresses, but checked as if they were.
+  /// Records are not bound to their addresses, but the checks expect that they are.
   case unboundRecords
-  /// A salvaged store that lacks a row.
+  /// A salvaged store lacks a row.
   case lossySalvage
-  /// What a salvage gives has a value that was never written.
+  /// A salvaged store has a value that was never written.
   case inventiveSalvage
-  /// What a salvage gives has a row that was removed.
+  /// A salvaged store has a row that was removed.
   case forgetfulSalvage
 
-  /// Whether flipped bits show it.
+  /// Whether flipped bits must reveal it.
   var isOfBits: Bool {
     switch self {
     case .uncheckedRecords, .repairedRecords, .uncheckedNodes, .unreadTails: true
@@ -50,7 +51,7 @@ package enum RotCanary: Sendable, CaseIterable {
     }
   }
 
-  /// Whether damage of more than a bit shows it.
+  /// Whether damage of more than one bit must reveal it.
   var isOfDamage: Bool {
     [.unreadTails, .uncheckedDamage, .quietVerify, .wrongBesideErrors, .resealedDamage].contains(self)
   }
@@ -58,11 +59,11 @@ package enum RotCanary: Sendable, CaseIterable {
   var isOfSalvage: Bool { [.lossySalvage, .inventiveSalvage, .forgetfulSalvage].contains(self) }
 }
 
-/// Flips bits of a store that is open on files of its own, and puts them back.
+/// Flips bits in the files of an open store, and restores them. Each bench has separate files.
 final class RotBench {
   enum Outcome: Equatable {
     case right, namedError
-    /// The check of a part by itself has found it, where no place is named.
+    /// The check of one structure detected the damage. Such checks name no place.
     case refused
   }
 
@@ -101,7 +102,7 @@ final class RotBench {
     try withUnsafeBytes(of: byte) { try files[name]?.write($0, at: UInt64(offset)) }
   }
 
-  /// Flips a bit, checks it with `methods`, and restores it.
+  /// Flips a bit, checks the store with `methods`, and restores the bit.
   ///
   /// - Returns: The result of each method, or the violation.
   func flip(
@@ -152,8 +153,8 @@ final class RotBench {
     return .right
   }
 
-  /// Every path that leads to the value gives an error that names the place; not even the right
-  /// value, as all of these bytes are under a checksum.
+  /// Checks that every read of the value throws an error that names the place. Even the right value
+  /// would be an error of the store, because a checksum covers all of these bytes.
   private func lookAtRecord(_ part: RotPart) throws -> Outcome {
     guard let key = part.key, let keyspace = keyspaces[key.keyspace] else { throw Violation("no key") }
     let snapshot = opened.snapshot()
@@ -214,12 +215,12 @@ final class RotBench {
     return outcome
   }
 
-  /// Reads the keys that lead to the part in a store that was opened with the damage. Opening reads
-  /// the tail and the catalog; other parts were not read before.
+  /// Reads the keys whose lookup reads the part, in a store that was opened with the damage.
+  /// Opening reads only the tail and the catalog.
   ///
-  /// - Returns: Whether the damage was met.
+  /// - Returns: Whether a read met the damage.
   private func readThrough(_ part: RotPart, _ store: Store) throws -> Bool {
-    // Of a torn tail nothing is left that could be read; and a new index has its nodes in memory.
+    // A torn tail was cut off, so nothing remains to read. A rebuilt index has its nodes in memory.
     let wasRebuilt = store.recoveryReport.indexRebuild != nil
     guard !part.isTail, !(wasRebuilt && part.page != nil) else { return false }
     let reader = try RotReader(store)

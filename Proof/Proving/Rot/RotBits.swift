@@ -2,9 +2,9 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Flips the bits of one store, in several tasks with a store each.
+/// Flips the bits of one store in several tasks, each with its own copy of the store.
 struct RotBits: Sendable {
-  /// What came of the bits of one kind of part.
+  /// The results for the bits of one kind of part.
   private struct Tally: Sendable {
     var bits = 0
     var looks: [RotMethod: Int] = [:]
@@ -45,17 +45,16 @@ struct RotBits: Sendable {
   private let share: Double
   private let canary: RotCanary?
   private let seed: UInt64
-  /// The word before the number of a part of the store, in the part of the proof that a violation
-  /// names.
+  /// The words that a violation names before the number of the part of the store.
   private let words: String
   private let only: RotChoice?
 
-  /// One opening in so many reads everything.
+  /// One opening in this many reads everything.
   private static let readsAllOneIn = 64
   /// The check of one bit in this many is timed.
   private static let measuresOneIn = 64
 
-  /// - Parameter share: The part of the bits that is tried.
+  /// - Parameter share: The fraction of the bits to try.
   init(
     _ store: RotStore, share: Double, _ canary: RotCanary?, seed: UInt64, _ prefix: String = "",
     only: RotChoice? = nil
@@ -107,7 +106,7 @@ struct RotBits: Sendable {
     return result(harvest)
   }
 
-  /// Returns the number of violations.
+  /// Tries the bits of a part, and returns the number of violations.
   private func tryBits(
     of part: RotPart, number: Int, _ bench: RotBench, _ note: ProofNote, _ progress: ProofProgress,
     _ harvest: inout Harvest
@@ -122,7 +121,7 @@ struct RotBits: Sendable {
       let isThorough = (choice >> 32) % UInt64(Self.readsAllOneIn) == 0
       guard only == nil || only?.bit == bit else { continue }
       note.step(bit)
-      // A part may be thousands of openings.
+      // Reports activity, because a single part may need thousands of openings.
       if bit % 8 == 0 { progress.beat() }
       let start = (choice >> 16) % UInt64(Self.measuresOneIn) == 0 ? ProofLimits.now() : nil
       let (outcomes, violation) = try bench.flip(bit: bit, of: part, methods, isThorough: isThorough)

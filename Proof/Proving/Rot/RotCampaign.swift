@@ -2,11 +2,11 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Damages a closed store in every way that a medium can, and reads the rest.
+/// Damages a closed store in the ways in which a medium can damage it, and reads the store.
 ///
-/// Allowed is the right value, or an error that names the file, and one of the damaged bytes. A
-/// wrong value is a violation, and so is a key that is silently missing. (A trap ends the process
-/// of the campaign, and is a violation with its part.)
+/// A read may return the right value. Or it may throw an error that names the file and one of the
+/// damaged bytes. A wrong value is a violation, and so is a key that is missing without an error. A
+/// trap ends the process of the campaign, and is a violation that names its part.
 package struct RotCampaign: Campaign {
   package let name = "rot"
   package let summary =
@@ -16,20 +16,20 @@ package struct RotCampaign: Campaign {
 
   package init(canary: RotCanary? = nil) { self.canary = canary }
 
-  /// The cases of damage of more than a bit to the smallest store, by number.
+  /// The cases of damage of more than one bit to the smallest store, by number.
   package static func mutations(seed: UInt64) throws -> [String] {
     try RotMutations(RotStore(rounds: 0, seed: seed), truncates: true, share: 1, seed: seed).names
   }
 
-  /// By kind of damage: the affected files of the smallest store, one for each damage, in the order
-  /// before shuffling.
+  /// The affected files of the smallest store for each kind of damage: one entry for each damage,
+  /// in the order before shuffling.
   package static func damagedFiles(seed: UInt64) throws -> [String: [String]] {
     var random = SeededGenerator(seed: seed)
     let all = RotMutations.all(try RotStore(rounds: 0, seed: seed), truncates: true, &random)
     return Dictionary(grouping: all, by: \.kind).mapValues { $0.map(\.file) }
   }
 
-  /// So many violations are enough to know.
+  /// The number of violations after which the campaign stops.
   static let violationsMax = 8
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
@@ -73,7 +73,7 @@ package struct RotCampaign: Campaign {
     }
   }
 
-  /// All workers together stay below what a single look may take.
+  /// Compares the memory of all workers together with the limit for a single read.
   private func judge(_ worst: Int, _ result: inout CampaignResult, _ plan: ProofPlan) {
     result.report.append(
       "\(ProofQueue.workerCount) stores at a time took at most \(worst >> 10) KiB of memory more than before")
@@ -82,8 +82,8 @@ package struct RotCampaign: Campaign {
       ProofViolation("reading took \(worst) bytes of memory", command: plan.command(for: self)))
   }
 
-  /// All but single bits: each length of the smallest store, and sectors of that and of the large
-  /// one.
+  /// Tries all damage except single bits: each file length of the smallest store, and sectors of
+  /// both stores.
   private func tryOthers(
     _ plan: ProofPlan, _ large: RotStore, seed: UInt64, _ prefix: String, only choice: RotChoice?,
     _ progress: ProofProgress, _ result: inout CampaignResult

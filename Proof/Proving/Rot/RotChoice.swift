@@ -1,20 +1,20 @@
-/// One damage to one store, in the words of `ProofPlan.part`.
+/// One damage to one store, as the words of `ProofPlan.part` name it.
 struct RotChoice: Sendable {
   enum Kind: String, Sendable {
     case bits, smallest, large, salvage, tails
   }
 
-  /// The store of a long proof.
+  /// The number of the store, which is greater than 0 only in a long proof.
   var round: Int
   var kind: Kind
-  /// Of the part of the store, or of the damage.
+  /// The number of the part of the store, or of the damage.
   var number: Int
-  /// Of the part of the store.
+  /// The number of the bit within the part of the store.
   var bit = 0
 
   static let form = "store|bits|part|bit, or store|smallest, large, salvage or tails|number"
 
-  /// Nil for other words.
+  /// Parses the words; nil for words of another form.
   init?(_ words: [String]) {
     guard words.count >= 3, let kind = Kind(rawValue: words[1]), words.count == (kind == .bits ? 4 : 3),
       let round = Int(words[0]), let number = Int(words[2]), round >= 0, number >= 0
@@ -26,13 +26,13 @@ struct RotChoice: Sendable {
   }
 }
 
-/// A violation, and the words that choose its case again; none if the case is unknown.
+/// A violation, and the words that repeat its case; nil if the case is unknown.
 struct RotFinding: Sendable {
   var what: String
   var part: String?
 }
 
-/// The result of heavy damage.
+/// The result of one kind of damage.
 struct RotResult: Sendable {
   var count = 0
   var report: [String] = []

@@ -3,20 +3,21 @@ import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
-/// A mutation, done to a store's file.
+/// A mutation that was applied to a file of a store.
 struct RotDamage {
   let places: RotPlaces
-  /// The parts of the file in which bytes differ.
+  /// The parts of the file in which bytes changed.
   let parts: [RotPart]
-  /// Whether it is the superblock as it was at an earlier time.
+  /// Whether the file is the superblock with its content of an earlier time.
   let isOlderSuperblock: Bool
-  /// Whether it is a whole segment at an earlier time: that may be valid in itself.
+  /// Whether the file is a complete segment with its content of an earlier time, which may be valid
+  /// by itself.
   let isOlderSegment: Bool
   private let file: String
-  /// The file's bytes; nil when it was removed.
+  /// The bytes of the file; nil if it was removed.
   private let bytes: [UInt8]?
 
-  /// Nil for damage that changes nothing.
+  /// Applies a mutation; nil if it changes nothing.
   init?(_ mutation: RotMutations.Mutation, of store: RotStore, _ layout: RotLayout) {
     let before = store.files[mutation.file] ?? []
     let now = mutation.damage.map { $0.applied(to: before) }
@@ -30,14 +31,14 @@ struct RotDamage {
       return
     }
     var ranges = parts.flatMap(\.places)
-    // Whole records in each other's place are detected by their frame.
+    // If complete records were exchanged, only the checksum of their frame detects it.
     for part in parts where part.frame > 0 { ranges.append(part.frame..<(part.frame + 64)) }
-    // A complete header of an earlier generation does not match the footer: it is unknown which of
-    // the two is older.
+    // A complete header of an earlier generation does not match the footer. The reader does not
+    // know which of the two is older, so an error may name either.
     if parts.contains(where: { $0.kind == .segmentHeader }), Self.hasSegmentHeader(now) {
       ranges += layout.parts.filter { $0.file == mutation.file && $0.kind == .footer }.flatMap(\.places)
     }
-    // A file is truncated; the last remaining bytes are taken for a footer.
+    // The end of a truncated file is read as its footer.
     if now.count < before.count {
       ranges.append(max(0, now.count - RewrittenFooter.length)..<(before.count + 1))
     }
@@ -58,7 +59,7 @@ struct RotDamage {
     }
   }
 
-  /// The store's files, with the one that is damaged.
+  /// The store's files, including the damaged one.
   func fileSystem(_ store: RotStore) throws -> InMemoryFileSystem {
     if let bytes { return try store.fileSystem(replacing: [file: bytes]) }
     let fileSystem = try store.fileSystem()

@@ -3,18 +3,18 @@ import PerdureFormat
 package import PerdureLog
 import PerdureTestSupport
 
-/// A stretch of a store's file, and what reads it.
+/// A range of bytes in a store's file, and how it is read.
 package struct RotPart: Sendable {
-  /// The content of the range.
+  /// The content of such a range.
   package enum Kind: CaseIterable, Hashable, Sendable {
     case superblock, segmentHeader, frameHeader, mark, groups, groupTable, offsetMap, footer
-    /// A record that a key leads to.
+    /// A record that is the newest of its key, and has a value.
     case liveRecord
-    /// A record that no key leads to any more, and a removal.
+    /// A record that is not the newest of its key, or a removal.
     case deadRecord
-    /// A definition: every opening reads it.
+    /// A definition, which every opening reads.
     case definition
-    /// Zeros behind a record.
+    /// The zeros after a record.
     case recordPadding
     /// Zeros between the structures of a rewritten segment.
     case segmentPadding
@@ -22,7 +22,7 @@ package struct RotPart: Sendable {
     case room
     case blob, indexHeader, rootBlock, indexNode, keyBlock, freeUnits, reserve, readers, lock
 
-    /// Whether its bits have no effect, damaged or not.
+    /// Whether its bits have no effect, so that damage to them may remain undetected.
     package var isOfNoAccount: Bool {
       switch self {
       case .room, .freeUnits, .reserve, .readers, .lock: true
@@ -40,38 +40,38 @@ package struct RotPart: Sendable {
   package var kind: Kind
   package var file: String
   package var range: Range<Int>
-  /// A key whose value cannot be read when these bytes are damaged; or that is read to come here.
+  /// A key whose value cannot be read if these bytes are damaged, or whose lookup reads them.
   package var key: CrashKey?
-  /// The entries that are read to come to a node of a derived index.
+  /// The entries whose lookup reads this node of a derived index.
   package var entries: Entries?
-  /// The bytes that an error may name, of the file.
+  /// The ranges of the file that an error about this part may name.
   package var places: [Range<Int>]
-  /// The start of its frame.
+  /// The offset of the frame that contains it.
   package var frame = 0
-  /// Frames behind the checkpoint: every opening reads them.
+  /// Whether its frame is after the checkpoint, so that every opening reads it.
   package var isTail = false
-  /// The node of the index that is checked, for nodes and their blocks.
+  /// The number of the index node to check, for nodes and their blocks.
   package var page: Int?
 }
 
-/// One record of a key.
+/// One record of a key, which may be a removal.
 struct RotVersion: Sendable {
   enum Value: Sendable {
     case removed
     case plain([UInt8])
-    /// In a file of its own, with this number.
+    /// In a blob file with this number.
     case blob(UInt64)
     case packed
   }
 
-  /// The part that it is in: its own, or its group.
+  /// The part that contains the record: its own, or its group.
   var part: Int
   var value: Value
 
   var isRemoval: Bool { if case .removed = value { true } else { false } }
 }
 
-/// All parts of a store: each byte of each file is in one.
+/// All parts of a store. Each byte of each file is in exactly one part.
 package struct RotLayout: Sendable {
   package private(set) var parts: [RotPart] = []
   private let files: [String: [UInt8]]
@@ -79,21 +79,21 @@ package struct RotLayout: Sendable {
   private let store: StoreID
   private let checkpoint: CheckpointReference?
   private let tailStart: LogPosition?
-  /// The index of each key's newest record among the parts.
+  /// The part with the newest record of each key.
   package private(set) var newest: [CrashKey: Int] = [:]
-  /// All records of each key, removals too, in the order of the log: that of the segments' names,
-  /// as compaction leaves each record in its segment.
+  /// All records of each key, including removals, in the order of the log. This is the order of the
+  /// segments' names, because compaction leaves each record in its segment.
   private(set) var versions: [CrashKey: [RotVersion]] = [:]
-  /// The parts that define a keyspace.
+  /// The parts that define each keyspace, by the name of the keyspace.
   package private(set) var definitions: [String: Set<Int>] = [:]
-  /// The parts that are dictionaries: packed values cannot be read without them.
+  /// The parts that are dictionaries. Packed values cannot be read without them.
   package private(set) var dictionaries: Set<Int> = []
-  /// The keys of all records in a part, of those too that are dead.
+  /// The keys of all records in each part, including dead records.
   package private(set) var owners: [Int: [CrashKey]] = [:]
-  /// Blob files by the keys that they are values of.
+  /// The key of the value in each blob file.
   package private(set) var blobs: [UInt64: CrashKey] = [:]
 
-  /// - Parameter opened: The store with these files, open.
+  /// - Parameter opened: The open store with these files.
   package init(_ files: [String: [UInt8]], opened: Store) throws {
     self.files = files
     let superblock = try (files["SUPERBLOCK"] ?? []).withUnsafeBytes { try Superblock.newest(in: $0) }
@@ -116,7 +116,7 @@ package struct RotLayout: Sendable {
     return (range, try bytes.withUnsafeBytes { try CheckpointRoot(reading: .init(rebasing: $0[range])) })
   }
 
-  /// For parts without a key of their own: a key that leads there.
+  /// Sets the key of parts that belong to no key. It is a key whose lookup reads them.
   private mutating func addKeys() {
     for (key, part) in newest { parts[part].key = key }
     var ofFile: [String: CrashKey] = [:]
@@ -132,7 +132,7 @@ package struct RotLayout: Sendable {
     }
   }
 
-  /// Every byte is in one part, so that a bit that was tried was tried once.
+  /// Checks that every byte is in exactly one part, so that each bit is tried exactly once.
   private func checkWhole() throws {
     for (name, bytes) in files {
       var end = 0
@@ -195,7 +195,7 @@ extension RotLayout {
     }
   }
 
-  /// Frames that are in the file unpacked; returns their end.
+  /// Adds the frames that the file contains uncompressed. Returns where they end.
   private mutating func addFrames(
     of bytes: UnsafeRawBufferPointer, upTo end: Int, _ name: String, _ number: UInt64
   ) throws -> Int {
@@ -233,9 +233,9 @@ extension RotLayout {
     }
   }
 
-  /// The record is its key's target, until another one follows.
+  /// Notes a record as the newest of its key so far.
   ///
-  /// - Parameter index: The part of the record, or of its group.
+  /// - Parameter index: The part with the record or with its group.
   private mutating func note(_ record: Record, at index: Int) {
     if record.header.keyspace == 0 { return noteDefinition(record, at: index) }
     guard let keyspace = names[record.header.keyspace] else { return }
@@ -352,7 +352,7 @@ extension RotLayout {
     RotPart(kind: kind, file: file, range: range, places: [range])
   }
 
-  /// Returns the key whose lookup reads a node.
+  /// Sets the key or the entries whose lookup reads a node.
   private func lead(to part: inout RotPart, of page: IndexPage, _ indexes: [UInt32: String]) {
     switch (page.tree, page.key) {
     case (.keyspace(let id), let key):

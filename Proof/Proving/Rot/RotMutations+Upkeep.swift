@@ -2,12 +2,14 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-// The worst that a store can do with damage is to make it look right: a damaged record gets a new
-// checksum when it is moved, or is left out silently.
+// The worst result of maintenance on a damaged store would be damage that seems valid. For example,
+// a damaged record could get a new checksum when it is moved, or it could be dropped without an
+// error.
 
 extension RotMutations {
-  /// A store that is compacted and writes a checkpoint where there is damage in it gives back what
-  /// could be read before, and of all else the right value or an error.
+  /// Compacts a damaged store, writes a checkpoint and closes it. Afterwards every value that was
+  /// readable before must still be readable. All other reads must return the right value or throw
+  /// an error.
   func tidyUp(_ opened: Store, _ damage: RotDamage, on fileSystem: InMemoryFileSystem) throws {
     let readable = try readableKeys(of: opened)
     let steps: [() throws -> Void] = [
@@ -26,7 +28,7 @@ extension RotMutations {
     }
   }
 
-  /// Those whose values are right; all others are errors.
+  /// The keys with the right value. All others must throw an error.
   private func readableKeys(of opened: Store) throws -> Set<CrashKey> {
     let reader = try RotReader(opened)
     var readable: Set<CrashKey> = []
@@ -39,7 +41,8 @@ extension RotMutations {
     return readable
   }
 
-  /// For the canary, where compaction leaves damaged records in their places.
+  /// Gives damaged records new checksums, for the canary. The real compaction leaves damaged
+  /// records in place.
   private func reseal(_ damage: RotDamage, on fileSystem: InMemoryFileSystem) throws {
     for part in damage.parts where part.kind == .liveRecord {
       let file = try fileSystem.open(RotStore.path + "/" + part.file, .readWrite)

@@ -2,22 +2,22 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Damages the files of a store by more than a bit, and opens it for each.
+/// Damages the files of a store by more than one bit, and opens the store after each damage.
 struct RotMutations: Sendable {
-  /// Damage to one file; without damages the file is removed.
+  /// Damage to one file. Without damage, the file is removed.
   struct Mutation: Sendable, CustomStringConvertible {
     var file: String
     var damage: Damage?
-    /// A line of the report.
+    /// The name of the kind, used in a line of the report.
     var kind: String
 
-    /// Whether the whole file is as it was before.
+    /// Whether the file has its complete content of an earlier time.
     var isOlder: Bool { kind == RotMutations.olderSegments || kind == RotMutations.olderOthers }
 
     var description: String { "\(file) \(damage?.description ?? "removed")" }
   }
 
-  /// The result of a mutation, by the first observation.
+  /// The result of a mutation.
   private enum Outcome: String, CaseIterable {
     case refused = "did not open"
     case rebuilt = "built their index anew"
@@ -40,13 +40,14 @@ struct RotMutations: Sendable {
   private let counts: [String: Int]
   private let seed: UInt64
   let canary: RotCanary?
-  /// The word before the number of a mutation, in the part of the proof that a violation names.
+  /// The words that a violation names before the number of the mutation.
   var prefix = ""
-  /// The only one that is tried.
+  /// The number of the only mutation to try; nil: all.
   var only: Int?
 
-  /// - Parameter truncates: Whether each length is tried, for stores where this takes seconds.
-  /// - Parameter share: The part of all that is tried.
+  /// - Parameter truncates: Whether each length of each file is tried. Only for stores where this
+  ///   takes seconds.
+  /// - Parameter share: The fraction of the mutations to try.
   init(
     _ store: RotStore, truncates: Bool, share: Double, _ canary: RotCanary? = nil, seed: UInt64
   ) throws {
@@ -65,11 +66,11 @@ struct RotMutations: Sendable {
 
   var count: Int { mutations.count }
 
-  /// The cases, by number.
+  /// The descriptions of the mutations, by number.
   var names: [String] { mutations.map(\.description) }
 
-  /// Of each kind by name: a dictionary has another order in each process, and numbers name
-  /// mutations.
+  /// All mutations, in the order of the file names within each kind. Numbers name mutations, and a
+  /// dictionary would have another order in each process.
   static func all(
     _ store: RotStore, truncates: Bool, _ random: inout SeededGenerator
   ) -> [Mutation] {
@@ -85,7 +86,8 @@ struct RotMutations: Sendable {
 
   private static func sectors(_ store: RotStore, _ random: inout SeededGenerator) -> [Mutation] {
     let names = store.files.keys.sorted().filter { (store.files[$0]?.count ?? 0) > 0 }
-    // The files that have a sector of either length to be replaced by one of another file.
+    // The files that are long enough to contain a sector of either length, which can replace a
+    // sector of another file.
     let longNames = names.filter { (store.files[$0]?.count ?? 0) >= 4096 }
     var all: [Mutation] = []
     for name in names {
@@ -107,7 +109,7 @@ struct RotMutations: Sendable {
   fileprivate static let olderSegments = "segments of before"
   fileprivate static let olderOthers = "other files of before"
 
-  /// Whole files, and sectors, as they were before.
+  /// Files and sectors with their content of an earlier time.
   private static func stale(_ store: RotStore) -> [Mutation] {
     var all: [Mutation] = []
     for (name, newest) in store.files.sorted(by: { $0.key < $1.key }) {
@@ -173,12 +175,13 @@ struct RotMutations: Sendable {
     return result
   }
 
-  /// - Returns: Its result; nil if it changed nothing: a sector may be equal to the earlier one.
+  /// - Returns: The result; nil if the mutation changed nothing, because a sector was equal to its
+  ///   replacement.
   private func look(at mutation: Mutation, _ index: Int) throws -> Outcome? {
     guard let damage = RotDamage(mutation, of: store, layout) else { return nil }
     let isUnread = canary == .unreadTails && damage.parts.allSatisfy(\.isTail)
     let fileSystem = try isUnread ? store.fileSystem() : damage.fileSystem(store)
-    // Some are opened for writing: that changes the store.
+    // Some stores are opened for writing, which may change their files.
     let isReadOnly = index % 8 != 0
     let opened: Store
     do {
@@ -194,8 +197,8 @@ struct RotMutations: Sendable {
     }
     var outcome = damage.parts.allSatisfy(\.kind.isOfNoAccount) ? Outcome.unread : .right
     if let rebuild = opened.recoveryReport.indexRebuild {
-      // An older superblock is whole, and names a checkpoint whose place in the index file has been
-      // used again.
+      // An older superblock is complete. It names a checkpoint, and the space of that checkpoint in
+      // the index file was reused.
       if !(damage.isOlderSuperblock && rebuild.place.contains(".index")) {
         try damage.places.check(rebuild.place, "\(rebuild)")
       }
@@ -211,7 +214,7 @@ struct RotMutations: Sendable {
     var random = SeededGenerator(seed: seed).derived(UInt64(index))
     var hasErrors = try readDamaged(opened, damage, &random)
     if try readSome(opened, damage, &random) { hasErrors = true }
-    // Where reading all of it is a long story, most are read in part.
+    // If a complete read takes long, most mutations are only read in part.
     if store.byteCount < 200_000 || index % 16 == 0, try readAll(opened, damage) { hasErrors = true }
     if !isReadOnly {
       if !hasErrors { try goOn(opened, damage, on: fileSystem, &random) }
@@ -220,10 +223,10 @@ struct RotMutations: Sendable {
     return hasErrors ? .errors : outcome
   }
 
-  /// Of so many damaged parts at most each is read.
+  /// The maximum number of damaged parts to read.
   private static let partsMax = 24
 
-  /// Reads the keys that lead to the damage: no such read may succeed.
+  /// Reads the keys whose lookup reads the damage: no such read may succeed.
   private func readDamaged(
     _ opened: Store, _ damage: RotDamage, _ random: inout SeededGenerator
   ) throws -> Bool {
@@ -249,7 +252,7 @@ struct RotMutations: Sendable {
       let report = try opened.verify()
       let (isQuiet, wasRebuilt) = (canary == .quietVerify, opened.recoveryReport.indexRebuild != nil)
       let parts = damage.parts.filter { $0.isVerified && !(wasRebuilt && $0.page != nil) }
-      // A segment as it was before it was rewritten again has the same records.
+      // A segment with its content from before it was rewritten has the same records.
       if let part = parts.first, !damage.isOlderSegment {
         guard !isQuiet, report.findings.contains(where: { $0.description.contains(part.file) }) else {
           throw Violation("verify says nothing of \(part.range) (\(part.kind)): \(report.findings)")
@@ -281,7 +284,8 @@ struct RotMutations: Sendable {
     return hasErrors
   }
 
-  /// The store takes a commit, and has that one and a part of its content when it is opened again.
+  /// Commits to the store. After the next opening, the store must have this commit, and a sample of
+  /// the other content must be right.
   private func goOn(
     _ opened: Store, _ damage: RotDamage, on fileSystem: InMemoryFileSystem, _ random: inout SeededGenerator
   ) throws {
@@ -300,7 +304,7 @@ struct RotMutations: Sendable {
 }
 
 extension Damage {
-  /// The result for a sector, in a word of the report.
+  /// The name of a damage to a sector in the report.
   fileprivate var kindOfSector: String {
     switch self {
     case .zeros: "zeroed"

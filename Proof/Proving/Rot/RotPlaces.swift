@@ -1,14 +1,14 @@
 import PerdureLog
 import PerdureTestSupport
 
-/// What errors about damage to one file may name.
+/// The places that errors about damage to one file may name.
 struct RotPlaces {
   let file: String
-  /// The damaged bytes, with those under the same checksum; nil: the file was removed.
+  /// The damaged bytes and all bytes under the same checksums; nil: the file was removed.
   let ranges: [Range<Int>]?
 
-  /// An error reports corruption, or the part that is missing because of it, and the place: the
-  /// file, and a damaged byte.
+  /// Checks that an error reports corruption, or that the index is unavailable because of it. The
+  /// error must name the file and a damaged byte.
   func check(_ error: StoreError) throws {
     guard [.corruption, .unsupportedFormat, .indexUnavailable].contains(error.code) else {
       throw Violation("the error does not say that something is damaged: \(error)")
@@ -28,14 +28,14 @@ struct RotPlaces {
     }
   }
 
-  /// Runs what must come to the damage.
+  /// Runs a read that must detect the damage.
   func mustFail(_ body: () throws -> Void) throws {
     do { try body() } catch let error as StoreError { return try check(error) }
     throw Violation("damage that nothing notices")
   }
 }
 
-/// Reads what leads to a part of a store.
+/// Reads the parts of a store.
 struct RotReader {
   let snapshot: Snapshot
   private let store: Store
@@ -58,10 +58,10 @@ struct RotReader {
     try snapshot.value(of: key.key, in: keyspace(key.keyspace))
   }
 
-  /// Reads a part in the way that comes to it whatever else is read; all of its bytes are under
-  /// checksums, so that this fails when one is damaged.
+  /// Reads a part in a way that reads all of its bytes. Checksums cover these bytes, so the read
+  /// must fail if one of them is damaged.
   ///
-  /// - Returns: Whether there is such a way.
+  /// - Returns: Whether such a way exists.
   func read(_ part: RotPart) throws -> Bool {
     switch part.kind {
     case .frameHeader, .mark, .deadRecord, .recordPadding, .definition:

@@ -1,7 +1,7 @@
 import PerdureFormat
 import PerdureLog
 
-/// Reads everything in a damaged store, and compares it with the required content.
+/// Reads everything in a store that may be damaged, and compares it with the required content.
 struct RotReading {
   private let store: Store
   private let original: RotStore
@@ -9,11 +9,11 @@ struct RotReading {
   private let hear: (StoreError) throws -> Void
   private var hasErrors = false
 
-  /// Whatever is read is right, up to an error too, and whatever is not read is an error of ours:
-  /// nothing is passed over.
+  /// Checks that all values before an error are right, and that a read without an error skips
+  /// nothing.
   ///
-  /// - Parameter hear: Is given the errors.
-  /// - Returns: Whether there were errors.
+  /// - Parameter hear: Receives the errors.
+  /// - Returns: Whether errors occurred.
   static func check(
     _ store: Store, _ original: RotStore, _ canary: RotCanary?, _ hear: (StoreError) throws -> Void
   ) throws -> Bool {
@@ -40,7 +40,7 @@ struct RotReading {
     return true
   }
 
-  /// Walks through every keyspace and every index, whatever the others say.
+  /// Reads every keyspace and every index, even after an error in another one.
   private mutating func walk() throws {
     let snapshot = store.snapshot()
     let keyspaces = try store.keyspaces
@@ -65,8 +65,8 @@ struct RotReading {
     }
   }
 
-  /// The entries of a walk are the required ones from the beginning; and all of them, if it met no
-  /// error.
+  /// Checks that the visited entries are the first of the required ones; and that they are all of
+  /// them, if no error occurred.
   private func check<Element: Equatable>(
     _ seen: [Element], _ isWhole: Bool, against right: [Element], _ what: String
   ) throws {
@@ -83,7 +83,7 @@ struct RotReading {
     }
   }
 
-  /// Undamaged entries can be read one by one.
+  /// Reads each key alone, because undamaged values must be readable beside damaged ones.
   private mutating func readEach() throws {
     let snapshot = store.snapshot()
     let keyspaces = Dictionary(uniqueKeysWithValues: try store.keyspaces.map { ($0.name, $0) })
@@ -98,16 +98,16 @@ struct RotReading {
 }
 
 extension RotPart {
-  /// The number of the segment that it is in.
+  /// The number of the segment that contains the part; 0 if it is not in a segment.
   var segment: UInt64 {
     if case .segment(let number)? = StoreFileName(file) { number } else { 0 }
   }
 
-  /// Whether every opening of the store reads it and has to find it damaged. (Behind a mark the log
-  /// has ended.)
+  /// Whether every opening of the store reads the part, and must detect damage in it. After a mark,
+  /// the log has no records.
   var isReadByOpening: Bool { isTail && kind != .mark }
 
-  /// Whether a verification has to find it damaged.
+  /// Whether a verification must detect damage in it.
   var isVerified: Bool {
     switch kind {
     case .frameHeader, .liveRecord, .deadRecord, .definition, .groups, .groupTable, .offsetMap, .blob: true
@@ -116,9 +116,10 @@ extension RotPart {
     }
   }
 
-  /// The method that checks one of its bits.
+  /// The methods that check one of its bits.
   ///
-  /// - Parameter choice: A random number, for checks that do not run for every bit.
+  /// - Parameter choice: A random number. It selects the bits that are also checked by opening the
+  ///   store.
   func methods(ofBit bit: Int, choice: UInt64) -> [RotMethod] {
     var methods: [RotMethod]
     switch kind {
@@ -133,11 +134,12 @@ extension RotPart {
     return methods
   }
 
-  /// One of this many bits is checked by opening the store, if there is another way too.
+  /// One bit in this many is checked by opening the store, if another method also checks it.
   private func opensOneIn(_ bit: Int) -> UInt64 {
     switch kind {
     case .definition: 1
-    // Fields and checksum; the rest of a slot is under the checksum and means nothing.
+    // The first and last bytes are the fields and the checksum. The checksum also covers the bytes
+    // between them, which have no meaning.
     case .superblock: bit < 8 * 128 || bit >= 8 * 4092 ? 1 : 64
     case .offsetMap, .groupTable: 8
     case .indexNode, .keyBlock: 16
@@ -146,9 +148,9 @@ extension RotPart {
   }
 }
 
-/// Structures with one checksum, with the checks of the format.
+/// Checks of structures with one checksum, by the functions of the format.
 enum RotPages {
-  /// Whether the first use of a rewritten segment's map and groups finds the damage.
+  /// Whether the first use of a rewritten segment's map and groups detects the damage.
   static func isNoticed(inMapOf bytes: [UInt8], _ part: RotPart) throws -> Bool {
     try bytes.withUnsafeBytes { bytes in
       let header = try SegmentHeader(reading: bytes)
@@ -160,7 +162,8 @@ enum RotPages {
     }
   }
 
-  /// A slot that is damaged makes no difference, but for the newest: then the one before counts.
+  /// Checks that a damaged slot has no effect. If the newest slot is damaged, the slot before it is
+  /// used instead.
   static func checkSuperblock(_ bytes: [UInt8], before: [UInt8]) throws {
     let found = try bytes.withUnsafeBytes { try Superblock.newest(in: $0) }
     let newest = try before.withUnsafeBytes { try Superblock.newest(in: $0) }
@@ -170,12 +173,12 @@ enum RotPages {
   }
 }
 
-/// For the canaries, which make wrong bytes look right.
+/// Checksums for the canaries, which make wrong bytes seem valid.
 enum RotChecksum {
   /// The checksum that a changed record must have.
   ///
-  /// CRCs are linear: two checksums over the same address differ as those over zeros instead. So
-  /// the address need not be known.
+  /// CRCs are linear. The difference of two checksums is the same for any address, so zeros replace
+  /// the unknown address.
   ///
   /// - Parameter original: The record as it was written.
   static func ofRecord(_ bytes: [UInt8], was original: [UInt8]) -> [UInt8] {

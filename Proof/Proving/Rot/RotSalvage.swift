@@ -5,12 +5,12 @@ import PerdureTestSupport
 
 /// Damages a store, salvages it, and compares the result with the undamaged records.
 ///
-/// Every key whose newest record is undamaged is restored unchanged, under its keyspace's name or,
-/// if the definition is damaged, under a generated name. The exceptions are keys with a record in
+/// Every key whose newest record is undamaged is restored unchanged. Its keyspace has the same name
+/// or, if the definition is damaged, a generated name. The exceptions are keys with a record in
 /// bytes that were moved, or in a frame that these overwrote (`Store.salvage` describes both). For
-/// every key, removed ones too, the newest intact record decides (`RotSalvage.checkVersions`). No
-/// value that never existed is restored. The report names each damaged file, and the restored store
-/// passes verification.
+/// every key, including removed keys, the newest intact record decides
+/// (`RotSalvage.checkVersions`). No value that never existed is restored. The report names each
+/// damaged file, and the restored store passes verification.
 struct RotSalvage: Sendable {
   private static let target = "/salvaged"
 
@@ -18,7 +18,7 @@ struct RotSalvage: Sendable {
   private struct Case {
     var damages: [(file: String, damage: Damage)]
     var files: [String: [UInt8]]
-    /// Keys with a record in bytes that were moved, or that these overwrote.
+    /// Keys with a record in the moved bytes, or in the bytes that these overwrote.
     var moved: Set<CrashKey> = []
 
     func isDamaged(_ file: String, from store: RotStore) -> Bool { files[file] != store.files[file] }
@@ -45,11 +45,11 @@ struct RotSalvage: Sendable {
   private let layout: RotLayout
   private let canary: RotCanary?
   private let seed: UInt64
-  /// The word before the number of a salvage, in the part of the proof that a violation names.
+  /// The words that a violation names before the number of the salvage.
   var prefix = ""
-  /// The only one that is tried.
+  /// The number of the only salvage to try; nil: all.
   var only: Int?
-  /// All values that a key of any keyspace ever had, by number of the keyspace and the key's bytes.
+  /// All values that each key ever had, by name of the keyspace and stored bytes of the key.
   private let history: [String: [[UInt8]: Set<[UInt8]>]]
 
   init(_ store: RotStore, _ canary: RotCanary? = nil, seed: UInt64) throws {
@@ -102,7 +102,8 @@ struct RotSalvage: Sendable {
     return result
   }
 
-  /// One to three damages that change something: exchanged sectors may be equal.
+  /// Makes one to three damages. Repeats this if nothing changed, for example because exchanged
+  /// sectors are equal.
   private func damagedStore(_ random: inout SeededGenerator) -> Case {
     let names = store.files.keys.sorted().filter { (store.files[$0]?.count ?? 0) > 0 }
     var damaged = Case(damages: [], files: store.files)
@@ -120,7 +121,7 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// The keys of all records in the frames that have a byte in a range.
+  /// The keys of all records in a range, or in frames that overlap with it.
   private func keys(in file: String, _ range: Range<Int>) -> [CrashKey] {
     let touched = layout.parts.filter { $0.file == file && $0.range.overlaps(range) }
     let frames = Set(touched.map(\.frame)).subtracting([0])
@@ -146,7 +147,8 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// Changes a row that must be restored unchanged: for a damaged row any result is right.
+  /// Spoils a row that must be restored unchanged. For a damaged row, other results would be right
+  /// too.
   private func spoil(_ target: Store, _ canary: RotCanary, _ damaged: Case) throws {
     if canary == .forgetfulSalvage { return try bringBack(in: target, damaged) }
     guard let rows = try target.keyspaces.first(where: { $0.name == "rows" }) else { return }
@@ -168,7 +170,7 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// Restores a removed key, whose intact tombstone exists.
+  /// Restores the value of a removed key whose tombstone is intact.
   private func bringBack(in target: Store, _ damaged: Case) throws {
     let removed = layout.versions.filter { key, versions in
       guard let last = versions.last, last.isRemoval, !damaged.moved.contains(key) else { return false }
@@ -195,8 +197,9 @@ struct RotSalvage: Sendable {
     return tally
   }
 
-  /// For each key the newest intact record decides, a removal too. Newer records in damaged groups
-  /// may be restored nevertheless, and so may packed ones whose dictionary is damaged.
+  /// Checks that the newest intact record of each key decides, even if it is a removal. Newer
+  /// records in damaged groups may be restored as well, and so may newer packed records whose
+  /// dictionary is damaged.
   private func checkVersions(_ found: CrashHistory.Content, _ damaged: Case) throws {
     var values: [String: [[UInt8]: [[UInt8]]]] = [:]
     for (key, value) in found {
@@ -220,12 +223,12 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// Whether a value is that of a record.
+  /// Whether a restored value may come from a record.
   private func fits(_ value: [UInt8], _ version: RotVersion, _ key: CrashKey) -> Bool {
     switch version.value {
     case .removed: false
     case .plain(let bytes): bytes == value
-    // Of these a key has one.
+    // A key has at most one such value.
     case .blob, .packed: store.content[key] == value
     }
   }
@@ -245,17 +248,17 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// The name of a restored keyspace as `lost-` and its number.
+  /// The original name of a restored keyspace, which may have been renamed to `lost-` and its
+  /// number.
   private func originalName(of name: String) -> String {
     let words = name.split(separator: "-")
     guard words.first == "lost", words.count > 1, let id = UInt32(words[1]) else { return name }
     return layout.names[id]?.name ?? name
   }
 
-  /// Whether a key that has not its value under its keyspace's name has it under a name that was
-  /// made up.
+  /// Whether a key without its value under its keyspace's name has it under a generated name.
   ///
-  /// - Throws: `Violation` when it has not, and should.
+  /// - Throws: `Violation` if the key should have its value and does not.
   private func isAsItWas(
     _ key: CrashKey, _ damaged: Case, _ found: CrashHistory.Content
   ) throws -> Bool {
@@ -279,7 +282,7 @@ struct RotSalvage: Sendable {
 
   // MARK: - The report
 
-  /// Whether a salvage has to come to damage in such a part.
+  /// Whether a salvage must read parts of this kind, and so must report damage to them.
   private static func isRead(_ kind: RotPart.Kind) -> Bool {
     switch kind {
     case .segmentHeader, .frameHeader, .liveRecord, .deadRecord, .definition, .groups: true
@@ -290,7 +293,8 @@ struct RotSalvage: Sendable {
   private func check(_ report: SalvageReport, _ damaged: Case) throws {
     let last = layout.parts.last { $0.kind == .frameHeader }?.file
     for name in store.files.keys where damaged.isDamaged(name, from: store) {
-      // The superblock has the end of the log.
+      // The superblock contains the end of the log, so a salvage may not read the last segment in
+      // full.
       if name == last && damaged.isDamaged("SUPERBLOCK", from: store) { continue }
       let parts = layout.parts.filter {
         $0.file == name && Self.isRead($0.kind) && !isIntact($0, damaged.files)
@@ -302,7 +306,7 @@ struct RotSalvage: Sendable {
 
   // MARK: - What the damage has left
 
-  /// Whether all bytes are as they were that the newest record of a key needs.
+  /// Whether all bytes that the newest record of a key needs are unchanged.
   private func isIntact(_ key: CrashKey, _ files: [String: [UInt8]]) throws -> Bool {
     guard let index = layout.newest[key] else { throw Violation("\(key) has no record") }
     guard ([index] + layout.dictionaries).allSatisfy({ isWhole(layout.parts[$0], files) }) else {
@@ -314,11 +318,11 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// The same for a part, with the data that finds it.
+  /// Whether a part is unchanged, together with the data that is needed to find it.
   private func isWhole(_ part: RotPart, _ files: [String: [UInt8]]) -> Bool {
     guard isIntact(part, files) else { return false }
     guard part.kind == .groups else { return true }
-    // The start of the group in the unpacked groups.
+    // The table of groups has the start of each group.
     let tables = layout.parts.filter { $0.file == part.file && $0.kind == .groupTable }
     return tables.allSatisfy { isIntact($0, files) }
   }
@@ -332,7 +336,7 @@ struct RotSalvage: Sendable {
 }
 
 extension Damage {
-  /// The bytes at their new place, and those that they overwrote.
+  /// The ranges of the moved bytes, and of the bytes that they overwrote.
   fileprivate var moved: [Range<Int>] {
     switch self {
     case .copy(let from, let to, let length): [from..<(from + length), to..<(to + length)]
@@ -343,7 +347,7 @@ extension Damage {
 }
 
 extension Key {
-  /// As encoded in a record.
+  /// The bytes of the key in a record.
   var stored: [UInt8] {
     switch self {
     case .id(let id): withUnsafeBytes(of: id.littleEndian) { Array($0) }

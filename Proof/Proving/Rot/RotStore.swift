@@ -3,13 +3,15 @@ import PerdureFormat
 package import PerdureLog
 import PerdureTestSupport
 
-/// A closed store with every structure that a store can have, as files, and its required content.
+/// A closed store that contains every structure that a store can have. It has its files and its
+/// required content.
 ///
-/// It has segments that compaction has rewritten, some into groups, and untouched ones; commits
-/// over several segments; and removals. Values are unpacked, packed with either of two
-/// dictionaries, and in blob files. The index file has tables and trees, long keys and free units,
-/// and the log continues after it. There are plain, unique and counting indexes. For a seed its log
-/// is the same to the byte, and its other files have the same lengths.
+/// The store has segments that compaction has rewritten, some of them into groups, and other
+/// segments. It has commits over several segments, and removals. Values are uncompressed,
+/// compressed with either of two dictionaries, or in blob files. The index file has tables and
+/// trees, long keys and free units, and the log continues after its checkpoint. The store has
+/// plain, unique and counting indexes. A seed determines all bytes of the log, and the lengths of
+/// the other files.
 package struct RotStore: Sendable {
   /// An entry of a derived index.
   package struct Entry: Hashable, Sendable {
@@ -18,7 +20,7 @@ package struct RotStore: Sendable {
     package var reference: UInt64
   }
 
-  /// A value when a walk through a keyspace reaches it.
+  /// A key and its value, as a scan of a keyspace returns them.
   struct Row: Hashable, Sendable {
     var key: CrashKey
     var value: [UInt8]
@@ -26,25 +28,24 @@ package struct RotStore: Sendable {
 
   package static let path = "/s.perdure"
 
-  /// By name, without the directory.
+  /// The bytes of the files, by name without the directory.
   package private(set) var files: [String: [UInt8]] = [:]
-  /// The files as they were at some time before.
+  /// Earlier states of the files, oldest first.
   package private(set) var older: [[String: [UInt8]]] = []
   package let content: CrashHistory.Content
   /// All values that a key ever had.
   package let history: [CrashKey: Set<[UInt8]>]
-  /// The required results of a walk through each keyspace, in this order; and of one through each
-  /// index.
+  /// The required results of a scan of each keyspace and of each index, in order.
   private(set) var walks: [String: [Row]] = [:]
   private(set) var entries: [String: [Entry]] = [:]
-  /// The last commit.
+  /// The sequence number of the last commit.
   package let sequence: UInt64
 
-  /// As many rounds as make a mebibyte.
+  /// The number of rounds that makes a store of one mebibyte.
   package static let roundsOfMebibyte = 18
 
-  /// - Parameter rounds: The amount of everything; 0 makes the smallest store that has all of it, 1
-  ///   one of 200 KiB, and each more adds about 50.
+  /// - Parameter rounds: The amount of data. 0 makes the smallest store that contains everything,
+  ///   and 1 makes a store of 200 KiB. Each further round adds about 50 KiB.
   package init(rounds: Int, seed: UInt64) throws {
     var builder = try RotStoreBuilder(rounds: rounds, seed: seed)
     try builder.build()
@@ -53,7 +54,7 @@ package struct RotStore: Sendable {
       history: builder.history, sequence: builder.sequence)
   }
 
-  /// A closed store, given its files.
+  /// Makes a store from the files of a closed store.
   init(
     _ files: [String: [UInt8]], older: [[String: [UInt8]]] = [], content: CrashHistory.Content,
     history: [CrashKey: Set<[UInt8]>], sequence: UInt64
@@ -80,7 +81,7 @@ package struct RotStore: Sendable {
 
   package var byteCount: Int { files.values.reduce(0) { $0 + $1.count } }
 
-  /// A file system of its own, with the files, and others in the place of some.
+  /// A new file system with the files. `others` replaces the bytes of some of them.
   package func fileSystem(
     replacing others: [String: [UInt8]] = [:]
   ) throws(FileIOError) -> InMemoryFileSystem {
@@ -92,7 +93,7 @@ package struct RotStore: Sendable {
     return fileSystem
   }
 
-  /// The options for reading: no unpacked data is cached.
+  /// The options for reading. They cache no decompressed groups.
   package static func options(on fileSystem: any FileSystem, isReadOnly: Bool = true) -> StoreOptions {
     var options = RotStoreBuilder.options(on: fileSystem)
     options.isReadOnly = isReadOnly
@@ -100,8 +101,8 @@ package struct RotStore: Sendable {
     return options
   }
 
-  /// Defines indexes of every kind over values that begin with a group and a unique number, 8 bytes
-  /// each.
+  /// Defines indexes of every kind. The values of the rows begin with a group and a unique number
+  /// of 8 bytes each.
   static func defineIndexes(over rows: Keyspace, in store: Store) throws {
     let groups = try store.defineIndex(.slices("groups", rows, .value(offset: 0, length: 8)))
     _ = try store.defineIndex(.slices("ids", rows, .value(offset: 8, length: 8), isUnique: true))
@@ -133,11 +134,11 @@ package struct RotStore: Sendable {
   }
 }
 
-/// Writes such a store.
+/// Writes the files of a `RotStore`.
 private struct RotStoreBuilder {
   let rounds: Int
   private let isSmallest: Bool
-  /// Of segments: a file costs every opening some time.
+  /// The capacity of segments. Fewer and larger files make openings faster.
   let capacity: Int
   let fileSystem = InMemoryFileSystem()
   private let storeID: StoreID
@@ -196,7 +197,7 @@ private struct RotStoreBuilder {
         try builder.commit([(.id(id), builder.row(id, length: 800))], "rows", in: store)
       }
     }
-    // For the file of the readers.
+    // This opening creates the file of the readers.
     _ = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem))
   }
 
@@ -233,7 +234,7 @@ private struct RotStoreBuilder {
     try RotStore.defineIndexes(over: rows, in: store)
   }
 
-  /// The operation on one key of a commit; nil removes it.
+  /// The change of one key in a commit; nil removes the key.
   private typealias Change = (key: Key, value: [UInt8]?)
 
   private mutating func commit(_ changes: [Change], _ name: String, in store: Store) throws {
@@ -260,7 +261,7 @@ private struct RotStoreBuilder {
     (0..<count).map { _ in .random(in: 0...255, using: &random) }
   }
 
-  /// A value of `rows`: a group, a unique part, and noise.
+  /// A value of `rows`: a group, a unique number, and noise.
   private mutating func row(_ id: UInt64, length: Int) -> [UInt8] {
     func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
     return bigEndian(id % 7) + bigEndian(id) + noise(length)
@@ -273,18 +274,19 @@ private struct RotStoreBuilder {
     return Array(bytes.prefix(count))
   }
 
-  /// How many ids a round has.
+  /// The number of ids in a round.
   private var idCount: UInt64 { isSmallest ? 16 : 64 }
 
-  /// Noise, so that compaction does not put it into groups; every third value was overwritten, and
-  /// some were removed.
+  /// Writes noise, so that compaction does not put it into groups. Overwrites every third value,
+  /// and removes some.
   private mutating func putRewritten(in store: Store) throws {
     for round in 0..<UInt64(rounds) {
       let ids = (idCount * round)..<(idCount * (round + 1))
       for _ in 0..<2 {
         for start in stride(from: ids.lowerBound, to: ids.upperBound, by: 16) {
           let some = (start..<(start + 16)).filter { content[key($0)] == nil || $0 % 3 == 0 }
-          // Of the even rounds keys and headers are too small a part for groups to be worth it.
+          // In even rounds, keys and headers are so small a part of the bytes that groups would
+          // save too little.
           let least = round % 2 == 0 ? 500 : 20
           try commit(
             some.map { (.id($0), row($0, length: least + Int($0 * 7 % 200))) }, "rows", in: store)
@@ -296,7 +298,7 @@ private struct RotStoreBuilder {
 
   private func key(_ id: UInt64) -> CrashKey { CrashKey(keyspace: "rows", key: .id(id)) }
 
-  /// Text, so that it is compressed.
+  /// Writes text, which is compressed into groups.
   private mutating func putGrouped(in store: Store) throws {
     for round in 0..<UInt64(rounds) {
       for _ in 0..<2 {
@@ -306,7 +308,7 @@ private struct RotStoreBuilder {
     }
   }
 
-  /// Short and long keys; some were removed, and one came again.
+  /// Writes short and long keys, removes some of them, and puts one of these again.
   private mutating func putNames(in store: Store) throws {
     try commit([(.bytes([]), noise(3))], "names", in: store)
     for round in 0..<rounds {
@@ -318,7 +320,7 @@ private struct RotStoreBuilder {
     }
   }
 
-  /// Some without a dictionary, and some with either of two.
+  /// Writes values without a dictionary, and with either of two dictionaries.
   private mutating func putPacked(in store: Store) throws {
     for part in 0..<3 as Range<UInt64> {
       if part > 0 { _ = try store.trainDictionary(for: store.keyspace("packed", .dense)) }
@@ -335,7 +337,7 @@ private struct RotStoreBuilder {
     try commit([(.id(1 << 41), row(1 << 41, length: length)), (.id(1 << 42), nil)], "rows", in: store)
   }
 
-  /// A commit longer than a segment, and one that is mostly overwritten.
+  /// Makes a commit that is longer than a segment, and a second one with most of the same keys.
   private mutating func putChains(in store: Store) throws {
     for start in [1 << 20, 1 << 20 + 100] as [UInt64] {
       let ids = start..<(start + (isSmallest ? 25 : rounds > 4 ? 400 : 100))

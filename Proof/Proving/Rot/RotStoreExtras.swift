@@ -2,9 +2,9 @@ import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
-/// Structures that a store may have and this writer did not write, made by hand. They are a mark
-/// (this writer writes a superblock where another might write one), prepared zeros after the log, a
-/// reserve file, and a lock with its holder's note.
+/// Structures that a store may contain but this engine did not write here, made by hand: a mark,
+/// prepared zeros after the log, a reserve file, and a lock with the note of its holder. Instead of
+/// a mark this engine writes a superblock.
 enum RotStoreExtras {
   /// The space that must be free after the log.
   static let length = FrameHeader.length + roomLength
@@ -16,13 +16,13 @@ enum RotStoreExtras {
     return (name, superblock, try (files[name] ?? []).withUnsafeBytes { try SegmentHeader(reading: $0) })
   }
 
-  /// How many bytes are free behind the log of a closed store.
+  /// The number of free bytes after the log of a closed store.
   static func room(in files: [String: [UInt8]]) throws -> Int {
     let (_, superblock, header) = try last(of: files)
     return Int(header.capacity) - Int(superblock.durableEnd.offset)
   }
 
-  /// The files of a closed store, with all of that.
+  /// The files of a closed store with all of these structures.
   static func added(to files: [String: [UInt8]]) throws -> [String: [UInt8]] {
     var files = files
     let (name, superblock, _) = try last(of: files)

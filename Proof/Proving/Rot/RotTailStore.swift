@@ -3,11 +3,12 @@ import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
-/// A closed store with an old checkpoint: the log after it replaces most rows. Every row has
-/// several versions.
+/// A closed store with an old checkpoint. The log after the checkpoint replaces most rows, so every
+/// row has several versions.
 ///
-/// Every record is 64 bytes long and begins at a multiple of 64, so a copied sector has whole
-/// records. The rows have unique indexes, counting indexes and sums. Each version of a row has
+/// Every record is 64 bytes long and begins at a multiple of 64, so a copied sector contains
+/// complete records. The rows have unique indexes, counting indexes and sums. Each version of a row
+/// has different keys in these indexes.
 /// different keys in them.
 struct RotTailStore {
   static let recordLength = 64
@@ -63,7 +64,7 @@ private struct RotTailBuilder {
   private var content: CrashHistory.Content = [:]
   private var history: [CrashKey: Set<[UInt8]>] = [:]
   private var version: UInt64 = 0
-  /// The last commit before the checkpoint.
+  /// The sequence number of the last commit before the checkpoint.
   private(set) var checkpointed: UInt64 = 0
 
   init(seed: UInt64, bindsRecords: Bool) {
@@ -111,7 +112,7 @@ private struct RotTailBuilder {
     return parts
   }
 
-  /// - Parameter share: One in `share` rows is removed; 0 removes none.
+  /// - Parameter share: One row in `share` rows is removed; 0 removes none.
   private mutating func commit(
     _ ids: [UInt64], removing share: UInt64, in rows: Keyspace, of store: Store
   ) throws {

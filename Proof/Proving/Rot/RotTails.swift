@@ -5,14 +5,15 @@ import PerdureTestSupport
 
 // Intact records at wrong offsets, in stores with a log after the checkpoint.
 //
-// An opening reads the records that the tail replaced by their addresses, to remove their entries
-// from the indexes. If another intact record was copied there, it has other entries. So this
-// campaign copies and exchanges sectors and records of a store with an old checkpoint. It compares
-// every answer with the undamaged store's: values, scans, and all entries of all indexes. Then it
-// replaces every row, and compares the indexes again.
+// Some records before the checkpoint were replaced by the tail. An opening reads these records by
+// their addresses, to remove their entries from the indexes. If another intact record was copied to
+// such an address, it has other entries. So this campaign copies and exchanges sectors and records
+// of a store with an old checkpoint. It compares every answer with that of the undamaged store:
+// values, scans, and all entries of all indexes. Then it replaces every row, and compares the
+// indexes again.
 //
-// Only a bound record reveals that it is an older version of the same key. So in a store without
-// bound records such a version may be read, if a verification finds it.
+// If a record was replaced by an older version of the same key, only a bound record reveals it. So
+// in a store without bound records an older version may be read, if a verification detects it.
 
 /// Copies and exchanges records of stores whose newest values are in the log after the checkpoint.
 struct RotTails: Sendable {
@@ -122,7 +123,7 @@ struct RotTails: Sendable {
     return keys
   }
 
-  /// - Returns: Nil if the damage changes nothing.
+  /// - Returns: The result; nil if the damage changes nothing.
   private func look(
     at damaged: Case, _ tail: RotTailStore, isBound: Bool, _ random: inout SeededGenerator
   ) throws -> Outcome? {
@@ -139,7 +140,7 @@ struct RotTails: Sendable {
       return .refused
     }
     var outcome = Outcome.right
-    // The rows that may be read in an older version.
+    // The keys whose rows may be read in an older version.
     let olderKeys = isBound ? [] : Self.keysOfOlderVersions(in: damaged.file, before, now, tail)
     let mayBeOlder = !olderKeys.isEmpty
     do {
@@ -162,7 +163,7 @@ struct RotTails: Sendable {
     }
   }
 
-  /// Whether only rows of these keys are wrong, and have values that they had before.
+  /// Whether only rows of these keys are wrong, and all of them have an earlier value.
   private func areOlderVersions(
     of keys: Set<UInt64>, in opened: Store, _ tail: RotTailStore
   ) throws -> Bool {
