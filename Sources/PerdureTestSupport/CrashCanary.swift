@@ -1,4 +1,4 @@
-/// A mistake that a `CrashExplorer` makes on purpose. A suite that checks its promises then reports
+/// A mistake that a `CrashExplorer` makes on purpose. A suite with an effective check then reports
 /// a violation.
 ///
 ///     var explorer = CrashExplorer()
@@ -9,20 +9,20 @@
 public enum CrashCanary: String, Sendable, Hashable, CaseIterable {
   /// A step counts as acknowledged as soon as it has begun.
   ///
-  /// Shows that the check looks for acknowledged steps: the store makes no mistake, so only the
-  /// check can notice. Does not show that the check looks at every part of a step. Promises
+  /// Shows that the check tests for acknowledged steps. The store makes no mistake, so only the
+  /// check can detect this one. Does not show that the check tests every part of a step. Promises
   /// (`CrashMarker.promise`) are not changed.
   case acknowledgesEarly
 
   /// A step counts as begun only when it has been acknowledged.
   ///
-  /// Shows that the check notices steps that are on the disk too early or were never tried. A check
-  /// that looks only for lost steps does not notice it.
+  /// Shows that the check detects steps that are on the disk too early or were never tried. A check
+  /// that tests only for lost steps does not detect it.
   case beginsLate
 
   /// Syncs of the workload do nothing from the first mark on. Syncs of recoveries work.
   ///
-  /// Shows that the check or the store notices lost writes. A store that fails to open shows
+  /// Shows that the check or the store detects lost writes. If the store fails to open, this says
   /// nothing about the check: see `reason`.
   case ignoresSync
 }
@@ -42,12 +42,12 @@ extension CrashJournal {
     }
   }
 
-  /// The first operation that a canary makes a lie if it is a sync.
+  /// The first operation that this canary makes ineffective if it is a sync.
   var firstMarkedOperation: Int { (marks.first?.operationCount ?? 0) + 1 }
 }
 
 extension DiskEvent {
-  /// Without the effect of a sync.
+  /// The event; `ignored` if it is a sync.
   var withoutSync: DiskEvent {
     switch self {
     case .sync, .syncDirectory: .ignored

@@ -18,8 +18,8 @@ public struct CrashMarker: Sendable {
     fileSystem.state.withLock { $0.journal.mark(.acknowledged, label) }
   }
 
-  /// As `acknowledge`, for a label without a beginning, such as the number of a commit that is
-  /// known only now. May be repeated.
+  /// Promises the label like `acknowledge`, but without a beginning. For labels such as the number
+  /// of a commit, which is known only after the commit. May be repeated.
   public func promise(_ label: Int) {
     fileSystem.state.withLock { $0.journal.mark(.promised, label) }
   }
@@ -30,28 +30,28 @@ extension SimulatedFileSystem {
   public var marker: CrashMarker { CrashMarker(fileSystem: self) }
 }
 
-/// The crash that a check looks at.
+/// The crash after which a check runs.
 public struct CrashContext: Sendable {
   /// The operation before the power cut; 0: the cut is before the first. For a cut during a
   /// recovery, an operation of that recovery.
   public let operation: Int
   /// The kind of that operation; nil before the first.
   public let operationKind: FileOperation?
-  /// The labels of the steps that had begun, in order: of the workload, then of the recoveries that
-  /// were cut.
+  /// The labels of the steps that had begun, in order: first those of the workload, then those of
+  /// the recoveries that were cut.
   public let begun: [Int]
-  /// The labels of the steps that had been acknowledged or promised, in order, likewise.
+  /// The labels of the steps that had been acknowledged or promised, in the same order.
   public let acknowledged: [Int]
   /// The kinds of loss on this disk.
   public let losses: Set<CrashLoss>
-  /// The number of recoveries that were cut: 0 for a cut during the workload, 1 for one more during
-  /// the recovery from it, and so on.
+  /// The number of recoveries that were cut. It is 0 for a cut during the workload, 1 for a second
+  /// cut during the recovery after it, and so on.
   public let recoveries: Int
-  /// Equal for equal disks, and different for others, except for one chance in 2^64; within one
-  /// process.
+  /// A hash of the disk. Equal disks have equal hashes; different disks have the same hash with a
+  /// probability of 2^-64. Valid only within one process.
   package let fingerprint: Int
 
-  /// Describes a crash by hand, for running a check on a disk that was kept.
+  /// Describes a crash, to run a check by hand on an image that was saved.
   public init(
     operation: Int, begun: [Int], acknowledged: [Int], losses: Set<CrashLoss>,
     operationKind: FileOperation? = nil, recoveries: Int = 0

@@ -1,38 +1,40 @@
-// One walk over a journal, and, within it, over the journals of recoveries.
+// Examines a journal and, nested within it, the journals of recoveries.
 //
 // Invariants
-//  CE1  A disk is checked when it is first seen, and again only when it must show more: when
-//       `acknowledged` is not a prefix of its value at the last check. It is not checked again when
-//       more steps had begun: within one journal the first time has the fewest, and the strictest
-//       check. (A disk first seen after a recovery may appear again with fewer.)
-//  CE2  Which disks are tried after an operation depends on the seed, the journals and the crashes
-//       before alone: never on a hash, nor on what else is tried. So a crash can be tried alone
-//       (`CrashExplorer.only`).
+//  CE1  A disk is checked when it first occurs. It is checked again only if a check may require
+//       more: if `acknowledged` is not a prefix of its value at the last check. It is not checked
+//       again if more steps had begun. Within one journal, the first occurrence has the fewest
+//       begun steps, and so the strictest check. (A disk that first occurred after a recovery may
+//       occur again with fewer.)
+//  CE2  The disks that are tried after an operation depend only on the seed, the journals and the
+//       earlier crashes. They never depend on a hash, or on other tried disks. So a crash can be
+//       tried alone (`CrashExplorer.only`).
 
 struct CrashExamination {
-  /// Checks a disk; returns its recovery's operations, if that may be cut.
+  /// Checks a disk. Returns the operations of its recovery, or nil if no cut in the recovery is
+  /// possible.
   typealias Check = (CrashImage, CrashContext) throws -> CrashJournal?
 
   /// A journal between the workload and the power cut.
   private struct Level {
     let journal: CrashJournal
-    /// The crash whose recovery this is; nil for the workload.
+    /// The crash that this recovery follows; nil for the workload.
     let crash: CrashContext?
-    /// The position of the power cut in it.
+    /// The number of operations before the power cut.
     var operation = 0
     var pending: [PendingChange] = []
     var fates: [Fate] = []
-    /// Which of the disks built there it is.
+    /// The number of the disk among those built after this operation.
     var disk = 0
     /// Chooses the crashes of this journal. CE2
     let random: SeededGenerator
-    /// The deliberate error; recoveries have none.
+    /// The deliberate mistake; nil for recoveries.
     var canary: CrashCanary?
 
     var begun: [Int] { (crash?.begun ?? []) + journal.begun(after: operation, canary) }
     var acknowledged: [Int] { (crash?.acknowledged ?? []) + journal.acknowledged(after: operation, canary) }
 
-    /// The effect of an operation, if it works as specified.
+    /// The effect of an operation, with the mistake of the canary.
     func event(_ index: Int) -> DiskEvent {
       let event = journal.operations[index].event
       guard canary == .ignoresSync, index + 1 >= journal.firstMarkedOperation else { return event }
@@ -42,7 +44,7 @@ struct CrashExamination {
 
   let explorer: CrashExplorer
   private(set) var report: CrashReport
-  /// The requirements of a known disk, as a position in `promises`. CE1
+  /// For each known disk, the position in `promises` of the labels at its last check. CE1
   private var seen: [Int: Int] = [:]
   private var promises: [[Int]] = []
   private var levels: [Level] = []
@@ -55,12 +57,12 @@ struct CrashExamination {
     choices = SeededGenerator(seed: explorer.seed).derived(.max)
   }
 
-  /// The next step, for the note that a trap leaves.
+  /// The note about the next step, which remains after a trap.
   private var note: RunNote?
 
   private var isOver: Bool { report.violation != nil || report.checkedCount >= explorer.checksMax }
 
-  /// Checks what a loss of power may leave after each operation of a workload's journal.
+  /// Checks the disks that a power cut may leave after each operation of a workload's journal.
   mutating func begin(_ journal: CrashJournal, _ check: Check) {
     report.note(journal)
     note = explorer.makeNote()
@@ -83,7 +85,7 @@ struct CrashExamination {
     }
   }
 
-  /// Checks what a loss of power may leave after one operation of a journal.
+  /// Checks the disks that a power cut may leave after one operation of a journal.
   mutating func look(at journal: CrashJournal, after operation: Int, _ check: Check) {
     precondition(
       (0...journal.operationCount).contains(operation),
@@ -102,10 +104,10 @@ struct CrashExamination {
     DiskCutter(start, sectorLength: explorer.sectorLength, seed: explorer.seed)
   }
 
-  /// The only crash of the journal on top that shall be tried; nil: all.
+  /// The only crash to try in the innermost journal; nil: all.
   private var only: CrashPlace.Step? {
     guard let only = explorer.only else { return nil }
-    // After the last one no cut follows.
+    // The last step of the place has no recovery that is cut.
     precondition(levels.count <= only.steps.count)
     return only.steps[levels.count - 1]
   }
@@ -151,7 +153,8 @@ struct CrashExamination {
     count == 1 || choices.next() % UInt64(count) == 0
   }
 
-  /// After one operation in how many the power is cut, and how many disks are built then.
+  /// The power is cut after one in `operationsOneIn` operations, and then `imagesMax` disks are
+  /// built.
   private func part(of level: Level) -> (operationsOneIn: Int, imagesMax: Int) {
     let imagesMax = explorer.imagesPerOperationMax
     guard level.crash != nil else { return (explorer.operationsOneIn, imagesMax) }
@@ -160,11 +163,12 @@ struct CrashExamination {
     return (max(1, operations * images / all), images)
   }
 
-  /// Rather fewer operations than fewer disks after one.
+  /// The minimum number of disks after an operation. If there are too many operations, some are
+  /// skipped.
   private static let imagesMin = 4
 
-  /// The parts of the pending changes that survive, a different list for each crash. (Some of the
-  /// planner's wishes may have the same result, because not every loss is allowed.)
+  /// The fates of the pending changes, a different list for each crash. Several wishes of the
+  /// planner may result in the same list, because not every loss is allowed.
   private mutating func crashes(
     of cutter: DiskCutter, after operation: Int, imagesMax: Int
   ) -> [[Fate]] {
@@ -204,12 +208,12 @@ struct CrashExamination {
     }
   }
 
-  /// The position of the power cut, from the workload on.
+  /// The place of the power cut, from the workload on.
   private var place: CrashPlace {
     CrashPlace(levels.map { CrashPlace.Step(operation: $0.operation, disk: $0.disk) })
   }
 
-  /// Whether the power is cut in the recovery from a crash.
+  /// Whether the power is cut again during the recovery from a crash.
   private mutating func isCut(_ place: CrashPlace) -> Bool {
     if let only = explorer.only { return place.steps.count < only.steps.count }
     return place.steps.count <= explorer.recoveryDepth && isChosen(oneIn: explorer.recoveriesOneIn)
@@ -225,7 +229,7 @@ struct CrashExamination {
 }
 
 extension Fate {
-  /// For the trace.
+  /// The text of a fate in the trace.
   fileprivate var text: String {
     switch self {
     case .lost: "LOST"

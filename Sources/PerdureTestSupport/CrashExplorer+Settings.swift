@@ -1,5 +1,5 @@
 extension CrashExplorer {
-  /// Stops the program for an invalid setting.
+  /// Stops the program if a setting is invalid.
   func checkSettings() {
     let numbers = [
       ("operationsOneIn", operationsOneIn), ("imagesPerOperationMax", imagesPerOperationMax),

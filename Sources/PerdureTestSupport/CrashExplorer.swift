@@ -4,8 +4,9 @@ import PerdureFileIO
 /// recovered and checked. Then the power is cut during these recoveries too.
 ///
 /// This is the complete suite of a store of notes. `Notes` is a store on Perdure that opens with
-/// the given file system (`StoreOptions.fileSystem`). After a power cut, and two more during the
-/// recovery, it has its first notes, and among them each acknowledged one:
+/// the given file system (`StoreOptions.fileSystem`). The suite cuts the power once, and then up to
+/// twice during recoveries. After that, the store must have a prefix of its notes, with every
+/// acknowledged one:
 ///
 ///     func notesReport(_ explorer: CrashExplorer) throws -> CrashReport {
 ///       try explorer.explore { fileSystem, marker in
@@ -31,29 +32,31 @@ import PerdureFileIO
 ///     }
 ///
 /// The workload runs once, before the first check. A check that throws is a violation. The report
-/// has it with all operations before it, and with the seed that repeats it. The test must call
-/// `CrashReport.check`, which throws the violation. It also refuses a suite that tested nothing,
-/// such as one without acknowledgements. `canary` shows whether the check notices a mistake.
+/// contains the violation with all operations before it, and with the seed that repeats it. The
+/// test must call `CrashReport.check`, which throws the violation. It also throws if the suite
+/// tested nothing, such as a suite without acknowledgements. `canary` shows whether the check
+/// detects a mistake.
 ///
 /// After each operation, the explorer builds all possible disks if `imagesPerOperationMax` allows
-/// it. Otherwise it builds the special ones and a random choice of the others. The report counts
-/// both cases. Disks with the same bytes are checked once.
+/// it. Otherwise it builds the most informative disks and a random choice of the others. The report
+/// counts both cases. Disks with the same bytes are checked once.
 public struct CrashExplorer: Sendable {
-  /// Chooses the crashes if not all can be tried. The same seed and workload give the same crashes.
+  /// The seed that chooses the crashes if not all can be tried. The same seed and workload give the
+  /// same crashes.
   public var seed: UInt64 { didSet { origin = nil } }
 
-  /// The name at the beginning of reports and violations. Default: the function that made the
-  /// explorer.
+  /// The name at the beginning of reports and violations. Default: the name of the function that
+  /// made the explorer.
   public var name: String
 
-  /// The seed of the generator that the seed is from.
+  /// The seed of the generator that produced `seed`; nil: none.
   private var origin: UInt64?
 
   /// Tries only this crash and the crashes that lead to it; nil: all. A violation prints its place.
   public var only: CrashPlace?
 
-  /// Whether a test uses the explorer: then a file has its next step, for the case of a trap, and a
-  /// violation says how to run the test again.
+  /// Whether the explorer belongs to a test. If so, a file contains its next step in case of a
+  /// trap, and a violation says how to run the test again.
   package var leavesNote = true
 
   /// Cuts the power after one in this many operations of the workload, chosen by the seed; 1 or
@@ -68,30 +71,30 @@ public struct CrashExplorer: Sendable {
   public var sectorLength = 512
 
   /// Whether bytes that did not arrive may read as noise: after the old end of the file, and in
-  /// sectors that a write replaces as a whole. Bytes that are overwritten with equal ones always
-  /// stay.
+  /// sectors that a write replaces completely. Bytes that are overwritten with equal ones always
+  /// remain.
   public var makesGarbage = true
 
   /// Whether bytes that did not arrive may read as the bytes of a removed file at the same offsets,
-  /// whose blocks are used again. Only a checksum that covers the file's identity detects this.
+  /// as if its blocks were reused. Only a checksum that covers the file's identity detects this.
   public var makesStaleBytes = false
 
-  /// A mistake that the explorer makes on purpose and the suite must notice; nil: none.
+  /// A mistake that the explorer makes on purpose and the suite must detect; nil: none.
   public var canary: CrashCanary?
 
-  /// The maximum number of checked disks, 1 or more. If it is reached, the report is not complete.
+  /// The maximum number of checked disks; 1 or more. If it is reached, the report is not complete.
   public var checksMax = Int.max
 
-  /// The depth of cuts during recoveries: 1 cuts recoveries, 2 also cuts the recoveries after those
-  /// cuts, and so on. Only `explore` and `examine` with `recover` take a depth above 0; the others
-  /// stop the program.
+  /// The maximum number of consecutive cuts during recoveries. 1 cuts recoveries, 2 also cuts the
+  /// recoveries after those cuts, and so on. Only `explore` and `examine` with `recover` allow a
+  /// value greater than 0. The other functions stop the program.
   public var recoveryDepth = 0
 
   /// Cuts one in this many recoveries at each depth, chosen by the seed; 1 or more.
   public var recoveriesOneIn = 1
 
-  /// The maximum number of disks for one recovery, spread over its operations; 1 or more. Without
-  /// it, a recovery with many writes has millions of disks at a depth of 3.
+  /// The maximum number of disks for one recovery, distributed over its operations; 1 or more.
+  /// Without it, a recovery with many writes would have millions of disks at a depth of 3.
   public var imagesPerRecoveryMax = 4096
 
   /// Makes an explorer. The default seed is `PERDURE_SEED`, or a new one if that is not set.
@@ -106,11 +109,11 @@ public struct CrashExplorer: Sendable {
     origin = random.origin
   }
 
-  /// The code that gives the same seed again.
+  /// The code that produces the same seed again.
   var seedWords: String { SeedWords.words(seed, origin: origin, "CrashExplorer") }
 }
 
-// With the power cut once.
+// With a single power cut.
 extension CrashExplorer {
   /// Runs `workload` on a new file system, then checks the disks that power cuts can leave.
   ///
@@ -120,11 +123,11 @@ extension CrashExplorer {
   /// - Parameters:
   ///   - image: The disk at the beginning.
   ///   - workload: May use several threads, which must end before it returns. A store with
-  ///     background work (checkpoints, compaction) is closed first, or its background work is
-  ///     switched off.
-  ///   - verify: Called for each different disk, and again for a disk after more acknowledgements.
+  ///     background work (checkpoints, compaction) must be closed first, or its background work
+  ///     must be switched off.
+  ///   - verify: Called for each different disk, and again for a disk with more acknowledgements.
   /// - Returns: The counts, with the first violation.
-  /// - Throws: What `workload` throws.
+  /// - Throws: The error that `workload` throws.
   public func explore(
     on image: CrashImage = .empty,
     workload: (_ fileSystem: SimulatedFileSystem, _ marker: CrashMarker) throws -> Void,
@@ -135,7 +138,7 @@ extension CrashExplorer {
   }
 
   /// Checks the disks that power cuts can leave during the operations of a journal. The workload of
-  /// the journal may be asynchronous. `verify` runs on this thread, for one disk after the other.
+  /// the journal may be asynchronous. `verify` runs on this thread, for one disk after another.
   public func examine(
     _ journal: CrashJournal, verify: (_ image: CrashImage, _ context: CrashContext) throws -> Void
   ) -> CrashReport {
@@ -148,8 +151,8 @@ extension CrashExplorer {
     return examination.report
   }
 
-  /// The different disks that a power cut can leave after an operation of a journal. Operation 0 is
-  /// before the first, and `operationCount` is the last.
+  /// The different disks that a power cut can leave after an operation of a journal. 0 means before
+  /// the first operation, and `operationCount` means after the last.
   public func images(of journal: CrashJournal, after operation: Int) -> [CrashImage] {
     var images: [CrashImage] = []
     var all = self
@@ -163,7 +166,7 @@ extension CrashExplorer {
   }
 }
 
-// With the power cut again.
+// With further power cuts during recoveries.
 extension CrashExplorer {
   /// Runs `workload` on a new file system, then recovers and checks the disks that power cuts can
   /// leave. Cuts the power during recoveries too, up to `recoveryDepth` times in a row.
@@ -174,16 +177,16 @@ extension CrashExplorer {
   /// - Parameters:
   ///   - image: The disk at the beginning.
   ///   - workload: May use several threads, which must end before it returns. A store with
-  ///     background work (checkpoints, compaction) is closed first, or its background work is
-  ///     switched off.
-  ///   - recover: Opens the store on a disk after a power cut. Its changes of the disk are the
-  ///     recovery in which the power is cut again. It may mark and acknowledge steps with the
-  ///     `marker` of the file system. Later checks see these labels after those of the workload. A
-  ///     cut in `recover` is checked only through one more `recover`, which may write a lost step
-  ///     again. So write only where `context.recoveries` is 0.
+  ///     background work (checkpoints, compaction) must be closed first, or its background work
+  ///     must be switched off.
+  ///   - recover: Opens the store on a disk after a power cut. The power is cut again during the
+  ///     changes that it makes to the disk. It may mark and acknowledge steps with the `marker` of
+  ///     the file system. Later checks see these labels after those of the workload. A cut in
+  ///     `recover` is checked only after one more `recover`, which may write a lost step again. So
+  ///     write only if `context.recoveries` is 0.
   ///   - verify: Checks the opened store. Its changes of the disk have no effect.
   /// - Returns: The counts, with the first violation.
-  /// - Throws: What `workload` throws.
+  /// - Throws: The error that `workload` throws.
   public func explore<Recovered>(
     on image: CrashImage = .empty,
     workload: (_ fileSystem: SimulatedFileSystem, _ marker: CrashMarker) throws -> Void,
@@ -200,8 +203,8 @@ extension CrashExplorer {
   ///
   /// - Parameters:
   ///   - journal: The operations of the workload, from `SimulatedFileSystem.journal`.
-  ///   - recover: As that of `explore`.
-  ///   - verify: As that of `explore`.
+  ///   - recover: The same as in `explore`.
+  ///   - verify: The same as in `explore`.
   /// - Returns: The counts, with the first violation. An error of a closure is a violation.
   public func examine<Recovered>(
     _ journal: CrashJournal,

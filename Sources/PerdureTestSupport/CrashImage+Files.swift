@@ -1,12 +1,12 @@
 public import PerdureFileIO
 
 extension CrashImage {
-  /// Writes the disk's content into a directory, for tools that read files, or to be kept.
+  /// Writes the disk's content into a new directory, to save it or to examine it with other tools.
   ///
   /// - Parameters:
-  ///   - directory: Is made; nothing may have that name.
-  ///   - fileSystem: The file system of the directory: by default this machine's.
-  /// - Throws: The errors of `FileSystem` and `File`; a part may be written.
+  ///   - directory: The path of the directory to create. It must not exist.
+  ///   - fileSystem: The file system of the directory. Default: that of this machine.
+  /// - Throws: Errors of `FileSystem` and `File`. A part may have been written.
   public func write(
     to directory: String, on fileSystem: any FileSystem = POSIXFileSystem()
   ) throws(FileIOError) {
@@ -16,7 +16,7 @@ extension CrashImage {
 
   /// Reads a disk that `write(to:on:)` has written, or any other directory.
   ///
-  /// - Throws: What `FileSystem` and `File` throw.
+  /// - Throws: Errors of `FileSystem` and `File`.
   public init(
     contentsOf directory: String, on fileSystem: any FileSystem = POSIXFileSystem()
   ) throws(FileIOError) {

@@ -1,6 +1,7 @@
-/// The disk's content after a loss of power: directories, names and bytes, all durable.
+/// The content of a disk after a power cut: directories, names and bytes, all durable.
 ///
-/// A value: cheap to copy, and a `SimulatedFileSystem` made from it does not change it.
+/// An image is a value and is cheap to copy. A `SimulatedFileSystem` made from it does not change
+/// it.
 public struct CrashImage: Sendable, Hashable {
   indirect enum Node: Sendable, Hashable {
     case file(FileBytes)
@@ -17,12 +18,12 @@ public struct CrashImage: Sendable, Hashable {
   /// An image of an empty disk.
   public static let empty = CrashImage(root: [:])
 
-  /// The paths of all files and directories, sorted; those of directories end with `/`. O(n log n).
+  /// The paths of all files and directories, sorted. Those of directories end with `/`. O(n log n).
   public var paths: [String] {
     Self.paths(in: root, under: "").sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  /// The bytes of the file at `path`, which starts at the root; nil if there is none.
+  /// The bytes of the file at `path`, which starts at the root; nil if no such file exists.
   public func bytes(at path: String) -> [UInt8]? {
     var node = Node.directory(root)
     for name in path.split(separator: "/") {
@@ -35,7 +36,7 @@ public struct CrashImage: Sendable, Hashable {
 
   /// Replaces the bytes of the file at `path`, to test the effects of damage.
   ///
-  /// - Returns: False, with nothing changed, if there is no such file.
+  /// - Returns: False, without any change, if no such file exists.
   @discardableResult
   public mutating func setBytes(_ bytes: [UInt8], at path: String) -> Bool {
     guard self.bytes(at: path) != nil else { return false }
@@ -58,7 +59,7 @@ public struct CrashImage: Sendable, Hashable {
     return entries
   }
 
-  /// A file system with this on its disk.
+  /// A new file system with this content on its disk.
   public func fileSystem() -> SimulatedFileSystem {
     SimulatedFileSystem(self)
   }
@@ -74,11 +75,11 @@ public struct CrashImage: Sendable, Hashable {
 }
 
 extension CrashImage {
-  /// A number that differs for images that differ, but for one chance in 2^64; only within one
-  /// process.
+  /// A hash of the image. Different images have the same hash with a probability of 2^-64. Valid
+  /// only within one process.
   var fingerprint: Int { Self.fingerprint(root) }
 
-  /// Names differ, so their order does not matter: the sum of the hashes of all names.
+  /// The sum of the hashes of all names. All names are different, and their order does not matter.
   private static func fingerprint(_ entries: [String: Node]) -> Int {
     var sum = entries.count
     for (name, node) in entries {

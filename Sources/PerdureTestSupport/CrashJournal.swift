@@ -1,11 +1,11 @@
-/// What happened on a `SimulatedFileSystem`: every operation that changed something or promised
-/// something, in order, and the marks that were set between them.
+/// The history of a `SimulatedFileSystem`: every operation that changed or promised something, in
+/// order, and the marks that were set between them.
 ///
-/// A value; it doesn't change when the file system is used further.
+/// A journal is a value. It does not change when the file system is used further.
 public struct CrashJournal: Sendable {
   struct Operation: Sendable {
     let kind: FileOperation
-    /// The kind, the path and the numbers that matter, for people.
+    /// The kind, the path and the relevant numbers, for display.
     let text: String
     let event: DiskEvent
   }
@@ -15,7 +15,7 @@ public struct CrashJournal: Sendable {
 
     let kind: Kind
     let label: Int
-    /// How many operations there were before.
+    /// The number of operations before the mark.
     let operationCount: Int
   }
 
@@ -23,9 +23,9 @@ public struct CrashJournal: Sendable {
   let start: DurabilityModel
   private(set) var operations: [Operation] = []
   private(set) var marks: [Mark] = []
-  /// The errors in the marks: the first few.
+  /// The first errors in the use of marks.
   private(set) var labelMistakes: [String] = []
-  /// Steps that had begun before: those of the program whose crash this recovery follows.
+  /// Steps that had begun earlier, in the workload or recovery whose crash this recovery follows.
   private var earlier: Set<Int> = []
   private var begunLabels: Set<Int> = []
   private var acknowledgedLabels: Set<Int> = []
@@ -34,7 +34,7 @@ public struct CrashJournal: Sendable {
     self.start = start
   }
 
-  /// How many operations there are.
+  /// The number of operations.
   public var operationCount: Int { operations.count }
 
   /// One line for each operation, for display.
@@ -44,7 +44,7 @@ public struct CrashJournal: Sendable {
 
   /// The trace of the first operations, with the marks where they were set.
   ///
-  /// - Parameter note: A remark about an operation; nil: none.
+  /// - Parameter note: Returns a remark about an operation; nil: none.
   func markedTrace(upTo count: Int, _ note: (Int) -> String? = { _ in nil }) -> [String] {
     var lines: [String] = []
     var rest = marks[...]
@@ -67,7 +67,8 @@ public struct CrashJournal: Sendable {
     operations.append(Operation(kind: kind, text: "\(kind.rawValue) \(text)", event: event))
   }
 
-  /// These steps may be acknowledged, and may begin again.
+  /// Allows these steps to be acknowledged, because they have begun earlier. They may also begin
+  /// again.
   mutating func expect(_ labels: [Int]) { earlier.formUnion(labels) }
 
   mutating func mark(_ kind: Mark.Kind, _ label: Int) {
@@ -100,7 +101,7 @@ public struct CrashJournal: Sendable {
 }
 
 extension CrashJournal.Mark.Kind {
-  /// For the trace.
+  /// The text of a mark in the trace.
   fileprivate var words: String {
     switch self {
     case .begun: "begins"

@@ -1,4 +1,4 @@
-/// The kind of a simulated loss. A crash may take several kinds.
+/// A kind of simulated loss. A single crash may cause several kinds.
 public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   /// Every pending change reached the disk.
   case nothing
@@ -10,12 +10,12 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case tornWrite
   /// A write was lost or torn although a later one to the same file arrived.
   case reorderedWrite
-  /// Missing bytes of a write are zeros: after the old end of the file, or in sectors that it was
-  /// to replace whole.
+  /// Missing bytes of a write read as zeros. Only after the old end of the file, or in sectors that
+  /// the write replaces completely.
   case zeros
-  /// Missing bytes of a write are noise, in these places.
+  /// Missing bytes of a write read as noise, in the same places as zeros.
   case garbage
-  /// Missing bytes of a write are those of a removed file, in these places.
+  /// Missing bytes of a write read as those of a removed file, in the same places as zeros.
   case stale
   /// A new name was lost.
   case creation
@@ -28,8 +28,8 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
 }
 
 extension CrashLoss {
-  /// The losses of `fates` among `pending`; nothing is pending if both are empty. Zeros, garbage
-  /// and stale bytes are visible only in the resulting bytes (`DiskCutter`).
+  /// The losses of `fates` among `pending`. If both are empty, the result is `nothing`. Zeros,
+  /// garbage and stale bytes are only known after the bytes are built (`DiskCutter`).
   static func kinds(_ pending: [PendingChange], _ fates: [Fate]) -> Set<CrashLoss> {
     var found: Set<CrashLoss> = []
     if fates.allSatisfy({ $0 == .kept }) { found.insert(.nothing) }

@@ -1,7 +1,7 @@
 import PerdureText
 
-/// How many distinct disks losses of power have left, by the operation after which the power went,
-/// and by what it took. A disk that shows several kinds of loss counts for each.
+/// The number of distinct disks after power cuts, by the operation before the cut and by the kind
+/// of loss. A disk with several kinds of loss counts for each of them.
 public struct CrashMatrix: Sendable, Hashable, CustomStringConvertible {
   private struct Cell: Sendable, Hashable {
     let operation: FileOperation?
@@ -13,19 +13,19 @@ public struct CrashMatrix: Sendable, Hashable, CustomStringConvertible {
   /// A matrix of zeros.
   public init() {}
 
-  /// The disks left after an operation of this kind, with a loss of that kind; nil is before the
-  /// first.
+  /// The number of disks after an operation of this kind, with a loss of that kind. Nil means
+  /// before the first operation.
   public subscript(operation: FileOperation?, loss: CrashLoss) -> Int {
     counts[Cell(operation: operation, loss: loss)] ?? 0
   }
 
-  /// The kinds of loss that were seen.
+  /// The kinds of loss that occurred.
   public var losses: Set<CrashLoss> { Set(counts.keys.map(\.loss)) }
 
-  /// The kinds of operation after which the power went.
+  /// The kinds of operation before power cuts.
   public var operations: Set<FileOperation> { Set(counts.keys.compactMap(\.operation)) }
 
-  /// Counts a disk that no other is like.
+  /// Counts a disk, which must be distinct from all counted disks.
   public mutating func add(_ context: CrashContext) {
     for loss in context.losses {
       counts[Cell(operation: context.operationKind, loss: loss), default: 0] += 1
@@ -37,7 +37,7 @@ public struct CrashMatrix: Sendable, Hashable, CustomStringConvertible {
     sum.counts.merge(other.counts, uniquingKeysWith: +)
   }
 
-  /// The lines of a table: a row for each kind of operation, a column for each kind of loss.
+  /// The lines of a table with a row for each kind of operation and a column for each kind of loss.
   public var lines: [String] {
     let kinds = [nil] + FileOperation.allCases.map(Optional.some)
     let rows = kinds.filter { kind in CrashLoss.allCases.contains { self[kind, $0] > 0 } }

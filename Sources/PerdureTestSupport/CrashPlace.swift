@@ -1,12 +1,12 @@
-/// The place of one crash in an exploration: `"19.3"` is disk 3 after operation 19 of the workload,
-/// and `"19.3/4.0"` is disk 0 after operation 4 of the recovery from it.
+/// The place of one crash in an exploration. `"19.3"` is disk 3 after operation 19 of the workload.
+/// `"19.3/4.0"` is disk 0 after operation 4 of the recovery from that crash.
 ///
 /// With the same seed, settings and workload, a place names the same crash (`CrashExplorer.only`).
 public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, ExpressibleByStringLiteral {
   struct Step: Sendable, Hashable {
-    /// 0 is before the first.
+    /// The number of operations before the cut; 0 is before the first.
     let operation: Int
-    /// Among the disks built after it, counted from 0.
+    /// The number of the disk among those built after the operation, from 0.
     let disk: Int
   }
 
@@ -14,7 +14,7 @@ public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, Express
 
   init(_ steps: [Step]) { self.steps = steps }
 
-  /// The place that a violation has printed; nil for any other text.
+  /// Parses a place that a violation printed; nil for any other text.
   public init?(_ description: String) {
     var steps: [Step] = []
     for part in description.split(separator: "/", omittingEmptySubsequences: false) {
@@ -27,7 +27,7 @@ public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, Express
     self.steps = steps
   }
 
-  /// The position that a violation has printed. Any other text stops the program.
+  /// Parses a place that a violation printed. Any other text stops the program.
   public init(stringLiteral text: String) {
     guard let place = CrashPlace(text) else {
       preconditionFailure("\(text) is no place of a crash: those look like 19.3 or 19.3/4.0")
@@ -35,7 +35,7 @@ public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, Express
     self = place
   }
 
-  /// The operations and disks, the workload's first.
+  /// The operations and disks, first those of the workload.
   public var description: String {
     steps.map { "\($0.operation).\($0.disk)" }.joined(separator: "/")
   }

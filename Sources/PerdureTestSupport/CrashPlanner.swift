@@ -1,19 +1,20 @@
-// Which losses of power to try when several changes are pending. Values in, values out.
+// Chooses the losses to try when several changes are pending. The result depends only on the
+// arguments.
 //
-// If there are few ways to lose the changes, all of them. Otherwise the most telling ones first:
-// everything kept, everything lost, the last one torn, lost, or kept alone, the first one lost or
-// kept alone. Then each prefix, each single loss, and the last one torn in each way; then random
-// mixtures until the limit is reached. No list occurs twice.
+// If few combinations exist, all of them are tried. Otherwise the most informative ones come first:
+// everything kept or lost; the last change torn, lost, or kept alone; the first change lost or kept
+// alone. Then come each prefix, each single loss, and the last change torn in each way. Then random
+// mixtures follow until the limit is reached. No combination occurs twice.
 
-/// How a `CrashExplorer` makes disks out of pending changes.
+/// Chooses how a `CrashExplorer` makes disks from pending changes.
 struct CrashPlanner: Sendable {
   var imagesMax: Int
   var sectorLength: Int
   var makesGarbage: Bool
   var makesStaleBytes = false
 
-  /// Fates for all of `pending`, a different list for each crash, and whether these are all there
-  /// are.
+  /// The fates of all `pending` changes, a different list for each crash; and whether these are all
+  /// possible lists.
   func crashes(
     _ pending: [PendingChange], random: inout SeededGenerator
   ) -> (fates: [[Fate]], isExhaustive: Bool) {
@@ -29,7 +30,7 @@ struct CrashPlanner: Sendable {
 
   private static let sectorsTornInEveryWayMax = 4
 
-  /// The ways to lose one change: kept first, lost second, then the others.
+  /// The possible fates of one change: first kept, second lost, then the others.
   func options(for change: PendingChange) -> [Fate] {
     guard case .write(let write) = change.body else { return [.kept, .lost] }
     let count = write.sectorCount(sectorLength)
@@ -46,8 +47,8 @@ struct CrashPlanner: Sendable {
     return fates
   }
 
-  /// Ways to tear a write: all of them if it has few sectors, or else prefixes, suffixes and single
-  /// holes.
+  /// The ways to tear a write. If it has few sectors, these are all ways. Otherwise they are
+  /// prefixes, suffixes and single holes.
   private func tornSectors(_ count: Int) -> [[Bool]] {
     if count <= Self.sectorsTornInEveryWayMax {
       return (0..<1 << count).dropFirst().dropLast().map { mask in
@@ -61,7 +62,7 @@ struct CrashPlanner: Sendable {
     return prefixes + suffixes + holes
   }
 
-  /// Every combination, or nil if there are more than `imagesMax`.
+  /// All combinations; nil if there are more than `imagesMax`.
   private func cartesianProduct(_ options: [[Fate]]) -> [[Fate]]? {
     var crashes: [[Fate]] = [[]]
     for fates in options {
@@ -77,14 +78,14 @@ struct CrashPlanner: Sendable {
     crashes = crashes.filter { seen.insert($0).inserted }
     others = others.filter { seen.insert($0).inserted }
     if crashes.count + others.count > imagesMax {
-      // The first always, and one mixture at least; of the rest, which ones is left to chance.
+      // The first ones are always tried, and at least one mixture. The others are chosen at random.
       crashes += others.shuffled(using: &random)
       crashes = Array(crashes.prefix(max(min(Self.firstMax, imagesMax - 1), imagesMax * 3 / 4, 1)))
       seen = Set(crashes)
     } else {
       crashes += others
     }
-    // Few changes may have no more mixtures.
+    // With few changes, no more mixtures may exist.
     for _ in 0..<(4 * imagesMax) where crashes.count < imagesMax {
       let mixture = mixture(options, random: &random)
       if seen.insert(mixture).inserted { crashes.append(mixture) }
@@ -94,7 +95,7 @@ struct CrashPlanner: Sendable {
 
   private static let firstMax = 7
 
-  /// The most telling lists, in order. `options` has at least one change.
+  /// The most informative lists, in order. `options` has at least one change.
   private func extremes(
     _ options: [[Fate]], random: inout SeededGenerator
   ) -> (first: [[Fate]], others: [[Fate]]) {
@@ -115,7 +116,7 @@ struct CrashPlanner: Sendable {
     return (first, crashes)
   }
 
-  /// Mostly kept, mostly lost or half of each, and some torn.
+  /// A random list: mostly kept, mostly lost or half of each, and some changes torn.
   private func mixture(_ options: [[Fate]], random: inout SeededGenerator) -> [Fate] {
     let keptOf8 = [1, 4, 7].randomElement(using: &random) ?? 4
     return options.map { fates in

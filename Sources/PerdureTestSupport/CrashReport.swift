@@ -6,38 +6,40 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public let seed: UInt64
   private let words: String
   private let only: CrashPlace?
-  /// How many operations the workload made.
+  /// The number of operations of the workload.
   public internal(set) var operationCount = 0
-  /// How many steps of the workload began (`CrashMarker.begin`).
+  /// The number of steps of the workload that began (`CrashMarker.begin`).
   public internal(set) var begunCount = 0
-  /// How many labels the workload acknowledged or promised; one that was promised twice is one.
+  /// The number of different labels that the workload acknowledged or promised.
   public internal(set) var acknowledgedCount = 0
-  /// How many of the checked disks had to have acknowledged data.
+  /// The number of checked disks on which acknowledged data was required.
   public internal(set) var promisingCheckCount = 0
-  /// The canary that was to be noticed; nil if there was none.
+  /// The canary that the suite should have detected; nil if there was none.
   public let canary: CrashCanary?
-  /// After how many operations, of the workload and of recoveries, every disk was built that can be
-  /// left, sectors torn in every way.
+  /// The number of operations, of the workload and of recoveries, after which every possible disk
+  /// was built, with sectors torn in every way.
   public internal(set) var exhaustedOperationCount = 0
-  /// After how many there were more than `CrashExplorer.imagesPerOperationMax`, or writes of more
-  /// than four sectors, so that the telling ones and a random choice of the others were built.
+  /// The number of operations after which only the most informative disks and a random choice of
+  /// the others were built. The reason is more than `CrashExplorer.imagesPerOperationMax` disks, or
+  /// a write of more than four sectors.
   public internal(set) var sampledOperationCount = 0
-  /// How many disks were built.
+  /// The number of built disks.
   public internal(set) var imageCount = 0
-  /// How many of them had contents that no other had.
+  /// The number of built disks with different contents.
   public var distinctImageCount: Int { distinctImageCounts.reduce(0, +) }
-  /// The same by how many recoveries had been cut when the disk was first seen: at 0, those left by
-  /// a loss of power during the workload; at 1, during the recovery from one; and so on.
+  /// The same number by depth: the number of recoveries that had been cut when the disk first
+  /// occurred. At 0 are the disks after a power cut during the workload, at 1 those after a cut
+  /// during the recovery from one, and so on.
   public internal(set) var distinctImageCounts: [Int]
-  /// How many were checked: each distinct disk, and once more when more had been acknowledged.
+  /// The number of checks: each distinct disk once, and again when more had been acknowledged.
   public internal(set) var checkedCount = 0
-  /// In how many recoveries the power was cut again.
+  /// The number of recoveries during which the power was cut again.
   public internal(set) var recoveryCount = 0
-  /// How many of the disks built had each kind of loss.
+  /// The number of built disks with each kind of loss.
   public internal(set) var lossCounts: [CrashLoss: Int] = [:]
   /// The distinct disks by operation and loss.
   public internal(set) var matrix = CrashMatrix()
-  /// The first check that failed; the exploration ends there.
+  /// The first check that failed. The exploration ends there.
   public internal(set) var violation: CrashViolation?
   /// Whether the exploration reached its end: no violation and no `CrashExplorer.checksMax` stopped
   /// it.
@@ -53,18 +55,20 @@ public struct CrashReport: Sendable, CustomStringConvertible {
       repeating: 0, count: max(explorer.recoveryDepth + 1, explorer.only?.steps.count ?? 0))
   }
 
-  /// Throws the violation, or the reason why the suite tested less than it seems to.
+  /// Throws the violation, or the reason why the suite tested less than it appears to.
   ///
-  /// - Parameter allowed: The parts that this suite leaves untested on purpose.
+  /// - Parameter allowed: The mistakes that this suite makes on purpose.
   /// - Throws: `CrashViolation`, or `SuiteMistake`.
   public func check(allowing allowed: Set<SuiteMistake.Kind> = []) throws {
-    // What a program did elsewhere is missing here: that says nothing about the program.
+    // If the workload used another file system, the disks lack its files, and a violation says
+    // nothing about the program.
     if operationCount == 0, !allowed.contains(.noOperation) { throw SuiteMistake.noOperation }
     if let violation { throw violation }
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
   }
 
-  /// The reasons why a missing violation means little, the gravest first; empty if there are none.
+  /// The reasons why a missing violation means little, the most severe first; empty if there are
+  /// none.
   public var mistakes: [SuiteMistake] {
     var mistakes: [SuiteMistake] = []
     if operationCount == 0 { mistakes.append(.noOperation) }
@@ -99,7 +103,8 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     noteLabels(journal)
   }
 
-  /// The error in the labels of one journal: the first is enough.
+  /// Notes the errors in the use of labels in one journal. Only the first journal with errors is
+  /// reported.
   mutating func noteLabels(_ journal: CrashJournal) {
     if labelMistakes.isEmpty { labelMistakes = journal.labelMistakes }
   }
@@ -112,7 +117,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   /// The counts, and the violation if there is one.
   public var description: String { "\(summary)\(violation.map { "\n\($0)" } ?? "")" }
 
-  /// The counts, in a line.
+  /// The counts, on one line.
   public var summary: String {
     let losses = CrashLoss.allCases.compactMap { kind in
       lossCounts[kind].map { "\(kind.rawValue) \($0)" }

@@ -1,43 +1,43 @@
-/// A check that failed on a disk left by a simulated loss of power.
+/// A check that failed on a disk after a simulated power cut.
 public struct CrashViolation: Error, Sendable, CustomStringConvertible {
-  /// What the check threw.
+  /// The text of the error that the check threw.
   public let reason: String
-  /// The check's context: where the power failed, the steps begun, the steps acknowledged, and the
-  /// loss. With `image` it runs the check again.
+  /// The context of the check: the place of the power cut, the begun steps, the acknowledged steps,
+  /// and the losses. With `image`, the check can be repeated.
   public let context: CrashContext
-  /// Which crash it was, for `CrashExplorer.only`.
+  /// The place of the crash, for `CrashExplorer.only`.
   public let place: CrashPlace
-  /// The disk, for looking at it again; `CrashImage.write(to:on:)` makes files of it.
+  /// The disk, to examine it; `CrashImage.write(to:on:)` writes it as files.
   public let image: CrashImage
-  /// The operations before the crash, one a line, the newest last; each pending one with its fate,
-  /// and between them the marks. Those of the workload first, then those of each recovery that was
-  /// cut.
+  /// The operations before the crash, one per line, the newest last. Each pending operation has its
+  /// fate, and the marks are between the operations. The operations of the workload come first,
+  /// then those of each recovery that was cut.
   public let trace: [String]
   /// The seed of the explorer.
   public let seed: UInt64
-  /// The mistake that the explorer made on purpose; nil if it made none.
+  /// The mistake that the explorer made on purpose; nil: none.
   public let canary: CrashCanary?
   let head: String
-  /// What runs the test again that made the explorer; nil: there is none.
+  /// The command that runs the test of this explorer again; nil: no test.
   let again: String?
 
-  /// The operation after which the power went; 0 is before the first.
+  /// The number of operations before the power cut; 0 is before the first.
   public var operation: Int { context.operation }
-  /// The loss.
+  /// The kinds of loss on the disk.
   public var losses: Set<CrashLoss> { context.losses }
-  /// How many recoveries had been cut before.
+  /// The number of recoveries that had been cut before.
   public var recoveries: Int { context.recoveries }
   /// The labels of the steps that had begun.
   public var begun: [Int] { context.begun }
   /// The labels of the steps that had been acknowledged or promised.
   public var acknowledged: [Int] { context.acknowledged }
 
-  /// Everything above but the bytes, and how to run it again.
+  /// All of the above except the bytes, and how to run it again.
   public var description: String {
     let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
     let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")
     let cut = recoveries == 0 ? "" : " of recovery \(recoveries)"
-    // Outside a test there is no test to run again, and no explorer with a name.
+    // Outside of tests there is no test to run again, and the explorer has no name.
     let again = again.map { "\nTo run it again: \($0)\nThis crash alone: \(alone)" } ?? ""
     return """
       \(head): after a loss of power behind operation #\(operation)\(cut) (\(kinds)): \(reason)
@@ -53,7 +53,7 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
     return "explorer.seed = \(seed); \(canary)explorer.only = \"\(place)\""
   }
 
-  /// The labels; of many, how many, and the last.
+  /// The labels. If there are many, their number and the last ones.
   private static func text(_ labels: [Int]) -> String {
     if labels.isEmpty { return "nothing" }
     let last = labels.suffix(labelsMax).map { "\($0)" }.joined(separator: " ")

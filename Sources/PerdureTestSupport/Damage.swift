@@ -1,15 +1,15 @@
-// What media do to bytes: to those of one file, as a value that can be printed, kept and done
-// again.
+// Damage that media cause to the bytes of one file. It is a value, which can be printed, saved and
+// repeated.
 
 /// A change of the bytes of a file that the program did not make.
 ///
-/// For tests of code that reads files. Each bit of a file, one after the other:
+/// For tests of code that reads files. Flipping each bit of a file in turn:
 ///
 ///     for damage in Damage.bits(of: bytes.count) {
 ///       #expect(reads(damage.applied(to: bytes)) != .wrongly)
 ///     }
 ///
-/// Or a thousand random ones:
+/// Or a thousand random damages:
 ///
 ///     var random = SeededGenerator.forTest("damage")
 ///     for _ in 0..<1000 {
@@ -17,21 +17,22 @@
 ///       #expect(reads(damage.applied(to: bytes)) != .wrongly, "\(damage), seed \(random.seed)")
 ///     }
 ///
-/// Offsets after the end are skipped, so a damage for one file also applies to a shorter one.
+/// Offsets after the end are ignored, so a damage for one file also applies to a shorter file.
 public enum Damage: Hashable, Sendable {
   /// One bit is flipped: bit `n % 8` of byte `n / 8`.
   case bit(Int)
-  /// The file ends after so many bytes.
+  /// The file ends after this number of bytes.
   case truncation(Int)
-  /// The range has zeros, as a sector that was never written.
+  /// The range contains zeros, like a sector that was never written.
   case zeros(Range<Int>)
-  /// The range has random bytes of this seed.
+  /// The range contains random bytes with this seed.
   case noise(Range<Int>, seed: UInt64)
-  /// The bytes at `from` are at `to` too, as after a write to the wrong offset.
+  /// The bytes at `from` are also at `to`, as after a write to the wrong offset.
   case copy(from: Int, to: Int, length: Int)
   /// The bytes at two offsets are exchanged.
   case exchange(Int, Int, length: Int)
-  /// Other bytes are at the offset: of another file, or of an earlier state of this one.
+  /// Other bytes are at the offset, such as bytes of another file or of an earlier state of this
+  /// file.
   case foreign([UInt8], at: Int)
   /// The whole file is replaced, for example by an earlier state.
   case replacement([UInt8])
@@ -95,28 +96,28 @@ extension Damage {
   }
 }
 
-// All of a kind.
+// All damages of one kind.
 extension Damage {
   /// A flip of each bit of a file of `count` bytes, in order.
   public static func bits(of count: Int) -> some Sequence<Damage> {
     (0..<(8 * count)).lazy.map { .bit($0) }
   }
 
-  /// A cut of a file of `count` bytes to each shorter length.
+  /// A truncation of a file of `count` bytes to each shorter length.
   public static func truncations(of count: Int) -> some Sequence<Damage> {
     (0..<count).lazy.map { .truncation($0) }
   }
 
   /// Damages of each sector of a file: zeros, noise, the bytes of its neighbour, an exchange with
-  /// another sector, a copy to another sector, or bytes of something else.
+  /// another sector, a copy to another sector, or other bytes.
   ///
   /// Some change nothing, such as the exchange of a sector with itself. A test that counts damages
-  /// compares the bytes.
+  /// must compare the bytes.
   ///
   /// - Parameters:
   ///   - count: The file's length.
   ///   - sector: The length of a sector: 512 or 4,096.
-  ///   - others: The bytes of something else; empty: no such damage.
+  ///   - others: The source of other bytes; empty: no such damage.
   ///   - random: The source of all random choices.
   public static func sectors(
     of count: Int, sector: Int, others: [UInt8] = [], using random: inout SeededGenerator

@@ -1,6 +1,7 @@
-// Building the disk that a loss of power leaves.
+// Builds the disk that a power cut leaves.
 extension DurabilityModel {
-  /// The fates that DM3 and DM4 allow, closest to the requested ones: everything durable is kept.
+  /// The allowed fates that are closest to the requested ones. Changes that DM3 and DM4 require to
+  /// be durable are kept.
   func allowed(_ wished: [Fate]) -> [Fate] {
     guard !barriers.isEmpty || pending.contains(where: { $0.requires != nil }) else { return wished }
     var kept = Set(zip(pending, wished).filter { $0.1 != .lost }.map(\.0.number))
@@ -14,28 +15,28 @@ extension DurabilityModel {
   }
 }
 
-/// A disk that goes from operation to operation, and the disks that a loss of power would leave of
-/// it.
+/// A disk that applies one operation after another, and builds the disks that a power cut would
+/// leave.
 ///
-/// Files that come out the same are made once, and shared by all disks: most of the work is in
-/// their bytes.
+/// Equal files are built once and shared by all disks, because most of the work is building their
+/// bytes.
 struct DiskCutter {
   private(set) var model: DurabilityModel
   private let sectorLength: Int
   private let seed: UInt64
   /// The pending writes of each file, as positions in `pending`.
   private var writes: [UInt64: [Int]] = [:]
-  /// What became of a file's pending writes, and what the file is then. Forgotten when these
-  /// change.
+  /// The built files for each list of fates of a file's pending writes. Removed when the file or
+  /// its writes change.
   private var made: [UInt64: [[Fate]: Made]] = [:]
 
-  /// A file, and the zeros and the noise in its bytes that were never written.
+  /// A built file, and which of zeros, noise and stale bytes it contains instead of written bytes.
   private struct Made {
     let bytes: FileBytes
     let rests: Set<CrashLoss>
   }
 
-  /// So many versions of a file are kept.
+  /// The maximum number of built versions of a file.
   private static let madeMax = 256
 
   init(_ start: DurabilityModel, sectorLength: Int, seed: UInt64) {
@@ -52,7 +53,7 @@ struct DiskCutter {
     switch event {
     case .write(let write): made[write.file] = nil
     case .sync(let file, _), .forget(let file): made[file] = nil
-    // What a removed file leaves in others may have changed.
+    // A sync may make the removal of files durable, and other files may then contain their bytes.
     case .syncDirectory: made.removeAll()
     case .create, .remove, .rename, .forgetEntries, .rememberEntries, .ignored:
       break
@@ -67,7 +68,7 @@ struct DiskCutter {
     }
   }
 
-  /// The disk that results if each pending change meets its fate, and the loss.
+  /// Builds the disk with these fates of the pending changes. Returns it with the losses.
   mutating func image(_ fates: [Fate]) -> (CrashImage, losses: Set<CrashLoss>) {
     var directories = model.directories
     for (change, fate) in zip(pending, fates) where fate != .lost {
@@ -80,10 +81,10 @@ struct DiskCutter {
     return (CrashImage(root: root), losses)
   }
 
-  /// Walks down; what no durable name leads to is not on the disk.
+  /// Builds the content of a directory. Files without a durable name are not on the disk.
   ///
-  /// - Parameter onTheWay: Guards against a directory that out-of-order renames have put into
-  ///   itself.
+  /// - Parameter onTheWay: The directories that contain this one. Guards against a directory that
+  ///   out-of-order renames have moved into itself.
   private mutating func entries(
     of directory: UInt64, in directories: [UInt64: [String: UInt64]], _ fates: [Fate],
     _ onTheWay: inout Set<UInt64>, _ losses: inout Set<CrashLoss>
@@ -126,7 +127,8 @@ struct DiskCutter {
 }
 
 extension Fate {
-  /// What a torn write leaves where it did not arrive, if it is neither old nor new.
+  /// The kind of bytes that a torn write leaves where it did not arrive; nil if they are the old
+  /// bytes.
   fileprivate var rest: CrashLoss? {
     switch self {
     case .torn(_, .zeros): .zeros

@@ -2,12 +2,11 @@ import PerdureFileIO
 
 // The durable content of a disk, and the pending changes that it may also have.
 //
-// The model follows the operations of a file system one by one. It keeps the durable bytes of each
-// file and the durable entries of each directory, and a list of pending changes, oldest first. A
-// loss of power keeps some of the pending changes and loses the rest; the model builds the disk
-// that results.
+// The model applies the operations of a file system one by one. It has the durable bytes of each
+// file, the durable entries of each directory, and a list of pending changes, oldest first. A power
+// cut keeps some of the pending changes and loses the others. The model builds the resulting disk.
 //
-// The rules. They are those of FileSystem and File, and never more lenient:
+// The rules. They guarantee no more than FileSystem and File do:
 //   DM1  `sync(.full)` of a file makes its pending writes durable, and no names.
 //   DM2  `syncDirectory` makes the pending changes of that directory's entries durable, and no
 //        bytes.
@@ -26,8 +25,7 @@ import PerdureFileIO
 struct DurabilityModel: Sendable {
   typealias NodeID = UInt64
 
-  /// The durable bytes of files that have some, and the durable entries of directories that have
-  /// some.
+  /// The durable bytes of files and the durable entries of directories, without empty ones.
   var files: [NodeID: FileBytes] = [:]
   var directories: [NodeID: [String: NodeID]] = [:]
 
@@ -50,14 +48,14 @@ struct DurabilityModel: Sendable {
   init() {}
 }
 
-/// A change that is visible but not durable.
+/// A change that callers can see but that is not durable.
 struct PendingChange: Sendable {
   enum Body: Sendable {
     case write(Write)
     case entries([Entry])
   }
 
-  /// One name of a directory, set to a node or emptied.
+  /// One name of a directory, which is set to a node or removed.
   struct Entry: Sendable {
     let directory: UInt64
     let name: String
@@ -73,12 +71,12 @@ struct PendingChange: Sendable {
   }
 
   let number: Int
-  /// The operation it comes from, counted from 1.
+  /// The operation that made the change, counted from 1.
   let operation: Int
   var body: Body
-  /// A change without which this one cannot be on the disk (DM4).
+  /// The number of a change that must be on the disk if this one is (DM4).
   var requires: Int?
-  /// True after a failed sync that forgot it (DM5).
+  /// Whether a failed sync has forgotten it (DM5).
   var isForgotten = false
 
   func isWrite(to file: UInt64) -> Bool {
@@ -94,13 +92,13 @@ struct PendingChange: Sendable {
   }
 }
 
-/// DM3: the changes that must be on the disk if anything from after the operation is.
+/// DM3: the changes that must be on the disk if any change from after the operation is.
 struct Barrier: Sendable {
   let operation: Int
   let covered: Set<Int>
 }
 
-/// The effect of an operation on the disk, as far as durability is concerned.
+/// The effect of an operation on the durability of changes.
 enum DiskEvent: Sendable {
   case write(PendingChange.Write)
   case sync(file: UInt64, SyncMode)
@@ -111,13 +109,13 @@ enum DiskEvent: Sendable {
   case remove(PendingChange.Entry)
   case rename([PendingChange.Entry])
   case syncDirectory(UInt64)
-  /// Reported as done, though nothing happened.
+  /// The operation reported success and did nothing.
   case ignored
 }
 
-// Following the operations.
+// Applies the operations.
 extension DurabilityModel {
-  /// Takes note of operation number `operation`.
+  /// Applies the operation with this number.
   mutating func apply(_ event: DiskEvent, operation: Int) {
     switch event {
     case .write(let write):
@@ -151,7 +149,7 @@ extension DurabilityModel {
     }
   }
 
-  /// Puts a node where the disk has it at the start.
+  /// Adds a node to the disk's content at the start.
   mutating func place(_ node: NodeID, _ name: String, in directory: NodeID, bytes: FileBytes?) {
     directories[directory, default: [:]][name] = node
     if let bytes { files[node] = bytes } else { directoryNodes.insert(node) }
@@ -187,7 +185,7 @@ extension DurabilityModel {
     barriers.removeAll { $0.covered.isSubset(of: settled) }
   }
 
-  /// Adds to `kept` what DM3 and DM4 demand.
+  /// Adds to `kept` the changes that DM3 and DM4 require.
   func demand(_ kept: inout Set<Int>) {
     for change in pending where kept.contains(change.number) {
       if let required = change.requires { kept.insert(required) }
@@ -198,8 +196,8 @@ extension DurabilityModel {
     }
   }
 
-  /// - Parameter written: The bytes of files that were written to; a file's are made once for all
-  ///   of its writes.
+  /// - Parameter written: The new bytes of written files, which are built once for all writes to a
+  ///   file.
   private mutating func makeDurable(_ change: PendingChange, _ written: inout [NodeID: [UInt8]]) {
     switch change.body {
     case .write(let write):
@@ -217,7 +215,7 @@ extension DurabilityModel {
     }
   }
 
-  /// Notes the bytes of a file that has no name any more, durable or pending. DM6
+  /// Keeps the bytes of a file without any durable or pending name. DM6
   private mutating func free(_ node: NodeID) {
     guard let bytes = files[node], !bytes.bytes.isEmpty else { return }
     let isNamed = directories.values.contains { $0.values.contains(node) }
@@ -230,7 +228,7 @@ extension DurabilityModel {
     if freed.count > Self.freedMax { freed.removeFirst() }
   }
 
-  /// An older pending change of a name can't replace a newer durable one.
+  /// An older pending change of a name cannot replace a newer durable one.
   private mutating func forgetOlderEntries(than change: PendingChange, _ durable: [PendingChange.Entry]) {
     for index in pending.indices where pending[index].number < change.number {
       guard case .entries(let older) = pending[index].body else { continue }
@@ -242,7 +240,7 @@ extension DurabilityModel {
     pending.removeAll { if case .entries(let entries) = $0.body { entries.isEmpty } else { false } }
   }
 
-  /// A forgotten write can't replace newer durable bytes.
+  /// A forgotten write cannot replace newer durable bytes.
   private mutating func forgetOverwritten(by write: PendingChange.Write) {
     pending.removeAll { change in
       guard change.isForgotten, case .write(let forgotten) = change.body else { return false }

@@ -1,6 +1,6 @@
 import PerdureFileIO
 
-/// The ways in which a system fails a program that stores something.
+/// The ways in which a system can fail the calls of a program that stores data.
 ///
 /// The file system of Perdure repeats interrupted calls and completes short transfers. Here these
 /// failures reach the program: another file system may not hide them, and the program must be
@@ -12,26 +12,26 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   case noSpace = "ENOSPC"
   /// `EDQUOT`: the user's share of the volume is used up.
   case quotaExceeded = "EDQUOT"
-  /// `EINTR`: a signal came, and the call was not made again.
+  /// `EINTR`: a signal interrupted the call, and the call was not repeated.
   case interrupted = "EINTR"
   /// `EAGAIN`: the call must be repeated later. For a lock: another process holds it.
   case again = "EAGAIN"
   /// `EMFILE`: the process has too many files open.
   case tooManyFiles = "EMFILE"
-  /// `EROFS`: the volume can only be read, all of a sudden, as after an error of the medium.
+  /// `EROFS`: the volume has become read-only, as after an error of the medium.
   case readOnly = "EROFS"
-  /// `EACCES`: the process may not do that.
+  /// `EACCES`: the process lacks the permission for the call.
   case accessDenied = "EACCES"
   /// A read returns fewer bytes than requested, although the file continues.
   case shortRead = "short read"
-  /// A write stores a part of its bytes and fails: in turn with `ENOSPC` and with `EIO`.
+  /// A write stores a part of its bytes and fails, alternately with `ENOSPC` and with `EIO`.
   case shortWrite = "short write"
   /// A sync fails. The unsynced bytes can be read, but no later sync makes them durable.
   case syncDropsPages = "sync drops"
   /// The volume is found to be full only when a sync allocates blocks for the written bytes.
   case noSpaceAtSync = "ENOSPC at sync"
 
-  /// The only kind of call that fails so; nil: any.
+  /// The only kind of call that can fail in this way; nil: any.
   public var operation: FileOperation? {
     switch self {
     case .shortRead: .read
@@ -41,7 +41,8 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The nth call, of those that can fail so, fails. How much of it is done varies with `nth`.
+  /// The failure of the nth call that can fail in this way. The number of transferred bytes varies
+  /// with `nth`.
   public func failure(nth: Int, repeats: Bool) -> InjectedFailure {
     InjectedFailure(
       of: operation, nth: nth, repeats: repeats, errno: errno(nth), effect: effect(nth))

@@ -10,17 +10,17 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   /// Whether failed syncs reported success: `FailureSweep.hidesFailedSyncs`.
   public let hidesFailedSyncs: Bool
 
-  /// How many calls the program made in the first run, of `run(only:…)` in the only one.
+  /// The number of calls in the first run; for `run(only:…)`, in the only run.
   public private(set) var callCount = 0
 
-  /// How many runs there were in which a call failed, the one that went wrong included.
+  /// The number of runs in which a call failed, including the run with the violation.
   public private(set) var struckCount = 0
 
-  /// How many of them there were of each kind. One with a failure of any making (`InjectedFailure`)
-  /// is of none.
+  /// The number of these runs for each kind. A run with an `InjectedFailure` of the caller counts
+  /// for no kind.
   public private(set) var runs: [FailureKind: Int]
 
-  /// The first run that went wrong.
+  /// The first violation.
   public internal(set) var violation: FailureViolation?
 
   private var isFirst = true
@@ -31,18 +31,20 @@ public struct FailureReport: Sendable, CustomStringConvertible {
     runs = Dictionary(kinds.map { ($0, 0) }, uniquingKeysWith: +)
   }
 
-  /// Throws the violation, or the reason why the suite tested less than it seems to.
+  /// Throws the violation, or the reason why the suite tested less than it appears to.
   ///
-  /// - Parameter allowed: The parts that this suite leaves untested on purpose.
+  /// - Parameter allowed: The mistakes that this suite makes on purpose.
   /// - Throws: `FailureViolation`, or `SuiteMistake`.
   public func check(allowing allowed: Set<SuiteMistake.Kind> = []) throws {
-    // What a program did elsewhere is missing here: that says nothing about the program.
+    // If the program used another file system, its disks lack its files, and a violation says
+    // nothing about the program.
     if callCount == 0, !allowed.contains(.noOperation) { throw SuiteMistake.noOperation }
     if let violation { throw violation }
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
   }
 
-  /// The reasons why a missing violation means little, the gravest first; empty if there are none.
+  /// The reasons why a missing violation means little, the most severe first; empty if there are
+  /// none.
   public var mistakes: [SuiteMistake] {
     if callCount == 0 { return [.noOperation] }
     guard struckCount == 0 else {
@@ -63,7 +65,7 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   /// The counts, and the violation if there is one.
   public var description: String { "\(summary)\(violation.map { "\n\($0)" } ?? "")" }
 
-  /// The counts, in a line.
+  /// The counts, on one line.
   public var summary: String {
     let counts = FailureKind.allCases.compactMap { kind in runs[kind].map { "\(kind.rawValue) \($0)" } }
     let kinds = counts.isEmpty ? "" : " (\(counts.joined(separator: ", ")))"

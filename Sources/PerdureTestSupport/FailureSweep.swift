@@ -1,7 +1,7 @@
-/// Fails each file call of a program, in one run for each call and kind of failure.
+/// Makes each file call of a program fail, in one run for each call and kind of failure.
 ///
-/// The check compares the report of the program with the disks that a power cut leaves after the
-/// failure. So it notices a failed sync that the program ignores. `Notes` is a store on Perdure
+/// The check compares the result of the program with the disks that a power cut leaves after the
+/// failure. So it detects a failed sync that the program ignores. `Notes` is a store on Perdure
 /// that opens with the given file system:
 ///
 ///     @Test func notesSurviveFailures() throws {
@@ -26,40 +26,42 @@
 ///       try report.check()
 ///     }
 ///
-/// The program may continue after an error: close the store and open it again, for example. That
-/// tests more, but a refused commit may then be on the disk.
+/// The program may continue after an error. For example, it may close the store and open it again.
+/// That tests more, but a refused commit may then be on the disk.
 ///
-/// The program must make the same calls in each run until one fails, or the sweep omits calls. So
-/// it makes no random choices without a seed, and its store does no background work: `checkpoints =
-/// .manual` and `compactsAutomatically = false` for Perdure. An error of the program or the check
-/// is a violation. So is a program that repeats a call forever. The first run has no failure.
+/// The program must make the same calls in each run until one fails; otherwise the sweep omits
+/// calls. So it must not make random choices without a seed, and its store must do no background
+/// work: `checkpoints = .manual` and `compactsAutomatically = false` for Perdure. An error of the
+/// program or the check is a violation. So is a program that repeats a call forever. The first run
+/// has no failure.
 public struct FailureSweep: Sendable {
   /// The kinds of failures, at least one.
   public var kinds = FailureKind.allCases
 
-  /// The part of all runs that the sweep makes.
+  /// The fraction of all runs that the sweep makes.
   ///
-  /// Range: above 0; 1 and more is every call. Default: 1.
+  /// Range: greater than 0; 1 or more means every call. Default: 1.
   public var part = 1.0
 
-  /// Chooses the runs where `part` is less than 1.
+  /// The seed that chooses the runs if `part` is less than 1.
   public var seed: UInt64 { didSet { origin = nil } }
 
-  /// The name at the beginning of reports and violations. Default: the function that made the
-  /// sweep.
+  /// The name at the beginning of reports and violations. Default: the name of the function that
+  /// made the sweep.
   public var name: String
 
-  /// The seed of the generator that the seed is from.
+  /// The seed of the generator that produced `seed`; nil: none.
   private var origin: UInt64?
 
-  /// Whether failing syncs are those of directories too, and forget changes of names.
+  /// Whether failures of syncs also affect syncs of directories, and make them forget changes of
+  /// names.
   package var dropsNames = false
 
-  /// Whether a test uses the sweep: then a file has its next run, for the case of a trap, and a
-  /// violation says how to run the test again.
+  /// Whether the sweep belongs to a test. If so, a file contains its next run in case of a trap,
+  /// and a violation says how to run the test again.
   package var leavesNote = true
 
-  /// Called before each run in which a call is to fail.
+  /// Called before each run in which a call must fail.
   package var onRun: @Sendable (_ kind: FailureKind, _ nth: Int, _ repeats: Bool) -> Void = { _, _, _ in }
 
   /// The maximum number of failed calls in one run. After it, calls succeed, and the run is a
@@ -71,8 +73,8 @@ public struct FailureSweep: Sendable {
   /// Whether a failed sync reports success, as for a program that ignores its error. A suite that
   /// checks the disks then finds a violation.
   ///
-  /// The violation shows that the check looks at the disks after a power cut. It shows nothing
-  /// about other failures.
+  /// The violation shows that the check examines the disks after a power cut. It says nothing about
+  /// other failures.
   public var hidesFailedSyncs = false
 
   /// The maximum number of bytes of all files together.
@@ -90,16 +92,16 @@ public struct FailureSweep: Sendable {
     origin = random.origin
   }
 
-  /// What gives the same seed again.
+  /// The code that produces the same seed again.
   var seedWords: String { SeedWords.words(seed, origin: origin, "FailureSweep") }
 
-  /// Fails each call of a program: first alone, then together with all later calls.
+  /// Makes each call of a program fail: first the call alone, then the call and all later ones.
   ///
   /// `program` and `verify` run on this thread, in turns. An error of either is a violation, and
   /// `run` does not throw it: the program must catch the errors of its calls.
   ///
   /// - Parameters:
-  ///   - program: Returns the state that the check compares.
+  ///   - program: Returns the state that the check uses.
   ///   - verify: Called after each run. File calls do not fail in it.
   /// - Returns: The counts, with the first violation, which ends the sweep.
   public func run<State>(
@@ -122,7 +124,7 @@ public struct FailureSweep: Sendable {
     return report
   }
 
-  /// Runs the program once, with one failure: the call that a violation prints.
+  /// Runs the program once, with one failure. A violation prints this call.
   public func run<State>(
     only kind: FailureKind, nth: Int, repeats: Bool,
     program: (SimulatedFileSystem) throws -> State,
@@ -131,7 +133,7 @@ public struct FailureSweep: Sendable {
     run(FailureStrike(kind: kind, nth: nth, repeats: repeats, dropsNames: dropsNames), program, verify)
   }
 
-  /// Runs the program once, with any failure.
+  /// Runs the program once, with any injected failure.
   public func run<State>(
     only failure: InjectedFailure,
     program: (SimulatedFileSystem) throws -> State,
@@ -158,7 +160,7 @@ public struct FailureSweep: Sendable {
     let names = dropsNames && kind.operation == .sync ? calls[.syncDirectory] ?? 0 : 0
     let count = kind.operation.map { (calls[$0] ?? 0) + names } ?? calls.values.reduce(0, +)
     var nth = 1
-    // Threads of the program's own may make a call more in another run.
+    // The program's own threads may make more calls in another run.
     while report.violation == nil {
       let isChosen = part >= 1 || Double.random(in: 0..<1, using: &random) < part
       if isChosen {
@@ -173,7 +175,7 @@ public struct FailureSweep: Sendable {
     }
   }
 
-  /// Returns how many calls of each kind the run made.
+  /// Returns the number of calls of each kind in the run.
   @discardableResult
   private func attempt<State>(
     _ strike: FailureStrike?, _ note: RunNote,
@@ -200,7 +202,7 @@ public struct FailureSweep: Sendable {
     return calls
   }
 
-  /// Takes down what a run of the program came to, also of one that throws.
+  /// Counts the calls of a run of the program, even if it throws.
   private static func counting<State>(
     _ fileSystem: SimulatedFileSystem, _ strike: FailureStrike?, _ calls: inout [FileOperation: Int],
     _ report: inout FailureReport, _ program: () throws -> State

@@ -1,6 +1,6 @@
-/// A run in which a call failed, and the program or the check of it then.
+/// An error of the program or of its check, in a run with or without a failed call.
 public struct FailureViolation: Error, Sendable, CustomStringConvertible {
-  /// What the program or the check has thrown.
+  /// The text of the error that the program or the check threw.
   public let reason: String
 
   let strike: FailureStrike?
@@ -10,16 +10,16 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
 
   /// The seed of the sweep.
   public let seed: UInt64
-  /// Whether syncs that failed reported success: `FailureSweep.hidesFailedSyncs`.
+  /// Whether failed syncs reported success: `FailureSweep.hidesFailedSyncs`.
   public let hidesFailedSyncs: Bool
   let head: String
-  /// What runs the test again that made the sweep; nil: there is none.
+  /// The command that runs the test of this sweep again; nil: no test.
   let again: String?
 
-  /// How the call failed; nil: no call failed, or in a way of its own.
+  /// The kind of failure; nil: no call failed, or the caller injected the failure.
   public var kind: FailureKind? { strike?.kind }
 
-  /// Which call failed, and its effect; nil: no call failed.
+  /// The call that failed, and the effect of the failure; nil: no call failed.
   public var failure: InjectedFailure? { strike?.failure }
 
   /// The reason, the failure, the last changes, and how to run it again.
@@ -34,7 +34,7 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// A failure of a sweep: of a kind, or of any making.
+/// A failure of a sweep: one of a kind, or one that the caller described.
 struct FailureStrike: Sendable, CustomStringConvertible {
   let kind: FailureKind?
   let failure: InjectedFailure
@@ -49,7 +49,7 @@ struct FailureStrike: Sendable, CustomStringConvertible {
 
   var description: String { kind.map { "\($0.rawValue), \(failure)" } ?? "\(failure)" }
 
-  /// The call that makes this run alone.
+  /// The code that repeats this run alone.
   var code: String {
     guard let kind else { return "run(only: \(failure.makingText))" }
     return "run(only: .\(kind), nth: \(failure.nth), repeats: \(failure.repeats))"
@@ -57,7 +57,7 @@ struct FailureStrike: Sendable, CustomStringConvertible {
 }
 
 extension InjectedFailure {
-  /// What makes the same again.
+  /// The code that makes the same failure.
   fileprivate var makingText: String {
     let operation = operation.map { ".\($0)" } ?? "nil"
     let reason = errno == 0 ? "code: .\(code)" : "errno: \(errno)"

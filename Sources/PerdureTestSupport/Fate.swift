@@ -1,34 +1,34 @@
-/// What a loss of power does to one pending change.
+/// The effect of a power cut on one pending change.
 enum Fate: Sendable, Hashable {
-  /// Nothing of it is on the disk.
+  /// No part of the change is on the disk.
   case lost
-  /// All of it is.
+  /// The complete change is on the disk.
   case kept
-  /// Of a write, the sectors marked true are; the others are as `rest` says.
+  /// The sectors of a write that are marked true are on the disk. `rest` describes the others.
   case torn(sectors: [Bool], rest: Rest)
 
-  /// What the file has where a torn write's sectors are missing.
+  /// The bytes of the file in those sectors of a torn write that did not arrive.
   enum Rest: Sendable, Hashable {
-    /// Its earlier bytes; it isn't longer than the sectors that arrived make it.
+    /// The earlier bytes. The file is only as long as the arrived sectors require.
     case old
-    /// Its new length, with zeros where nothing was before, and in sectors that the write was to
-    /// replace whole.
+    /// The new length, with zeros after the old end, and in sectors that the write replaces
+    /// completely.
     case zeros
-    /// Its new length, with whatever was on the medium in these places.
+    /// The new length, with noise in these places.
     case garbage
-    /// Its new length, with the bytes that a removed file had at the same offsets: its blocks were
+    /// The new length, with the bytes of a removed file at the same offsets, whose blocks were
     /// reused.
     case stale
   }
 }
 
 extension PendingChange.Write {
-  /// How many sectors the write touches. The first and the last may be touched in part.
+  /// The number of sectors that the write affects. The first and the last may be affected in part.
   func sectorCount(_ sectorLength: Int) -> Int {
     (range.upperBound - 1) / sectorLength - offset / sectorLength + 1
   }
 
-  /// The bytes of the file that sector number `index` of the write has.
+  /// The range of the file that the write changes in sector number `index`.
   func sectorRange(_ index: Int, _ sectorLength: Int) -> Range<Int> {
     let start = (offset / sectorLength + index) * sectorLength
     return (start..<start + sectorLength).clamped(to: range)
@@ -36,8 +36,8 @@ extension PendingChange.Write {
 }
 
 extension PendingChange.Write {
-  /// In a sector that did not arrive, the part with unspecified bytes: the part after the durable
-  /// bytes. If the write covers the whole sector, also the part to be changed, from the first
+  /// The range of unspecified bytes in a sector that did not arrive. It is the range after the
+  /// durable bytes. If the write covers the whole sector, it also includes the range from the first
   /// changed byte to the last.
   fileprivate func damaged(_ range: Range<Int>, sectorLength: Int, durable: [UInt8]) -> Range<Int> {
     let behind = max(range.lowerBound, min(durable.count, range.upperBound))..<range.upperBound
@@ -54,7 +54,7 @@ extension PendingChange.Write {
 private let zeros = [UInt8](repeating: 0, count: 1 << 16)
 
 extension [UInt8] {
-  /// Replaces bytes from `offset` on, making the array longer if need be, with zeros in a gap.
+  /// Replaces bytes from `offset` on. Extends the array if necessary, with zeros in a gap.
   mutating func overlay(_ bytes: [UInt8], at offset: Int) {
     overlay(bytes[...], at: offset)
   }
@@ -69,8 +69,8 @@ extension [UInt8] {
     }
   }
 
-  /// Adds zeros. From a stock of them: without optimisation, making new ones costs more than all
-  /// the rest.
+  /// Adds zeros from a constant array. Without optimization, making new zeros costs more than the
+  /// rest of the work.
   mutating func extend(to length: Int) {
     while count < length {
       append(contentsOf: zeros.prefix(length - count))
@@ -79,13 +79,13 @@ extension [UInt8] {
 
   /// Applies the surviving part of a write to a file's bytes.
   ///
-  /// Durable bytes are damaged only in sectors that the write covers whole, and there only from the
-  /// first byte that the write changes to the last. Bytes overwritten with equal bytes stay, and so
+  /// Damages durable bytes only in sectors that the write covers completely, and there only from
+  /// the first changed byte to the last. Bytes that are overwritten with equal bytes remain, and so
   /// do those beside the write.
   ///
   /// - Parameter durable: The bytes that are durable on the medium.
   /// - Parameter stale: The bytes of a removed file; zeros follow them.
-  /// - Returns: Whether the rest made a difference anywhere.
+  /// - Returns: Whether any bytes became unspecified.
   @discardableResult
   mutating func apply(
     _ write: PendingChange.Write, _ fate: Fate, sectorLength: Int, durable: [UInt8], stale: [UInt8],
@@ -124,15 +124,16 @@ extension [UInt8] {
     }
   }
 
-  /// Puts the bytes of another file into a range, at the same offsets, and zeros behind its end.
+  /// Copies the bytes of another file into a range, at the same offsets, with zeros after their
+  /// end.
   private mutating func copy(_ range: Range<Int>, from other: [UInt8]) {
     let known = range.clamped(to: 0..<other.count)
     clear(range)
     if !known.isEmpty { overlay(other[known], at: known.lowerBound) }
   }
 
-  /// Puts noise into a range. Eight bytes at a time: there is a lot of it, and tests aren't
-  /// optimised.
+  /// Fills a range with noise, eight bytes at a time, because there is much noise and tests are not
+  /// optimized.
   private mutating func fill(_ range: Range<Int>, _ noise: inout SeededGenerator) {
     withUnsafeMutableBytes { bytes in
       for start in stride(from: range.lowerBound, to: range.upperBound, by: 8) {

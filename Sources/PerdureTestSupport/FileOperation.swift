@@ -1,4 +1,4 @@
-/// A kind of call to a file system or a file, for choosing which one shall fail.
+/// A kind of call to a file system or a file. It selects the calls that fail.
 public enum FileOperation: String, Sendable, Hashable, CaseIterable {
   /// `FileSystem.createDirectory`.
   case createDirectory

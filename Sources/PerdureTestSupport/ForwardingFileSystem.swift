@@ -51,7 +51,7 @@ public protocol ForwardingFile: File {
 }
 
 extension ForwardingFile {
-  /// That of `behind`.
+  /// The path of `behind`.
   public var path: String { behind.path }
 
   /// As `behind` does.

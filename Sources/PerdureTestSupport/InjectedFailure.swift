@@ -4,8 +4,8 @@ public import PerdureFileIO
 ///
 ///     fileSystem.inject(InjectedFailure(of: .sync, nth: 3, code: .mediaError, effect: .forgetsWrites))
 ///
-/// Failing the nth call of any kind, for n from 1 until a run meets no failure, walks every error
-/// path.
+/// To test every error path, make the nth call of any kind fail, for n from 1 until no call of a
+/// run fails.
 public struct InjectedFailure: Sendable {
   /// The state that the failed call leaves.
   public enum Effect: Sendable, Hashable {
@@ -24,26 +24,26 @@ public struct InjectedFailure: Sendable {
   /// The kind of call that fails; nil for any.
   public let operation: FileOperation?
 
-  /// Only calls whose path contains this text count; nil for all.
+  /// The text that the path of a call must contain to count; nil: all calls count.
   public let pathContains: String?
 
-  /// Which call fails, counted from the injection: 1 is the next one.
+  /// The number of the failing call, counted from the injection. 1 is the next call.
   public let nth: Int
 
   /// Whether later calls fail too.
   public let repeats: Bool
 
-  /// The code of the error. For a failure described by a number, the code that belongs to it.
+  /// The code of the error. If the failure was described by a number, the code is derived from it.
   public let code: FileIOError.Code
 
-  /// The system's number for the error; 0 if it has none.
+  /// The system's number of the error; 0: none.
   public let errno: Int32
 
   /// The state that the failed call leaves.
   public let effect: Effect
 
-  /// Whether it is one of syncs of directories too, where it is one of syncs: what these forget is
-  /// the changes of names.
+  /// Whether a failure of syncs also affects syncs of directories, and makes them forget changes of
+  /// names.
   package var dropsNames = false
 
   /// Describes a failure.
@@ -54,7 +54,8 @@ public struct InjectedFailure: Sendable {
   ///   - repeats: Whether later calls fail too.
   ///   - code: The code of the error.
   ///   - effect: The state that the failed call leaves.
-  ///   - pathContains: Only calls whose path contains this text count; nil for all.
+  ///   - pathContains: The text that the path of a call must contain to count; nil: all calls
+  ///     count.
   public init(
     of operation: FileOperation?, nth: Int = 1, repeats: Bool = false,
     code: FileIOError.Code = .mediaError, effect: Effect = .nothing, pathContains: String? = nil
@@ -62,16 +63,16 @@ public struct InjectedFailure: Sendable {
     self.init(operation, nth, repeats, code, errno: 0, effect, pathContains)
   }
 
-  /// Describes a failure by the system's number for it, such as `EINTR`. The code is derived from
-  /// it.
+  /// Describes a failure by its number in the system, such as `EINTR`. The code is derived from it.
   ///
   /// - Parameters:
   ///   - operation: The kind of call that fails; nil for any.
   ///   - nth: The call that fails, counted from the injection: 1 or more.
   ///   - repeats: Whether later calls fail too.
-  ///   - errno: The system's number for the error.
+  ///   - errno: The system's number of the error.
   ///   - effect: The state that the failed call leaves.
-  ///   - pathContains: Only calls whose path contains this text count; nil for all.
+  ///   - pathContains: The text that the path of a call must contain to count; nil: all calls
+  ///     count.
   public init(
     of operation: FileOperation?, nth: Int = 1, repeats: Bool = false, errno: Int32,
     effect: Effect = .nothing, pathContains: String? = nil
@@ -92,7 +93,7 @@ public struct InjectedFailure: Sendable {
 }
 
 extension InjectedFailure.Effect {
-  /// How many bytes are written or given all the same.
+  /// The number of bytes that are transferred despite the failure.
   fileprivate var byteCount: Int? {
     switch self {
     case .partialWrite(let count), .partialRead(let count): count
@@ -102,7 +103,7 @@ extension InjectedFailure.Effect {
 }
 
 extension InjectedFailure: CustomStringConvertible {
-  /// What fails, and how.
+  /// The failing calls, and how they fail.
   public var description: String {
     let call = operation.map { "call of \($0.rawValue)" } ?? "call"
     let number = errno == 0 ? "" : " (errno \(errno))"
@@ -110,7 +111,7 @@ extension InjectedFailure: CustomStringConvertible {
     return "\(call) \(nth)\(place)\(repeats ? " and all later ones" : ""): \(code)\(number), \(effect)"
   }
 
-  /// What errors made on purpose say of themselves.
+  /// The detail of injected errors.
   static let detail = "injected"
 
   func error(_ operation: FileOperation, path: String, offset: UInt64? = nil) -> FileIOError {
@@ -122,16 +123,16 @@ extension InjectedFailure: CustomStringConvertible {
   }
 }
 
-/// The failures of one file system that are still to come, and how often one has struck.
+/// The pending failures of one file system, and the number of calls that have failed.
 struct FailurePlan: Sendable {
   private var failures: [Pending] = []
   private(set) var struckCount = 0
   private(set) var lastStruck: InjectedFailure?
   private(set) var callCounts: [FileOperation: Int] = [:]
-  /// After so many no more calls fail.
+  /// The number of failed calls after which no more calls fail.
   private var strikesMax = Int.max
 
-  /// A failure, and the number of calls up to the failing one; it may fall below 1.
+  /// A failure, and the number of calls until the failing one. It can become negative.
   private struct Pending {
     let failure: InjectedFailure
     var callsLeft: Int
@@ -148,9 +149,9 @@ struct FailurePlan: Sendable {
     failures = []
   }
 
-  /// The failure that strikes this call, if any; counts the call down for all that it concerns.
+  /// Counts a call for all failures that concern it. Returns the failure of this call, if any.
   ///
-  /// - Parameter isEmpty: Whether it is a read where nothing is: that cannot be too short.
+  /// - Parameter isEmpty: Whether it is a read at the end of the file, which cannot be shortened.
   mutating func strike(_ operation: FileOperation, path: String, isEmpty: Bool = false) -> InjectedFailure? {
     callCounts[operation, default: 0] += 1
     guard !failures.isEmpty else { return nil }

@@ -1,4 +1,4 @@
-// The errors of suites in Foundation's form. `localizedDescription` says what `description` says.
+// The errors of suites in Foundation's form. `localizedDescription` has the text of `description`.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

@@ -1,11 +1,12 @@
 import PerdureFileIO
 
-// A trap, a kill or a hang loses the report, and with a new seed for each run it could not be
+// After a trap, a kill or a hang there is no report, and a run with a new seed could not be
 // repeated. So each exploration and each sweep writes its next step into a line of a file before
-// the step: one write of some hundred bytes, which is cheap compared with a check that opens a
-// store. The file is removed when the last run ends; it stays when the process ends during one.
+// the step. This single write of a few hundred bytes is cheap compared with a check that opens a
+// store. The file is removed when the last run ends. It remains if the process ends during a run.
 
-/// What the explorations and sweeps of this process are at, in a file that outlives a trap.
+/// The current steps of the explorations and sweeps of this process, in a file that remains after a
+/// trap.
 final class RunNotes: Sendable {
   static let shared = RunNotes(
     path: "\(Environment.value(of: "TMPDIR") ?? "/tmp")/perdure-test-\(Environment.processID).txt",
@@ -13,7 +14,7 @@ final class RunNotes: Sendable {
 
   private struct State {
     var file: (any File)?
-    /// The lines in use.
+    /// Whether each line is in use.
     var lines: [Bool] = []
     var isAnnounced = false
   }
@@ -33,7 +34,7 @@ final class RunNotes: Sendable {
     state.withLock { state in
       if state.file == nil {
         let fileSystem = POSIXFileSystem()
-        // Of a process that had the same number.
+        // Removes the file of an earlier process with the same number.
         try? fileSystem.remove(path)
         state.file = try? fileSystem.open(path, .create)
         if state.file != nil, !state.isAnnounced {
@@ -50,7 +51,7 @@ final class RunNotes: Sendable {
     }
   }
 
-  /// Says what comes next.
+  /// Notes the next step.
   func write(_ text: String, line: Int) {
     var bytes = Array(text.utf8.prefix(Self.lineLength - 1))
     bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: Self.lineLength - 1 - bytes.count))
@@ -59,7 +60,7 @@ final class RunNotes: Sendable {
     try? file?.write(bytes, at: UInt64(line * Self.lineLength))
   }
 
-  /// Gives a line back.
+  /// Frees a line.
   func end(_ line: Int) {
     write("", line: line)
     state.withLock { state in
@@ -77,7 +78,7 @@ final class RunNote {
   private let line: Int?
   private let head: String
 
-  /// - Parameter head: The common part of all notes: the name, and how to run it again.
+  /// - Parameter head: The text before each note: the name, and how to run it again.
   init(_ head: String, isWanted: Bool) {
     self.head = head
     line = isWanted ? RunNotes.shared.begin() : nil
@@ -87,7 +88,7 @@ final class RunNote {
     if let line { RunNotes.shared.end(line) }
   }
 
-  /// Says what comes next.
+  /// Notes the next step.
   func say(_ text: @autoclosure () -> String) {
     guard let line else { return }
     RunNotes.shared.write("\(head): \(text())", line: line)

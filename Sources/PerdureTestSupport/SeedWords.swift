@@ -1,33 +1,33 @@
 import PerdureFileIO
 
-// A printed seed is useful only with the place to set it. `PERDURE_SEED` is right for a seed that
-// was read from it, or was generated because it was not set. A program that passes its own seed
-// must set the seed in its code.
+// A printed seed is useful only together with the place where it can be set. For a seed that was
+// read from `PERDURE_SEED`, or generated because that was not set, this is the variable. A program
+// that passes its own seed must set the seed in its code.
 
-/// How a run is done again, by the seed that it had.
+/// Describes how to repeat a run with its seed.
 enum SeedWords {
-  /// The seeds that replace `PERDURE_SEED`: at most one for each call that requested one.
+  /// The seeds that `PERDURE_SEED` can set: those that were requested from the environment.
   private static let ofEnvironment = Guarded<Set<UInt64>>([])
 
   static func noteEnvironment(_ seed: UInt64) {
     _ = ofEnvironment.withLock { $0.insert(seed) }
   }
 
-  /// What gives the same seed again.
+  /// The code or the setting that produces the same seed.
   ///
   /// - Parameters:
-  ///   - origin: The seed of the generator that the seed is from; nil: it is from none.
-  ///   - type: What takes the seed.
+  ///   - origin: The seed of the generator that produced the seed; nil: none.
+  ///   - type: The type that takes the seed.
   static func words(_ seed: UInt64, origin: UInt64?, _ type: String) -> String {
     let first = origin ?? seed
     if ofEnvironment.withLock({ $0.contains(first) }) { return "PERDURE_SEED=\(first)" }
     return origin == nil ? "\(type)(seed: \(seed))" : "SeededGenerator(seed: \(first))"
   }
 
-  /// How to run the test again, after `words`.
+  /// The command that runs the test again with `words`.
   ///
-  /// - Parameter name: That of the function that is the test, as `#function` gives it; of another
-  ///   text all tests are run.
+  /// - Parameter name: The name of the test's function, as `#function` returns it. For any other
+  ///   text, the command runs all tests.
   static func again(_ words: String, _ name: String) -> String {
     let function = name.prefix { $0 != "(" }
     let isFunction = name.hasSuffix(")") && function.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }

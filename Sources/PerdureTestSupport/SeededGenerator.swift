@@ -13,13 +13,13 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// The seed of this generator.
   public let seed: UInt64
 
-  /// The seed of the first generator that this one is derived from; its own if there is none. Print
-  /// it to repeat the whole run.
+  /// The seed of the first generator that this one is derived from; its own seed if it is not
+  /// derived. Print it to repeat the whole run.
   public let origin: UInt64
 
   private var state: UInt64
 
-  /// Starts the sequence that belongs to `seed`.
+  /// Makes a generator for the sequence of `seed`.
   public init(seed: UInt64) { self.init(seed: seed, origin: seed) }
 
   private init(seed: UInt64, origin: UInt64) {
@@ -38,15 +38,15 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     SeededGenerator(seed: Self.mixed(seed ^ Self.mixed(index &+ 0x9E37_79B9_7F4A_7C15)), origin: origin)
   }
 
-  /// The same for a part with a name, which is the same whatever other parts there are. (By FNV-1a:
-  /// a hash of the standard library is another one in each process.)
+  /// A generator for a part with a name, independent of other parts. It uses FNV-1a, because a hash
+  /// of the standard library differs between processes.
   package func derived(_ name: String) -> SeededGenerator {
     derived(name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
   }
 
   /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`. If the variable is not set, a
-  /// new seed, the same for the whole process: so one printed seed repeats all explorers and
-  /// sweeps. A text that is not a number stops the program.
+  /// new seed that is the same for the whole process, so that one printed seed repeats all
+  /// explorers and sweeps. A text that is not a number stops the program.
   public static func seedFromEnvironment() -> UInt64 {
     let text = Environment.value(of: "PERDURE_SEED")
     guard let seed = text.map(seed(from:)) ?? seedOfProcess else {
@@ -56,10 +56,10 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return seed
   }
 
-  /// For all that asks for a seed and is given none.
+  /// The seed for all requests without `PERDURE_SEED`.
   private static let seedOfProcess = UInt64.random(in: 0 ... .max)
 
-  /// The number that `PERDURE_SEED` may have.
+  /// Parses a value of `PERDURE_SEED`.
   package static func seed(from text: String) -> UInt64? {
     let isHexadecimal = text.hasPrefix("0x")
     return UInt64(isHexadecimal ? text.dropFirst(2) : Substring(text), radix: isHexadecimal ? 16 : 10)
@@ -69,7 +69,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// test's `name`.
   public static func forTest(_ name: String) -> SeededGenerator {
     let seed = seedFromEnvironment()
-    // First of all, so that it is there whatever comes.
+    // Printed before all other work, so that the seed is known after any failure.
     print("PERDURE_SEED=\(seed) (\(name))")
     return SeededGenerator(seed: seed)
   }

@@ -8,7 +8,7 @@
 ///       whatGoesWrong(candidate) == reason
 ///     }
 ///
-/// Compare the reason: a list that fails in another way is another failure.
+/// Compare the reasons: a list that fails for another reason is a different failure.
 ///
 /// Each element must be valid after any other elements, because the shrinker removes elements
 /// freely. The same list and the same verdicts give the same result.
@@ -25,10 +25,10 @@ public struct Shrinker<Element: Equatable> {
   public struct Result {
     /// The shortest list found that fails.
     public var elements: [Element]
-    /// How many candidates were tried.
+    /// The number of candidates that were tried.
     public var trials: Int
-    /// Whether the search reached its end: without any one element, or with a simpler one, the list
-    /// passes.
+    /// Whether the search reached its end. If so, the list no longer fails without any single
+    /// element, or with a simpler one.
     public var isMinimal: Bool
     /// Whether the given list failed, and the result failed once more at the end. If not, the
     /// failure does not depend on the list alone.
@@ -38,8 +38,8 @@ public struct Shrinker<Element: Equatable> {
   /// Makes a shrinker.
   public init() {}
 
-  /// Returns the shortest failing list that it finds. It tries the given list first. If that does
-  /// not fail, it is the result, and `isConfirmed` is false.
+  /// Returns the shortest failing list that it finds. It tries the given list first. If this list
+  /// does not fail, it is the result, and `isConfirmed` is false.
   ///
   /// - Parameter elements: A list that fails.
   /// - Parameter simplifying: Returns simpler elements that can replace one, the simplest first.
@@ -64,8 +64,8 @@ public struct Shrinker<Element: Equatable> {
     return result
   }
 
-  /// Whether the candidate fails; nil if no trials are left but the last, which is for what came
-  /// out.
+  /// Whether the candidate fails. Nil if only the last trial remains, which is reserved for the
+  /// result.
   private func attempt(
     _ candidate: [Element], _ result: inout Result, _ fails: ([Element]) throws -> Bool
   ) rethrows -> Bool? {
@@ -76,8 +76,8 @@ public struct Shrinker<Element: Equatable> {
     return true
   }
 
-  /// Leaves out runs of elements, shorter and shorter ones; those at the end first, as what comes
-  /// after the failure is needed by nothing. False when the trials are used up.
+  /// Removes runs of elements, in decreasing lengths. Those at the end come first, because elements
+  /// after the failure are not needed. False if no trials remain.
   private func leaveOut(_ result: inout Result, _ fails: ([Element]) throws -> Bool) rethrows -> Bool {
     var length = max(1, result.elements.count)
     while true {

@@ -78,8 +78,8 @@ final class SimulatedFile: File {
   }
 }
 
-// Locks. A failure is injected as one of `.lock`. What the system says of a lock that is taken is
-// an answer.
+// Locks. Failures are injected for `.lock`. An injected error with the code `.locked` is not
+// thrown: it means that another holder has the range.
 extension SimulatedFile {
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
     do { try check(.lock) } catch {
@@ -101,7 +101,7 @@ extension SimulatedFile {
   }
 }
 
-// Writing and syncing: what the journal records.
+// Writes and syncs, which the journal records.
 extension SimulatedFile {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
     try checkOpen(.write)
@@ -138,7 +138,7 @@ extension SimulatedFile {
     }
   }
 
-  /// How many of the bytes fit on the volume. Overwriting takes none.
+  /// The number of these bytes that fit on the volume. Overwriting needs no space.
   private func roomFor(_ count: Int, at offset: UInt64, _ state: SimulatedFileSystem.State) -> Int {
     let (limit, overflow) = UInt64(content.count).addingReportingOverflow(state.availableBytes)
     guard !overflow else { return count }

@@ -25,13 +25,13 @@ extension SimulatedFileSystem.State {
     return (node, content)
   }
 
-  /// Releases a file that has no name any more; openers can still use it.
+  /// Releases a file without a name. Files that are still open remain usable.
   mutating func discard(_ node: NameTree.NodeID) {
     guard let content = contents.removeValue(forKey: node) else { return }
     usedBytes -= min(usedBytes, UInt64(content.count))
   }
 
-  /// Puts an image's names and bytes into a directory, here and on the model's disk.
+  /// Adds an image's names and bytes to a directory, here and on the model's disk.
   mutating func load(
     _ entries: [String: CrashImage.Node], into directory: NameTree.NodeID, at path: String,
     _ disk: inout DurabilityModel
@@ -52,7 +52,7 @@ extension SimulatedFileSystem.State {
     }
   }
 
-  /// What callers see, as an image.
+  /// The current content, as an image.
   func image() -> CrashImage {
     CrashImage(root: entries(of: NameTree.root))
   }
@@ -63,7 +63,7 @@ extension SimulatedFileSystem.State {
     }
   }
 
-  /// Names in an image are valid and differ, so that adding one cannot fail.
+  /// Adds a name of an image. This cannot fail, because names in an image are valid and different.
   private static func added(_ add: () throws(FileIOError) -> NameTree.Change) -> NameTree.NodeID {
     do {
       if let node = try add().node { return node }

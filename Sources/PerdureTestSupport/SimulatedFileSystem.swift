@@ -1,11 +1,11 @@
 public import PerdureFileIO
 
-// A file system in memory that remembers what a loss of power could take.
+// A file system in memory that knows which changes a power cut could lose.
 //
-// What callers see is the newest state, as on a real system: names in `tree`, bytes in `contents`.
-// What a disk would hold is not kept here; it follows from the journal (see DurabilityModel). One
-// lock makes an operation and its line in the journal one step, so the journal is an order in which
-// things happened.
+// Callers see the newest state, as on a real system: names in `tree`, bytes in `contents`. The
+// content of the disk is not stored here. It follows from the journal (see DurabilityModel). One
+// lock covers an operation and its entry in the journal, so the journal has the order of the
+// operations.
 
 /// A file system in memory for tests, with a journal of all changes that a power cut can undo, and
 /// failures on demand.
@@ -35,7 +35,7 @@ public final class SimulatedFileSystem: FileSystem {
   /// - Parameters:
   ///   - image: The files at the start.
   ///   - capacityBytes: The maximum number of bytes of all files together. A longer write stores
-  ///     the bytes that fit and fails with `.noSpace`. The bytes of a removed file are free at
+  ///     the bytes that fit, and fails with `.noSpace`. The bytes of a removed file are free at
   ///     once, even while the file is open, unlike on a real system.
   ///   - ignoresSync: Whether each sync reports success and does nothing. A test of durability must
   ///     then fail. `CrashExplorer.canary` does this for suites.
@@ -49,24 +49,24 @@ public final class SimulatedFileSystem: FileSystem {
   }
 }
 
-// What tests ask and say.
+// Requests and settings of tests.
 extension SimulatedFileSystem {
   /// The operations and marks so far.
   public var journal: CrashJournal {
     state.withLock { $0.journal }
   }
 
-  /// How many operations the journal has. O(1).
+  /// The number of operations in the journal. O(1).
   public var operationCount: Int {
     state.withLock { $0.journal.operationCount }
   }
 
-  /// Fails a later call. Several failures can be pending; each counts calls on its own.
+  /// Makes a later call fail. Several failures can be pending, and each counts calls separately.
   public func inject(_ failure: InjectedFailure) {
     inject(failure, strikesMax: .max)
   }
 
-  /// - Parameter strikesMax: When so many calls have failed, no more do.
+  /// - Parameter strikesMax: The number of failed calls after which no more calls fail.
   func inject(_ failure: InjectedFailure, strikesMax: Int) {
     state.withLock { $0.failures.add(failure, strikesMax: strikesMax) }
   }
@@ -83,8 +83,7 @@ extension SimulatedFileSystem {
     set { state.withLock { $0.hidesFailedSyncs = newValue } }
   }
 
-  /// Changes of names that a sync of a directory forgot are to be made durable by the next one
-  /// again.
+  /// Lets the next syncs of directories make forgotten changes of names durable.
   package func rewriteForgottenNames() {
     state.withLock { state in
       guard state.hasForgottenNames else { return }
@@ -98,22 +97,22 @@ extension SimulatedFileSystem {
     state.withLock { $0.failures.struckCount }
   }
 
-  /// The injected failure that has struck last.
+  /// The injected failure of the last failed call.
   package var lastInjectedFailure: InjectedFailure? {
     state.withLock { $0.failures.lastStruck }
   }
 
-  /// How many bytes of `capacityBytes` are left. It is no call, and cannot fail.
+  /// The free bytes of `capacityBytes`. This does not count as a call, and cannot fail.
   package var freeBytes: UInt64 {
     state.withLock { $0.availableBytes }
   }
 
-  /// How many calls of each kind there were, those that failed by injection included.
+  /// The number of calls of each kind, including those that failed by injection.
   public var callCounts: [FileOperation: Int] {
     state.withLock { $0.failures.callCounts }
   }
 
-  /// The disk with all pending changes, as callers see it now.
+  /// The content that callers see now, with all pending changes.
   public var currentImage: CrashImage {
     state.withLock { $0.image() }
   }
@@ -143,7 +142,7 @@ extension SimulatedFileSystem {
     try open(.init(path), mode)
   }
 
-  /// Opens the directory itself: it stays the same one when its path leads elsewhere.
+  /// Opens a directory. The open directory remains the same if its path later leads to another one.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     let node = try perform(.openDirectory, path) { state throws(FileIOError) in
       try state.tree.directory(at: .init(path), for: "openDirectory")
@@ -151,7 +150,7 @@ extension SimulatedFileSystem {
     return SimulatedDirectory(path, node, self)
   }
 
-  /// See `FileSystem.rename(_:to:)`. A failure is injected by the path of `source`.
+  /// See `FileSystem.rename(_:to:)`. Failures are injected by the path of `source`.
   public func rename(_ source: String, to destination: String) throws(FileIOError) {
     try rename(.init(source), to: .init(destination))
   }
@@ -166,8 +165,8 @@ extension SimulatedFileSystem {
     }
   }
 
-  /// See `FileSystem.lock(_:_:holder:)`. The file stays empty: the holder's text is kept with the
-  /// lock.
+  /// See `FileSystem.lock(_:_:holder:)`. The file remains empty, because the lock stores the
+  /// holder's text.
   public func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
     try lock(.init(path), kind, holder: holder)
   }
@@ -181,7 +180,7 @@ extension SimulatedFileSystem {
   }
 }
 
-// The operations on one name, from the root or from an open directory.
+// Operations on one name, from the root or from an open directory.
 extension SimulatedFileSystem {
   func kind(of path: NameTree.Path) throws(FileIOError) -> FileKind? {
     try perform(.kind, path.text) { state throws(FileIOError) in try state.tree.kind(of: path) }
@@ -224,7 +223,8 @@ extension SimulatedFileSystem {
         let event = state.ignoresSync ? DiskEvent.ignored : .syncDirectory(directory)
         return state.journal.record(.syncDirectory, path, event)
       }
-      // A system of files opens the directory for it, and has no descriptor left or no memory then.
+      // A real system opens the directory for the sync. Without descriptors or memory, that open
+      // fails.
       if failure.code.isShortage { throw failure.error(.open, path: path) }
       var event = DiskEvent.ignored
       if failure.effect == .forgetsWrites, failure.dropsNames, let directory = try? directory(state) {
@@ -246,7 +246,7 @@ extension SimulatedFileSystem {
       let node = try state.tree.file(at: path, for: "lock")
       return (node, try state.locks.take(node, kind, holder: holder, path: path.text))
     }
-    // The question counts as one about a name (`.kind`).
+    // The check of the name counts as a `.kind` call.
     return MemoryLock { [self] () throws(FileIOError) in
       try perform(.kind, path.text) { state throws(FileIOError) in state.tree.isNamed(node, path) }
     } onRelease: { [state] in

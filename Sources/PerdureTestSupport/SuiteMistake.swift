@@ -1,21 +1,21 @@
-/// A suite that passes but tested less than it seems to. `CrashReport.check` and
-/// `FailureReport.check` throw it.
+/// A suite passed, but tested less than it appears to. `CrashReport.check` and
+/// `FailureReport.check` throw this error.
 ///
-/// If the suite means it: `try report.check(allowing: [.noAcknowledgement])`.
+/// If this is intended: `try report.check(allowing: [.noAcknowledgement])`.
 public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
   /// The part that was not tested.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The program did nothing on the file system that it was given.
+    /// The program did not use the given file system.
     case noOperation
-    /// No disk was checked on which anything acknowledged had to be.
+    /// No checked disk required acknowledged data.
     case noAcknowledgement
     /// No disk was checked at all.
     case noCheck
     /// No call failed.
     case noFailure
-    /// Steps were marked with labels that cannot be right.
+    /// Steps were marked with invalid labels.
     case labels
-    /// The suite did not notice a mistake on purpose: `CrashExplorer.canary` or
+    /// The suite did not detect a deliberate mistake: `CrashExplorer.canary` or
     /// `FailureSweep.hidesFailedSyncs`.
     case canary
   }

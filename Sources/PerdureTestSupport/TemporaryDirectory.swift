@@ -1,6 +1,6 @@
 public import PerdureFileIO
 
-/// A directory on the disk for one test, removed with all that is in it when the object is
+/// A directory on the disk for one test. It is removed with its content when the object is
 /// released.
 public final class TemporaryDirectory: Sendable {
   /// The directory's path, without a slash at the end.
@@ -8,9 +8,9 @@ public final class TemporaryDirectory: Sendable {
 
   private let fileSystem = POSIXFileSystem()
 
-  /// Makes an empty directory in the system's place for temporary files.
+  /// Makes an empty directory in the system's directory for temporary files.
   ///
-  /// - Throws: What `FileSystem.createDirectory` throws.
+  /// - Throws: Errors of `FileSystem.createDirectory`.
   public init() throws(FileIOError) {
     let parent = Environment.value(of: "TMPDIR") ?? "/tmp"
     let number = UInt64.random(in: 0 ... .max)
@@ -20,7 +20,7 @@ public final class TemporaryDirectory: Sendable {
   }
 
   deinit {
-    // A directory that can't be removed is left to the system's cleanup of temporary files.
+    // If the directory cannot be removed, the system may remove it with other temporary files.
     try? fileSystem.removeTree(path)
   }
 
@@ -29,9 +29,9 @@ public final class TemporaryDirectory: Sendable {
 }
 
 extension FileSystem {
-  /// Removes a file, or a directory and all that is in it.
+  /// Removes a file, or a directory and its content.
   ///
-  /// - Throws: What `kind`, `contents` and `remove` throw; a part may be removed.
+  /// - Throws: Errors of `kind`, `contents` and `remove`. A part may have been removed.
   public func removeTree(_ path: String) throws(FileIOError) {
     if try kind(of: path) == .directory {
       for name in try contents(of: path) { try removeTree("\(path)/\(name)") }
