@@ -2,14 +2,15 @@ import ArgumentParser
 import Foundation
 import PerdureProving
 
-/// The process that `perdure-prove` starts for each campaign: one campaign in this process.
+/// The command of the process that `perdure-prove` starts for each campaign: runs one campaign in
+/// this process.
 struct CampaignCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "campaign", shouldDisplay: false)
 
   @Argument var name: String
   @Argument var seed: UInt64
   @Argument var scale: Double
-  /// The file of the result.
+  /// The folder for the result and the notes.
   @Argument var folder: String
   // An argument, because the parent command has an option of this name.
   @Argument var part: String?

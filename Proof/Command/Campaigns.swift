@@ -3,10 +3,10 @@ import PerdureFuzzing
 import PerdureGraphProving
 import PerdureProving
 
-/// This program, which is started for each campaign and for processes to be killed.
+/// The path of this program. It is started again for each campaign and for processes to kill.
 let ownProgram = Bundle.main.executablePath ?? CommandLine.arguments[0]
 
-/// Programs whose power is cut, besides those that use the engine alone.
+/// The programs for power cuts besides those that use the engine alone.
 private let otherCrashes: [any CrashSubject] =
   GraphCrashSubject.all.map { $0 as any CrashSubject } + [BackupCrashSubject()]
 

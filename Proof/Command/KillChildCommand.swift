@@ -3,7 +3,7 @@ import Foundation
 import PerdureLog
 import PerdureProving
 
-/// The process that the campaign `kills` starts, and kills.
+/// The command of the process that the campaign `kills` starts and kills.
 struct KillChildCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "kill-child", shouldDisplay: false)
 

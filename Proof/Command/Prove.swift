@@ -90,19 +90,19 @@ struct Prove: AsyncParsableCommand {
     if counts.violations > 0 { throw ExitCode(1) }
   }
 
-  /// Writes without a buffer, so that a file has every line at once.
+  /// Writes without a buffer, so that output to a file contains every line at once.
   private static func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 
   /// Runs a campaign in its own process.
   private func result(
     of campaign: some Campaign, _ plan: ProofPlan
   ) async throws -> (result: CampaignResult, peakBytes: Int) {
-    // It is observed ten times a second.
+    // The process is checked ten times a second.
     let process = CampaignProcess(ownProgram, looksMax: 10 * silence) { folder in
       CampaignCommand.arguments(for: campaign.name, plan, folder)
     }
     do { return try await process.run(campaign, plan) } catch {
-      // The process has printed the meaning of a part.
+      // The process has already printed which parts exist.
       if error is NoSuchPart { throw ExitCode(NoSuchPart.exitCode) }
       return (.failed(error, campaign, plan), 0)
     }
@@ -110,7 +110,7 @@ struct Prove: AsyncParsableCommand {
 }
 
 extension CampaignResult {
-  /// An error that a campaign did not expect is a finding.
+  /// Makes a violation of an error that a campaign did not expect.
   static func failed(_ error: any Error, _ campaign: some Campaign, _ plan: ProofPlan) -> CampaignResult {
     var result = CampaignResult()
     result.violations = [ProofViolation("it ended with \(error)", command: plan.command(for: campaign))]

@@ -1,16 +1,17 @@
 import Perdure
 import PerdureProving
 
-// Queries on a store, besides its rows. All objects are read row by row. The values of derived
-// attributes, the members of relationships, and the results of requests follow from these values
-// alone, and from no index.
+// Checks of a store's answers other than its rows. All objects are read row by row. From these
+// values alone, without any index, follow the values of derived attributes, the members of
+// relationships, and the results of requests.
 
 /// A context's answers about a store, compared with the rows.
 struct GraphAnswers {
   private let context: ManagedObjectContext
   private let model: ManagedObjectModel
   private var objects: [String: [ManagedObject]] = [:]
-  /// By the relationship's entity and name, and by the owner, whose row has it.
+  /// The members by owner, for each relationship by its entity and name. The rows of the members
+  /// name the owner.
   private var members: [String: [ManagedObjectID: [ManagedObject]]] = [:]
 
   init(_ context: ManagedObjectContext, _ model: ManagedObjectModel) throws {
@@ -73,8 +74,8 @@ struct GraphAnswers {
     }
   }
 
-  /// The result of a derivation: a count, a sum, or the value at the end of a path, perhaps in
-  /// lower case.
+  /// The expected value of a derived attribute: a count, a sum, or the value at the end of a path,
+  /// which may be canonical.
   private func value(
     of derivation: String, _ object: ManagedObject, _ entity: EntityDescription
   ) -> String? {
@@ -84,7 +85,7 @@ struct GraphAnswers {
     let isAggregate = names.contains { $0.hasPrefix("@") }
     names.removeAll { $0.hasPrefix("@") }
     guard isAggregate else {
-      // Names have ASCII letters alone, so that canonical means small.
+      // Names contain only ASCII letters, so the canonical form is the lowercase form.
       let found = value(names, object, entity)
       return isText ? found?.lowercased() : found
     }
@@ -110,7 +111,7 @@ struct GraphAnswers {
     return destination?.attributes.first { $0.name == names[1] }?.type == .double
   }
 
-  /// Numbers whose sums are never rounded.
+  /// The sum of numbers that add up without rounding.
   private func sum(_ values: [Any?], isReal: Bool) -> String {
     isReal
       ? "\(values.reduce(0.0) { $0 + ($1 as? Double ?? 0) })"
@@ -119,8 +120,8 @@ struct GraphAnswers {
 
   // MARK: - Requests
 
-  /// The targets of an index: attributes and parts of composites in the entity's indexes and
-  /// constraints. For others rows are read, as here.
+  /// The attributes with an index: attributes and parts of composites in the entity's indexes and
+  /// constraints. Requests for other attributes read rows, as this check does.
   private func indexed(_ entity: EntityDescription) -> Set<String> {
     let elements = entity.indexes.flatMap(\.elements).map(\.propertyName)
     let names = elements.map {
@@ -129,7 +130,8 @@ struct GraphAnswers {
     return Set(names.map(String.init) + entity.uniquenessConstraints.flatMap(\.self))
   }
 
-  /// Each of the first values finds every object that has it, and null finds those without a value.
+  /// Checks that each of the first values finds every object with this value, and that null finds
+  /// the objects without a value.
   private func checkRequests(_ entity: EntityDescription, _ attribute: String) throws {
     let byValue = Dictionary(grouping: all(entity)) { word($0[attribute]) }
     let values = byValue.keys.compactMap { $0 }.sorted().prefix(3)

@@ -1,13 +1,13 @@
 import Perdure
 
-/// Everything that the store of a graph holds, for comparing.
+/// The complete content of a graph's store, for comparisons.
 struct GraphContent: Sendable, Equatable {
   private(set) var rows: [UInt64: [UInt8]] = [:]
   private(set) var links: Set<[UInt64]> = []
-  /// Of ordered relationships by owner and order key: the members.
+  /// The entries of ordered relationships: owner and order key, with the members.
   private(set) var places: Set<[UInt8]> = []
 
-  /// Of a store that was never saved to.
+  /// The content of a store without saves.
   init() {}
 
   init(_ store: LogPersistentStore) throws {

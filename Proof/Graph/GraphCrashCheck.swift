@@ -4,26 +4,26 @@ import PerdureLog
 import PerdureProving
 package import PerdureTestSupport
 
-// The required content of a store whose program had several models in succession.
+// The required content of a store whose program used several models in succession.
 //
-// Every opening is a step that begins, so that a crash shows which model the program had. The
-// opening after the crash has the same model, and adds the parts that the store lacks. The commits
+// Every opening is a step, so that its label shows which model the program had at a crash. The
+// opening after the crash uses the same model, and adds the parts that the store lacks. The commits
 // of an opening change no row and no link. If fewer of them survived, the repeated opening makes at
-// most as many commits again, and the content is that of any of them.
+// most as many commits again, and the content is the same after each of them.
 
 /// Compares the store of a graph with the content that its saves left.
 package struct GraphCrashCheck: CrashCheck {
   /// One opening of the program.
   private struct Opening: Sendable {
     let version: Int
-    /// The number of commits when it began, and when it ended.
+    /// The number of commits at its beginning and at its end.
     let start: UInt64
     var end: UInt64
     /// The store's model at that time, in its stored form.
     var model: [UInt8]?
   }
 
-  /// The label of an opening's step: negative, unlike those of promises.
+  /// The label of an opening's step. It is negative, unlike the labels of promises.
   private static func label(ofOpening number: Int) -> Int { -1 - number }
 
   /// A store that was opened after a crash, and the disk that it is on.
@@ -58,9 +58,10 @@ package struct GraphCrashCheck: CrashCheck {
     openings[openings.count - 1].model = try GraphFiles.storedModel(store)
   }
 
-  /// Commits that are not saves (of the model, of a keyspace, of ids) change no row and no link.
+  /// Notes the content after the newest commit. Commits other than saves (of the model, a keyspace,
+  /// or ids) change no row and no link.
   ///
-  /// - Returns: Whether anything has changed.
+  /// - Returns: Whether the content has changed.
   mutating func note(_ store: LogPersistentStore) throws -> Bool {
     let before = states[states.count - 1]
     let content = try GraphContent(store)
@@ -71,12 +72,12 @@ package struct GraphCrashCheck: CrashCheck {
     return content != before
   }
 
-  /// The opening that was running, or had ended last, when the power failed.
+  /// The opening that was running or had ended last when the power was cut.
   private func opening(_ context: CrashContext) -> Opening {
     openings[context.begun.last.map { -1 - $0 } ?? 0]
   }
 
-  /// Whether a store with this number of commits is within a change of its model.
+  /// Whether a store with this number of commits is in the middle of a change of its model.
   private func isWithinChange(_ commits: UInt64, _ context: CrashContext) -> Bool {
     let opening = opening(context)
     return opening.start > 0 && opening.start < commits && commits < opening.end
@@ -88,7 +89,7 @@ package struct GraphCrashCheck: CrashCheck {
     return opening.start > 0 && opening.start == commits && commits < opening.end
   }
 
-  /// The check's context for the disk of a program that has ended, as after no crash.
+  /// The context of a check without a crash, for the disk after the end of the program.
   package var contextAtEnd: CrashContext {
     let label = Self.label(ofOpening: openings.count - 1)
     return CrashContext(operation: 1, begun: [label], acknowledged: [], losses: [])
@@ -97,7 +98,7 @@ package struct GraphCrashCheck: CrashCheck {
   package func recover(
     _ fileSystem: SimulatedFileSystem, _ context: CrashContext
   ) throws -> Recovered {
-    // On a copy of the disk: the check changes nothing that the recovery finds.
+    // Uses a copy of the disk, so that this check does not change the disk of the recovery.
     if program.subject.world.isGrowing { try look(at: SimulatedFileSystem(fileSystem.currentImage), context) }
     let store = try program.open(on: fileSystem, version: opening(context).version)
     // A state that a recovery has shown counts as promised.
@@ -106,8 +107,8 @@ package struct GraphCrashCheck: CrashCheck {
     return Recovered(store, on: fileSystem)
   }
 
-  /// Readers without a model, `verify` and `stats` accept the state after a cut, once the store has
-  /// had a model.
+  /// Checks that readers without a model, `verify` and `stats` accept the state after a cut, if the
+  /// store has had a model.
   private func look(at fileSystem: SimulatedFileSystem, _ context: CrashContext) throws {
     let store: LogPersistentStore
     do { store = try program.openToRead(on: fileSystem) } catch {
@@ -140,7 +141,7 @@ package struct GraphCrashCheck: CrashCheck {
     let found = store.store.recoveryReport.commits
     guard found < states.count else { throw Violation("there never was a commit \(found)") }
     guard !isWithinChange(found, context) else { throw Violation("a change of the model is half made") }
-    // The opening adds the missing parts of its model, and nothing else.
+    // The opening adds only the missing parts of its model.
     let end = end(context, after: found)
     guard end.contains(sequence) else {
       throw Violation("the log ends at \(found), and behind the opening at \(sequence), not in \(end)")
@@ -162,10 +163,10 @@ package struct GraphCrashCheck: CrashCheck {
     if context.operation % 8 == 0 { try goOn(recovered, behind: sequence) }
   }
 
-  /// The possible ends of the log after an opening that has found this many commits.
+  /// The possible numbers of commits after an opening that has found `found` commits.
   private func end(_ context: CrashContext, after found: UInt64) -> ClosedRange<UInt64> {
     guard program.subject.world.isGrowing else {
-      // All later openings find the first opening's additions.
+      // All later openings find the additions of the first one.
       let end = max(found, openings[0].end)
       return end...end
     }
@@ -174,14 +175,13 @@ package struct GraphCrashCheck: CrashCheck {
     return (isKnown(context, found) ? opening.end : found)...opening.end
   }
 
-  /// Whether everything that the opening before the loss of power found still exists, in as many
-  /// commits. If an earlier recovery has continued the log, it is unknown how many were lost before
-  /// it.
+  /// Whether all commits from before the opening survived the power cut. If an earlier recovery has
+  /// continued the log, it is unknown how many commits were lost before that recovery.
   private func isKnown(_ context: CrashContext, _ found: UInt64) -> Bool {
     found >= opening(context).start && context.recoveries == 0
   }
 
-  /// New objects get ids that no object had before.
+  /// Inserts new objects, and checks that their ids are new.
   private func goOn(_ recovered: Recovered, behind last: UInt64) throws {
     let store = recovered.store
     let before = try GraphContent(store)

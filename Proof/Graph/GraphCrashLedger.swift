@@ -1,9 +1,8 @@
 import Perdure
 
-// A small world whose model grows from opening to opening. Its objects have no classes of their
-// own.
+// A small world whose model grows with the openings. Its objects have no classes.
 
-/// The models that a program had in turn: each can be opened behind any before it.
+/// The successive models of a program. A store with one model can be opened with any later one.
 enum GraphCrashLedger {
   static let versionMax = 5
 
@@ -13,8 +12,8 @@ enum GraphCrashLedger {
     }
   }
 
-  /// Models that fit no version of a store: a removed constraint, a new one, a removed attribute, a
-  /// new required attribute.
+  /// Models that fit no version of a store. They remove a constraint, add a constraint, remove an
+  /// attribute, or add a required attribute.
   static func misfits() throws -> [ManagedObjectModel] {
     var unruled = try account(versionMax)
     unruled.uniquenessConstraints = []
@@ -37,12 +36,12 @@ enum GraphCrashLedger {
       uniquenessConstraints: [["name"]])
     // An index is added, dropped, and added again.
     if [1, 2, 5].contains(version) { entity.indexes.append(FetchIndexDescription(on: "size")) }
-    // An optional attribute, and one with a default, which is another one later.
+    // An optional attribute, and an attribute with a default value that a later version changes.
     if version >= 1 {
       let colour: DefaultValue = version < 4 ? "red" : "blue"
       entity.properties += [.string("note"), .string("colour", optional: false, default: colour)]
     }
-    // An entity, a relationship, and derivations from it.
+    // An entity, a relationship, and attributes that are derived from it.
     if version >= 2 {
       entity.properties += [
         .toMany("entries", "Entry", inverse: "account", deleteRule: .cascade),
@@ -50,14 +49,14 @@ enum GraphCrashLedger {
       ]
       entity.indexes += [FetchIndexDescription(on: "entryCount"), FetchIndexDescription(on: "total")]
     }
-    // An index of a function, and a partial one.
+    // An index of a function, and a partial index.
     if [3, 4].contains(version) { entity.indexes.append(FetchIndexDescription(on: "canonical:(note)")) }
     if version >= 3 {
       try entity.indexes.append(
         FetchIndexDescription(
           "large", [.init("colour")], partialPredicate: FetchPredicate(format: "size > 4")))
     }
-    // Derivations from existing rows, and many-to-many links.
+    // Attributes that are derived from existing rows, and many-to-many links.
     if version >= 4 {
       entity.properties += [
         .derived("plainName", "canonical:(name)", type: .string),

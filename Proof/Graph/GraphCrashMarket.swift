@@ -9,7 +9,7 @@ import Perdure
   @Attribute(.indexed, derived: "stalls.@count") var stallCount: Int
   @Attribute(.indexed, derived: "stalls.takings.@sum") var takings: Int
   @Attribute(.indexed, derived: "stalls.weight.@sum") var weight: Double
-  /// Without data in an index.
+  /// Derived without an index that maintains its value.
   @Attribute(derived: "stalls.@sum.debt") var debt: Int
   @Attribute(.indexed, derived: "canonical:(name)") var plainName: String?
 }
@@ -21,7 +21,7 @@ final class Stall: ManagedObject {
   var weight: Double?
   var debt: Int = 0
   @Attribute(.composite) var place: Place?
-  /// Long ones have files of their own.
+  /// Long values have their own files.
   var sign: Data?
   var story: String?
   @Relationship(inverse: "stalls") var market: Market?

@@ -10,7 +10,7 @@ import Perdure
   @Relationship(inverse: "boards") var board: OrderedToMany<Member>
 }
 
-/// Goes with its firm, and with the unit above it.
+/// A unit is deleted with its firm, and with its parent.
 @Entity final class Unit: ManagedObject {
   @Attribute(.indexed) var title: String
   @Relationship(inverse: "units") var firm: Firm?
@@ -22,7 +22,7 @@ import Perdure
   @Attribute(.unique) var email: String
   @Relationship(inverse: "staff") var firm: Firm?
   @Relationship(inverse: "board") var boards: ToMany<Firm>
-  /// Symmetric: friendship has both directions.
+  /// Symmetric: a friendship exists in both directions.
   @Relationship(inverse: "friends") var friends: ToMany<Member>
 }
 

@@ -4,19 +4,19 @@ package import PerdureLog
 import PerdureProving
 package import PerdureTestSupport
 
-/// Edits a graph at random, and remembers what every save left.
+/// Edits a graph at random, and notes the content after every save.
 package struct GraphCrashProgram: CrashProgram {
   package static let path = "/guild.perdure"
-  /// The least that a store takes for a value to have a file.
+  /// The smallest threshold that a store accepts for the length of values with their own files.
   static let blobThresholdMin = 1024
 
   package let subject: GraphCrashSubject
   package let seed: UInt64
-  /// The file system in front of the disk, for a deliberately wrong engine.
+  /// Wraps the disk, for a deliberately wrong engine.
   package var disk: @Sendable (any FileSystem) -> any FileSystem = { $0 }
-  /// The wrapper of the extractors, for a deliberately wrong one.
+  /// Wraps the extractors, for a deliberately wrong engine.
   package var extractors: @Sendable (any IndexExtractorFactory) -> any IndexExtractorFactory = { $0 }
-  /// Made once, and not for each of a million openings.
+  /// The models are made once, and not for each of a million openings.
   private let models: Result<[ManagedObjectModel], any Error>
 
   init(subject: GraphCrashSubject, seed: UInt64) {
@@ -24,7 +24,7 @@ package struct GraphCrashProgram: CrashProgram {
     models = Result { try subject.world.models() }
   }
 
-  /// Values that are longer have files of their own.
+  /// Longer values have their own files.
   var blobThreshold: Int {
     subject.world.hasBlobs ? Self.blobThresholdMin : StoreOptions().blobThresholdBytes
   }
@@ -33,12 +33,13 @@ package struct GraphCrashProgram: CrashProgram {
     try edit(on: fileSystem, marker)
   }
 
-  /// - Parameter version: Which of the models.
+  /// - Parameter version: The number of the model.
   package func open(on fileSystem: any FileSystem, version: Int = 0) throws -> LogPersistentStore {
     try open(on: fileSystem, models.get()[version])
   }
 
-  /// As a program opens the store that has no model and changes nothing: `verify`, `stats`, `dump`.
+  /// Opens the store like a program that has no model and changes nothing: `verify`, `stats` or
+  /// `dump`.
   func openToRead(on fileSystem: any FileSystem) throws -> LogPersistentStore {
     var options = StoreOptions()
     options.fileSystem = disk(fileSystem)
@@ -88,12 +89,12 @@ package struct GraphCrashProgram: CrashProgram {
         context: container.newContext(), world: subject.world, version: version, random: random)
       for _ in first..<min(first + subject.reopensEvery, subject.saves) {
         let isSaved = try editor.save()
-        // A save without changes is not a commit. The last commit may be a reservation of ids,
-        // which was promised to no caller.
+        // A save without changes makes no commit. The last commit may be a reservation of ids,
+        // which no caller was promised.
         if try check.note(store), isSaved, isPromised { marker.promise(Int(store.view().sequence)) }
       }
       random = editor.random
-      // Closed, which promises all of it, or left as a process that ends leaves it.
+      // The store is closed, which promises all commits, or released as when a process ends.
       let last = store.view().sequence
       if Bool.random(using: &random) {
         try container.close()
@@ -103,7 +104,8 @@ package struct GraphCrashProgram: CrashProgram {
     return check
   }
 
-  /// An opening with a model that needs more than additions fails, and leaves the store unchanged.
+  /// Checks that an opening fails, and leaves the store unchanged, if its model requires more than
+  /// additions.
   private func refuseMisfit(on fileSystem: any FileSystem, _ random: inout SeededGenerator) throws {
     let misfits = try subject.world.misfits()
     guard !misfits.isEmpty, random.chance(30) else { return }

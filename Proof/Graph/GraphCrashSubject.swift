@@ -5,16 +5,16 @@ import PerdureProving
 package struct GraphCrashSubject: CrashSubject {
   package let name: String
   package let sectorLengths = [64, 512, 4096]
-  /// The operation of an edit.
+  /// The objects of the program, and its edits.
   package var world: GraphCrashWorld
   package var saves = 24
-  /// How many saves there are between openings.
+  /// The number of saves between openings.
   package var reopensEvery = 9
-  /// Each opening has one of these for its saves. If the model changes, all openings prepare for a
-  /// loss of power: the additions of an opening show the state that it must find
-  /// (`GraphCrashCheck`).
+  /// The durabilities of saves: each opening uses one of them. If the model changes, all of them
+  /// must survive a power cut. The reason is that the additions of an opening depend on the state
+  /// that it finds (`GraphCrashCheck`).
   package var durabilities: [Durability]
-  /// Whether unpromised saves count as promised: for a check that must detect that.
+  /// Whether saves without a promise count as promised. The check must detect this mistake.
   package var believesAll = false
 
   package init(
@@ -24,7 +24,7 @@ package struct GraphCrashSubject: CrashSubject {
     self.durabilities = durabilities
   }
 
-  /// A thread of the store syncs ordered commits, at an unspecified time.
+  /// False with ordered commits, because a thread of the store syncs them at an unspecified time.
   package var isRepeatable: Bool { !durabilities.contains(.ordered) }
 
   package func program(seed: UInt64) -> GraphCrashProgram { GraphCrashProgram(subject: self, seed: seed) }

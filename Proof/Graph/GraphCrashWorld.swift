@@ -1,24 +1,25 @@
 import Perdure
 
-/// The objects of a program, and its operations on them.
+/// The objects of a program, and its edits.
 package enum GraphCrashWorld: Sendable {
   case guild([GuildEdit])
   case market([MarketEdit])
   case ledger([LedgerEdit])
 
-  /// Some break a rule now and then: the save is refused then.
+  /// Some edits sometimes break a rule, and the save is then refused.
   package enum GuildEdit: Sendable, CaseIterable {
     case found, dissolve, divide, subdivide, close, hire, dismiss, move, readdress, befriend, quarrel
-    /// Within one save one object is removed and another gets its address; or two exchange theirs.
+    /// One save deletes an object and gives its address to another; or two objects exchange their
+    /// addresses.
     case succeed, exchange
-    /// A member is added to an order, moved in it, or removed from it.
+    /// A member is added to an ordered relationship, moved in it, or removed from it.
     case appoint, rearrange, resign
   }
 
   package enum MarketEdit: Sendable, CaseIterable {
     case found, rename, dissolve, rent, leave, move, earn, weigh, place, replace
-    /// Long values: made, made longer or shorter around the length from which they have files,
-    /// taken away.
+    /// A long value is set, removed, or replaced by one of another length, close to the length from
+    /// which values have files.
     case paint, unpaint, tell
   }
 
@@ -34,7 +35,7 @@ package enum GraphCrashWorld: Sendable {
     }
   }
 
-  /// The models of the openings, in order.
+  /// The successive models of the openings.
   func models() throws -> [ManagedObjectModel] {
     switch self {
     case .guild: [try ManagedObjectModel(classes.map { $0.entityDescription })]
@@ -43,20 +44,21 @@ package enum GraphCrashWorld: Sendable {
     }
   }
 
-  /// The refusals of an opening.
+  /// Models that an opening must refuse.
   func misfits() throws -> [ManagedObjectModel] {
     if case .ledger = self { try GraphCrashLedger.misfits() } else { [] }
   }
 
-  /// Whether there are several models.
+  /// Whether the world has several models.
   var isGrowing: Bool { if case .ledger = self { true } else { false } }
 
-  /// Whether long values have files, in this world of short ones. The stored model is among them.
+  /// Whether long values have files, with a threshold that is low for this purpose. The stored
+  /// model also exceeds it.
   var hasBlobs: Bool { if case .guild = self { false } else { true } }
 
-  /// Objects that there were never before.
+  /// Inserts objects that did not exist before.
   ///
-  /// - Returns: Their number.
+  /// - Returns: The number of inserted objects.
   func insertMore(_ context: ManagedObjectContext) -> Int {
     switch self {
     case .guild:

@@ -2,7 +2,7 @@ import Perdure
 import PerdureTestSupport
 
 extension GraphEditor {
-  /// Parts that the model does not have yet are not changed.
+  /// Makes an edit. Parts that the model does not have yet are not changed.
   mutating func edit(_ edit: GraphCrashWorld.LedgerEdit) throws {
     switch edit {
     case .open: try open(name())
@@ -50,6 +50,6 @@ extension GraphEditor {
     one["peers"] = peers
   }
 
-  /// So few values that two objects sometimes have the same.
+  /// A name. There are so few that two objects sometimes have the same one.
   private mutating func name() -> String { "Account \(number(0..<40))" }
 }

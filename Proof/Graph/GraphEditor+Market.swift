@@ -12,7 +12,7 @@ extension GraphEditor {
     case .leave: if let stall = try any(Stall.self) { context.delete(stall) }
     case .move: try any(Stall.self)?.market = number(0..<4) == 0 ? nil : any(Market.self)
     case .earn: try earn()
-    // A quarter adds up without rounding.
+    // Multiples of a quarter add up without rounding.
     case .weigh: try any(Stall.self)?.weight = number(0..<5) == 0 ? nil : Double(number(-40..<400)) / 4
     case .place: try any(Stall.self)?.place = place()
     case .replace: try any(Stall.self)?.place?.row = row()
@@ -43,11 +43,10 @@ extension GraphEditor {
 
   private mutating func row() -> String? { number(0..<6) == 0 ? nil : "row \(number(0..<4))" }
 
-  /// So few values that two objects sometimes have the same.
+  /// A name. There are so few that two objects sometimes have the same one.
   private mutating func name() -> String { "Market \(number(0..<60))" }
 
-  /// Around the length from which values have files, often a little above or below, and now and
-  /// then far above.
+  /// A length close to the one from which values have files, and sometimes a much greater one.
   private mutating func length() -> Int {
     number(0..<4) == 0 ? number(2000..<9000) : number(700..<1500)
   }

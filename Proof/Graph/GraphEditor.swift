@@ -1,11 +1,11 @@
 import Perdure
 import PerdureTestSupport
 
-/// Edits a graph at random, as a user would.
+/// Edits a graph at random, like a user of the graph.
 struct GraphEditor {
   let context: ManagedObjectContext
   let world: GraphCrashWorld
-  /// Which of the world's models the store has.
+  /// The number of the model that the store has.
   let version: Int
   var random: SeededGenerator
 
@@ -13,9 +13,9 @@ struct GraphEditor {
     (self.context, self.world, self.version, self.random) = (context, world, version, random)
   }
 
-  /// A few edits, and a save.
+  /// Makes a few edits, and saves them.
   ///
-  /// - Returns: False when there was nothing to save, or an edit broke a rule and the save was
+  /// - Returns: False if there was nothing to save, or if an edit broke a rule and the save was
   ///   refused.
   mutating func save() throws -> Bool {
     for _ in 0..<Int.random(in: 1...4, using: &random) { try edit() }

@@ -3,15 +3,17 @@ import PerdureFileIO
 import PerdureLog
 import PerdureProving
 
-// A store's data besides rows and links: exactly the data that they require.
+// The data of a store besides rows and links must be exactly the data that these require.
 
 /// Compares files and indexes with the rows and the model.
 package enum GraphFiles {
-  /// After an opening there is a file for every long value, and no unreferenced file.
+  /// Checks that every long value has a file after an opening, and that no unreferenced file
+  /// exists.
   ///
   /// - Parameters:
-  ///   - threshold: Values that are longer have files.
-  ///   - superseded: How many values the opening has replaced. Their files go with the next commit.
+  ///   - threshold: The length above which values have files.
+  ///   - superseded: The number of values that the opening has replaced. Their files are removed by
+  ///     the next commit.
   static func check(
     _ store: LogPersistentStore, on fileSystem: any FileSystem, threshold: Int, superseded: Int
   ) throws {
@@ -22,7 +24,7 @@ package enum GraphFiles {
     }
   }
 
-  /// The indexes are exactly those of the model.
+  /// Checks that the indexes are exactly those of the model.
   package static func checkIndexes(_ store: LogPersistentStore) throws {
     let wanted = store.schema.indexes.filter { index in
       switch index.kind {
@@ -36,7 +38,7 @@ package enum GraphFiles {
     }
   }
 
-  /// The model as the store has it.
+  /// The stored form of the store's model.
   static func storedModel(_ store: LogPersistentStore) throws -> [UInt8]? {
     guard let meta = try store.store.keyspaces.first(where: { $0.name == "meta" }) else { return nil }
     return try store.store.snapshot().value(key: Array("model".utf8), in: meta)

@@ -6,19 +6,19 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Deliberately wrong stores, in indexes, long values and changed models: they show whether power
-/// cuts of graphs detect the errors.
+/// Deliberately wrong stores, with errors in indexes, long values and changed models. They show
+/// whether power cuts of graphs detect these errors.
 @Suite("Power cuts show that a graph's store is wrong")
 struct GraphCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
-  /// One program may not need the missing part; this many in a row do.
+  /// The number of programs to try. A single program may not need the missing part.
   private static let campaignsMax = 16
 
   @Test(
     "Missing index entries, which the engine's own checks do not find",
     arguments: [
-      // Without all members of a relationship, a deletion also leaves some objects, which
-      // verification finds.
+      // If a relationship lacks members, a deletion also leaves some objects, which verification
+      // reports.
       ("sums/", ["comes to"]), ("rel/", ["has not those who", "[G"]), ("attr/", ["finds"]),
     ])
   func entries(_ index: String, _ consequences: [String]) async throws {
@@ -70,7 +70,7 @@ struct GraphCanaryTests {
     try store.close()
   }
 
-  /// - Parameter consequences: The messages of which one is required.
+  /// - Parameter consequences: The possible messages. The violation must contain one of them.
   private func expectCaught(_ canary: GraphCanary, saying consequences: [String]) async throws {
     for campaign in 0..<Self.campaignsMax {
       let tally = try await tally(canary, campaign)
@@ -89,10 +89,10 @@ struct GraphCanaryTests {
   }
 }
 
-/// A kind of program on a store with an error.
+/// A kind of program that uses a store with an error.
 private struct GraphCanary: CrashSubject {
   let subject: GraphCrashSubject
-  /// How the names of the indexes begin that lack entries.
+  /// The prefix of the names of the indexes that lack entries.
   var forgets: String?
   var disk: @Sendable (any FileSystem) -> any FileSystem = { $0 }
 
@@ -109,10 +109,10 @@ private struct GraphCanary: CrashSubject {
   }
 }
 
-/// Makes entries of rows, but in some indexes none for every other id.
+/// Makes entries of rows, but in some indexes only for every other id.
 private struct ForgetfulRows: IndexExtractorFactory {
   let behind: any IndexExtractorFactory
-  /// How the names of these begin, with which their parameters begin.
+  /// The prefix of the names of these indexes. An extractor's parameters begin with the name.
   let names: [UInt8]
 
   func makeExtractor(

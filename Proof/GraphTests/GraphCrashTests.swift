@@ -5,7 +5,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of the campaign. The seed is printed, and with a finding the command that reproduces it.
+/// A small part of the campaign. It prints the seed, and with a violation the command that
+/// reproduces it.
 @Suite("A graph after a power cut")
 struct GraphCrashTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -46,13 +47,14 @@ struct GraphCrashTests {
     try store.store.close()
   }
 
-  /// The purpose of each kind of program must be visible on the tested disks.
+  /// Circumstances that must occur on the tested disks, so that each kind of program has its
+  /// purpose.
   private enum Circumstance: CaseIterable {
-    /// There is an unreferenced file of a long value: its commit did not complete.
+    /// A file of a long value is unreferenced, because its commit did not complete.
     case orphan
     /// A long value has a file.
     case longValue
-    /// An opening finds another model than the one it has, and nothing of the change yet.
+    /// An opening finds the earlier model, and no part of the change to its own model.
     case olderModel
   }
 
@@ -93,7 +95,7 @@ struct GraphCrashTests {
     return met
   }
 
-  /// One row more or less than there was, which no save has put or removed.
+  /// Adds or removes a row that no save has added or removed.
   private func damage(_ store: LogPersistentStore, _ part: Int) throws {
     let members = try #require(store.schema.entity(named: "Member")).number
     let rows = try store.store.keyspace("rows/\(members)", .dense)

@@ -1,5 +1,5 @@
-// The suite for objects on the page about PerdureTestSupport, as code that compiles and runs: each
-// of its lines is here, in its order. Change both.
+// The suite for objects from the page about PerdureTestSupport, as code that compiles and runs.
+// This file contains each line of the page in the same order. Change both together.
 
 import Perdure
 import PerdureFileIO

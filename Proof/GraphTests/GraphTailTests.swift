@@ -19,11 +19,11 @@ final class Part: ManagedObject {
   @Relationship(inverse: "parts") var crate: Crate?
 }
 
-/// A graph whose store was closed with a log behind its checkpoint, as files.
+/// The files of a graph's store that was closed with log records after its checkpoint.
 private struct TailedGraph {
   static let path = "/Crates"
-  /// Enough that closing writes a checkpoint, and few enough that closing after a third was changed
-  /// writes none.
+  /// With this number, closing writes a checkpoint after all parts were added, but not after a
+  /// third of them was changed.
   static let partCount = 1500
   static let crateCount = 5
   let files: [String: [UInt8]]

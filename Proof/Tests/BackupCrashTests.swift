@@ -2,7 +2,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of the campaign's part about backups, and what shows that it can fail.
+/// A small part of the campaign's programs with backups, and tests that show that it can fail.
 @Suite("Backups after a power cut")
 struct BackupCrashTests {
   private let seed = SeededGenerator.seedFromEnvironment()

@@ -2,11 +2,11 @@ import PerdureFileIO
 import PerdureProving
 import PerdureTestSupport
 
-// Engines that are wrong on purpose, by way of the file system that they see.
+// Engines that are wrong on purpose, because their file system is wrong.
 
-/// Once a call has failed, mapped bytes of segments read as zeros for their mapping; the files are
-/// unchanged, and opening them again reads their content. An engine on this has wrong bytes in
-/// memory after an error.
+/// After a call has failed, the mapped bytes of segments read as zeros in existing mappings. The
+/// files are unchanged, and a new opening reads their content. So an engine on this file system has
+/// wrong bytes in memory after an error.
 final class ForgottenMappings: ForwardingFileSystem {
   let behind: any FileSystem
   private let copies = Guarded<[MappedCopy]>([])
@@ -19,8 +19,8 @@ final class ForgottenMappings: ForwardingFileSystem {
   }
 }
 
-/// Bytes of a file at the time of its mapping, with later writes through the same opening.
-// Unchecked: a test has one thread.
+/// The bytes of a file at the time of its mapping, and later writes through the same opening.
+// Unchecked: a test uses only one thread.
 private final class MappedCopy: @unchecked Sendable {
   let bytes: UnsafeMutableRawBufferPointer
 

@@ -18,7 +18,7 @@ struct UncheckedConditions: HistorySubject {
   func filter(_ preconditions: [Precondition]) -> [Precondition] { [] }
 }
 
-/// Every other commit with conditions is refused, whatever was written.
+/// Refuses every other commit with conditions, even if the conditions are true.
 final class NeedlessRefusals: HistorySubject {
   private let count = Guarded(0)
 
@@ -34,8 +34,8 @@ final class NeedlessRefusals: HistorySubject {
   }
 }
 
-/// Every answer is the model's, and is another one under other options: two histories beside each
-/// other show that alone.
+/// Every answer agrees with the model, but its form in the digest depends on the options. Only a
+/// comparison of two histories shows this.
 struct UnsteadyAnswers: HistorySubject {
   func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64 {
     let sum = options.segmentBytes + options.blobThreshold + options.groupCacheBytes + options.compression
@@ -58,7 +58,7 @@ struct MissingEntries: HistorySubject {
   func adapt(_ options: inout StoreOptions) { options.indexExtractors[groupExtractor] = ForgetfulExtractor() }
 }
 
-/// Takes a row out after each compaction, in a commit that it says nothing of.
+/// Removes a row after each compaction, in a commit that it hides.
 final class LossyCompactions: HistorySubject {
   private let hidden = Guarded(0)
 
@@ -78,7 +78,7 @@ final class LossyCompactions: HistorySubject {
   }
 }
 
-/// The newest state is the one that was the newest at the previous request.
+/// Returns the state that was the newest at the previous request.
 final class OldSnapshots: HistorySubject {
   private let last = Guarded<Snapshot?>(nil)
 

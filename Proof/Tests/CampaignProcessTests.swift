@@ -3,7 +3,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// The program of the campaign is a shell here: the test is about its end.
+/// Uses a shell as the program of the campaign, because these tests are about how the process ends.
 @Suite("A campaign in a process of its own")
 struct CampaignProcessTests {
   private struct Quiet: Campaign {
@@ -14,7 +14,7 @@ struct CampaignProcessTests {
 
   private let plan = ProofPlan(seed: 7, scale: 0.5)
 
-  /// Runs a script whose first argument is the folder.
+  /// Runs a script. Its first argument is the folder.
   private func run(_ script: String, looksMax: Int = 100_000) async throws -> CampaignResult {
     let process = CampaignProcess("sh", looksMax: looksMax, pause: .milliseconds(1)) {
       ["-c", script, "sh", $0.path]
@@ -53,7 +53,7 @@ struct CampaignProcessTests {
       ("kill -ABRT $$", "was ended by signal 6"), ("exit 3", "ended with the code 3"),
       ("exit 0", "ended without a result"),
       (#"printf 'count kills 3\n' > "$1/result""#, "ended without a result"),
-      // It is ready, and traps all the same.
+      // The process has written its result, but then it traps.
       (#"printf 'end\n' > "$1/result"; kill -SEGV $$"#, "was ended by signal 11"),
     ] {
       let violation = try #require(try await run(script).violations.first)
@@ -64,15 +64,15 @@ struct CampaignProcessTests {
 
   @Test("One that gives no sign of life is killed, and that is a violation")
   func hang() async throws {
-    // It never reports progress, however slow the machine is: on a busy one the watcher may not
-    // read for minutes.
+    // The script never reports progress, so the test does not depend on the speed of the machine.
+    // On a busy machine, the watcher may not check the process for minutes.
     let violation = try #require(try await run("exec sleep 1000000", looksMax: 5).violations.first)
     #expect(violation.what.hasSuffix("gave no sign of life for 0.005 seconds, and was killed"))
   }
 
   @Test("The last step before its end is in the violation, and the command tries that step alone")
   func notes() async throws {
-    // A desk that another process has left, in the place of its own.
+    // Uses a desk that another process has written, instead of the campaign's own.
     let directory = try TemporaryDirectory()
     let path = directory.file("desk")
     try ProofDesk.make(path)

@@ -4,14 +4,14 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Deliberately wrong engines: they show the worth of the search through crashes. They are searched
-/// with the campaign's own settings, and so is the correct engine.
+/// Deliberately wrong engines. They show that the search through crashes detects their errors. They
+/// use the settings of the campaign, and so does the correct engine.
 @Suite("Power cuts show that an engine is wrong")
 struct CrashCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// One program may not need the missing part (none of its commits waits at the wrong moment, or
-  /// no sampled disk shows it); this many in a row do.
+  /// The number of programs to try. A single program may not need the missing part, because no
+  /// commit waits at the wrong moment or no sampled disk shows the error.
   private static let campaignsMax = 16
   private static let scale = 0.0008
 
@@ -59,7 +59,7 @@ struct CrashCanaryTests {
       var explorer = CrashExplorer(seed: workload.seed)
       explorer.imagesPerOperationMax = 12
       explorer.operationsOneIn = 4
-      // Without a second crash the wrong engine is right.
+      // Without a second crash, the wrong engine shows no error.
       let once = explorer.examine(fileSystem.journal, check)
       #expect(once.violation == nil, "\(once)")
       explorer.recoveryDepth = 1
@@ -74,7 +74,7 @@ struct CrashCanaryTests {
     Issue.record("not noticed in \(Self.campaignsMax) histories, PERDURE_SEED=\(seed)")
   }
 
-  /// - Parameter consequences: The messages of which one is required.
+  /// - Parameter consequences: The possible messages. The violation must contain one of them.
   private func expectCaught(_ canary: CrashCanary, saying consequences: [String]) async throws {
     for campaign in 0..<Self.campaignsMax {
       let tally = try await tally(canary, campaign, scale: Self.scale)
@@ -92,12 +92,12 @@ struct CrashCanaryTests {
   }
 }
 
-/// A kind of program on an engine that leaves something out.
+/// A kind of program that uses an engine with an omission.
 private struct CrashCanary: CrashSubject {
   var shape: CrashShape
   var omission: ForgetfulFileSystem.Omission?
   var extractor = SliceExtractor.name
-  /// Files with such names stay, whenever an opening removes them.
+  /// Files with this ending of the name remain, even if an opening removes them.
   var ending: String?
 
   var name: String {
@@ -128,7 +128,7 @@ private struct CrashCanary: CrashSubject {
 }
 
 extension ForgetfulFileSystem.Omission {
-  /// The messages of a check that finds the sync missing, for unsynced data: one of these.
+  /// The possible messages of a check that detects the loss of unsynced data.
   fileprivate var consequences: [String] {
     let (promise, noStore) = ("was promised, and the log ends at", "There is no store here")
     return switch self {
@@ -136,7 +136,7 @@ extension ForgetfulFileSystem.Omission {
     case .creation: ["a log but no superblock", promise, noStore]
     case .parentDirectory: [promise, noStore]
     case .segmentBirth, .segmentName, .log: [".segment", promise]
-    // Data that compaction removed is missing, and so is its replacement.
+    // Both the data that compaction removed and its replacement are missing.
     case .rewrittenSegment, .rewrittenName: [".segment", promise, "the content after commit"]
     case .blob, .blobName: [".blob"]
     case .index, .indexName: [".index"]

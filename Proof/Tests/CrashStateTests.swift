@@ -4,13 +4,13 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// The requirements for a store: values, definitions and entries of indexes.
+/// The required state of a store: values, definitions and entries of indexes.
 @Suite("The state that a store must have")
 struct CrashStateTests {
   private let fileSystem = SimulatedFileSystem()
 
-  /// A store with a value, an empty keyspace, an index, one that counts it, and the state that it
-  /// has.
+  /// Makes a store with a value, an empty keyspace, an index and an index of its counts; and the
+  /// required state of this store.
   private func make() throws -> (Store, CrashState) {
     var options = StoreOptions()
     options.fileSystem = fileSystem

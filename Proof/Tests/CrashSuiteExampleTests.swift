@@ -1,5 +1,5 @@
 // The examples of `CrashExplorer` and `FailureSweep`, and those of the pages of PerdureTestSupport.
-// This file has each of their lines, in the same order. Change both.
+// This file contains each of their lines in the same order. Change both together.
 
 import Foundation
 import PerdureFileIO
@@ -7,7 +7,7 @@ import PerdureLog
 import PerdureTestSupport
 import Testing
 
-// A store as a program might have it.
+// A store like that of a program.
 struct Notes {
   let store: Store
   let notes: Keyspace
@@ -34,25 +34,25 @@ struct Notes {
 struct Lost: Error {}
 struct Surplus: Error {}
 
-/// A small part of all failures: longer runs try the others.
+/// Tries a small part of all failures. Longer runs try the others.
 private func FailureSweep() -> PerdureTestSupport.FailureSweep {
   var sweep = PerdureTestSupport.FailureSweep()
   sweep.part = 0.02
   return sweep
 }
 
-/// One step of a user of notes.
+/// One step of a user of the notes.
 private enum Step: Equatable {
   case add(String)
   case reopen
 
-  /// A text that is shorter.
+  /// The same step with a shorter text.
   var simpler: [Step] {
     if case .add(let text) = self, !text.isEmpty { [.add(String(text.dropLast()))] } else { [] }
   }
 }
 
-/// Wrong notes: a long one is forgotten when they are opened again.
+/// Simulates a wrong store of notes, which loses a long note when it is opened again.
 private func whatGoesWrong(_ steps: [Step]) -> String? {
   var isLong = false
   for step in steps {
@@ -161,7 +161,7 @@ struct CrashSuiteExampleTests {
     }
   }
 
-  /// Notes with these numbers, in this order.
+  /// Adds notes with these numbers, in this order.
   private func history(_ numbers: [Int], _ explorer: CrashExplorer) throws -> CrashReport {
     try explorer.explore { fileSystem, marker in
       let notes = try Notes(on: fileSystem)
@@ -197,7 +197,7 @@ struct CrashSuiteExampleTests {
     let source = root.appendingPathComponent("Sources/PerdureTestSupport/\(file)")
     let examples = file.hasSuffix(".md") ? try Self.codeBlocks(of: source) : [try Self.example(in: source)]
     #expect(!examples.isEmpty)
-    // The suite for objects is where objects are.
+    // The suite for objects is in another file, which can import the graph.
     let code = try Self.lines(of: here) + Self.lines(of: root.appendingPathComponent(Self.objects))
     for example in examples {
       var rest = code[...]
@@ -212,7 +212,7 @@ struct CrashSuiteExampleTests {
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// All pages of the catalog.
+  /// All pages of the documentation catalog.
   private static let pages: [String] = {
     let catalog = "PerdureTestSupport.docc"
     let folder = root.appendingPathComponent("Sources/PerdureTestSupport/\(catalog)").path
@@ -223,7 +223,7 @@ struct CrashSuiteExampleTests {
 
   private static let objects = "Proof/GraphTests/GraphSuiteExampleTests.swift"
 
-  /// The test in a comment.
+  /// The test in the comment of a file.
   private static func example(in file: URL) throws -> [String] {
     try lines(of: file).drop { !$0.hasPrefix("///     ") }
       .prefix { $0.hasPrefix("///     ") }.map { $0.dropFirst(8).trimmingCharacters(in: .whitespaces) }

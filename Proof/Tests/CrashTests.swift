@@ -4,11 +4,12 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of the campaign. The seed is printed, and with a finding the command that reproduces it.
+/// A small part of the campaign. It prints the seed, and with a violation the command that
+/// reproduces it.
 @Suite("After a power cut")
 struct CrashTests {
   private let seed = SeededGenerator.seedFromEnvironment()
-  /// A long run is `make prove`.
+  /// `make prove` makes a longer run.
   private static let scale = 0.008
 
   @Test("A store holds a prefix of its commits with all that was promised, whatever power cuts left")
@@ -21,13 +22,15 @@ struct CrashTests {
     print("PERDURE_SEED=\(seed)\n\(sum.matrix)\n\(sum.sectorLine)")
     #expect(campaign.violations(of: tallies, plan).map(\.description) == [])
     #expect(sum.states >= plan.quota(CrashCampaign.statesFull))
-    // A tenth of them from cuts during recovery, three times in a row too.
+    // At least a tenth of the disks must be from cuts during recoveries, and some from three
+    // consecutive cuts.
     #expect(sum.recoveryStates >= plan.quota(CrashCampaign.statesFull / 10))
     #expect(sum.statesByDepth.allSatisfy { $0 > 0 })
     for tally in tallies { #expect(tally.states * 20 <= sum.states, "\(tally.name)") }
     #expect(sum.statesBySector.values.reduce(0, +) == sum.states)
     for sector in [512, 4096] { #expect(sum.statesBySector[sector] ?? 0 > 0, "sectors of \(sector)") }
-    // Of writes that touch two sectors of 4 KiB few are in a slice.
+    // A small part has few torn writes at sectors of 4 KiB, because a write must affect two of
+    // them.
     #expect(sum.tornBySector[512] ?? 0 > 0)
     #expect(sum.matrix.losses == Set(CrashLoss.allCases))
     #expect(sum.matrix.operations.isSuperset(of: [.create, .rename, .remove, .syncDirectory, .write, .sync]))

@@ -3,8 +3,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A slice of the campaign that fails every call. The seed is printed; `PERDURE_SEED` runs it
-/// again.
+/// A small part of the campaign that makes every call fail. It prints the seed; `PERDURE_SEED`
+/// repeats the run.
 @Suite("When the system lets the store down")
 struct FailureTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -17,7 +17,8 @@ struct FailureTests {
     print("\(result.counts.ioFailures) failures, PERDURE_SEED=\(seed)")
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.ioFailures > 150)
-    // Each is requested in each program; which of them a part of the campaign reaches is random.
+    // Each kind is requested in each program. Which of them a part of the campaign reaches is
+    // random.
     #expect(reports.count == FailureWorkload.all.count)
     #expect(reports.allSatisfy { Set($0.report.runs.keys) == Set(FailureKind.allCases) })
   }
@@ -169,11 +170,11 @@ struct FailureTests {
 }
 
 extension SwallowingFileSystem.Ignored {
-  /// The messages of a run that finds the store ignoring a call: one of these. Which is found first
-  /// depends on the few disks that are tried of each power cut.
+  /// The possible messages of a run that detects that the store ignores a call. Which one comes
+  /// first depends on the few disks that are tried for each power cut.
   fileprivate var consequences: [String] {
     switch self {
-    // Lost to a power cut, or to the next read of unwritten bytes.
+    // The bytes are lost after a power cut, or the next read returns unwritten bytes.
     case .write: ["of a power cut", "without a power cut", "though no call failed meanwhile: corruption"]
     case .sync, .syncDirectory: ["of a power cut"]
     case .rename: ["opening, with a cause that is not"]

@@ -2,7 +2,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// In processes of their own: a child has the locks of all threads that its parent has.
+/// Runs in separate processes, because a child inherits the locks of all threads of its parent.
 @Suite("Processes that fork while a store is open")
 struct ForkCampaignTests {
   @Test(
@@ -13,7 +13,7 @@ struct ForkCampaignTests {
     await #expect(processExitsWith: .success) { [seed = seed as UInt64] in
       await #expect(throws: Never.self) {
         var campaign = ForkCampaign()
-        // The machine may be busy with other tests.
+        // The time limit is high, because the machine may be busy with other tests.
         campaign.secondsMax = 600
         let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.02), .silent)
         #expect(result.violations.map(\.description) == [])

@@ -3,7 +3,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A part of the inputs that the proof passes to decoders.
+/// A small part of the inputs that the proof passes to decoders.
 @Suite("Hostile bytes")
 struct HostileTests {
   private let seed = SeededGenerator.seedFromEnvironment()

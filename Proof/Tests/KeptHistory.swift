@@ -1,5 +1,5 @@
-/// A history that once had a finding, or tests a limit. Text as `History.description` gives it; a
-/// failing history is printed so.
+/// A history that once had a violation, or that tests a limit. The text has the form of
+/// `History.description`, in which failing histories are printed.
 struct KeptHistory: Sendable, CustomStringConvertible {
   let description: String
   let text: String

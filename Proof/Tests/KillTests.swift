@@ -4,7 +4,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// The killed program is beside the tests, where the whole package was built.
+/// The program to kill. It is in the folder of the tests if the whole package was built.
 private let program = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
   .deletingLastPathComponent().appendingPathComponent("perdure-prove").path
 
@@ -23,12 +23,12 @@ struct KillTests {
     #expect(tally.readers > tally.idleReaders)
     for level in Durability.allCases { #expect(tally.byDurability[level] ?? 0 > 0, "\(level)") }
     #if os(Linux)
-      // Without a compiler no write can be interrupted; the report says so.
+      // Without a compiler no write can be interrupted, and the report says so.
       if Self.hasCompiler { #expect(tally.torn > 0) }
     #endif
   }
 
-  /// Searched like `SystemShim` does.
+  /// Whether the search of `SystemShim` finds a compiler.
   private static let hasCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     .contains { FileManager.default.isExecutableFile(atPath: "\($0)/cc") }
 

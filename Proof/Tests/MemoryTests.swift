@@ -3,10 +3,10 @@ import PerdureTestSupport
 import Testing
 
 #if os(Linux)
-  /// In processes of their own: tests that run beside each other take memory too.
+  /// Runs in separate processes, because parallel tests also allocate memory.
   @Suite("The memory of a try")
   struct MemoryTests {
-    /// A campaign's message about a decoder that takes this many MiB for a moment.
+    /// The result of a campaign with a decoder that briefly allocates this many MiB.
     private static func run(_ mebibytes: Int) async throws -> CampaignResult {
       let decoder = HostileDecoder(
         "record", throwing: CancellationError.self, samples: { [[0, 1, 2, 3]] },
@@ -25,7 +25,7 @@ import Testing
     func tooMuch() async throws {
       await #expect(processExitsWith: .success) {
         let found = try await Self.run(100)
-        // Some containers do not report memory: then the test checks nothing about it.
+        // In containers that do not report memory, the test checks nothing.
         guard found.report.contains(where: { $0.contains("of memory") }) else { return }
         #expect(found.violations.contains { $0.what.contains("MiB of memory were taken") })
       }

@@ -4,19 +4,21 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Stores that are wrong on purpose: what histories against a model are worth shows here.
+/// Stores that are wrong on purpose. They show that the comparison of histories with a model
+/// detects errors.
 @Suite("Histories find a store that is wrong")
 struct ModelsCanaryTests {
   @Test("A removal without effect")
   func removal() throws {
-    // The finding is a surplus value, never an inconsistency, as the store itself is intact.
+    // The violation is a surplus value and never an inconsistency, because the store itself is
+    // intact.
     try expectCaught(ForgottenTombstones(), notSaying: ["V1 at", "V2 at", "V3 at", "corruption"])
   }
 
   @Test("A tombstone that a compaction drops though it is needed")
   func tombstone() throws {
-    // The first step that reads a restored key shows it; every byte of the store is as it was
-    // written.
+    // The first step that reads a restored key shows the error. Every byte of the store is as it
+    // was written.
     try expectCaught(DroppedTombstones(), notSaying: ["V1 at", "V2 at", "corruption"])
   }
 
@@ -87,7 +89,8 @@ struct ModelsCanaryTests {
   func sameReason() throws {
     let random = SeededGenerator.forTest("shrinking for a reason")
     let history = HistoryGenerator.history(seed: random.seed, steps: 40)
-    // Whatever is left fails, and only with half of the steps for the first reason.
+    // Every history fails, but only histories with at least half of the steps fail for the first
+    // reason.
     let shrunk = HistoryShrinking.shrink(history, trialsMax: 200) { candidate in
       let count = candidate.steps.count
       return count >= 20 ? "step \(count): a value is gone" : "step 1: it does not open"
@@ -96,7 +99,7 @@ struct ModelsCanaryTests {
     #expect(shrunk?.reason == "step 20: a value is gone")
   }
 
-  /// - Parameter others: The findings of other tests.
+  /// - Parameter others: Messages of other errors, which the violation must not contain.
   private func expectCaught(
     _ subject: any HistorySubject, saying consequence: String = "", notSaying others: [String] = []
   ) throws {
@@ -105,7 +108,7 @@ struct ModelsCanaryTests {
     #expect(!others.contains { found.what.contains($0) }, "\(found)")
   }
 
-  /// The finding of the first history of many.
+  /// The violation of the first of many histories that fails.
   private func failure(of subject: any HistorySubject) throws -> HistoryFailure? {
     let random = SeededGenerator.forTest("\(subject)")
     for number in 0..<200 as Range<UInt64> {

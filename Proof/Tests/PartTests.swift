@@ -3,15 +3,17 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A deliberate error is found, and found again by the command that the violation names.
+/// A deliberate error must be detected, and must be detected again by the command that the
+/// violation names.
 @Suite("The command of a violation")
 struct PartTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// Runs a campaign that must have a finding, and then the part in its first violation; with a
-  /// number of words, if a campaign has parts of several kinds.
+  /// Runs a campaign that must find a violation, and then the part that its first violation names.
+  /// If a campaign has parts of several kinds, `words` is the number of words of the part.
   ///
-  /// - Parameter whole: What the command runs where a test tries a share of it; nil: the same.
+  /// - Parameter whole: The campaign that the command runs, if `campaign` is only a share of it;
+  ///   nil: the same.
   private func findAgain(
     _ campaign: some Campaign, by whole: (any Campaign)? = nil, scale: Double, words: Int? = nil
   ) async throws {
@@ -26,7 +28,7 @@ struct PartTests {
     let again = try await (whole ?? campaign).run(plan, .silent)
     #expect(!again.violations.isEmpty, "\(part): \(violation.what)")
     #expect(again.violations.allSatisfy { $0.command == violation.command })
-    // No other way is named.
+    // The violation names no other way to repeat it.
     #expect(!again.violations.contains { $0.what.contains("To run it again") })
   }
 
@@ -117,7 +119,7 @@ struct PartTests {
     one.ioFailures = 1
     #expect(try await counts(FailureCampaign(), "a little of everything|EIO|5|once") == one)
     #expect(try await counts(ModelsCampaign(), "3").modelOperations > 100)
-    // A program that does the same each time: others are tried a hundred times.
+    // Uses a repeatable program, because other programs are tried a hundred times.
     let shape = try #require(CrashShape.all.first { $0.isRepeatable })
     let crashes = try await counts(CrashCampaign(), "\(shape)|7|512|12|40|2")
     #expect(crashes.crashStates > 0 && crashes.recoveryCrashes > 0)
@@ -157,7 +159,7 @@ struct PartTests {
   }
 }
 
-/// Programs that fail on the third run of those with different schedules.
+/// Programs that fail on the third run, if their schedule varies.
 private struct Seldom: CrashSubject {
   let name = "seldom"
   let sectorLengths = [512]
@@ -181,7 +183,7 @@ private struct Seldom: CrashSubject {
   }
 }
 
-/// Programs on a disk that does not sync.
+/// Programs on a disk that ignores syncs.
 private struct Forgetful: CrashSubject {
   let name = "forgetful"
   let sectorLengths = [512, 4096]

@@ -2,13 +2,13 @@ import Foundation
 import PerdureTestSupport
 import Testing
 
-/// The program is beside the tests, where the whole package was built.
+/// The tested program. It is in the folder of the tests if the whole package was built.
 private let program = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
   .deletingLastPathComponent().appendingPathComponent("perdure-prove").path
 
 @Suite("The command that proves", .enabled(if: FileManager.default.isExecutableFile(atPath: program)))
 struct ProveCommandTests {
-  /// Runs it to its end.
+  /// Runs the program to its end.
   private func run(_ arguments: [String]) throws -> (status: Int32, lines: [String]) {
     let directory = try TemporaryDirectory()
     let path = directory.file("output")
@@ -35,7 +35,7 @@ struct ProveCommandTests {
     #expect(lines.filter { $0.contains(" MiB of memory") }.count == 2)
     let counts = try #require(
       JSONSerialization.jsonObject(with: Data((lines.last ?? "").utf8)) as? [String: Int])
-    // The text that a proof promises to its readers.
+    // The names that a proof promises to the readers of its last line.
     #expect(
       Set(counts.keys) == [
         "crash_states", "recovery_crashes", "io_failures", "bit_flips", "mutations", "model_operations",

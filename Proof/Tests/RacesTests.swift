@@ -3,7 +3,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Several threads at one store. These also run under the thread sanitizer.
+/// Several threads that use one store. These tests also run under the thread sanitizer.
 @Suite("Threads that race")
 struct RacesTests {
   @Test("The reads of concurrent threads are snapshots, in order, with conditions that held")
@@ -41,7 +41,7 @@ struct RacesTests {
     #expect(try await anomalies(of: OldSnapshots()).contains(.staleRead))
   }
 
-  /// Checks that this many stores are enough for each kind of finding.
+  /// Checks that this number of stores is enough to find each kind of anomaly.
   private func expect(
     _ expected: Set<RaceFinding.Anomaly>, of subject: any HistorySubject, stores: UInt64 = 60
   ) async throws {
@@ -62,12 +62,12 @@ struct RacesTests {
   }
 }
 
-/// Histories by hand, with their errors.
+/// Histories made by hand, some with errors.
 @Suite("The checker of races")
 struct RaceCheckerTests {
   private typealias Anomaly = RaceFinding.Anomaly
 
-  /// A transaction that takes so long: it begins, has its snapshot one tick later, and ends.
+  /// A transaction with this duration. It begins, has its snapshot one tick later, and ends.
   private func transaction(
     _ ticks: ClosedRange<UInt64>, sees snapshot: UInt64, reads: [Int: UInt64] = [:],
     writes: [Int: UInt64] = [:],
@@ -173,7 +173,7 @@ struct RaceCheckerTests {
     let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused, guarded: true)
     #expect(anomalies(first, refused) == [.refusedForNothing])
     #expect(anomalies(first, refused, transaction(6...7, sees: 1, writes: [2: 52], .committed(2))).isEmpty)
-    // A write after the end is not a reason.
+    // A write after the end of the transaction is no reason.
     let later = transaction(10...12, sees: 1, writes: [2: 52], .committed(2))
     #expect(anomalies(first, refused, later) == [.refusedForNothing])
     #expect(

@@ -3,7 +3,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A part of the proof's damages to a store's bytes, and a test that each wrong store is noticed.
+/// A small part of the proof's damages to a store's bytes, and a test that each wrong store is
+/// detected.
 @Suite("Bytes that rot")
 struct RotTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -34,30 +35,32 @@ struct RotTests {
   func canaries(_ canary: RotCanary) async throws {
     let scale =
       switch canary {
-      // Few damages of a store are such that no read meets them first, and few files end in a tail.
+      // Few damages of a store are such that no read meets them before the check, and few files end
+      // in a tail.
       case .uncheckedDamage, .quietVerify, .unreadTails: 0.002
       case .wrongBesideErrors: 0.008
-      // What the damage leaves of a store may be nothing that a salvage could spoil. The first
-      // finding is enough.
+      // The damage may leave no row of the store that a canary could spoil. The campaign ends with
+      // the first violation.
       case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: 0.01
       case .unboundRecords: 0.01
       default: 0.0005
       }
     var (share, result) = (scale, try await run(RotCampaign(canary: canary), scale: scale))
-    // The damages of this seed may be such that no read meets the error. More of them, then.
+    // With this seed, the damages may be such that no read meets the error. So more of them are
+    // tried.
     while result.violations.isEmpty && share < 0.05 {
       share *= 4
       result = try await run(RotCampaign(canary: canary), scale: share)
     }
     let reasons: [RotCanary: [String]] = [
-      // Damaged packed values rarely unpack, and a damaged reference to a blob file leads
-      // elsewhere: a read that meets them does not know their place.
+      // Damaged compressed values can rarely be decompressed, and a damaged reference to a blob
+      // file leads to another file. The resulting errors do not name the place of the damage.
       .uncheckedRecords: ["damage that nothing notices", "a wrong value, or none", "the error "],
-      // The record looks right but its frame is wrong, and the frame is not checked.
+      // The record seems valid. Its frame is wrong, but is not checked.
       .repairedRecords: [
         "damage that nothing notices", "a wrong value, or none", "the error ", "an opening passes over it",
       ],
-      // By an opening that reads a key below the node.
+      // An opening detects it when it reads a key below the node.
       .uncheckedNodes: ["opened"], .unreadTails: ["an opening passes over"],
       .uncheckedDamage: [
         "a wrong value, or none", "nothing notices what is in", "a value that it never had",
@@ -76,7 +79,8 @@ struct RotTests {
     #expect(result.violations.map(\.what).filter { what in !words.contains { what.contains($0) } } == [])
   }
 
-  /// Packed values contain data that follows from the store's identity, which changes their length.
+  /// Compressed values contain data that depends on the store's identity, and so their length would
+  /// vary.
   @Test("The log of the reference store is the same to the byte for a seed, and its other files are as long")
   func sameStore() throws {
     func isLog(_ name: String) -> Bool { name.hasSuffix(".segment") || name.hasSuffix(".blob") }
@@ -102,7 +106,7 @@ struct RotTests {
       let isSame = again.count == names.count && zip(names, again).allSatisfy { $0 == $1 }
       #expect(isSame, "PERDURE_SEED=\(seed)")
     }
-    // In another process too, where dictionaries have another order.
+    // The order must be the same in another process, where dictionaries have another order.
     let files = try RotCampaign.damagedFiles(seed: seed)
     let sectors = [512, 4096].flatMap { sector in
       ["zeroed", "of noise", "doubled", "exchanged", "misdirected", "of another file"].map {

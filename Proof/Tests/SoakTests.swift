@@ -68,7 +68,7 @@ struct SoakTests {
       (campaign.steps, campaign.looksMax) = (300, 50)
       let result = try await campaign.run(plan, .silent)
       #expect(result.violations.contains { $0.what.contains("stay open") })
-      // Also while the store is in use: listing its files opens some with each sample.
+      // Detects the leak also while the store is in use, because each sample opens files.
       #expect(result.violations.contains { $0.what.contains("open files of the store") })
     }
 
@@ -81,7 +81,7 @@ struct SoakTests {
   #endif
 }
 
-/// Each listing of a store's directory finds 1 MiB more in it.
+/// Adds 1 MiB to a store's directory each time it is listed.
 private final class GrowingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem = POSIXFileSystem()
   private let length = Guarded<UInt64>(0)

@@ -13,8 +13,8 @@ public struct InjectedFailure: Sendable {
     case nothing
     /// A write stores its first `byteCount` bytes, or all if it has fewer, before it fails.
     case partialWrite(byteCount: Int)
-    /// A read returns at most `byteCount` bytes, always fewer than a full read, and no error: the
-    /// file seems to end. A read at the end of the file is not changed. Other calls fail.
+    /// A read returns no error, but at most `byteCount` bytes, and always fewer than a full read.
+    /// So the file seems to end. A read at the end of the file is not changed. Other calls fail.
     case partialRead(byteCount: Int)
     /// A failed sync drops its pending writes: they can be read, but no later sync makes them
     /// durable. Some systems do this after a medium error.

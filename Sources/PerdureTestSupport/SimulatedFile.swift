@@ -78,8 +78,8 @@ final class SimulatedFile: File {
   }
 }
 
-// Locks. Failures are injected for `.lock`. An injected error with the code `.locked` is not
-// thrown: it means that another holder has the range.
+// Locks. Failures are injected for `.lock`. If the injected error has the code `.locked`, `tryLock`
+// does not throw, but reports that another holder has the range.
 extension SimulatedFile {
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
     do { try check(.lock) } catch {

@@ -10,11 +10,11 @@ import PerdureTestSupport
   import Darwin
 #endif
 
-// `make fuzz TARGET=record` builds this with -sanitize=fuzzer and -DFUZZING, and libFuzzer looks
-// for inputs that reach new code in one decoder. Built otherwise it passes files to decoders, or
-// mutates the known inputs for a while.
+// `make fuzz TARGET=record` builds this with -sanitize=fuzzer and -DFUZZING. libFuzzer then
+// searches for inputs that reach new code in one decoder. In other builds this program passes files
+// to decoders, or mutates the known inputs.
 
-/// Which decoder is tried: what PERDURE_FUZZ_TARGET names.
+/// The decoder to test: the one that PERDURE_FUZZ_TARGET names.
 private func chosenDecoder() -> HostileDecoder {
   let name = getenv("PERDURE_FUZZ_TARGET").map { String(cString: $0) } ?? ""
   guard let decoder = Decoders.all.first(where: { $0.name == name }) else {
@@ -27,7 +27,7 @@ private func chosenDecoder() -> HostileDecoder {
 #if FUZZING
   private let decoder = chosenDecoder()
 
-  /// What libFuzzer calls with each input.
+  /// The function that libFuzzer calls with each input.
   @_cdecl("LLVMFuzzerTestOneInput")
   public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do { try decoder.run(UnsafeRawBufferPointer(start: start, count: count)) } catch {
@@ -43,12 +43,12 @@ private func chosenDecoder() -> HostileDecoder {
     _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
   ) -> CInt
 
-  /// The package manager gives the program's entry this name, whatever else has a main.
+  /// The package manager requires this name for the entry point of the program.
   @_cdecl("perdure_fuzz_main")
   public func fuzzMain(
     _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
   ) -> CInt {
-    // The samples, in a folder for each decoder.
+    // Writes the samples into a folder for each decoder.
     if let folder = getenv("PERDURE_FUZZ_SAMPLES") {
       do { try Replay.writeSamples(to: String(cString: folder)) } catch { fatalError("\(error)") }
       return 0
@@ -57,9 +57,9 @@ private func chosenDecoder() -> HostileDecoder {
     return runDriver(&count, &arguments, testOneInput)
   }
 #else
-  /// `perdure-fuzz samples FOLDER` writes what a corpus begins with; `perdure-fuzz FOLDER…` gives
-  /// all files of folders, which have the names of decoders, to them; without arguments all of the
-  /// corpus, and mutations of it.
+  /// `perdure-fuzz samples FOLDER` writes the first inputs of a corpus. `perdure-fuzz FOLDER…`
+  /// passes all files of the folders to the decoders with the names of the folders. Without
+  /// arguments, the program passes the whole corpus and mutations of it.
   @main
   struct PerdureFuzz {
     static func main() async throws {

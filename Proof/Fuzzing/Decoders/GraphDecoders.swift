@@ -8,13 +8,13 @@ package enum Decoders {
   package static let all = EngineDecoders.all + GraphDecoders.all
 }
 
-/// The decoders of the graph's data in a store, and of its users' texts.
+/// The decoders of the graph's data in a store, and of texts from its users.
 package enum GraphDecoders {
   package static let all = [row, model, predicate, scanner, message]
 
   private static let kinds = FieldKind.allCases.filter { $0 != .absent }
 
-  /// One slot of each kind, twice over, so that there are several variable properties.
+  /// Two slots of each kind, so that several properties have variable lengths.
   private static let layouts: RowLayouts = {
     let columns = (kinds + kinds).enumerated().map { RowColumn(property: UInt32($0 + 1), kind: $1) }
     let layout = RowLayout(number: 7, columns: columns, slots: columns.map(\.property))
@@ -72,7 +72,8 @@ package enum GraphDecoders {
         [company, worker, ruled], configurations: ["A": ["Ruled"]], versionIdentifiers: ["1", "2"])
       let stored = try StoredModel.initial(for: full)
       let grown = try StoredModel.initial(for: ManagedObjectModel([company, worker])).adopting(full, at: 7)
-      // Behind the magic, the version, the count of sections: one more, which may be skipped.
+      // Adds one more section after the others, which a reader may skip, and increases the count of
+      // sections.
       var later = stored.encode() + [32, 0, 0, 0, 3, 0, 0, 0, 1, 2, 3]
       later[6] += 1
       return [
@@ -87,7 +88,7 @@ package enum GraphDecoders {
       }
     })
 
-  /// The bytes of version 4 with the same contents: sections 1 to 4 without their heads.
+  /// The bytes of version 4 with the same contents: sections 1 to 4 without their headers.
   private static func withoutSections(_ bytes: [UInt8]) -> [UInt8] {
     var contents = Array(bytes[..<4]) + [4, 0]
     var offset = 10
@@ -118,8 +119,8 @@ package enum GraphDecoders {
       _ = predicate.simplified().hashValue
     })
 
-  /// The input of the macros: source text. (`Scanner`, `Wire` and the rest are the plugin's own
-  /// folders, which cannot be imported.)
+  /// The input of the macros, which is source text. The plugin cannot be imported, so its folders
+  /// `Scanner`, `Wire` and others are compiled here.
   static let scanner = HostileDecoder(
     "macro-scanner", cost: 4, throwing: CancellationError.self,
     samples: {
@@ -135,14 +136,14 @@ package enum GraphDecoders {
       var (type, member) = (DeclarationScanner(text), DeclarationScanner(text))
       _ = type.typeDeclaration()
       _ = member.member(isConditional: false)
-      // Whatever the nesting of brackets, each byte is read a few times only, or a long source
-      // would never end.
+      // With any nesting of brackets, each byte must be read only a few times. Otherwise a long
+      // source would take too long.
       guard type.steps + member.steps <= 100 + 12 * text.utf8.count else {
         throw Violation("\(type.steps) and \(member.steps) steps for \(text.utf8.count) bytes")
       }
     })
 
-  /// The compiler's requests to the macros: frames of JSON with declarations in them.
+  /// The compiler's requests to the macros: JSON frames that contain declarations.
   static let message = HostileDecoder(
     "macro-message", cost: 8, throwing: MessageError.self,
     samples: {

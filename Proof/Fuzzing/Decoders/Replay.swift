@@ -1,22 +1,22 @@
 import PerdureFileIO
 import PerdureProving
 
-/// Files with inputs, passed to decoders one by one.
+/// Passes files with inputs to decoders one by one.
 package enum Replay {
-  /// Passes all files of a folder to the decoder of that name.
+  /// Passes all files of a folder to the decoder with the folder's name.
   package static func run(_ folder: String) throws {
     let name = folder.split(separator: "/").last.map(String.init) ?? ""
     guard let decoder = Decoders.all.first(where: { $0.name == name }) else {
       throw Violation("there is no decoder \(name)")
     }
     for (name, bytes) in try HostileCorpus.inputs(in: folder) {
-      // Printed before the call, because a trap prints nothing after.
+      // Printed before the call, so that the name is known after a trap.
       print("\(decoder.name): \(name), \(bytes.count) bytes")
       try decoder.run(bytes)
     }
   }
 
-  /// Writes the samples of every decoder into a folder each.
+  /// Writes the samples of every decoder into a separate folder.
   package static func writeSamples(to folder: String) throws {
     let fileSystem = POSIXFileSystem()
     if try fileSystem.kind(of: folder) == nil { try fileSystem.createDirectory(folder) }

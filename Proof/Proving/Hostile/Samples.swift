@@ -4,8 +4,8 @@ import PerdureLog
 import PerdureNumbers
 import PerdureTestSupport
 
-/// Bytes as writers make them, as a start for mutations. All of one store, of which the segments
-/// are number 1.
+/// Bytes as writers encode them, from which mutations start. All of them belong to one store, and
+/// all segments have the number 1.
 enum Samples {
   static func record(_ keyspace: UInt32, _ key: [UInt8], _ value: [UInt8], _ kind: RecordHeader.Kind = .put)
     -> [UInt8]
@@ -21,7 +21,7 @@ enum Samples {
 
   static let tombstone = record(1, [UInt8](repeating: 1, count: 8), [16, 0, 0, 2, 0, 0, 0, 0], .tombstone)
 
-  /// A whole commit, at an offset of segment 1.
+  /// A complete commit, at an offset of segment 1.
   static func frame(_ records: [UInt8], count: UInt32, at offset: Int) -> [UInt8] {
     let header = FrameHeader(
       kind: .commitEnd, part: 0, sequence: 1, payloadLength: UInt32(records.count), recordCount: count,
@@ -35,7 +35,7 @@ enum Samples {
     return bytes
   }
 
-  /// Sums of both kinds, of both signs, near and far, including NaN.
+  /// Sums of integers, doubles and decimals: both signs, extreme values, infinities and NaN.
   static let sums: [ExactSum] = {
     let binary: [[ExactSum.Term]] = [
       [.integer(0)], [.integer(300), .integer(-5)], [.double(-0.1), .integer(.min)],
@@ -86,13 +86,13 @@ enum Samples {
 
   static func isRewritten(_ segment: [UInt8]) -> Bool { Seals.integer(segment, 40, as: UInt64.self) > 0 }
 
-  /// For a small store: its segments, under one identity and number.
+  /// The segments of a small store, all with the identity of the samples' store and number 1.
   static func segments() throws -> [[UInt8]] {
     try RotStore(rounds: 0, seed: 1).files.filter { $0.key.hasSuffix(".segment") }
       .sorted { $0.key < $1.key }.map { rebound($0.value) }
   }
 
-  /// The segment as number 1 of the store of the samples, with no earlier segment.
+  /// The segment with number 1 of the samples' store and without a predecessor.
   private static func rebound(_ segment: [UInt8]) -> [UInt8] {
     var bytes = segment
     Seals.set(EngineDecoders.store.high, &bytes, at: 16)
@@ -113,8 +113,8 @@ enum Samples {
     return Array(file[start..<(start + Int(reference.rootLength))])
   }
 
-  /// Trees of an index file, each as `EngineDecoders.index` takes it: the root block's entry, then
-  /// nodes.
+  /// The trees of an index file in the form that `EngineDecoders.index` decodes: the entry of the
+  /// root block, then nodes.
   static func trees() throws -> [[UInt8]] {
     let files = try RotStore(rounds: 0, seed: 1).files
     let root = try root().withUnsafeBytes { try CheckpointRoot(reading: $0) }
@@ -125,7 +125,7 @@ enum Samples {
       var head = [UInt8](repeating: 0, count: 16)
       head[0] = isDense ? 1 : 0
       head[1] = UInt8(tree.height)
-      // One node, or all: small inputs are tried more often.
+      // A single node or all of them: small inputs are tried more often.
       let isSingle = tree.height == 1
       Seals.set(isSingle ? 1 : tree.slot, &head, at: 4)
       Seals.set(tree.count, &head, at: 8)

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// Makes checksums right in bytes of which the rest is anything, as far as lengths in them lead.
+/// Corrects checksums in arbitrary bytes, as far as the lengths in these bytes are usable.
 enum Seals {
   static func integer<T: FixedWidthInteger>(_ bytes: [UInt8], _ offset: Int, as type: T.Type) -> T {
     bytes.withUnsafeBytes { $0.integer(at: offset, as: T.self) }
@@ -16,19 +16,20 @@ enum Seals {
     }
   }
 
-  /// Of a structure whose last four bytes are the checksum of the others.
+  /// Seals a structure whose last four bytes are the checksum of the others.
   static func end(_ bytes: inout [UInt8], _ start: Int, _ length: Int) {
     guard start + length <= bytes.count else { return }
     set(checksum(bytes, start..<(start + length - 4)), &bytes, at: start + length - 4)
   }
 
-  /// Of a structure whose first four bytes are the checksum of the others.
+  /// Seals a structure whose first four bytes are the checksum of the others.
   static func begin(_ bytes: inout [UInt8], _ start: Int, _ length: Int) {
     guard start + length <= bytes.count else { return }
     set(checksum(bytes, (start + 4)..<(start + length)), &bytes, at: start)
   }
 
-  /// A record's; gives where the next one begins, nil if it does not end in the bytes.
+  /// Seals a record. Returns where the next one begins; nil if the record does not end within the
+  /// bytes.
   static func record(_ bytes: inout [UInt8], at start: Int) -> Int? {
     guard start + 16 <= bytes.count else { return nil }
     let key = Int(integer(bytes, start + 6, as: UInt16.self))
@@ -38,9 +39,9 @@ enum Seals {
     return start + (16 + key + value + 7) / 8 * 8
   }
 
-  /// Of all frames that follow each other from `start` on, with their records.
+  /// Seals all consecutive frames from `start` on, with their records.
   ///
-  /// - Parameter place: The offset in the segment that the bytes from `start` on have.
+  /// - Parameter place: The offset of `start` within the segment.
   static func frames(_ bytes: inout [UInt8], from start: Int, at place: Int, of segment: UInt64) {
     var (frame, chain) = (start, UInt32(0))
     while frame + 64 <= bytes.count {
@@ -74,7 +75,7 @@ enum Seals {
     set(checksum(covered, 0..<covered.count), &bytes, at: start + 4)
   }
 
-  /// Of the map, the groups and the footer of a file.
+  /// Seals the map, the groups and the footer of a rewritten segment.
   static func rewritten(_ bytes: inout [UInt8]) {
     let footer = bytes.count - RewrittenFooter.length
     guard footer >= 0 else { return }
@@ -84,8 +85,8 @@ enum Seals {
     let entries = footer - groups * GroupEntry.length
     let tableLength = 4 * ((lines * 64 + 4095) / 4096)
     let table = entries - (tableLength + 7) / 8 * 8
-    // After the map the table's padding may begin anywhere in 8 bytes, so it has the maximum
-    // length.
+    // Padding of up to 7 bytes follows the table. The map begins at the highest multiple of 64 that
+    // leaves room for it.
     let map = (table - lines * 64) / 64 * 64
     guard map >= 0, map + lines * 64 + tableLength <= entries else { return seal(footerAt: footer, &bytes) }
     for index in 0..<groups { end(&bytes, entries + index * GroupEntry.length, GroupEntry.length) }
@@ -106,7 +107,7 @@ enum Seals {
     set(checksum(bytes, footer..<(footer + 60), continuing: before), &bytes, at: footer + 60)
   }
 
-  /// Of whatever may be taken for a group's entry at the end of a file.
+  /// Seals all bytes at the end of a file that may be read as the entry of a group.
   static func groupEntries(_ bytes: inout [UInt8]) {
     var start = bytes.count - RewrittenFooter.length - GroupEntry.length
     for _ in 0..<8 where start >= 0 {
@@ -115,7 +116,7 @@ enum Seals {
     }
   }
 
-  /// For a segment's header, its frames, and the end of a rewritten one.
+  /// Seals a segment's header, and either its frames or the end of a rewritten segment.
   static func segment(_ bytes: inout [UInt8]) {
     guard bytes.count >= 128 else { return }
     end(&bytes, 0, 128)
