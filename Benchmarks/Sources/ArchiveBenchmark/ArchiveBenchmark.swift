@@ -2,7 +2,7 @@ import ArgumentParser
 import DebianIndexReading
 import Foundation
 
-/// Imports the Debian archive into each engine and asks each the same questions.
+/// Imports the Debian archive into each engine and runs the same queries on each.
 @main struct ArchiveBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Import the Debian archive into each engine, then ask each the same questions.",
@@ -44,7 +44,8 @@ import Foundation
     var own: [TrialResult] = []
     for round in 1...rounds {
       progress("round \(round) of \(rounds)")
-      // The first engine runs on a machine in another state than the second.
+      // The order alternates, because the first engine finds the machine in another state than the
+      // second.
       let peerIsFirst = round % 2 == 1
       if peerIsFirst { peers.append(try result(of: SQLiteArchive.self, indexes)) }
       own.append(try result(of: PerdureArchive.self, indexes))
@@ -57,8 +58,8 @@ import Foundation
     try checkAgreement(of: peers + own)
   }
 
-  /// Every round of every engine must give back what went in, and reach the same packages in every
-  /// way.
+  /// Checks that every round of every engine returned the imported data, and reached the same
+  /// packages in every way.
   private func checkAgreement(of results: [TrialResult]) throws {
     let closures = Set(results.flatMap(\.closures).map { "\($0.count) \($0.digest)" })
     guard results.allSatisfy(\.isRight), Set(results.map(\.digest.description)).count == 1,

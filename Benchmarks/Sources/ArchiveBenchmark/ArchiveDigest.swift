@@ -2,8 +2,8 @@ import DebianIndexReading
 
 /// A digest of a set of packages that does not depend on their order.
 ///
-/// Each package is hashed alone from a canonical text; the hashes are summed and xor-ed. A package
-/// that is missing, doubled or different in any field changes the digest.
+/// Each package is hashed alone from a canonical text. The hashes are summed and xor-ed. A package
+/// that is missing, duplicated or different in any field changes the digest.
 struct ArchiveDigest: Equatable, CustomStringConvertible {
   private(set) var count = 0
   private var sum: UInt64 = 0
@@ -21,7 +21,8 @@ struct ArchiveDigest: Equatable, CustomStringConvertible {
   }
 }
 
-/// The hash of one package: fields in a fixed order, each ended by a byte that occurs in none.
+/// The hash of one package. The fields have a fixed order, and each ends with a byte that occurs in
+/// no field.
 struct PackageHash {
   private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -49,7 +50,7 @@ struct PackageHash {
     return word ^ (word >> 31)
   }
 
-  // MARK: What engines add behind the key, in this order
+  // MARK: The fields after the key, in the order in which engines add them
 
   mutating func add(maintainer: Maintainer?) {
     add(maintainer?.name ?? "")
@@ -64,7 +65,8 @@ struct PackageHash {
     for tag in tags.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { add(tag) }
   }
 
-  /// - Parameter dependency: One of those of the package, in the order of kind, group and position.
+  /// - Parameter dependency: A dependency of the package. Call this in the order of kind, group and
+  ///   position.
   mutating func add(dependency: Dependency) {
     add(dependency.kind.rawValue)
     add(dependency.group)
@@ -77,7 +79,7 @@ struct PackageHash {
 }
 
 extension PackageHash {
-  /// The hash of all data that the model has about `record`.
+  /// The hash of all data in the model for `record`.
   init(_ record: PackageRecord) {
     self.init(name: record.name, version: record.version, architecture: record.architecture)
     add(maintainer: record.maintainer)
@@ -87,7 +89,7 @@ extension PackageHash {
   }
 }
 
-/// The digest that a store must give after an import, made from the records alone.
+/// The digest that a store must have after an import, made from the records alone.
 struct ExpectedDigest {
   private struct Key: Hashable {
     var name: String

@@ -1,56 +1,56 @@
 import DebianIndexReading
 import Foundation
 
-// The measured work, the same for every engine.
+// The measured work, which is the same for every engine.
 //
 //  - The model: Package (name + version + architecture is its key; the first stanza of a key
 //    counts), Maintainer, Section, Tag (many-to-many), Dependency (kind, or-group, position,
-//    relation, version, target), Name (of packages, of virtual packages). Every relationship can be
-//    walked from both sides by an index.
-//  - The import: batches of stanzas; when `importBatch` returns, the batch is as durable as
-//    `Durability` says.
-//  - The closure of a package name: the packages of that name; then, of each package reached, for
-//    each alternative of Pre-Depends and Depends, every package of that name and every package that
-//    provides it. Versions play no part.
+//    relation, version, target), Name (of packages, of virtual packages). Indexes make every
+//    relationship traversable from both sides.
+//  - The import: batches of stanzas. When `importBatch` returns, the batch has the durability of
+//    `Durability`.
+//  - The closure of a package name: the packages with that name. For each package in the closure
+//    and each alternative of its Pre-Depends and Depends, it also contains every package that has
+//    or provides that name. Versions do not matter.
 //  - The digest: over the data that the engine returns after it was closed and opened again.
 
-/// A store that can take the archive and answer questions about it.
+/// A store that can import the archive and answer queries about it.
 protocol ArchiveEngine: AnyObject {
-  /// The result of a traversal: the packages reached, in the engine's own terms.
+  /// The result of a traversal: the reached packages, in the engine's own form.
   associatedtype Closure: Collection
 
   /// The name in reports.
   static var name: String { get }
-  /// Its settings, for repeating the measurement.
+  /// The settings, for repeating the measurement.
   static func settings(_ durability: Durability) -> String
-  /// The ways it can compute a closure; each is measured.
+  /// The methods by which the engine can compute a closure. Each method is measured.
   static var closureMethods: [String] { get }
 
-  /// Opens the store in `folder`, which exists; creates it when the folder is empty.
+  /// Opens the store in the existing folder `folder`. Creates it if the folder is empty.
   ///
-  /// - Parameter packageNames: The names of all packages that will come, for engines that
-  ///   distinguish them from virtual names; finding them is not measured.
+  /// - Parameter packageNames: The names of all packages that will be imported, for engines that
+  ///   distinguish them from virtual names. Finding them is not measured.
   init(folder: URL, durability: Durability, packageNames: Set<String>) throws
 
-  /// Imports one batch, all or nothing. Packages that are there already are passed over.
+  /// Imports one batch atomically. Packages that already exist are skipped.
   func importBatch(_ records: [PackageRecord]) throws
-  /// Ends the import: everything durable, everything closed.
+  /// Ends the import: all data is durable, and the store is closed.
   func finish() throws
-  /// Opens the store again after `finish`, with nothing of it in the process.
+  /// Opens the store again after `finish`. No data of it is in the process.
   func reopen() throws
 
-  /// The closure of `packageName`; empty when there is no such package.
+  /// The closure of `packageName`; empty if no such package exists.
   func closure(of packageName: String, method: String) throws -> Closure
   /// The digest of the keys of the packages in a closure.
   func digest(of closure: Closure) throws -> ArchiveDigest
-  /// The digest of all packages with everything the model says about them.
+  /// The digest of all packages with all data in the model.
   func resultDigest() throws -> ArchiveDigest
 }
 
-/// The durability of a commit.
+/// The events that a commit survives.
 enum Durability: String, CaseIterable {
   /// A power cut.
   case full
-  /// A crash of the process; after a power cut the store is whole but may lack the last commits.
+  /// A crash of the process. After a power cut the store is intact but may lack the last commits.
   case normal
 }

@@ -1,8 +1,8 @@
 import Foundation
 import Measuring
 
-/// Two engines side by side, as a table in Markdown and as JSON. In ratios, above 1 Perdure is
-/// ahead.
+/// Compares two engines, as a table in Markdown and as JSON. A ratio greater than 1 means that
+/// Perdure is ahead.
 struct Comparison {
   var peer: TrialResult
   var perdure: TrialResult
@@ -17,7 +17,7 @@ struct Comparison {
     return (settings + [""] + header + lines.map(\.text) + ["", sizes] + facts).joined(separator: "\n")
   }
 
-  /// The settings, and a figure for each engine and workload.
+  /// The settings, and the figures of each engine and workload.
   func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -73,7 +73,7 @@ struct Comparison {
     return "on disk: \(size(peer)), \(size(perdure))"
   }
 
-  /// The results, and the time of each way to compute a closure.
+  /// The results, and the time of each method of computing a closure.
   private var facts: [String] {
     let stanzas = "\(perdure.packageCount) stanzas, \(perdure.digest.count) packages, digest "
     let digests = [peer, perdure].map { "\($0.engine) \($0.digest)\($0.isRight ? "" : " WRONG")" }
@@ -100,7 +100,7 @@ private struct Output: Encodable {
 private struct Figure: Encodable {
   var engine: String
   var workload: String
-  /// Stanzas, or packages reached.
+  /// The number of stanzas, or of packages in the closure.
   var n: Int
   var processor_ms: Double
   var elapsed_ms: Double

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The files of a store, seen from outside.
+/// The files of a store.
 enum StoreFiles {
-  /// The size of everything in `folder`, in bytes.
+  /// The size of all files in `folder`, in bytes.
   static func size(of folder: URL) -> Int { files(in: folder).reduce(0) { $0 + size(ofFile: $1) } }
 
-  /// Asks the system to drop its cached pages of the files, so that the next reads go to the disk.
-  /// The files must be synced and closed. If the system has no such call, nothing happens and
-  /// "cold" means a fresh open only.
+  /// Drops the system's cached pages of the files, so that the next reads access the disk. The
+  /// files must be synced and closed. If the system has no such call, this does nothing, and "cold"
+  /// means only a new opening.
   static func dropFromCache(_ folder: URL) {
     #if os(Linux)
       for file in files(in: folder) {

@@ -2,7 +2,7 @@ import DebianIndexReading
 import Foundation
 import Measuring
 
-/// One engine's run: import, reopen, digests, closures; each step timed.
+/// The run of one engine: import, reopening, digests and closures. Each step is timed.
 struct Trial<Engine: ArchiveEngine> {
   var indexes: [IndexFile]
   var durability: Durability
@@ -10,7 +10,7 @@ struct Trial<Engine: ArchiveEngine> {
   var start: String?
   var hotRuns: Int
 
-  /// Packages with large closures; the first existing one is queried.
+  /// Packages with large closures. The query uses the first one that exists.
   private static var candidates: [String] { ["gnome", "libreoffice", "build-essential", "python3", "dpkg"] }
 
   func run(in folder: URL) throws -> TrialResult {

@@ -17,7 +17,7 @@ struct TrialResult {
 
   var isRight: Bool { digest == expectedDigest }
 
-  /// The costs of one engine's rounds, each by its own median; the rest as in the first round.
+  /// The medians of each cost over the rounds. All other data is that of the first round.
   static func median(of rounds: [TrialResult]) -> TrialResult {
     var result = rounds[0]
     for cost in [\TrialResult.readCost, \.importCost, \.finishCost, \.openCost, \.digestCost] {
@@ -31,12 +31,12 @@ struct TrialResult {
   }
 }
 
-/// One way of computing a closure, measured.
+/// The measurement of one method of computing a closure.
 struct ClosureResult {
   var method: String
   var count: Int
   var digest: ArchiveDigest
   var cold: Cost
-  /// The median.
+  /// The median of the hot runs.
   var hot: Cost
 }

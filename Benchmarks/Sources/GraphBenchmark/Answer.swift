@@ -1,10 +1,10 @@
 /// The result of a workload: the number of its objects, and a sum over the values read that does
-/// not depend on their order. All engines must give the same.
+/// not depend on their order. It must be equal for all engines.
 struct Answer: Equatable {
   private(set) var count = 0
   private(set) var digest: UInt64 = 0
 
-  /// Every attribute is read; the cost is the same for all engines.
+  /// Adds a worker. Reads every attribute; the cost of this is equal for all engines.
   mutating func add(_ worker: WorkerValues) {
     count += 1
     var sum = UInt64(bitPattern: worker.salary) &+ worker.rating.bitPattern &+ worker.hired.bitPattern
@@ -13,7 +13,7 @@ struct Answer: Equatable {
     digest &+= GraphData.mixed(sum)
   }
 
-  /// A worker with all that it leads to.
+  /// Adds a worker together with related objects.
   mutating func add(
     _ worker: WorkerValues, company: String?, manager: String?, projects: some Sequence<String>
   ) {
@@ -27,22 +27,22 @@ struct Answer: Equatable {
     digest &+= GraphData.mixed(whole.digest ^ GraphData.mixed(titles.digest &+ UInt64(titles.count)))
   }
 
-  /// A single text, for which reading is the whole work.
+  /// Adds a single text, if reading it is the whole work.
   mutating func add(_ text: String) {
     count += 1
     digest &+= GraphData.mixed(text.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
   }
 
-  /// Objects that were changed, of which nothing is read.
+  /// Adds changed objects, whose values are not read.
   mutating func addChanges(_ number: Int) { count += number }
 
-  /// A number that the engine counted.
+  /// Adds a number that the engine counted.
   mutating func add(counted number: Int, among objects: Int) {
     count += objects
     digest &+= GraphData.mixed(UInt64(number))
   }
 
-  /// A number and a sum that the engine computed.
+  /// Adds a number and a sum that the engine computed.
   mutating func add(count number: Int, sum: Double, among objects: Int) {
     count += objects
     digest &+= GraphData.mixed(GraphData.mixed(UInt64(number)) ^ sum.bitPattern)

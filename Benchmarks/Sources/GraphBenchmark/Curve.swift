@@ -1,7 +1,7 @@
-/// How the cost for one object grows with the size of its graph: the same queries and changes in
-/// graphs of several sizes.
+/// How the cost per object depends on the size of the graph: the same queries and changes in graphs
+/// of several sizes.
 struct Curve {
-  /// The workloads on a few objects, at any size of the graph, and the insertion of all.
+  /// The workloads that use a few objects of a graph of any size, and the insertion of all objects.
   static let rows: [Workload] = [
     .insert, .getByID, .getByEmail, .fetchEqual, .managers, .sortIndexed, .updateEach, .moveWorker,
     .deleteWorker, .open,
@@ -10,14 +10,14 @@ struct Curve {
   private let sizes: [Int]
   private let reports: [Report]
 
-  /// - Parameter reports: Of the same engines, with the number of workers in the graph.
+  /// - Parameter reports: Reports with the same engines, and the number of workers of each graph.
   init(_ reports: [(report: Report, n: Int)]) {
     sizes = reports.map(\.n)
     self.reports = reports.map(\.report)
   }
 
-  /// A line for each row and engine, a column for each size; in the last the largest graph's figure
-  /// beside the smallest's.
+  /// A line for each row and engine, with a column for each size. The last column is the ratio of
+  /// the largest graph's figure to the smallest graph's.
   func table(processor: Bool) -> String {
     guard let first = reports.first else { return "" }
     let header = "| | engine | \(sizes.map(String.init).joined(separator: " | ")) | last / first |"

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Gives each engine the same graph, the same questions and the same changes.
+/// Runs the same queries and changes on the same graph in each engine.
 @main struct GraphBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Measure a graph of companies, workers and projects in Perdure beside other ways to keep it.",
@@ -83,14 +83,14 @@ import Foundation
     if let results { try Report.json(reports).write(to: URL(fileURLWithPath: results)) }
   }
 
-  /// Whether a part is asked for, with any of its rows.
+  /// Whether a part is requested, with at least one of its rows.
   private func measures<Row: RawRepresentable<String>>(_ part: Part, _ rows: Row.Type) -> Bool {
     (parts.isEmpty || parts.contains(part))
       && (workloads.isEmpty || workloads.contains { Row(rawValue: $0) != nil })
   }
 
-  /// - Parameter comparingContent: Whether everything that an engine holds in the end is read, and
-  ///   held.
+  /// - Parameter comparingContent: Whether the complete content of each engine is read at the end,
+  ///   and compared.
   private func graph(_ parent: URL, of workers: Int, comparingContent: Bool) throws -> Report {
     let chosen = Engines.all.filter { engines.isEmpty || engines.contains($0.name) }
     let usual = comparingContent ? Workload.allCases : Curve.rows
@@ -133,7 +133,7 @@ import Foundation
 enum Part: String, ExpressibleByArgument {
   /// Companies, workers and projects.
   case graph
-  /// The benchmark of the name.
+  /// The OO7 benchmark.
   case oo7
 }
 

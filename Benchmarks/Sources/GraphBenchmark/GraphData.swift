@@ -1,19 +1,18 @@
-/// What every engine is filled with: companies of a thousand workers, a hundred projects each, made
-/// from numbers alone.
+/// The content of every engine: companies of a thousand workers, with a hundred projects each.
 ///
-/// Worker number `i` belongs to company `i / 1000`; its manager is found by the number within the
-/// company, as in a heap of eight children; it works on three projects of its company. Every value
-/// follows from the number: nothing is drawn.
+/// Worker number `i` belongs to company `i / 1000`. The numbers within a company form a heap with
+/// eight children per node, which determines the manager. A worker works on three projects of its
+/// company. Every value follows from the number, without random choices.
 struct GraphData {
   static let companySize = 1_000
   static let projectsPerCompany = 100
   static let projectsPerWorker = 3
   static let reportsPerManager = 8
-  /// How many workers have the same last name, about.
+  /// The approximate number of workers with the same last name.
   static let namesakes = 20
 
   let workerCount: Int
-  /// By their numbers; made once, so that the time of no engine includes it.
+  /// The workers by number. They are made once, so that the time of no engine includes this.
   let workers: [WorkerValues]
 
   init(workerCount: Int) {
@@ -23,7 +22,7 @@ struct GraphData {
 
   var companyCount: Int { workerCount / Self.companySize }
 
-  /// Whose workers are inserted in one save: ten thousand.
+  /// The companies whose workers are inserted in one save: ten thousand workers.
   var companyBatches: [Range<Int>] {
     stride(from: 0, to: companyCount, by: 10).map { $0..<min($0 + 10, companyCount) }
   }
@@ -38,7 +37,7 @@ struct GraphData {
     let salary = 1_000 + Int64(mixed(UInt64(number) ^ 0xABCD) % 9_000)
     return WorkerValues(
       firstName: first, lastName: last, email: "worker.\(number)@example.org", salary: salary,
-      // A permutation: no two are alike, so that orders by it are the same everywhere.
+      // A permutation, so all values are different and determine a unique order.
       rating: Double(number * 7_919 % workerCount) + 0.5,
       hired: Double(noise >> 40), isActive: noise % 5 != 0)
   }
@@ -53,7 +52,7 @@ struct GraphData {
     return place == 0 ? nil : number - place + (place - 1) / Self.reportsPerManager
   }
 
-  /// More than seven eighths of all are.
+  /// Whether a worker has no reports, which is true for more than seven eighths of all workers.
   static func isWithoutReports(_ number: Int) -> Bool {
     number % companySize * reportsPerManager + 1 >= companySize
   }
@@ -64,7 +63,7 @@ struct GraphData {
     return (0..<Self.projectsPerWorker).map { first + (number + $0 * 31) % Self.projectsPerCompany }
   }
 
-  /// Steele, Lea and Flood's SplitMix64 (2014), its output for one input.
+  /// The output of SplitMix64 for one input (Steele, Lea and Flood, 2014).
   static func mixed(_ number: UInt64) -> UInt64 {
     var word = number &+ 0x9E37_79B9_7F4A_7C15
     word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -84,14 +83,14 @@ struct GraphData {
   }()
 }
 
-/// A worker's own values.
+/// The attributes of a worker.
 struct WorkerValues {
   var firstName: String
   var lastName: String
   var email: String
   var salary: Int64
   var rating: Double
-  /// Seconds after the reference date.
+  /// Seconds since the reference date.
   var hired: Double
   var isActive: Bool
 }

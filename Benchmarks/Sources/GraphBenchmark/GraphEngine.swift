@@ -1,6 +1,6 @@
 import Foundation
 
-/// The durability of a save when it returns.
+/// The events that a save survives when it has returned.
 enum SaveDurability: String {
   /// A crash of the process.
   case process
@@ -8,34 +8,34 @@ enum SaveDurability: String {
   case power
 }
 
-/// One way to keep the graph. Fetched rows become objects of which every attribute is read.
+/// One way to store the graph. Fetched rows become objects, and every attribute of them is read.
 protocol GraphEngine: AnyObject {
   static var name: String { get }
-  /// Remarks on its settings.
+  /// The settings of the engine, for display.
   static var settings: String { get }
-  /// Unsupported workloads are not measured.
+  /// The supported workloads. Others are not measured.
   static var workloads: [Workload] { get }
 
-  /// - Parameter folder: An empty one.
+  /// - Parameter folder: An empty folder.
   init(folder: URL, data: GraphData) throws
 
-  /// Opens the store in the folder; saves survive this from here on.
+  /// Opens the store in the folder. Later saves have this durability.
   func open(_ durability: SaveDurability) throws
   func close() throws
 
-  /// Called before a workload is performed, and not measured: for `traverseAgain` it reads what
-  /// will be walked through.
+  /// Prepares a workload, without measurement. For `traverseAgain` it reads the objects that will
+  /// be traversed.
   func prepare(_ workload: Workload, _ script: Script) throws
 
-  /// Does all of a workload: `open` of one that is closed, the others of one that is open.
-  /// `traverseAgain` alone finds objects that are in memory.
+  /// Runs a workload. The store is closed before `open`, and open before all other workloads. Only
+  /// `traverseAgain` finds objects in memory.
   func perform(_ workload: Workload, _ script: Script) throws -> Answer
 
-  /// The whole content, read through the engine: workers with their companies, managers and
-  /// projects; companies with the numbers and sums of their workers; projects with the numbers of
-  /// theirs.
+  /// The complete content, read through the engine. It has workers with their companies, managers
+  /// and projects; companies with the numbers and sums of their workers; and projects with the
+  /// numbers of theirs.
   func content() throws -> Answer
 }
 
-/// A question to a graph that is not open.
+/// An operation on a graph that is not open.
 struct GraphClosed: Error {}

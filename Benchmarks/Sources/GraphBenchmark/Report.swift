@@ -6,7 +6,7 @@ struct Report {
   struct Row {
     var name: String
     var count: Int
-    /// By engine; nil if it was not measured.
+    /// The figures by engine; nil if not measured.
     var figures: [(elapsed: Double, processor: Double)?]
   }
 
@@ -15,9 +15,9 @@ struct Report {
   var rows: [Row]
 
   /// - Parameters:
-  ///   - names: The rows, in order; rows without a measurement are left out.
-  ///   - outcomes: Of each engine as many as there were rounds; the medians count.
-  /// - Throws: `GraphDisagreement` unless every engine has found the same, and ended with the same.
+  ///   - names: The rows, in order. Rows without a measurement are omitted.
+  ///   - outcomes: One outcome for each engine and round. The medians of the rounds count.
+  /// - Throws: `GraphDisagreement` if the results or the final contents of engines differ.
   init(settings: [String], engines: [String], rows names: [String], _ outcomes: [Outcome]) throws {
     self.settings = settings
     self.engines = engines
@@ -55,8 +55,9 @@ struct Report {
     }
   }
 
-  /// In the last column more than 1: Perdure, which comes first, is ahead of the best of the other
-  /// engines. The plain classes, which come last, store nothing and do not count as one of them.
+  /// The table. In the last column, a value greater than 1 means that Perdure, which comes first,
+  /// is ahead of the best other engine. The plain classes, which come last, store nothing and do
+  /// not count as an engine.
   func table(processor: Bool) -> String {
     let header = "| | objects | \(engines.joined(separator: " | ")) | best other / Perdure |"
     let rule = "|---|--:|" + String(repeating: "--:|", count: engines.count + 1)
@@ -86,7 +87,7 @@ struct Report {
     }
   }
 
-  /// The figures of several reports, with the circumstances of their measurement.
+  /// The figures of several reports, with the settings of their measurement.
   static func json(_ reports: [(report: Report, n: Int)]) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -117,7 +118,7 @@ struct Report {
   private struct Figure: Encodable {
     var engine: String
     var workload: String
-    /// Workers in the graph, or atomic parts in the design.
+    /// The number of workers in the graph, or of atomic parts in the design.
     var n: Int
     var ns_per_op: Double
     var processor_ns_per_op: Double

@@ -1,28 +1,28 @@
-/// The objects of each workload: the same for every engine, computed from their numbers.
+/// The objects that each workload uses. They are equal for every engine, and computed from numbers.
 struct Script {
   let data: GraphData
-  /// Workers, as they come.
+  /// The numbers of random workers.
   let gets: [Int]
   let emails: [String]
   let chains: [Int]
-  /// Last names in use.
+  /// Last names that workers have.
   let names: [String]
-  /// Two syllables of them.
+  /// Prefixes of such names, with two syllables.
   let prefixes: [String]
-  /// Salaries from each of these on, and up to nine more.
+  /// The lower bounds of ranges of salaries. Each range has ten salaries.
   let salaries: [Int64]
-  /// Companies that are walked through.
+  /// The companies to traverse.
   let companies: [Int]
   let updates: [Int]
   let durableUpdates: [Int]
-  /// Workers and their new companies; no worker occurs twice, and none has reports.
+  /// Workers and their new companies. No worker occurs twice, and no worker has reports.
   let moves: [(worker: Int, company: Int)]
-  /// Workers that go: none that moved, none with reports.
+  /// The workers to delete. None of them has moved, and none has reports.
   let dismissals: [Int]
-  /// One in twenty companies, at least one: never the first.
+  /// The companies to delete: one in twenty, at least one, and never the first.
   let closures: [Int]
 
-  /// - Parameter scale: The size of everything, as a part of a full run.
+  /// - Parameter scale: The factor for all numbers; a full run has 1.
   init(data: GraphData, scale: Double) {
     self.data = data
     func numbers(_ count: Int, _ salt: UInt64) -> [Int] {

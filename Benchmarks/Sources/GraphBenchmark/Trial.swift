@@ -4,13 +4,13 @@ import Measuring
 /// The result of one engine in one row of the table.
 struct Measurement {
   var row: String
-  /// The divisor of a figure: none if it is for the whole.
+  /// Whether figures are per object. Otherwise they are for the whole workload.
   var isPerObject: Bool
   var answer: Answer
-  /// Of the clock on the wall, and of the process's processors.
+  /// Elapsed time, and processor time of the process.
   var cost: Cost
 
-  /// Per object, or for the whole.
+  /// The time per object, or for the whole workload.
   var nanoseconds: (elapsed: Double, processor: Double) {
     let divisor = isPerObject ? Double(max(1, answer.count)) : 1
     return (cost.seconds * 1e9 / divisor, cost.processorSeconds * 1e9 / divisor)
@@ -24,14 +24,14 @@ struct Outcome {
   var content: Answer
 }
 
-/// Takes an engine through the workloads, from an empty folder on.
+/// Runs the workloads on an engine, beginning with an empty folder.
 struct Trial {
   let script: Script
   /// The number of repetitions of each query; the median counts.
   let repetitions: Int
-  /// The workloads to run; the graph is inserted in any case.
+  /// The workloads to run. The graph is always inserted.
   let workloads: Set<Workload>
-  /// Whether everything is read in the end, to be the same for all engines.
+  /// Whether the complete content is read at the end, to be compared between engines.
   let comparesContent: Bool
   let folder: URL
 
@@ -41,13 +41,13 @@ struct Trial {
     let engine = try type.init(folder: place.url, data: script.data)
     try engine.open(.process)
     var measurements = [try measure(engine, .insert)]
-    // Queries run on a store that was opened again after it was filled.
+    // Queries use a store that was opened again after the insertion.
     try reopen(engine, .process)
     for workload in Workload.allCases.dropFirst() where workloads.contains(workload) {
       if Engine.workloads.contains(workload) {
         measurements.append(try measure(engine, workload))
       } else if workload.isChange {
-        // All are to end with the same.
+        // The change is still made, so that all engines end with the same content.
         _ = try engine.perform(workload, script)
       }
     }
@@ -91,11 +91,11 @@ struct TrialFolder {
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
   }
 
-  /// If it cannot be removed, it stays.
+  /// Removes the folder, if possible.
   func remove() { try? FileManager.default.removeItem(at: url) }
 }
 
-/// Engines that say different things about the same graph.
+/// Engines have different results for the same graph.
 struct GraphDisagreement: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

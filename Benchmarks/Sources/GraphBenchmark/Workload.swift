@@ -23,7 +23,7 @@ enum Workload: String, CaseIterable {
   case deleteCompany = "delete a company, a worker of it"
   case open = "open and first fetch"
 
-  /// What a figure is divided by; nil: once for the whole.
+  /// Whether a figure is divided by the number of objects. Otherwise it is for the whole workload.
   var isPerObject: Bool {
     switch self {
     case .sortIndexed, .sortUnindexed, .open: false
@@ -31,7 +31,7 @@ enum Workload: String, CaseIterable {
     }
   }
 
-  /// Whether the graph has changed afterwards.
+  /// Whether the workload changes the graph.
   var isChange: Bool {
     switch self {
     case .insert, .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany:
@@ -40,6 +40,6 @@ enum Workload: String, CaseIterable {
     }
   }
 
-  /// Whether it can be repeated.
+  /// Whether the workload can be repeated.
   var isQuestion: Bool { !isChange && self != .open }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a step took: by the clock on the wall, and in processor time of the whole process, which a
-/// busy machine stretches less.
+/// The cost of a step: elapsed time, and processor time of the whole process. A busy machine
+/// affects processor time less.
 package struct Cost {
   package var seconds = 0.0
   package var processorSeconds = 0.0
@@ -18,8 +18,8 @@ package struct Cost {
 
   package static func += (total: inout Cost, more: Cost) { total = total + more }
 
-  /// The median of each figure by itself, of an even number between the middle two; zero when there
-  /// is none.
+  /// The median of each figure. For an even number of costs, it is the mean of the middle two; zero
+  /// if there are none.
   package static func median(of costs: [Cost]) -> Cost {
     Cost(
       seconds: median(of: costs.map(\.seconds)), processorSeconds: median(of: costs.map(\.processorSeconds)))

@@ -1,7 +1,7 @@
 import Foundation
 import Perdure
 
-/// Getting and setting properties of 1,024 objects in turn, which lie in the processor's cache.
+/// Gets and sets properties of 1,024 objects in turn. The objects fit into the processor's cache.
 struct Accessors {
   static let objectCount = 1_024
   let passes: Int
@@ -73,8 +73,8 @@ struct Accessors {
         { Int64($0.opened.timeIntervalSinceReferenceDate) }),
       get("String of 9", { Int64($0.code.utf8.count) }, { Int64($0.code.utf8.count) }),
       get("String of 45", { Int64($0.note.utf8.count) }, { Int64($0.note.utf8.count) }),
-      // Allocated for each read, and freed: a stored property retains its target, and an object of
-      // ours does not.
+      // The object is allocated and freed for each read. A stored property would retain its target,
+      // but our objects do not.
       get("to-one object that nobody holds", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 }),
       withExtendedLifetime(inMemory(objects.first?.owner)) {
         get("to-one object", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 })
@@ -82,7 +82,7 @@ struct Accessors {
     ]
   }
 
-  /// An owner whose row was read.
+  /// Reads the row of an owner, and returns the owner.
   private func inMemory(_ owner: Owner?) -> Owner? {
     keep(Int64(owner?.name.utf8.count ?? 0))
     return owner
@@ -123,7 +123,7 @@ struct Accessors {
     return try result + [firstSet(context, plain)]
   }
 
-  /// Of an object without changes, which gets a place for them.
+  /// The first set of a property of an object without changes, which allocates memory for changes.
   private func firstSet(_ context: ManagedObjectContext, _ plain: [PlainAccount]) throws -> Figure {
     let objects = try context.fetch(FetchRequest<Account>())
     var costs: (plain: [Double], perdure: [Double]) = ([], [])

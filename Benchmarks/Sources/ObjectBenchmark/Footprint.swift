@@ -1,7 +1,7 @@
 import Foundation
 import Perdure
 
-/// The memory of registered objects without changes, by the allocator's own count.
+/// The memory of registered objects without changes, as the allocator counts it.
 struct Footprint {
   let objectCount: Int
 

@@ -1,21 +1,21 @@
 import CAllocation
 import Foundation
 
-/// The measurements, once for Perdure and once for a plain class in the same run.
+/// A measurement of Perdure and of a plain class in the same run.
 struct Figure: Codable {
   var name: String
   var unit: String
   var plain: Double
   var perdure: Double
-  /// The maximum for `perdure`; nil if there is no goal.
+  /// The maximum for `perdure`; nil without a goal.
   var limit: Double?
 
   var isReached: Bool { limit.map { perdure <= $0 } ?? true }
 }
 
 enum Measuring {
-  /// The median of a number of rounds, in nanoseconds of this thread's processor time for each of
-  /// `count` steps; the two take turns, as the machine is not equally fast all the time.
+  /// Measures the medians of several rounds, as processor time of this thread in nanoseconds for
+  /// each of `count` steps. Both alternate, because the speed of the machine varies.
   static func pair(
     _ name: String, count: Int, rounds: Int, within: Double? = nil, plain: () -> Void, perdure: () -> Void
   ) -> Figure {
@@ -51,14 +51,15 @@ enum Measuring {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// The allocated bytes, including the allocator's headers; nil if it does not report them.
+  /// The allocated bytes, including the allocator's headers; nil if the allocator does not report
+  /// them.
   static var allocatedBytes: Int? {
     let bytes = Int(allocated_bytes())
     return bytes > 0 ? bytes : nil
   }
 }
 
-/// Prevents the optimiser from removing the value.
+/// Prevents the optimizer from removing a value.
 @inline(never)
 @_optimize(none)
 func keep<T>(_ value: T) {}

@@ -1,8 +1,8 @@
 import Foundation
 import Perdure
 
-// Classes as users have them: in another module than Perdure's, and beside each a plain one with
-// the same properties.
+// Classes like those of users, in another module than Perdure's. Some have a plain class with the
+// same properties.
 
 /// A stored object.
 @Entity final class Account: ManagedObject {
@@ -30,7 +30,7 @@ import Perdure
   @Attribute(.length(0...200)) var remark: String = "To be left at the door, and not before nine."
 }
 
-/// Values that are checked against eight rules, one of which is a regular expression.
+/// Values that are checked against eight rules, one of them a regular expression.
 @Entity final class Letter: ManagedObject {
   @Attribute(.minimum(0), .maximum(1_000_000)) var quantity: Int64 = 7
   @Attribute(.length(1...40), .pattern("[A-Z]{2}-[0-9]+")) var code: String = "AB-1234"
@@ -38,7 +38,7 @@ import Perdure
   @Attribute(.minimum(1)) var copies: Int64 = 1
 }
 
-/// As `Account`, without a database.
+/// The properties of `Account` in a plain class.
 final class PlainAccount {
   var number: Int64
   var balance: Double = 0
@@ -55,7 +55,7 @@ final class PlainAccount {
   }
 }
 
-/// As `Owner`.
+/// The properties of `Owner` in a plain class.
 final class PlainOwner {
   var name: String
   init(name: String) { self.name = name }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Perdure
 
-/// Measures what objects cost beside those of a plain Swift class.
+/// Compares the costs of objects with those of a plain Swift class.
 @main struct ObjectBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Measure properties, memory and validation of objects beside those of a plain Swift class.")

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// An error of SQLite with its words.
+/// An error of SQLite with its message.
 package struct SQLiteError: Error, CustomStringConvertible {
   package var code: Int32
   package var message: String
@@ -31,7 +31,7 @@ package final class SQLiteConnection {
 
   deinit { sqlite3_close_v2(handle) }
 
-  /// Runs statements that give no rows worth keeping.
+  /// Runs statements whose rows are not needed.
   package func execute(_ sql: String) throws { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
 
   package func prepare(_ sql: String) throws -> SQLiteStatement {
@@ -46,7 +46,7 @@ package final class SQLiteConnection {
   package var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle) }
   package var changeCount: Int { Int(sqlite3_changes(handle)) }
 
-  /// Ends all statements and closes the database; no statement may be used afterwards.
+  /// Finalizes all statements and closes the database. No statement may be used afterwards.
   package func close() throws {
     for statement in statements { statement.finalize() }
     statements = []
@@ -60,7 +60,7 @@ package final class SQLiteConnection {
   }
 }
 
-/// A prepared statement. Bind, step, read, reset.
+/// A prepared statement. Use: bind, step, read the columns, and reset.
 package final class SQLiteStatement {
   private var handle: OpaquePointer?
   private unowned let connection: SQLiteConnection
@@ -97,7 +97,7 @@ package final class SQLiteStatement {
     try connection.check(code)
   }
 
-  /// Goes to the next row; false when there is none, and the statement is then ready to be bound
+  /// Advances to the next row. Returns false if there is none; the statement can then be bound
   /// again.
   package func step() throws -> Bool {
     switch sqlite3_step(handle) {
@@ -111,10 +111,10 @@ package final class SQLiteStatement {
     }
   }
 
-  /// Runs a statement that gives no rows.
+  /// Runs a statement that returns no rows.
   package func run() throws { while try step() {} }
 
-  /// Skips the rest of the rows.
+  /// Skips the remaining rows.
   package func reset() { sqlite3_reset(handle) }
 
   package func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }

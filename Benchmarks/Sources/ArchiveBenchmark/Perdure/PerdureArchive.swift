@@ -10,8 +10,8 @@ final class PerdureArchive: ArchiveEngine {
   static func settings(_ durability: Durability) -> String {
     "objects of the example's model, durability \(level(durability)), otherwise as it comes"
   }
-  /// With a context made for the traversal, every object is a fault; with one that is kept, objects
-  /// that were reached before are there.
+  /// With a new context for each traversal, every object is a fault. With a kept context, objects
+  /// of earlier traversals are in memory.
   static let closureMethods = ["objects, new context", "objects, kept context"]
 
   private let folder: URL
@@ -85,11 +85,11 @@ final class PerdureArchive: ArchiveEngine {
   }
 }
 
-/// A question to an archive that is not open.
+/// An operation on an archive that is not open.
 struct ArchiveClosed: Error {}
 
 extension PackageHash {
-  /// The hash of all data that the graph has about `package`.
+  /// The hash of all data in the graph for `package`.
   fileprivate init(_ package: Package) {
     self.init(name: package.name, version: package.version, architecture: package.architecture)
     add(maintainer: package.maintainer.map { .init(name: $0.name, address: $0.address) })

@@ -3,10 +3,11 @@ import DebianIndexReading
 import Foundation
 import SQLiteAccess
 
-/// The archive in SQLite through its C API: prepared statements, WAL, one transaction a batch.
+/// The archive in SQLite through its C API, with prepared statements, WAL, and one transaction for
+/// each batch.
 ///
-/// The ids of names, maintainers, sections and tags seen by this process are kept in dictionaries:
-/// the fastest way we know to import, and one that any program could take.
+/// Dictionaries contain the ids of the names, maintainers, sections and tags that this process has
+/// used. This is the fastest import that we know, and any program could do it.
 final class SQLiteArchive: ArchiveEngine {
   static let name = "SQLite"
   static func settings(_ durability: Durability) -> String {
@@ -53,7 +54,7 @@ final class SQLiteArchive: ArchiveEngine {
       for record in records { try writer.insert(record) }
       try archive.connection.execute("COMMIT")
     } catch {
-      // The ids assigned in this transaction are void; so is the writer that remembers them.
+      // The ids that this transaction assigned are invalid, and so is the writer that caches them.
       archive.dropWriter()
       try archive.connection.execute("ROLLBACK")
       throw error
@@ -109,7 +110,7 @@ private final class OpenArchive {
   }
 }
 
-/// The model as tables. Every relationship has an index on its far side.
+/// The model as tables. Every relationship has an index for its inverse direction.
 enum SQLiteSchema {
   static let statements = """
     CREATE TABLE IF NOT EXISTS name (

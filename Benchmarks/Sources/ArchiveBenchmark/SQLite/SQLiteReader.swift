@@ -1,7 +1,7 @@
 import DebianIndexReading
 import SQLiteAccess
 
-/// Reads packages back, for digests.
+/// Reads packages, for digests.
 final class SQLiteReader {
   private let packages: SQLiteStatement
   private let key: SQLiteStatement

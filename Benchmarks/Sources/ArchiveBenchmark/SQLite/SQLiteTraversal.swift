@@ -1,7 +1,7 @@
 import DebianIndexReading
 import SQLiteAccess
 
-/// The closure of a package, in three ways.
+/// Computes the closure of a package by three methods.
 final class SQLiteTraversal {
   private let packageClosure: SQLiteStatement
   private let nameClosure: SQLiteStatement
@@ -27,7 +27,8 @@ final class SQLiteTraversal {
           JOIN dependency AS provider ON provider.target_id = dependency.target_id AND provider.kind \(provides)
       ) SELECT id FROM closure
       """)
-    // Names and packages in one queue, so that a name that thousands depend on is expanded once.
+    // Names and packages are in one queue, so that a name is expanded once even if thousands of
+    // packages depend on it.
     nameClosure = try connection.prepare(
       """
       WITH RECURSIVE closure (is_package, id) AS (

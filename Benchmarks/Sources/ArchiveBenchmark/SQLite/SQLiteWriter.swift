@@ -1,7 +1,7 @@
 import DebianIndexReading
 import SQLiteAccess
 
-/// Inserts packages, inside a transaction that the caller holds.
+/// Inserts packages, within a transaction of the caller.
 final class SQLiteWriter {
   private struct NameEntry {
     var id: Int64
@@ -55,7 +55,7 @@ final class SQLiteWriter {
     for dependency in record.dependencies { try insert(dependency, of: package) }
   }
 
-  /// The id of the new package; nil when it was there.
+  /// Inserts a package. Returns its id; nil if the package already existed.
   private func insertPackage(_ record: PackageRecord) throws -> Int64? {
     try insertPackage.bind(1, try nameID(record.name, isPackage: true))
     try insertPackage.bind(2, record.version)

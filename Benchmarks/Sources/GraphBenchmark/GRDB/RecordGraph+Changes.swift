@@ -1,7 +1,7 @@
 import GRDB
 
 extension RecordGraph {
-  /// Ten thousand workers a transaction.
+  /// Inserts the graph with ten thousand workers per transaction.
   func insert() throws -> Answer {
     var answer = Answer()
     for companies in data.companyBatches {
@@ -75,7 +75,7 @@ extension RecordGraph {
     try change(worker.company, by: 0, 1, database)
   }
 
-  /// The company has so many workers more, and so much more to pay.
+  /// Adds `count` workers and `sum` of salaries to the totals of a company.
   private func change(_ company: Int64?, by count: Int, _ sum: Int64, _ database: Database) throws {
     guard let company else { return }
     typealias Key = CompanyRecord.CodingKeys

@@ -19,8 +19,8 @@ extension RecordGraph {
     return answer
   }
 
-  /// A company's workers with their projects in one request of two statements, as associations are
-  /// meant to be fetched.
+  /// Reads a company's workers with their projects in one request of two statements, as GRDB
+  /// recommends for associations.
   func traverse(_ companies: [Int], _ database: Database) throws -> Answer {
     var answer = Answer()
     for company in companies {
@@ -92,8 +92,8 @@ extension RecordGraph {
     }
   }
 
-  /// Some at a time: an association is fetched by the ids of all owners, and a statement takes
-  /// 32,766 of them at most.
+  /// Visits the workers in groups. An association is fetched by the ids of all owners, and a
+  /// statement has at most 32,766 of them.
   private func forEachWorker(_ database: Database, _ body: (WorkerWithProjects) -> Void) throws {
     var last: Int64?
     while true {

@@ -1,6 +1,6 @@
 import GRDB
 
-// Records as GRDB's users write them: Codable structs with associations.
+// Records like those of GRDB's users: Codable structs with associations.
 
 struct CompanyRecord: Codable, FetchableRecord, PersistableRecord {
   static let databaseTableName = "company"

@@ -1,7 +1,7 @@
 import GRDB
 
-/// SQLite through GRDB at its fastest: the statements of the C engine, prepared once, columns by
-/// number, no records.
+/// SQLite through the fastest interface of GRDB: the statements of the C engine, prepared once,
+/// with columns by number and without records.
 final class SQLiteAccessByGRDB: SQLAccess {
   static let engineName = "GRDB SQL"
   static let settings = "7, prepared statements and columns by number, \(SQLGraphSettings.text)"
@@ -49,7 +49,7 @@ final class SQLiteAccessByGRDB: SQLAccess {
   }
 }
 
-/// A statement of GRDB's with its current arguments.
+/// A GRDB statement with its current arguments.
 final class GRDBStatement: SQLStatement {
   private let statement: Statement
   private var arguments: [DatabaseValue] = []

@@ -1,7 +1,7 @@
-// OO7 (Carey, DeWitt, Naughton: The OO7 Benchmark, SIGMOD 1993). It is the design of a machine, as
-// a tree of assemblies over composite parts, each a graph of atomic parts and connections, with a
-// document. The random choices, and their order, decide the results of the queries, so the numbers
-// in OO7Tests are valid for this order alone.
+// OO7 (Carey, DeWitt, Naughton: The OO7 Benchmark, SIGMOD 1993). It is the design of a machine: a
+// tree of assemblies over composite parts. Each composite part is a graph of atomic parts and
+// connections, with a document. The random choices and their order determine the results of the
+// queries. So the numbers in OO7Tests are valid only for this order.
 
 /// OO7's random numbers: the upper 31 bits of SplitMix64.
 struct DesignRandom {
@@ -16,8 +16,8 @@ struct DesignRandom {
   }
 }
 
-/// How large a design is: OO7's small one with three connections for each atomic part, unless said
-/// otherwise.
+/// The size of a design. By default it is OO7's small design with three connections for each atomic
+/// part.
 struct DesignSize {
   var compositeCount = 500
   var atomicPerComposite = 20
@@ -31,13 +31,13 @@ struct DesignSize {
   static let levels = 7
   static let assembliesPerAssembly = 3
   static let compositesPerAssembly = 3
-  /// The first of the tenth of all dates that Q3 asks for.
+  /// The first date of the range of Q3, which contains a tenth of all dates.
   static let rangeStart: Int64 = 1_900
 
   var atomicCount: Int { compositeCount * atomicPerComposite }
 }
 
-/// All of a design as values; ids begin with 1, places in arrays with 0.
+/// A complete design as values. Ids begin with 1, and positions in arrays with 0.
 struct DesignData {
   struct Part {
     var type: String
@@ -46,7 +46,7 @@ struct DesignData {
 
   struct Complex {
     var part: Part
-    /// The place of the assembly above.
+    /// The position of the parent assembly.
     var parent: Int?
   }
 
@@ -68,7 +68,7 @@ struct DesignData {
   struct Link {
     var type: String
     var length: Int64
-    /// The place of the atomic part that it leads to within its composite part.
+    /// The position of the connected atomic part within its composite part.
     var target: Int
   }
 
@@ -76,13 +76,13 @@ struct DesignData {
     var part: Part
     var title: String
     var atomics: [Atomic] = []
-    /// By the atomic part that they lead from.
+    /// The connections, by the atomic part from which they lead.
     var links: [[Link]] = []
   }
 
   let size: DesignSize
   private(set) var module: Part
-  /// The root first.
+  /// The complex assemblies, beginning with the root.
   private(set) var complexes: [Complex] = []
   private(set) var bases: [Base] = []
   private(set) var composites: [Composite] = []
@@ -118,7 +118,7 @@ struct DesignData {
     bases.append(base)
   }
 
-  /// Drawn again if it is already used.
+  /// Draws different composite parts: a part that is already drawn is drawn again.
   private func drawComposites(_ random: inout DesignRandom) -> [Int] {
     var places: [Int] = []
     while places.count < DesignSize.compositesPerAssembly {
@@ -155,13 +155,13 @@ struct DesignData {
     return composite
   }
 
-  /// `text`, again and again up to a size.
+  /// Repeats `text` up to a size.
   static func text(_ text: String, size: Int) -> String {
     let repeated = String(repeating: text, count: size / text.utf8.count + 1)
     return String(repeated.prefix(size))
   }
 
-  /// A number that differs when anything about the atomic parts does.
+  /// A checksum over all data of the atomic parts.
   var checksum: UInt32 {
     var sum: UInt32 = 0
     for (place, composite) in composites.enumerated() {

@@ -13,21 +13,21 @@ enum DesignWorkload: String, CaseIterable {
   var isQuestion: Bool { self != .insert && self != .delete }
 }
 
-/// One way to keep a design.
+/// One way to store a design.
 protocol DesignEngine: AnyObject {
   static var name: String { get }
 
-  /// Fills an empty folder, and leaves nothing open.
+  /// Fills an empty folder. The store is closed afterwards.
   init(folder: URL, design: DesignData) throws
 
-  /// Opens the store in the folder. Nothing is in memory except for the hot traversal.
+  /// Opens the store in the folder. Only before the hot traversal, objects are in memory.
   func prepare(_ workload: DesignWorkload) throws
   func perform(_ workload: DesignWorkload) throws -> Answer
   func close() throws
 }
 
-/// The composite parts that are inserted and deleted again, and the base assembly that each is
-/// private to.
+/// The composite parts that are inserted and deleted again, and the base assembly that has each of
+/// them as a private part.
 struct DesignAddition {
   static let count = 10
   let composites: [DesignData.Composite]
@@ -42,7 +42,7 @@ struct DesignAddition {
 }
 
 extension Answer {
-  /// An atomic part with all of its attributes.
+  /// Adds an atomic part with all its attributes.
   mutating func add(
     atomic id: Int64, _ type: String, _ buildDate: Int64, x: Int64, y: Int64, _ documentID: Int64
   ) {

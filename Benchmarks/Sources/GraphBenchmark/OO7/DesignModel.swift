@@ -1,7 +1,7 @@
 import Foundation
 import Perdure
 
-// OO7's model; no query here reads the texts of the documents and the manual, but they are stored.
+// OO7's model. The texts of the documents and the manual are stored, but no query here reads them.
 
 @Entity(isAbstract: true) class DesignObject: ManagedObject {
   var number: Int64

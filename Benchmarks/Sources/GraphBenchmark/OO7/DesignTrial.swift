@@ -1,12 +1,12 @@
 import Foundation
 import Measuring
 
-/// Takes an engine through OO7's questions and changes. Each query runs on a store that was just
-/// opened, except the hot traversal, which finds the objects of the previous traversal in memory.
+/// Runs OO7's queries and changes on an engine. Each query uses a store that was just opened. Only
+/// the hot traversal finds the objects of the previous traversal in memory.
 struct DesignTrial {
   let design: DesignData
   let repetitions: Int
-  /// The operation; insertions precede deletions.
+  /// The operations to run. Insertions precede deletions.
   let workloads: Set<DesignWorkload>
   let folder: URL
 
@@ -42,7 +42,7 @@ struct DesignTrial {
       row: workload.rawValue, isPerObject: false, answer: answer, cost: .median(of: costs))
   }
 
-  /// Everything exists, with the right counts.
+  /// Checks the number of atomic parts.
   @discardableResult
   private func check(_ engine: some DesignEngine, additions: Int) throws -> Answer {
     try engine.prepare(.scan)

@@ -13,7 +13,7 @@ final class PerdureDesign: DesignEngine {
   private var modules: [ManagedObjectID] = []
   private(set) var bases: [ManagedObjectID] = []
   private var added: [ManagedObjectID] = []
-  /// The objects of a cold traversal, for hot ones.
+  /// The objects of a cold traversal, kept for hot ones.
   private var walked: (context: ManagedObjectContext, objects: [ManagedObject])?
 
   init(folder: URL, design: DesignData) throws {
@@ -99,8 +99,8 @@ final class PerdureDesign: DesignEngine {
     return answer
   }
 
-  /// Every atomic part with the document whose id it has: the documents are looked up in a
-  /// dictionary.
+  /// Finds for every atomic part the document with its document id, by a dictionary of the
+  /// documents.
   private func join(_ context: ManagedObjectContext) throws -> Answer {
     var answer = Answer()
     var documents: [Int64: Document] = [:]
@@ -128,7 +128,7 @@ struct PerdureWalk {
   private let size: DesignSize
   private let keepsObjects: Bool
   private(set) var answer = Answer()
-  /// Everything that was met, so that it stays in memory.
+  /// All visited objects, which keeps them in memory.
   private(set) var objects: [ManagedObject] = []
   private var isVisited: [Bool]
 
@@ -190,7 +190,7 @@ struct PerdureDesignBuilder {
     }
   }
 
-  /// A composite part with all that it has.
+  /// Inserts a composite part with all its objects.
   static func insert(
     _ composite: DesignData.Composite, _ place: Int, _ size: DesignSize, _ context: ManagedObjectContext
   ) -> CompositePart {

@@ -1,12 +1,12 @@
 import Foundation
 
-// A design as plain classes, read from somewhere or made of values.
+// A design as plain classes, either read from a database or made from values.
 
 final class PlainAssembly {
   let type: String
   let buildDate: Int64
   var parts: [PlainAssembly] = []
-  /// Of a base assembly.
+  /// The private composite parts, if this is a base assembly.
   var privates: [PlainComposite] = []
 
   init(_ part: DesignData.Part) { (type, buildDate) = (part.type, part.buildDate) }
@@ -27,7 +27,7 @@ final class PlainAtomic {
   var x: Int64
   var y: Int64
   let documentID: Int64
-  /// The atomic parts that its connections lead to, of the same composite part.
+  /// The connections to other atomic parts of the same composite part.
   var connections: [PlainConnection] = []
 
   init(id: Int64, type: String, buildDate: Int64, x: Int64, y: Int64, documentID: Int64) {
@@ -46,7 +46,7 @@ final class PlainConnection {
   }
 }
 
-/// OO7's T1 over plain classes; objects that are not in memory are read on the way.
+/// OO7's T1 with plain classes. Objects that are not in memory are read during the traversal.
 struct PlainWalk {
   let size: DesignSize
   let read: (PlainComposite) throws -> Void
@@ -83,7 +83,7 @@ extension Answer {
   }
 }
 
-/// The lower bound: everything is in memory, nothing is stored.
+/// The lower bound: all objects are in memory, and nothing is stored.
 final class PlainDesign: DesignEngine {
   static let name = PlainGraph.name
 

@@ -1,8 +1,8 @@
 import Foundation
 import SQLiteAccess
 
-/// A design in SQLite, and a cache of objects above it, made by hand for this walk: a composite
-/// part is read with all of its atomic parts and connections when the walk first comes to it.
+/// A design in SQLite with a cache of objects, written specifically for this traversal. A composite
+/// part is read with all its atomic parts and connections when the traversal first visits it.
 final class SQLiteDesign: DesignEngine {
   static let name = SQLiteAccessByC.engineName
 
@@ -76,11 +76,11 @@ final class SQLiteDesign: DesignEngine {
     return walk.answer
   }
 
-  /// All assemblies, with composite parts that are not read yet.
+  /// Reads all assemblies. Their composite parts are not read yet.
   private func assemblies() throws -> PlainAssembly {
     var found: [Int64: PlainAssembly] = [:]
     var composites: [Int64: PlainComposite] = [:]
-    // The upper levels come first.
+    // The upper levels have lower ids, so they come first.
     let rows = try statement("SELECT id, parent, type, date FROM assembly ORDER BY id")
     var root: PlainAssembly?
     while try rows.step() {
@@ -148,7 +148,7 @@ final class SQLiteDesign: DesignEngine {
     try statement.run()
   }
 
-  /// Complex assemblies have the numbers from 1 on, base assemblies the numbers after them.
+  /// Complex assemblies have the ids from 1 on, and base assemblies the ids after them.
   private func fill(_ design: DesignData) throws {
     try run(
       "INSERT INTO module VALUES (?, ?, ?, ?)", [1, design.module.buildDate], design.module.type,

@@ -5,10 +5,10 @@ import Perdure
   var name: String
   @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
   @Relationship(inverse: "company", deleteRule: .cascade) var projects: ToMany<Project>
-  // Counted and summed by the store on request.
+  // The store counts and sums on request.
   @Attribute(derived: "workers.@count") private(set) var workerCount: Int
   @Attribute(derived: "workers.rating.@sum") private(set) var ratingSum: Double
-  // Maintained by the store, because there is an index.
+  // The store maintains this value, because it has an index.
   @Attribute(.indexed, derived: "workers.salary.@sum") private(set) var salarySum: Int64
 }
 
@@ -33,7 +33,7 @@ import Perdure
 }
 
 extension Worker {
-  /// Everything, read through the accessors that programs use.
+  /// All attributes, read through the accessors that programs use.
   var values: WorkerValues {
     WorkerValues(
       firstName: firstName, lastName: lastName, email: email, salary: salary, rating: rating,

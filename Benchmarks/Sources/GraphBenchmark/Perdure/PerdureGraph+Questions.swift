@@ -39,7 +39,7 @@ extension PerdureGraph {
     return answer
   }
 
-  /// Retained objects are found in memory again.
+  /// The objects of a traversal. While they are retained, a later traversal finds them in memory.
   func objectsAlong(_ numbers: [Int], _ context: ManagedObjectContext) -> [ManagedObject] {
     var objects: [ManagedObject] = []
     for number in numbers {
@@ -65,7 +65,7 @@ extension PerdureGraph {
     return answer
   }
 
-  /// Of every company.
+  /// Computes the sums of every company.
   func sums(_ context: ManagedObjectContext, _ sum: (Company) -> (Int, Double)) -> Answer {
     var answer = Answer()
     for id in companies {

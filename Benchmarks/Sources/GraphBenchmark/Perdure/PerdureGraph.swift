@@ -2,7 +2,7 @@ import Foundation
 import Perdure
 import PerdureLog
 
-/// The graph as objects of Perdure, with classes as users write them.
+/// The graph as objects of Perdure, with classes like those of users.
 final class PerdureGraph: GraphEngine {
   static let name = "Perdure"
   static let settings = "objects by macros, a new context for each workload, otherwise as it comes"
@@ -11,10 +11,10 @@ final class PerdureGraph: GraphEngine {
   let data: GraphData
   private let path: String
   private var container: PersistentContainer?
-  /// Ids as a program keeps them, by the numbers of workers and of companies.
+  /// Ids, by the numbers of workers and of companies, as a program may store them.
   private(set) var workers: [ManagedObjectID] = []
   private(set) var companies: [ManagedObjectID] = []
-  /// The objects of a traversal, for the next one.
+  /// The objects of a traversal, kept for the next one.
   private var walked: (context: ManagedObjectContext, objects: [ManagedObject])?
 
   init(folder: URL, data: GraphData) throws {
@@ -99,7 +99,7 @@ final class PerdureGraph: GraphEngine {
     return answer
   }
 
-  /// Ten thousand workers a save, each with a context of its own.
+  /// Inserts ten thousand workers per save, each time with a new context.
   private func insert() throws -> Answer {
     var answer = Answer()
     for numbers in data.companyBatches {

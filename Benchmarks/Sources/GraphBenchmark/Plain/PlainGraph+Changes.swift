@@ -84,7 +84,7 @@ extension PlainGraph {
     workersByLastName[worker.lastName]?.removeAll { $0 === worker }
   }
 
-  /// Removes a worker from the objects that lead to it.
+  /// Removes a worker from the objects that refer to it.
   func take(_ worker: PlainWorker) {
     worker.manager?.reports.removeAll { $0 === worker }
     worker.manager = nil

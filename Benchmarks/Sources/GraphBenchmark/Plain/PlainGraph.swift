@@ -1,6 +1,6 @@
 import Foundation
 
-// Plain classes, with the consistency that a program must maintain by hand.
+// Plain classes, whose consistency the program must maintain by hand.
 
 final class PlainCompany {
   var name: String
@@ -41,8 +41,8 @@ final class PlainProject {
   init(title: String) { self.title = title }
 }
 
-/// The floor: the graph as plain Swift objects in memory, with a dictionary by number, by email and
-/// by last name. It has no storage, no order, and no undo.
+/// The lower bound: the graph as plain Swift objects in memory, with dictionaries by number, by
+/// email and by last name. It has no storage, no order, and no undo.
 final class PlainGraph: GraphEngine {
   static let name = "plain classes"
   static let settings = "Swift objects and dictionaries in memory: the floor, no database"
@@ -62,11 +62,11 @@ final class PlainGraph: GraphEngine {
 
   func open(_ durability: SaveDurability) {}
 
-  /// Nothing is written, so that there is nothing to open again; the trial's end is the graph's.
+  /// Keeps the graph, because no store exists from which it could be read again.
   func close() {}
 
   deinit {
-    // A manager retains its reports, and they retain it.
+    // Managers and their reports retain each other, so these cycles are removed.
     for worker in workers.values { take(worker) }
   }
 

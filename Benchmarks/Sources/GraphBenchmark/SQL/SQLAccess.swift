@@ -1,26 +1,26 @@
 import SQLiteAccess
 
-/// A prepared statement of any library: bind, step, read. It can be bound again when its rows are
-/// at an end.
+/// A prepared statement of any library. Use: bind, step, and read. It can be bound again after its
+/// last row.
 protocol SQLStatement: AnyObject {
-  /// Binds a value to the parameter with a number, from 1 on. Every one is bound before the first
-  /// step.
+  /// Binds a value to the parameter with a number, from 1 on. All parameters must be bound before
+  /// the first step.
   func bind(_ index: Int32, _ value: Int64?) throws
   func bind(_ index: Int32, _ value: Double) throws
   func bind(_ index: Int32, _ value: String?) throws
 
-  /// Moves to the next row; false when there is none.
+  /// Advances to the next row; false if there is none.
   func step() throws -> Bool
-  /// Runs a statement that gives no rows.
+  /// Runs a statement that returns no rows.
   func run() throws
 
-  /// A column of the row, from 0 on.
+  /// The value of a column of the row, from 0 on.
   func int(_ column: Int32) -> Int64
   func double(_ column: Int32) -> Double
   func text(_ column: Int32) -> String?
 }
 
-/// A way to SQLite.
+/// A library through which a program uses SQLite.
 protocol SQLAccess: AnyObject {
   associatedtype Statement: SQLStatement
   static var engineName: String { get }
@@ -28,13 +28,14 @@ protocol SQLAccess: AnyObject {
 
   init(path: String) throws
   func close() throws
-  /// Everything else happens in here.
+  /// Runs `body` with access to the database. All other calls happen within it.
   func access<Value>(_ body: () throws -> Value) throws -> Value
-  /// Runs statements that give no rows worth keeping.
+  /// Runs statements whose rows are not needed.
   func execute(_ sql: String) throws
   func prepare(_ sql: String) throws -> Statement
   func inTransaction(_ body: () throws -> Void) throws
-  /// One state for all statements in it; a statement by itself locks and unlocks.
+  /// Runs `body` so that all its statements read one state. Without it, each statement locks and
+  /// unlocks.
   func reading<Value>(_ body: () throws -> Value) throws -> Value
 }
 

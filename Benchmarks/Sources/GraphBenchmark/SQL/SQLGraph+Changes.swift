@@ -1,5 +1,5 @@
 extension SQLGraph {
-  /// Ten thousand workers a transaction.
+  /// Inserts the graph with ten thousand workers per transaction.
   func insert() throws -> Answer {
     var answer = Answer()
     for companies in data.companyBatches {
@@ -30,7 +30,7 @@ extension SQLGraph {
     try company.run()
   }
 
-  /// Gives the salary.
+  /// Inserts a worker, and returns the salary.
   private func insert(worker number: Int, company: Int) throws -> Int64 {
     let worker = try often("INSERT INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     let link = try often("INSERT INTO worker_project VALUES (?, ?)")
@@ -81,8 +81,9 @@ extension SQLGraph {
     try statement.run()
   }
 
-  /// Each worker alone, like a program that has read and changed it; the sums of companies once.
-  /// One statement over all rows would be quicker, but is not a save of objects.
+  /// Updates each worker separately, like a program that has read and changed it, and the sums of
+  /// companies once. One statement for all rows would be faster, but would not correspond to a save
+  /// of objects.
   private func raiseAll() throws -> Int {
     let rows = try statement("SELECT id, salary FROM worker")
     var salaries: [(id: Int64, salary: Int64)] = []
@@ -100,7 +101,7 @@ extension SQLGraph {
       id)
   }
 
-  /// The worker is one less of its company's.
+  /// Removes the worker from the totals of its company.
   private func leave(_ id: Int64) throws {
     try run(
       """

@@ -30,7 +30,7 @@ extension SQLGraph {
     return answer
   }
 
-  /// Two statements a company, and not one for each worker.
+  /// Reads each company with two statements, and not with one for each worker.
   func traverse(_ companies: [Int]) throws -> Answer {
     let workers = try statement("SELECT \(columns) FROM worker WHERE company = ?")
     let projects = try statement(
@@ -54,7 +54,7 @@ extension SQLGraph {
     let statement = try statement("SELECT \(columns), manager FROM worker WHERE id = ?")
     var answer = Answer()
     for number in numbers {
-      // No row has the number 0: a worker without a manager has it for one.
+      // No row has the id 0. For a worker without a manager, the column reads as 0.
       var id = SQLGraphSettings.rowID(number)
       while id != 0 {
         try statement.bind(1, id)

@@ -10,8 +10,8 @@ final class SQLGraph<Access: SQLAccess>: GraphEngine {
   private let path: String
   private var connection: Access?
   private var statements: [String: Access.Statement] = [:]
-  /// The statements that run for each row, by the address of their text: hashing the text would be
-  /// measurable.
+  /// The statements that run for each row, by the address of their text, because hashing the text
+  /// would take measurable time.
   private var oftenRun: [UnsafePointer<UInt8>: Access.Statement] = [:]
 
   init(folder: URL, data: GraphData) throws {
@@ -41,7 +41,7 @@ final class SQLGraph<Access: SQLAccess>: GraphEngine {
     return connection
   }
 
-  /// Made once for each text.
+  /// The statement for a text, which is prepared once.
   func statement(_ sql: String) throws -> Access.Statement {
     if let found = statements[sql] { return found }
     let made = try opened().prepare(sql)

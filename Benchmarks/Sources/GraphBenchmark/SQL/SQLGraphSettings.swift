@@ -1,18 +1,19 @@
-/// The common settings of every engine on SQLite, so that only their queries differ.
+/// The settings that all engines on SQLite share, so that only their queries differ.
 enum SQLGraphSettings {
   static let text = "WAL, synchronous NORMAL (FULL where durable), 64 MiB of pages, 4 GiB mapped"
 
   static func pragmas(_ durability: SaveDurability) -> [String] {
     [
-      // Commits survive the process in both cases, and a power cut with FULL.
+      // Commits survive the end of the process in both cases, and a power cut with FULL.
       "PRAGMA journal_mode = WAL", "PRAGMA synchronous = \(durability == .power ? "FULL" : "NORMAL")",
       "PRAGMA cache_size = -65536", "PRAGMA mmap_size = 4294967296", "PRAGMA temp_store = MEMORY",
       "PRAGMA foreign_keys = OFF",
     ]
   }
 
-  /// The writer maintains the number and the sum of a company's workers, because triggers are not
-  /// faster. Rows are numbered as workers, companies and projects are, from 1.
+  /// The program maintains the number and the sum of a company's workers, because triggers are not
+  /// faster. The ids of rows follow the numbers of workers, companies and projects, and begin with
+  /// 1.
   static let schema = """
     CREATE TABLE IF NOT EXISTS company(
       id INTEGER PRIMARY KEY, name TEXT NOT NULL, worker_count INTEGER NOT NULL, salary_sum INTEGER NOT NULL);

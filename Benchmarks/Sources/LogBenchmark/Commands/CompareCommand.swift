@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Runs everything and writes it down.
+/// Runs all parts, and writes the results to files.
 struct CompareCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compare", abstract: "Run the workloads on all engines in turn.",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// A trial as a profiler wants it: in this process, and with an end.
+/// Runs a trial for a profiler: in this process, and with a normal end.
 struct ProfileCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "profile",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Writes the results into the documents, so that figures are never copied by hand.
+/// Writes the results into the documents, so that no figure is copied by hand.
 struct TablesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tables", abstract: "Write the results into the tables of the documents.",
@@ -55,7 +55,7 @@ struct TablesCommand: ParsableCommand {
     ]
   }
 
-  /// - Returns: The text itself if it has no such marks.
+  /// - Returns: The text with the new block; unchanged if it has no such marks.
   static func replacing(_ name: String, in text: String, with block: String) throws -> String {
     guard let start = text.range(of: "<!-- \(name) -->\n") else { return text }
     guard let stop = text.range(of: "<!-- /\(name) -->", range: start.upperBound..<text.endIndex) else {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import PerdureLog
 
-/// The effect of compression on small records: their length, and the cost of writing and reading
+/// Measures the compression of small records: their length, and the cost of writing and reading
 /// them.
 struct CompressionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -48,21 +48,21 @@ struct CompressionCommand: ParsableCommand {
   }
 }
 
-/// The results for records of one kind, stored in one way.
+/// The results for records of one kind, stored in one mode.
 struct CompressionFigure: Codable {
   var kind: SmallRecords.Kind
   var mode: CompressionTrial.Mode
   var valueBytes: Double
-  /// How many times shorter stored values are.
+  /// The length of the values divided by their stored length.
   var ratio: Double
-  /// All bytes of the log.
+  /// The total bytes of the log per record.
   var logBytesPerRecord: Double
   var writeNanoseconds: Double
   var readNanoseconds: Double
   var unpackNanoseconds: Double
   var rounds = 1
 
-  /// The columns' names, and how each is shown.
+  /// The table, with a row for each figure.
   static func table(_ figures: [CompressionFigure]) -> String {
     let head = """
       | | bytes | times shorter | log bytes a record | write, ns | read, ns | unpack, ns |
@@ -94,7 +94,7 @@ struct CompressionFigure: Codable {
     unpackNanoseconds = 0
   }
 
-  /// - Parameter figures: Figures of one kind and mode; at least one.
+  /// - Parameter figures: At least one figure, all of one kind and mode.
   init(medianOf figures: [CompressionFigure]) {
     self = figures[0]
     rounds = figures.count

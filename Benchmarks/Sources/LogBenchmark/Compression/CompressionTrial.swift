@@ -1,7 +1,7 @@
 import Foundation
 import PerdureLog
 
-/// One round over one kind of records: stored in each way, in turn.
+/// One round for one kind of records, which are stored in each mode in turn.
 struct CompressionTrial {
   enum Mode: String, CaseIterable, Codable {
     case raw = "as they are"
@@ -25,7 +25,7 @@ struct CompressionTrial {
       case .dictionary4: 4 << 10
       case .dictionary16: 16 << 10
       case .dictionary32: 32 << 10
-      // The longest that there is.
+      // The maximum length of a dictionary.
       case .dictionary64: 64 << 10 - 1
       }
     }
@@ -87,7 +87,7 @@ struct CompressionTrial {
     }
   }
 
-  /// Reads at random, once to have everything near, and once with the clock.
+  /// Reads records at random, once to load them into the cache, and once with measurement.
   private func read(_ store: Store, _ keyspace: Keyspace) throws -> Cost {
     let snapshot = store.snapshot()
     let count = records.count - sampleCount

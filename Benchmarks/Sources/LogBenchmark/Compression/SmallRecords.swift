@@ -1,7 +1,7 @@
 import Foundation
 
-/// Records as programs keep them: small, each different, all of one kind. Their words are drawn
-/// from 4,000, some of them often (Zipf).
+/// Records like those of programs: small, all different, and all of one kind. Their words come from
+/// a list of 4,000, in which some are frequent (Zipf).
 struct SmallRecords {
   enum Kind: String, CaseIterable, Codable {
     case json = "JSON"
@@ -22,7 +22,7 @@ struct SmallRecords {
     }
   }
 
-  /// The record of a number.
+  /// The record with this number.
   func record(_ number: Int) -> [UInt8] {
     var generator = Scramble(seed: Scramble.mix(UInt64(number)))
     return kind == .json ? json(number, &generator) : binary(number, &generator)
@@ -48,7 +48,8 @@ struct SmallRecords {
     return Array("{\(fields.joined(separator: ","))}".utf8)
   }
 
-  /// A layout number, bits, numbers, ends of texts, texts: similar to the rows of an object graph.
+  /// A layout number, bits, numbers, the ends of texts, and the texts, similar to the rows of an
+  /// object graph.
   private func binary(_ number: Int, _ generator: inout Scramble) -> [UInt8] {
     var bytes: [UInt8] = [2, 1, 0, 0, 0x3F, 7]
     func put<T: FixedWidthInteger>(_ value: T) {

@@ -1,4 +1,4 @@
-/// Pseudorandom numbers that are always the same.
+/// Pseudorandom numbers that are the same in each run.
 struct Scramble: RandomNumberGenerator {
   private var state: UInt64
 
@@ -9,7 +9,7 @@ struct Scramble: RandomNumberGenerator {
     return Self.finish(state)
   }
 
-  /// A bijection of 64-bit numbers without visible pattern.
+  /// A bijection of 64-bit numbers without a visible pattern.
   static func mix(_ number: UInt64) -> UInt64 { finish(number &+ 0x9E37_79B9_7F4A_7C15) }
 
   private static func finish(_ number: UInt64) -> UInt64 {
@@ -19,7 +19,7 @@ struct Scramble: RandomNumberGenerator {
     return z ^ (z >> 31)
   }
 
-  /// The numbers below `count`, each once, in no order.
+  /// The numbers below `count` in random order, each once.
   static func permutation(of count: Int, seed: UInt64) -> [UInt32] {
     var generator = Scramble(seed: seed)
     return (0..<UInt32(count)).shuffled(using: &generator)

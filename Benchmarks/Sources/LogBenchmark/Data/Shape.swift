@@ -1,15 +1,15 @@
 import ArgumentParser
 import CLogFloor
 
-/// How the keys of a store look.
+/// The form of the keys of a store.
 enum KeyKind: String, Codable {
-  /// 16 bytes without a relation to each other.
+  /// Keys of 16 bytes without a relation to each other.
   case hashed
-  /// Ids from 1, without gaps.
+  /// Ids from 1 on, without gaps.
   case dense
 }
 
-/// The form and the number of a run's records.
+/// The form of a run's keys and the length of its values.
 enum Shape: String, CaseIterable, ExpressibleByArgument, Codable {
   case hashed100 = "hashed-100"
   case dense100 = "dense-100"
@@ -20,7 +20,7 @@ enum Shape: String, CaseIterable, ExpressibleByArgument, Codable {
 
   var valueLength: Int { self == .hashed100 || self == .dense100 ? 100 : 1024 }
 
-  /// What `--records` means for this shape: as many bytes whatever a value's length.
+  /// The number of records for this shape, so that all shapes have about as many bytes.
   func recordCount(forSmallValues count: Int) -> Int { valueLength == 100 ? count : max(count / 4, 1) }
 
   func key(_ ordinal: Int) -> log_key {
@@ -36,7 +36,7 @@ enum Shape: String, CaseIterable, ExpressibleByArgument, Codable {
 }
 
 extension log_key {
-  /// In the order of the engines: of bytes for hashed keys, of numbers for ids.
+  /// Compares keys in the order of the engines: bytes for hashed keys, numbers for ids.
   static func isOrdered(_ a: log_key, _ b: log_key, as kind: KeyKind) -> Bool {
     guard kind == .hashed else { return a.first < b.first }
     return (a.first.bigEndian, a.second.bigEndian) < (b.first.bigEndian, b.second.bigEndian)

@@ -1,9 +1,8 @@
 import CLogFloor
 
-/// Values that compress to about half: each is a window into one buffer, so that making one costs
-/// an addition. Pieces of 100 bytes are half noise, half its repetition.
-// Unchecked: the bytes are written once, before the pool is shared, and live as long as the
-// process.
+/// Values that compress to about half. Each value is a window into one buffer, so making a value
+/// costs only an addition. Half of each piece of 100 bytes is noise, and the other half repeats it.
+// Unchecked: the bytes are written once, before the pool is shared, and are never freed.
 struct ValuePool: @unchecked Sendable {
   private let bytes: UnsafeMutableRawPointer
   let valueLength: Int
@@ -29,7 +28,7 @@ struct ValuePool: @unchecked Sendable {
     }
   }
 
-  /// The value of a number; numbers that differ have, as a rule, different values.
+  /// The value with this number. Different numbers usually have different values.
   @inline(__always)
   func value(_ number: UInt64) -> UnsafeRawPointer {
     UnsafeRawPointer(bytes + Int(Scramble.mix(number) & UInt64(Self.byteCount - 1)))

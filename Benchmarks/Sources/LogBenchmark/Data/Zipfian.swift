@@ -1,7 +1,7 @@
 import Foundation
 
-/// Numbers below `count` of which few are drawn often, as in YCSB: by the method of Gray and others
-/// (SIGMOD 1994), then scattered over all numbers.
+/// Numbers below `count`, of which a few are frequent, as in YCSB. The ranks use the method of Gray
+/// and others (SIGMOD 1994), and are then scattered over all numbers.
 struct Zipfian {
   private let count: Int
   private let theta: Double
@@ -19,7 +19,7 @@ struct Zipfian {
     eta = (1 - pow(2 / Double(count), 1 - theta)) / (1 - (1 + pow(0.5, theta)) / sum)
   }
 
-  /// 0 is the most frequent.
+  /// A random rank. Rank 0 is the most frequent.
   func rank(_ generator: inout Scramble) -> Int {
     let u = Double(generator.next() >> 11) * 0x1p-53
     let uz = u * zeta

@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// The engines by their names on the command line, in the order of the table.
+/// The engines with their names on the command line, in the order of the table.
 enum EngineName: String, CaseIterable, ExpressibleByArgument {
   case floor, perdure, lmdb
   case lmdbWriteMap = "lmdb-writemap"
   case rocksdb, leveldb, sqlite
 
-  /// Calls generic code with the engine's type: here a name becomes specialised code.
+  /// Calls generic code with the engine's type, so that it is specialized for the engine.
   func open<R>(_ user: some EngineUser<R>) throws -> R {
     switch self {
     case .floor: try user.use(FloorEngine.self)
@@ -20,14 +20,14 @@ enum EngineName: String, CaseIterable, ExpressibleByArgument {
   }
 }
 
-/// Code that is generic over an engine's type.
+/// Code that is generic over the type of an engine.
 protocol EngineUser<Result> {
   associatedtype Result
   func use<Engine: LogEngine>(_ engine: Engine.Type) throws -> Result
 }
 
 extension EngineName {
-  /// As tables have it, and how the engine is set up.
+  /// The name of the engine in tables, and its settings.
   var description: (title: String, settings: String) {
     get throws {
       struct Describe: EngineUser {

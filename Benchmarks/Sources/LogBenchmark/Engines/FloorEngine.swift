@@ -1,8 +1,8 @@
 import CLogFloor
 import Foundation
 
-/// The least that the work costs: see `log_floor.h`.
-// Unchecked: writers take the lock in C; no one reads while another writes (`readsWhileWriting`).
+/// The lower bound for the cost of the work: see `log_floor.h`.
+// Unchecked: writers lock in C, and no thread reads during a write (`readsWhileWriting`).
 final class FloorEngine: LogEngine, @unchecked Sendable {
   static let name = "floor"
   static let isOrdered = false
@@ -34,7 +34,7 @@ struct FloorView: EngineView {
     return log_fold(value, length)
   }
 
-  /// Only all of it, in no order.
+  /// Supports only a scan of all entries, in no order.
   mutating func scan(from key: log_key?, limit: Int) -> ScanResult {
     var result = ScanResult()
     var key = log_key()

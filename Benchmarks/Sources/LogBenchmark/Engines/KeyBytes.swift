@@ -1,10 +1,11 @@
 import CLogFloor
 
 extension Shape {
-  /// Bytes of a key where keys are byte strings.
+  /// The length of a key in engines whose keys are byte strings.
   var keyLength: Int { keyKind == .hashed ? 16 : 8 }
 
-  /// Calls `body` with the bytes of a key, ordered bytewise: ids are big-endian.
+  /// Calls `body` with the bytes of a key. Their bytewise order is the order of the keys, so ids
+  /// are big-endian.
   @inline(__always)
   func withBytes<R>(of key: log_key, _ body: (UnsafeRawPointer) throws -> R) rethrows -> R {
     var key = key
@@ -12,7 +13,7 @@ extension Shape {
     return try withUnsafePointer(to: &key) { try body(UnsafeRawPointer($0)) }
   }
 
-  /// The key whose bytes these are.
+  /// The key with these bytes.
   @inline(__always)
   func key(bytes: UnsafeRawPointer) -> log_key {
     guard keyKind == .dense else { return log_key(bytes: bytes) }
@@ -21,8 +22,8 @@ extension Shape {
 }
 
 extension log_key {
-  /// The first bytes of a hashed key as a number; with zeros behind them they are the smallest such
-  /// key.
+  /// The first bytes of a hashed key as a number. With zeros after them, they are the smallest key
+  /// with this prefix.
   @inline(__always)
   func prefixWord(_ length: Int) -> UInt64 { first & (1 << UInt64(8 * length) - 1) }
 }

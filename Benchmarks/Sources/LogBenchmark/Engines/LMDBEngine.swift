@@ -1,8 +1,8 @@
 import CLMDB
 import CLogFloor
 
-/// LMDB with its default of copying pages.
-// Unchecked: an environment may be used by all threads.
+/// LMDB in its default mode, which copies pages.
+// Unchecked: all threads may use an environment.
 final class LMDBEngine: LMDBStore, LogEngine, @unchecked Sendable {
   static let name = "LMDB"
   static let settings = LMDBStore.describe("NOTLS")
@@ -11,7 +11,7 @@ final class LMDBEngine: LMDBStore, LogEngine, @unchecked Sendable {
 }
 
 /// LMDB that writes into its map.
-// Unchecked: an environment may be used by all threads, and this differs in one flag only.
+// Unchecked: all threads may use an environment. Only one flag differs from `LMDBEngine`.
 final class LMDBWriteMapEngine: LMDBStore, LogEngine, @unchecked Sendable {
   static let name = "LMDB WRITEMAP"
   static let settings = LMDBStore.describe("NOTLS WRITEMAP")
@@ -68,7 +68,7 @@ enum LMDB {
     return transaction
   }
 
-  /// Calls `body` with a key as LMDB takes it: ids stay numbers in the machine's own order.
+  /// Calls `body` with a key in LMDB's form. Ids remain numbers in the machine's byte order.
   @inline(__always)
   static func withKey<R>(_ key: log_key, _ length: Int, _ body: (UnsafeMutablePointer<MDB_val>) throws -> R)
     rethrows -> R

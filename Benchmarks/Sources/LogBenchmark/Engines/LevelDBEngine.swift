@@ -2,8 +2,7 @@ import CLevelDB
 import CLogFloor
 
 /// LevelDB through its C interface.
-// Unchecked: a database may be used by all threads; `isDurable` changes only while no thread
-// writes.
+// Unchecked: all threads may use a database. `isDurable` changes only while no thread writes.
 final class LevelDBEngine: LogEngine, @unchecked Sendable {
   static let name = "LevelDB"
   static let isOrdered = true

@@ -1,8 +1,8 @@
 import CLogFloor
 
-// The interface that a measured engine implements. Workloads are generic over it and specialised
-// for each engine, so that the abstraction costs nothing. Reads fold the values they found
-// (`log_fold`), which touches every byte; the sums must agree between engines.
+// The interface of a measured engine. Workloads are generic and specialized for each engine, so
+// that the abstraction costs nothing. Reads fold the values that they find (`log_fold`), which
+// reads every byte. The sums must be equal for all engines.
 
 /// An open store of one engine.
 protocol LogEngine: AnyObject, Sendable {
@@ -10,33 +10,33 @@ protocol LogEngine: AnyObject, Sendable {
   associatedtype Writer: EngineWriter
 
   static var name: String { get }
-  /// Whether it can scan; the floor cannot.
+  /// Whether the engine can scan, which requires ordered keys.
   static var isOrdered: Bool { get }
   /// Whether threads may read while another writes.
   static var readsWhileWriting: Bool { get }
-  /// Its settings, and its checks.
+  /// The settings of the engine, and the checks that it makes.
   static var settings: String { get }
 
-  /// Opens the store in an existing folder, or makes one there.
+  /// Opens the store in an existing folder, or creates it there.
   init(in folder: String, _ shape: Shape) throws
 
-  /// Whether later commits survive a crash of the machine, or only of the process. No thread writes
-  /// meanwhile.
+  /// Sets whether later commits survive a crash of the machine, or only of the process. No thread
+  /// writes during the call.
   func setDurable(_ isDurable: Bool) throws
 
-  /// For one thread.
+  /// Makes a view for one thread.
   func makeView() throws -> View
 
-  /// For one thread.
+  /// Makes a writer for one thread.
   func makeWriter() throws -> Writer
 
-  /// Whether it moves written data in the background.
+  /// Whether the engine moves written data in the background.
   static var compacts: Bool { get }
 
-  /// The engine's own counters, by name; in bytes, except for ratios.
+  /// The engine's own counters, by name. They are bytes, except for ratios.
   var figures: [String: Double] { get throws }
 
-  /// All views and writers have ended.
+  /// Closes the store. All views and writers have ended before.
   func close() throws
 }
 
@@ -48,7 +48,7 @@ extension LogEngine {
 /// The result of a scan.
 struct ScanResult: Equatable {
   var count = 0
-  /// Independent of the order.
+  /// A sum over keys and values that does not depend on their order.
   var sum: UInt64 = 0
 
   @inline(__always)
@@ -59,29 +59,29 @@ struct ScanResult: Equatable {
   }
 }
 
-/// Reads one state of the store, the newest when it was made or last advanced, if the engine has
-/// states.
+/// Reads the store. If the engine has snapshots, the view reads one state: the newest at its
+/// creation or at the last `advance`.
 protocol EngineView {
-  /// The fold of the value; nil if the key is not there.
+  /// The fold of the value; nil if the key is absent.
   mutating func read(_ key: log_key) throws -> UInt64?
 
-  /// The sum of the folds.
+  /// The sum of the folds of the values.
   mutating func readMany(_ keys: [log_key]) throws -> UInt64
 
-  /// At most `limit` entries in order, from the first key not below `key`; nil: from the very
-  /// first.
+  /// Scans at most `limit` entries in order, from the first key that is not less than `key`; nil:
+  /// from the first entry.
   mutating func scan(from key: log_key?, limit: Int) throws -> ScanResult
 
-  /// All entries whose hashed keys begin with the same `length` bytes.
+  /// Scans all entries whose hashed keys begin with the first `length` bytes of `key`.
   mutating func scan(prefixOf key: log_key, length: Int) throws -> ScanResult
 
   static var takesSnapshots: Bool { get }
 
-  /// Takes a snapshot of the newest state and releases it, in the engine's cheapest way. Afterwards
-  /// the view must not be used.
+  /// Takes a snapshot of the newest state and releases it, in the cheapest way of the engine. The
+  /// view must not be used afterwards.
   mutating func takeSnapshot() throws
 
-  /// Goes to the newest state.
+  /// Advances to the newest state.
   mutating func advance() throws
 
   mutating func end()
@@ -97,10 +97,10 @@ extension EngineView {
   }
 }
 
-/// A view that visits its entries in order; both kinds of scan follow from that.
+/// A view that visits entries in order. Both kinds of scan use this.
 protocol WalkingView: EngineView {
-  /// Calls `body` with key, value and the value's length of each entry, from the first key not
-  /// below `key` (nil: from the very first), until it says false.
+  /// Calls `body` with the key, the value and the value's length of each entry, until it returns
+  /// false. Begins with the first key that is not less than `key` (nil: with the first entry).
   func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws
 }
 
@@ -127,20 +127,20 @@ extension WalkingView {
 }
 
 protocol EngineWriter {
-  /// Does all of it in one commit.
+  /// Makes all operations in one commit.
   mutating func commit(_ operations: UnsafeBufferPointer<log_operation>) throws
 
   mutating func end()
 }
 
-/// The message of an engine whose operation failed.
+/// The error of an engine whose operation failed.
 struct EngineError: Error, CustomStringConvertible {
   var description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// Errors as LevelDB and RocksDB give them: as a text that the caller frees.
+/// Errors in the form of LevelDB and RocksDB: a text that the caller frees.
 protocol MessageErrors {
   static func free(_ message: UnsafeMutablePointer<CChar>)
 }

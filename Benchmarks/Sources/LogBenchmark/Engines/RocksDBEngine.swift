@@ -1,9 +1,8 @@
 import CLogFloor
 import CRocksDB
 
-/// RocksDB through its C interface, set up as its guide to basic tuning says.
-// Unchecked: a database may be used by all threads; `isDurable` changes only while no thread
-// writes.
+/// RocksDB through its C interface, with the settings of its guide to basic tuning.
+// Unchecked: all threads may use a database. `isDurable` changes only while no thread writes.
 final class RocksDBEngine: LogEngine, @unchecked Sendable {
   static let name = "RocksDB"
   static let isOrdered = true

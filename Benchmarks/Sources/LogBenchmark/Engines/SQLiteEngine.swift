@@ -1,9 +1,9 @@
 import CLogFloor
 import CSQLite
 
-/// SQLite: one table, write-ahead log, statements prepared once, a connection for each thread.
-// Unchecked: threads have connections of their own; `isDurable` changes only while no thread
-// writes.
+/// SQLite with one table, a write-ahead log, statements that are prepared once, and a connection
+/// for each thread.
+// Unchecked: threads have separate connections. `isDurable` changes only while no thread writes.
 final class SQLiteEngine: LogEngine, @unchecked Sendable {
   static let name = "SQLite"
   static let isOrdered = true
@@ -64,7 +64,7 @@ struct SQLiteConnection {
     throw EngineError(String(cString: sqlite3_errmsg(handle)))
   }
 
-  /// Runs a statement that gives no rows.
+  /// Runs a statement that returns no rows.
   func step(_ statement: OpaquePointer) throws {
     try check(sqlite3_step(statement))
     try check(sqlite3_reset(statement))
@@ -148,7 +148,7 @@ struct SQLiteView: WalkingView {
     }
   }
 
-  /// A transaction gets its snapshot at its first read.
+  /// The snapshot of a transaction begins with its first read.
   mutating func takeSnapshot() throws {
     if snapshot.isEmpty {
       try advance()
@@ -202,7 +202,7 @@ struct SQLiteWriter: EngineWriter {
   }
 
   mutating func commit(_ operations: UnsafeBufferPointer<log_operation>) throws {
-    // One statement is a transaction.
+    // A single statement is a transaction by itself.
     if operations.count > 1 { try connection.step(begin) }
     guard let start = operations.baseAddress else { return }
     for index in operations.indices { try execute(start + index) }

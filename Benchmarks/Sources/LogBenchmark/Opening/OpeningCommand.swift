@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The cost of opening, and the cost of the data that makes opening fast.
+/// Measures the cost of opening a store, and of the data that makes opening fast.
 struct OpeningCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "opening", abstract: "What opening a store takes, part by part, and what checkpoints cost.",
@@ -44,12 +44,12 @@ struct OpeningCommand: ParsableCommand {
   }
 }
 
-/// One figure of one shape.
+/// One figure for one shape.
 struct OpeningFigure: Codable {
   var shape: String
   var records: Int
   var what: String
-  /// Milliseconds, or a plain number.
+  /// The value: milliseconds, or a number without a unit.
   var value: Double
   var isTime: Bool
   var rounds: Int

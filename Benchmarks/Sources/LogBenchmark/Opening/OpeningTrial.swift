@@ -2,7 +2,7 @@ import CLogFloor
 import Foundation
 import PerdureLog
 
-/// Opens stores that differ in one thing.
+/// Opens stores that differ in one property each.
 struct OpeningTrial {
   private let shape: Shape
   private let command: OpeningCommand
@@ -46,7 +46,7 @@ struct OpeningTrial {
       rounds: rounds)
   }
 
-  /// No checkpoint and no compaction but when asked for.
+  /// Options with checkpoints and compactions only on request.
   private static var manual: StoreOptions {
     var options = StoreOptions()
     options.checkpoints = .manual
@@ -95,7 +95,8 @@ struct OpeningTrial {
 
   // MARK: Measuring
 
-  /// The median, in nanoseconds. The first opening, which brings the files near, does not count.
+  /// The median cost in nanoseconds. The first opening loads the files into the cache and does not
+  /// count.
   private func openings(_ path: String, _ rounds: Int) throws -> Double {
     let all = try (0...rounds).map { _ in
       var opened: Store?
@@ -106,7 +107,6 @@ struct OpeningTrial {
     return median(all.dropFirst()) ?? 0
   }
 
-  /// It does not end by itself.
   private func removeIndex(_ path: String) throws {
     for name in try FileManager.default.contentsOfDirectory(atPath: path) where name.hasSuffix(".index") {
       try FileManager.default.removeItem(atPath: path + "/" + name)
@@ -125,7 +125,7 @@ struct OpeningTrial {
     return median(found) ?? 0
   }
 
-  /// With everything that runs by itself.
+  /// Updates records with all background work.
   private func updateMany(_ path: String) throws -> [OpeningFigure] {
     var figures: [OpeningFigure] = []
     try change(path, StoreOptions()) { store, keyspace in

@@ -1,33 +1,35 @@
 import ArgumentParser
 
-/// What a run consists of.
+/// The parts of a run.
 enum Part: String, CaseIterable, ExpressibleByArgument {
-  /// All workloads on a million records (of 1 KiB: a quarter of it), in rounds.
+  /// All workloads with a million records (a quarter of that for records of 1 KiB), in several
+  /// rounds.
   case main
-  /// A store that is overwritten repeatedly, once; Perdure also with as many records as `large`.
+  /// A store that is overwritten repeatedly, in one round. Perdure also runs it with the number of
+  /// records of `large`.
   case steady
-  /// Opening and memory with many records, once.
+  /// Opening and memory with many records, in one round.
   case large
 }
 
-/// Trials of several engines on the same plan, in turn.
+/// Trials of several engines with the same plan, in turn.
 struct Turn {
   var part: Part
   var plan: TrialPlan
   var engines: [EngineName]
 }
 
-/// Decides the turns and their order. The first round of everything comes before the second of
-/// anything, so that a run that is out of time has all rows, with fewer rounds.
+/// Determines the turns and their order. The first round of everything precedes all second rounds.
+/// So a run that exceeds its time has all rows, with fewer rounds.
 struct Schedule {
   var parts: [Part]
   var shapes: [Shape]
   var workloads: [Workload]
-  /// As requested; nil: the part's own selection.
+  /// The requested engines; nil: the selection of each part.
   var engines: [EngineName]?
   var records: Int
   var largeRecords: Int
-  /// Of 100-byte records; of 1 KiB half of it.
+  /// The number of operations for records of 100 bytes; half of it for records of 1 KiB.
   var operations: Int
   var durableCommits: Int
   var rounds: Int
@@ -57,7 +59,8 @@ struct Schedule {
     return Turn(part: .main, plan: plan, engines: engines ?? EngineName.allCases)
   }
 
-  /// Hashed keys only. SQLite takes as long as all others combined.
+  /// The turns of the part `steady`, for hashed keys only. By default without SQLite, which would
+  /// take as long as all others together.
   private var steady: [Turn] {
     guard shapes.contains(.hashed100) else { return [] }
     let usual = plan(.hashed100, records, Workload.steady.contains)
@@ -67,7 +70,8 @@ struct Schedule {
     return largeRecords > 0 ? [turn, Turn(part: .steady, plan: large, engines: own)] : [turn]
   }
 
-  /// Ids are loaded in ascending order, as they are assigned; hashed keys in no order.
+  /// The turn of the part `large`. Ids are loaded in ascending order, as they are assigned; hashed
+  /// keys in random order.
   private func large(_ shape: Shape) -> Turn {
     let load = shape.keyKind == .dense ? Workload.fillSequential1000 : .fillRandom1000
     let own = [load, .readRandom, .openAfterKill, .openClean]
@@ -83,7 +87,7 @@ struct Schedule {
 }
 
 extension Turn {
-  /// The approximate maximum size of the store in bytes, including garbage and segments being
-  /// rewritten.
+  /// The approximate maximum size of the store in bytes. It includes garbage, and segments during
+  /// their rewriting.
   var diskBytesMax: Int { plan.records * (plan.shape.valueLength + 60) * 4 }
 }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Runs turns until the time is over, and keeps the results of each.
+/// Runs turns until the time is over, and stores the results of each.
 struct TurnRunner {
   let turns: [Turn]
-  /// In minutes from now.
+  /// The time limit, in minutes from the start.
   let deadline: Double
   let comparison: Comparison
   let files: ResultFiles?
-  /// All rounds, by workload and engine.
+  /// The measurements of all rounds, by workload, engine, shape and number of records.
   private var rounds: [Measurement.Identity: [Measurement]] = [:]
   private var seconds: [(title: String, seconds: Double)] = []
   private var skipped = 0
@@ -34,14 +34,14 @@ struct TurnRunner {
     }
   }
 
-  /// All that was measured.
+  /// The summaries of all measurements.
   var results: [Measurement] { rounds.values.compactMap(Measurement.summary(of:)) }
 
   var tables: [String] {
     ResultTable.all(results, .elapsed).map(\.text)
   }
 
-  /// The duration of a turn.
+  /// The duration of each turn, and of all turns together.
   var durations: String {
     let lines = seconds.map { "\($0.title): \(String(format: "%.0f", $0.seconds)) s" }
     let sum = String(format: "%.1f", seconds.reduce(0) { $0 + $1.seconds } / 60)

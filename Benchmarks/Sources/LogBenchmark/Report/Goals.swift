@@ -1,15 +1,15 @@
-/// The goals of the engine, and its results: a bound for a figure of Perdure, and the figures of
-/// others.
+/// A goal of the engine: a bound for a figure of Perdure, which is compared with those of other
+/// engines.
 struct Goal {
   var title: String
   var bound: Double
   var format: (Double) -> String
-  /// More is better.
+  /// Whether the bound is a minimum, because greater figures are better.
   var isLeast = false
   /// The figure of an engine; nil if it was not measured.
   var value: (ResultSet, _ engine: String) -> Double?
 
-  /// A table in Markdown, and in how many of its rows Perdure is ahead of the best peer.
+  /// A table in Markdown, and the number of its rows in which Perdure is ahead of the best peer.
   static func table(_ results: ResultSet, _ compression: [CompressionFigure]) -> String {
     let head = [
       "| | floor | best peer | goal | Perdure | | / best peer |", "|---|---:|---:|---:|---:|---|---:|",
@@ -80,7 +80,7 @@ extension Goal {
     ]
   }
 
-  /// Bounds that depend on other engines in the same run are bounds for a ratio.
+  /// Goals whose bounds are ratios to other engines in the same run.
   private static var durable: [Goal] {
     [
       Goal(title: "\(Workload.durable1.title), beside the floor", bound: 1.2, format: Format.ratio) {
@@ -178,17 +178,17 @@ extension Goal {
 }
 
 extension ResultSet {
-  /// With the most records below `largeCount`.
+  /// The measurement with the most records below `largeCount`.
   fileprivate func usual(_ workload: Workload, _ engine: String, _ shape: Shape) -> Measurement? {
     counts(shape).last { $0 < ResultTable.largeCount }.flatMap { self[workload, engine, shape, $0] }
   }
 
-  /// With the fewest records from `largeCount` on.
+  /// The measurement with the fewest records from `largeCount` on.
   fileprivate func large(_ workload: Workload, _ engine: String, _ shape: Shape) -> Measurement? {
     counts(shape).first { $0 >= ResultTable.largeCount }.flatMap { self[workload, engine, shape, $0] }
   }
 
-  /// The figure of an engine relative to the fastest other, with hashed keys.
+  /// The figure of an engine divided by that of the fastest other engine, with hashed keys.
   fileprivate func ratio(_ workload: Workload, _ engine: String, to others: [String]) -> Double? {
     let best = others.compactMap { usual(workload, $0, .hashed100)?.nsPerOp }.min()
     guard let best, best > 0 else { return nil }

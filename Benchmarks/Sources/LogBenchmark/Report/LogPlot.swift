@@ -1,6 +1,7 @@
 import Foundation
 
-/// A plot as SVG: a line a workload, a dot an engine, time on a logarithmic scale.
+/// A plot as SVG with a line for each workload and a dot for each engine, on a logarithmic scale of
+/// time.
 struct LogPlot {
   private let title: String
   private let rows: [(workload: Workload, values: [(engine: String, nanoseconds: Double)])]
@@ -30,7 +31,7 @@ struct LogPlot {
     return lines.joined(separator: "\n")
   }
 
-  /// The powers of ten around everything.
+  /// The range of powers of ten that contains all values.
   private var decades: ClosedRange<Int> {
     let all = rows.flatMap { $0.values.map(\.nanoseconds) }
     let lower = Int(log10(all.min() ?? 1).rounded(.down))
@@ -68,7 +69,7 @@ struct LogPlot {
   ) -> [String] {
     let y = Self.top + Double(index) * Self.rowHeight + 8
     let label = "<text x=\"\(Self.text(Self.left - 10))\" y=\"\(Self.text(y + 4))\" text-anchor=\"end\">"
-    // Perdure on top of the others.
+    // Perdure is drawn last, so that its dot covers the others.
     let values = row.values.sorted { a, _ in a.engine != PerdureEngine.name }
     return [label + row.workload.title + "</text>"] + values.map { dot($0.nanoseconds, y, engine: $0.engine) }
   }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The files of results, in one folder: `log.json` and a plot a shape, and results of other
+/// The result files in one folder: `log.json`, a plot for each shape, and the results of other
 /// commands.
 struct ResultFiles {
   let folder: URL
 
-  /// All of `log.json`; nothing if there is none.
+  /// All measurements in `log.json`; empty if it does not exist.
   func measurements() throws -> [Measurement] { try read("log.json") }
 
-  /// Puts results in the place of those of the same engine, workload and records, and leaves the
+  /// Replaces results of the same engine, workload, shape and number of records, and keeps the
   /// others.
   func merge(_ measurements: [Measurement]) throws {
     var all: [Measurement.Identity: Measurement] = [:]
@@ -28,7 +28,7 @@ struct ResultFiles {
     return try JSONDecoder().decode([Element].self, from: Data(contentsOf: file))
   }
 
-  /// A line an element, so that differences between runs can be read.
+  /// Writes each element on its own line, so that differences between runs are readable.
   func write(_ elements: [some Encodable], to name: String) throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let encoder = JSONEncoder()

@@ -1,9 +1,9 @@
-/// A row of a table: which workloads it is made of, and how.
+/// A row of a table: its workloads, and how its value follows from them.
 struct ResultRow {
   var title: String
   var workloads: [Workload]
   var format: (Double) -> String
-  /// Of those of the workloads that were measured; at least one.
+  /// The value from the measurements of those workloads that were measured; at least one.
   var value: ([Measurement]) -> Double?
 
   static func all(_ time: ResultTable.Time) -> [ResultRow] {
@@ -37,7 +37,7 @@ struct ResultRow {
     self.init(title: title, workloads: [workload], format: format) { value($0[0]) }
   }
 
-  /// The longest call of anything that writes and does not wait for the disk.
+  /// The longest call of all writes that do not wait for the disk.
   private static var stall: ResultRow {
     let workloads: [Workload] = [
       .fillRandom1, .fillRandom100, .fillRandom1000, .ycsbA, .ycsbF, .overwrite1, .overwrite1000, .delete1000,
@@ -89,14 +89,15 @@ struct ResultRow {
 }
 
 extension Measurement {
-  /// Records in the store, at the end.
+  /// The number of records in the store at the end.
   var liveRecords: Double { details["live_records"] ?? Double(n) }
 
   func perRecord(_ detail: String) -> Double? { details[detail].map { $0 / Double(n) } }
 
-  /// Bytes that calls have written for each byte that the caller gave, as `unit` counts them.
+  /// The bytes that calls have written, divided by the bytes that the caller provided according to
+  /// `unit`.
   func writeAmplification(_ unit: String) -> Double? {
-    // The system does not count bytes stored into a map.
+    // The system does not count bytes that are stored into a map.
     guard engine != LMDBWriteMapEngine.name, let written = details["written_bytes"],
       let given = details[unit], given > 0, written > 0
     else { return nil }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Results by workload and engine.
 struct ResultSet {
-  /// What counts as the time of an operation.
+  /// Which time counts as that of an operation.
   let time: ResultTable.Time
   private let known: [Measurement.Identity: Measurement]
 
@@ -20,20 +20,20 @@ struct ResultSet {
       Measurement.Identity(engine: engine, workload: workload.rawValue, shape: shape.rawValue, n: records)]
   }
 
-  /// The numbers of records that a shape was measured with.
+  /// The numbers of records with which a shape was measured.
   func counts(_ shape: Shape) -> [Int] {
     Set(known.keys.filter { $0.shape == shape.rawValue }.map(\.n)).sorted()
   }
 }
 
 extension Measurement {
-  /// For an operation; for workloads that wait for the disk always elapsed time.
+  /// The time of an operation. For workloads that wait for the disk it is always elapsed time.
   func nanoseconds(_ time: ResultTable.Time) -> Double {
     time == .elapsed || Workload(rawValue: workload)?.waitsForDisk == true ? nsPerOp : cpuNsPerOp
   }
 }
 
-/// Figures as tables show them.
+/// The formats of figures in tables.
 enum Format {
   static func duration(_ nanoseconds: Double) -> String {
     switch nanoseconds {

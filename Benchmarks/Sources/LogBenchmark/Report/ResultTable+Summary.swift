@@ -1,13 +1,13 @@
-/// The summary of all tables: a few rows, won or lost, and how many of all are won.
+/// The summary of all tables: a few rows, and the number of all rows in which Perdure is ahead.
 extension ResultTable {
-  /// Each kind of work once or twice.
+  /// The workloads in the summary: each kind of work once or twice.
   private static let telling: [Workload] = [
     .fillRandom1, .fillRandom1000, .overwrite1, .readRandom, .readMissing, .scan, .ycsbA, .ycsbC, .durable1,
     .openClean,
   ]
 
-  /// The telling rows of the shortest records with hashed keys, and on how many of all rows Perdure
-  /// is ahead.
+  /// The summary's rows for the shortest records with hashed keys, and the number of all rows in
+  /// which Perdure is ahead.
   static func summary(_ measurements: [Measurement], _ time: Time) -> String {
     let tables = all(measurements, time)
     let shown = tables.first { $0.shape == .hashed100 && $0.records < largeCount }?.tellingRows ?? []
@@ -29,7 +29,7 @@ extension ResultTable {
     return ([head, ["---"] + names.map { _ in "---:" }] + rows).map { "| \($0.joined(separator: " | ")) |" }
   }
 
-  /// Beside the best peer, of every row where both were measured.
+  /// The ratio to the best peer, for every row in which both were measured.
   private var peerRatios: [Double] {
     ResultRow.all(results.time).compactMap { ratio(values($0), to: Self.peers) }
   }

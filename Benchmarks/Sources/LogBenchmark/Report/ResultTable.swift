@@ -1,9 +1,9 @@
-/// The results of one shape and one number of records as a table in Markdown: a row a workload, a
-/// column an engine.
+/// The results of one shape and one number of records as a table in Markdown. It has a row for each
+/// workload and a column for each engine.
 struct ResultTable {
   enum Time: String {
     case elapsed = "elapsed time"
-    /// Of all threads of the process, those in the background too.
+    /// Processor time of all threads of the process, including background threads.
     case processor = "processor time"
   }
 
@@ -12,7 +12,7 @@ struct ResultTable {
   let results: ResultSet
   let engines: [String]
 
-  /// From here on a store has many records, as those of the part "large".
+  /// From this number on a store has many records, like those of the part `large`.
   static let largeCount = 5_000_000
 
   static let order = [
@@ -22,7 +22,7 @@ struct ResultTable {
 
   static var peers: [String] { order.filter { $0 != FloorEngine.name && $0 != PerdureEngine.name } }
 
-  /// A table for each shape and number of records; those with many come last.
+  /// The table of each shape and number of records. Those with many records come last.
   static func all(_ measurements: [Measurement], _ time: Time) -> [ResultTable] {
     let results = ResultSet(measurements, time)
     let tables = Shape.allCases.flatMap { shape in
@@ -69,7 +69,7 @@ struct ResultTable {
     kind.workloads.compactMap { results[$0, engine, shape, records] }
   }
 
-  /// One for each engine.
+  /// The values of a row, one for each engine.
   func values(_ kind: ResultRow) -> [Double?] {
     engines.map { engine in
       let found = measured(kind, engine)
@@ -82,7 +82,7 @@ struct ResultTable {
     return ratio <= 1 ? "**\(Format.ratio(ratio))**" : Format.ratio(ratio)
   }
 
-  /// Up to 1: Perdure is ahead of the best of these.
+  /// The ratio to the best of these engines. If it is at most 1, Perdure is ahead.
   func ratio(_ values: [Double?], to others: [String]) -> Double? {
     let theirs = zip(engines, values).compactMap { others.contains($0) ? $1 : nil }
     guard let place = engines.firstIndex(of: PerdureEngine.name), let ours = values[place],

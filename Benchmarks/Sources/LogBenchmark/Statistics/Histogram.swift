@@ -1,4 +1,4 @@
-/// How often a duration occurred, in buckets that are at most 1/64 wider than their smallest
+/// The number of durations in each bucket. A bucket's width is at most 1/64 of its smallest
 /// duration.
 struct Histogram: Equatable {
   private static let subdivisionBits = 6
@@ -21,7 +21,7 @@ struct Histogram: Equatable {
   }
 
   /// The smallest bucket bound that at least `fraction` of the durations do not exceed; 0 if there
-  /// is none.
+  /// are no durations.
   func percentile(_ fraction: Double) -> UInt64 {
     guard count > 0 else { return 0 }
     let wanted = max(1, Int((fraction * Double(count)).rounded(.up)))
@@ -33,7 +33,8 @@ struct Histogram: Equatable {
     return maximum
   }
 
-  /// Durations below 64 have a bucket each; above, each power of two has 64.
+  /// The bucket of a duration. Durations below 64 have one bucket each; above, each power of two
+  /// has 64 buckets.
   @inline(__always)
   static func bucket(of nanoseconds: UInt64) -> Int {
     guard nanoseconds >= 64 else { return Int(nanoseconds) }
@@ -41,7 +42,7 @@ struct Histogram: Equatable {
     return (shift + 1) << subdivisionBits + Int(nanoseconds >> UInt64(shift)) - 64
   }
 
-  /// The largest duration that falls into a bucket.
+  /// The largest duration in a bucket.
   static func upperBound(of bucket: Int) -> UInt64 {
     guard bucket >= 64 else { return UInt64(bucket) }
     let shift = UInt64(bucket >> subdivisionBits - 1)

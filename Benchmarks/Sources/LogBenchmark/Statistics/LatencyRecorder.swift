@@ -1,6 +1,6 @@
 import CLogFloor
 
-/// Takes the time of one operation after the other, with one look at the clock between two.
+/// Measures consecutive operations, with one reading of the clock between two of them.
 struct LatencyRecorder {
   private(set) var histogram = Histogram()
   private var begin: UInt64
@@ -20,7 +20,7 @@ struct LatencyRecorder {
     last = now
   }
 
-  /// Runs code that is not measured.
+  /// Runs code whose time does not count.
   mutating func skip(_ body: () throws -> Void) rethrows {
     let cpu = log_cpu_ns()
     try body()
@@ -30,17 +30,17 @@ struct LatencyRecorder {
     last = now
   }
 
-  /// Up to the last lap.
+  /// The cost up to the last lap.
   var elapsed: Cost { Cost(nanoseconds: last - begin, cpuNanoseconds: log_cpu_ns() - beginCPU) }
 }
 
-/// The duration of an operation.
+/// The cost of operations.
 struct Cost {
   var nanoseconds: UInt64
-  /// Of all threads.
+  /// Processor time of all threads.
   var cpuNanoseconds: UInt64
 
-  /// Runs `body` without looking at the clock in between.
+  /// Runs `body` without reading the clock in between.
   static func of(_ body: () throws -> Void) rethrows -> Cost {
     let beginCPU = log_cpu_ns()
     let begin = log_now_ns()

@@ -1,30 +1,30 @@
-/// What one workload cost one engine: in one round, or the medians of all.
+/// The costs of one workload on one engine: of one round, or the medians of all rounds.
 struct Measurement: Codable, Equatable {
   var engine: String
   var workload: String
   var shape: String
-  /// Records in the store, at the begin.
+  /// The number of records in the store at the beginning.
   var n: Int
   var valueBytes: Int
-  /// Operations measured.
+  /// The number of measured operations.
   var operations: Int
-  /// Of one operation; for batches, of one record.
+  /// The time of one operation; for batches, of one record.
   var nsPerOp: Double
   /// Processor time of all threads of the process for one operation.
   var cpuNsPerOp: Double
-  /// Latencies of a call: of a commit, whatever it holds, or of a read.
+  /// The latencies of a call: a commit of any size, or a read.
   var p50: UInt64
   var p99: UInt64
   var p999: UInt64
-  /// 0 if it was not measured.
+  /// 0 if not measured.
   var p9999: UInt64 = 0
   var maxNs: UInt64
-  /// Blocks that the files take, after the workload, without room that is only held back for a full
-  /// disk.
+  /// The blocks of the files after the workload, in bytes. Space that is reserved for a full disk
+  /// does not count.
   var diskBytes: Int
-  /// Private memory of the process (no mapped files), after the workload.
+  /// The private memory of the process after the workload, without mapped files.
   var memoryBytes: Int
-  /// What only this workload, or only this engine, has, by name.
+  /// Figures that only this workload or this engine has, by name.
   var details: [String: Double] = [:]
   var rounds = 1
 
@@ -38,8 +38,8 @@ struct Measurement: Codable, Equatable {
     case memoryBytes = "memory_bytes"
   }
 
-  /// The workload and engine of a measurement: results of another run replace those with the same
-  /// key.
+  /// The identity of a measurement. A result of another run replaces a result with the same
+  /// identity.
   struct Identity: Hashable {
     var engine: String
     var workload: String
@@ -49,7 +49,8 @@ struct Measurement: Codable, Equatable {
 
   var identity: Identity { Identity(engine: engine, workload: workload, shape: shape, n: n) }
 
-  /// Medians, but the maximum of maxima: a stall counts even if it came once.
+  /// The medians of the rounds. Only for the maximum, the greatest counts, because a stall counts
+  /// even if it occurred once.
   static func summary(of rounds: [Measurement]) -> Measurement? {
     guard var result = rounds.first else { return nil }
     func middle(_ value: (Measurement) -> Double) -> Double { median(rounds.map(value)) ?? 0 }

@@ -1,4 +1,4 @@
-/// The middle one, or the mean of the middle two; nil of nothing.
+/// The middle value, or the mean of the middle two; nil without values.
 func median<Values: Collection<Double>>(_ values: Values) -> Double? {
   guard !values.isEmpty else { return nil }
   let sorted = values.sorted()

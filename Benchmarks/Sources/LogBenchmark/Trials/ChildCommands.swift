@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-// What `compare` runs in processes of their own. Each prints a `TrialOutput` as JSON.
+// The commands that `compare` runs in separate processes. Each prints a `TrialOutput` as JSON.
 
 struct TrialCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -24,7 +24,7 @@ struct TrialCommand: ParsableCommand {
       let trial = Trial<Engine>(plan, in: folder)
       try trial.run()
       try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(trial.output))
-      // With the store open.
+      // Kills this process while the store is open.
       withExtendedLifetime(trial) { _ = kill(getpid(), SIGKILL) }
     }
   }

@@ -2,16 +2,17 @@ import Foundation
 
 /// Runs trials of several engines in turn, each in a separate process, and compares their results.
 struct Comparison {
-  /// Where stores are made, and removed.
+  /// The folder in which stores are made and removed.
   var folder: URL
   /// Called with the current step.
   var progress: (String) -> Void
 
   /// The result of a turn.
   struct Outcome {
-    /// One for each engine and workload.
+    /// The measurements of each engine and workload.
     var measurements: [Measurement] = []
-    /// Engines that failed, or had other results than earlier ones; these are not measured.
+    /// The engines that failed, or whose results differed from those of earlier engines. They have
+    /// no measurements.
     var failures: [String] = []
   }
 
@@ -19,7 +20,8 @@ struct Comparison {
     try checkRoom(for: turn)
     var outcome = Outcome()
     var checks: [String: (sum: UInt64, engine: String)] = [:]
-    // The first engine finds the machine in another state than the last.
+    // The order rotates with the round, because the first engine finds the machine in another state
+    // than the last.
     for place in turn.engines.indices {
       let engine = turn.engines[(place + turn.plan.round) % turn.engines.count]
       let begin = Date()
@@ -76,7 +78,8 @@ struct Comparison {
     return try JSONDecoder().decode(TrialOutput.self, from: data)
   }
 
-  /// Engines that do not do a workload do not have its check.
+  /// Compares the checks of an engine with those of earlier engines. An engine has no check for a
+  /// workload that it does not support.
   private func compare(
     _ found: [String: UInt64], of engine: EngineName, _ known: inout [String: (sum: UInt64, engine: String)]
   ) throws {

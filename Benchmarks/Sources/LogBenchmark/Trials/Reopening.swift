@@ -1,7 +1,7 @@
 import CLogFloor
 
-/// Opens the store of a trial that was killed; closes it; opens it again. In a separate process, so
-/// that the measured memory is the store's.
+/// Opens the store of a killed trial, closes it, and opens it again. Runs in a separate process, so
+/// that the measured memory is that of the store.
 struct Reopening<Engine: LogEngine> {
   let plan: TrialPlan
   let folder: String
@@ -16,7 +16,7 @@ struct Reopening<Engine: LogEngine> {
     return output
   }
 
-  /// Opening ends when a first key has been read. Memory: the store's memory once everything was
+  /// Measures an opening up to the first read, and the memory of the store after everything was
   /// read.
   private func open(_ workload: Workload) throws -> (Measurement, UInt64) {
     let memory = Resources.privateMemoryBytes

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The resources of the process and its files.
+/// The resources that the process and its files use.
 enum Resources {
   /// Blocks of all files in a folder, in bytes, without reserved space.
   static func diskBytes(of folder: String) -> Int { bytes(of: folder) { !isReserve($0) } }
 
-  /// The reserve that keeps a store usable when the disk is full, in bytes.
+  /// The size of the reserve that keeps a store usable on a full disk, in bytes.
   static func reservedBytes(of folder: String) -> Int { bytes(of: folder, isReserve) }
 
-  /// Bytes that the process has handed to the system by calls that write; 0 if the system does not
-  /// report it. Bytes stored into maps are not included.
+  /// The bytes that the process has passed to calls that write; 0 if the system does not report
+  /// them. Bytes that are stored into maps do not count.
   static var writtenBytes: Int {
     guard let text = try? String(contentsOfFile: "/proc/self/io", encoding: .utf8) else { return 0 }
     for line in text.split(separator: "\n") where line.hasPrefix("wchar:") {
@@ -29,8 +29,7 @@ enum Resources {
     }
   }
 
-  /// Private memory that is resident; mapped files do not count. 0 if the system does not report
-  /// it.
+  /// The resident private memory, without mapped files; 0 if the system does not report it.
   static var privateMemoryBytes: Int {
     guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
     for line in text.split(separator: "\n") where line.hasPrefix("RssAnon:") {

@@ -1,26 +1,27 @@
 import CLogFloor
 import Foundation
 
-/// The size of a trial.
+/// The workloads and the size of a trial.
 struct TrialPlan: Codable {
   var shape: Shape
-  /// Records of the store.
+  /// The number of records in the store.
   var records: Int
-  /// The most single operations of a workload.
+  /// The maximum number of single operations of a workload.
   var operations: Int
   var durableCommits: Int
-  /// Commits beside a thread that overwrites.
+  /// The number of commits beside a thread that overwrites.
   var steadyCommits: Int
   var workloads: [Workload]
-  /// The fill that the store begins with.
+  /// The workload that fills the store.
   var load = Workload.fillRandom1000
   var round: Int
 }
 
-/// One engine, one shape, one round, in a separate process: fills a store, works on it, and ends.
+/// One engine with one shape in one round, in a separate process. It fills a store, runs workloads
+/// on it, and ends.
 ///
-/// Each workload follows from the plan alone, so that all engines end in the same state. Sums over
-/// the values read, and over the final state, are kept to be compared.
+/// The plan determines each workload, so that all engines end in the same state. Sums over the
+/// values that were read, and over the final state, are reported for comparison.
 final class Trial<Engine: LogEngine> {
   let plan: TrialPlan
   let folder: String
@@ -37,7 +38,7 @@ final class Trial<Engine: LogEngine> {
     pool = ValuePool(valueLength: plan.shape.valueLength)
   }
 
-  /// The folder of the store that lives on.
+  /// The folder of the store that all workloads after the fill use.
   var storeFolder: String { folder + "/store" }
 
   func run() throws {
@@ -70,7 +71,7 @@ final class Trial<Engine: LogEngine> {
     return try Engine(in: folder, shape)
   }
 
-  /// Differs between workloads and rounds, not between engines.
+  /// A seed that differs between workloads and rounds, but not between engines.
   func seed(of workload: Workload) -> UInt64 {
     let place = Workload.allCases.firstIndex(of: workload) ?? 0
     return UInt64(place + 100 * plan.round + 1)
@@ -98,7 +99,7 @@ final class Trial<Engine: LogEngine> {
     if isWanted(workload) { output.checks[workload.rawValue] = sum }
   }
 
-  /// Measures disk and memory of a workload's result again, after the background work has ended.
+  /// Measures disk and memory for a workload again, after background work has ended.
   func note(_ workload: Workload) {
     guard let index = output.measurements.lastIndex(where: { $0.workload == workload.rawValue }) else {
       return
@@ -108,7 +109,7 @@ final class Trial<Engine: LogEngine> {
     output.measurements[index].memoryBytes = Resources.privateMemoryBytes
   }
 
-  /// Waits, at most 20 seconds, until the engine's own threads are idle.
+  /// Waits until the engine's own threads are idle, at most 20 seconds.
   func settle() {
     for _ in 0..<200 {
       let before = log_cpu_ns()
@@ -128,6 +129,6 @@ final class Trial<Engine: LogEngine> {
 /// A trial's report to the process that started it.
 struct TrialOutput: Codable {
   var measurements: [Measurement] = []
-  /// Sums that must be equal for all engines, by subject.
+  /// Sums that must be equal for all engines, by name.
   var checks: [String: UInt64] = [:]
 }

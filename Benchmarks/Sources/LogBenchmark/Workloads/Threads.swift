@@ -1,10 +1,10 @@
 import Foundation
 
-/// Threads that begin together and are waited for.
+/// Threads that begin together, and whose end is awaited.
 enum Threads {
   /// Runs `body` on `count` threads, each with its number.
   ///
-  /// - Throws: the first error, when all have ended.
+  /// - Throws: The first error, after all threads have ended.
   static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
     let failures = Failures()
     let done = DispatchGroup()
@@ -23,7 +23,7 @@ enum Threads {
 }
 
 /// A value that threads share under a lock.
-// Unchecked: the value is touched under the lock only.
+// Unchecked: the value is accessed only under the lock.
 final class Shared<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value

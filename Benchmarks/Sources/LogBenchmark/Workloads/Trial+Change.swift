@@ -15,7 +15,7 @@ extension Trial {
     if isWanted(.delete1000) { try delete(engine) }
   }
 
-  /// A quarter of the records.
+  /// Deletes a quarter of the records.
   private func delete(_ engine: Engine) throws {
     let workload = Workload.delete1000
     let ordinals = Scramble.permutation(of: records, seed: seed(of: workload)).prefix(max(records / 4, 1))

@@ -1,9 +1,9 @@
 import CLogFloor
 import Foundation
 
-// Filling. In order of the keys or in none; batches of 1, 100 and 1000. One of them loads the store
-// that the rest works on; the others fill a fifth of the records into a store of their own that is
-// thrown away.
+// Filling a store, in the order of the keys or in random order, with batches of 1, 100 and 1000.
+// One of these workloads fills the store that later workloads use. The others fill a fifth of the
+// records into a separate store, which is removed.
 
 extension Trial {
   func fillOthers() throws {
@@ -35,7 +35,7 @@ extension Trial {
     }
   }
 
-  /// Puts a value for each ordinal in the workload's batches, and reports it.
+  /// Puts a value for each ordinal in the workload's batches, and reports the workload.
   func put(
     _ engine: Engine, _ workload: Workload, _ ordinals: [UInt32], inBatchesOf size: Int? = nil,
     in path: String? = nil
@@ -60,7 +60,7 @@ extension Trial {
 }
 
 extension Workload {
-  /// Records in a commit.
+  /// The number of records in a commit.
   var batchSize: Int {
     switch self {
     case .fillSequential100, .fillRandom100: 100

@@ -1,7 +1,7 @@
 import CLogFloor
 
-// The core workloads of YCSB, one thread, Zipfian with 0.99. An update replaces the value in a
-// commit of its own; a read sees everything committed before.
+// The core workloads of YCSB with one thread and a Zipfian constant of 0.99. An update replaces a
+// value in a separate commit. A read sees all earlier commits.
 
 extension Trial {
   private enum Step { case read, update, scan, insert, readModifyWrite }
@@ -11,7 +11,7 @@ extension Trial {
       (.ycsbC, .read, .read, 0), (.ycsbB, .read, .update, 5), (.ycsbE, .scan, .insert, 5),
       (.ycsbA, .read, .update, 50), (.ycsbF, .read, .readModifyWrite, 50),
     ]
-    // An engine that cannot scan inserts as the others do, or its final state would be another.
+    // An engine that cannot scan must still insert, or its final state would differ.
     guard mixes.contains(where: { plan.workloads.contains($0.0) }) else { return }
     let zipfian = Zipfian(count: records)
     for (workload, often, seldom, percent) in mixes where plan.workloads.contains(workload) {
@@ -64,7 +64,7 @@ extension Trial {
 }
 
 extension EngineWriter {
-  /// One value in a commit of its own.
+  /// Puts one value in a separate commit.
   @inline(__always)
   mutating func put(_ key: log_key, _ value: UnsafeRawPointer, _ length: Int) throws {
     var operation = log_operation(key: key, value: value, length: length)

@@ -1,7 +1,7 @@
 import CLogFloor
 
-// Reading, on one view. Each workload runs twice: once without a clock in the loop, for the mean;
-// then a quarter of it with one, for the percentiles.
+// Reading with one view. Each workload runs twice: once without a clock in the loop, for the mean;
+// then a quarter of it with a clock, for the percentiles.
 
 extension Trial {
   func read(_ engine: Engine) throws {
@@ -21,7 +21,7 @@ extension Trial {
     return (0..<count).map { _ in key(Int.random(in: 0..<records, using: &generator)) }
   }
 
-  /// Runs `body` for all of it, then for a quarter with a clock.
+  /// Runs `body` for all operations, then for a quarter of them with a clock.
   private func measure(
     _ workload: Workload, count: Int, operations: Int, _ body: (Int) throws -> UInt64
   ) rethrows {
@@ -39,7 +39,7 @@ extension Trial {
   private func readSingly(_ workload: Workload, _ view: inout Engine.View, _ keys: [log_key]) throws {
     guard isWanted(workload) else { return }
     try measure(workload, count: keys.count, operations: keys.count) { index in
-      // A key that is missing counts as well.
+      // A missing key also counts.
       try view.read(keys[index]) ?? 1
     }
   }
@@ -47,7 +47,7 @@ extension Trial {
   private func readTogether(_ view: inout Engine.View, _ count: Int) throws {
     guard isWanted(.getMany64) else { return }
     let all = keys(.getMany64, max(count / 64, 1) * 64) { shape.key($0) }
-    // An IN list returns an entry once, however often it is listed.
+    // An IN list returns an entry only once, even if it contains the key several times.
     let groups = stride(from: 0, to: all.count, by: 64).map { distinct(all, from: $0) }
     try measure(.getMany64, count: groups.count, operations: groups.count * 64) {
       try view.readMany(groups[$0])
@@ -83,7 +83,7 @@ extension Trial {
 
   private func scanPrefixes(_ view: inout Engine.View, _ count: Int) throws {
     guard isWanted(.prefix) else { return }
-    // About 15 entries of a million behind each.
+    // In a million records, each prefix has about 15 entries.
     let length = records >= 200_000 ? 2 : 1
     let starts = keys(.prefix, max(count / 16, 1)) { shape.key($0) }
     try measure(.prefix, count: starts.count, operations: starts.count) {

@@ -1,12 +1,12 @@
 import CLogFloor
 import Foundation
 
-// A store that is overwritten repeatedly, uniformly at random. It measures the final space, the
-// bytes written for it, and how long commits wait for the background cleanup.
+// A store that is overwritten repeatedly, uniformly at random. These workloads measure the space
+// that the store then uses, the bytes written, and how long commits wait for background compaction.
 //
-// Only for engines that clean up in the background, it measures commits of one record then, and
-// durable commits beside a thread that overwrites. The others write the same in large batches,
-// unmeasured, so that all end in the same state.
+// For engines that compact in the background, they also measure commits of one record, and durable
+// commits beside a thread that overwrites. Other engines write the same values in large batches
+// without measurement, so that all engines end in the same state.
 
 extension Trial {
   func overwriteSteadily(_ engine: Engine) throws {
@@ -20,7 +20,8 @@ extension Trial {
     return (0..<count).map { _ in UInt32(Int.random(in: 0..<records, using: &generator)) }
   }
 
-  /// As many records as the store has, twice; the second time, with stable space, is measured.
+  /// Overwrites as many records as the store has, twice. Only the second time is measured, when the
+  /// space is stable.
   private func overwriteTwice(_ engine: Engine) throws {
     let workload = Workload.steadyOverwrite
     let all = ordinals(workload, 2 * records)
@@ -39,7 +40,7 @@ extension Trial {
       try operations.withUnsafeBufferPointer { try writer.commit($0) }
       operations.removeAll(keepingCapacity: true)
       recorder.lap()
-      // Forty looks, beside the clock.
+      // Measures the space about forty times, outside of the measured time.
       if position >= records, (position + 1) / 1000 % max(records / 40_000, 1) == 0 {
         try recorder.skip { space.look(try engine.figures) }
       }
@@ -52,17 +53,17 @@ extension Trial {
     report(workload, all.count, recorder.elapsed, recorder.histogram, details: details)
   }
 
-  /// As many records as the store has, in commits of one.
+  /// Overwrites as many records as the store has, in commits of one record.
   private func overwriteSingly(_ engine: Engine) throws {
     let workload = Workload.steadyCommit
     try put(engine, workload, ordinals(workload, records), inBatchesOf: Engine.compacts ? 1 : 1000)
   }
 
-  /// Durable commits of one record each into one half of the keys, while a thread overwrites the
-  /// other half in batches that are not durable. It overwrites all of it before, then one batch for
-  /// every twenty commits. So there is always garbage to clean up, and the amount written is equal
-  /// for all engines. That thread writes the same value for a key each time, so the number of times
-  /// does not matter.
+  /// Makes durable commits of one record each in one half of the keys, while a thread overwrites
+  /// the other half in batches that are not durable. That thread overwrites its whole half before,
+  /// then one batch for every twenty commits. So there is always garbage to compact, and the amount
+  /// written is equal for all engines. The thread always writes the same value for a key, so the
+  /// number of times does not matter.
   private func commitBesideOverwriting(_ engine: Engine) throws {
     let workload = Workload.steadyDurable
     let half = max(records / 2, 1)
@@ -76,7 +77,7 @@ extension Trial {
     let isDone = Signal()
     let isOverwritten = Signal()
     let result = Shared((Cost(nanoseconds: 0, cpuNanoseconds: 0), Histogram()))
-    // Writers keep the durability that they began with.
+    // Writers keep the durability that was set when they were made.
     let background = try engine.makeWriter()
     let writers = Shared([background, try makeDurableWriter(engine)])
     try Threads.run(2) { number in
@@ -128,7 +129,7 @@ extension Trial {
   }
 }
 
-/// Gives a range of keys one value each, batch after batch, from the beginning again and again.
+/// Overwrites a range of keys in batches, again and again, always with the same value for each key.
 private struct SteadyPass {
   let shape: Shape
   let pool: ValuePool
@@ -136,7 +137,7 @@ private struct SteadyPass {
   let count: Int
   private var next = 0
   private var operations: [log_operation] = []
-  /// Whether every key has had its turn.
+  /// Whether every key was written at least once.
   private(set) var isSecond = false
 
   init(shape: Shape, pool: ValuePool, first: Int, count: Int) {
@@ -146,7 +147,8 @@ private struct SteadyPass {
   mutating func commit(_ writer: inout some EngineWriter) throws {
     operations.removeAll(keepingCapacity: true)
     while operations.count < min(1000, count) {
-      // A step of about 0.6 of all and odd: neighbours in the log are no neighbours in the index.
+      // The step is odd and about 0.6 of the count, so keys that are adjacent in the log are not
+      // adjacent in the index.
       let ordinal = first + Int(UInt64(next) &* 0x9E37_79B1 % UInt64(count))
       let value = pool.value(UInt64(ordinal) ^ 0x5EAD)
       operations.append(log_operation(key: shape.key(ordinal), value: value, length: shape.valueLength))
@@ -157,7 +159,7 @@ private struct SteadyPass {
   }
 }
 
-/// What a store takes while it is overwritten.
+/// The space of a store while it is overwritten.
 private struct SteadySpace {
   let folder: String
   private var disk: [Double] = []

@@ -2,7 +2,8 @@ import CLogFloor
 import Foundation
 import Synchronization
 
-// Several threads. The written values do not depend on the schedule: each thread has its own keys.
+// Workloads with several threads. The written values do not depend on the schedule, because each
+// thread has its own keys.
 
 extension Trial {
   func workTogether(_ engine: Engine) throws {
@@ -11,8 +12,8 @@ extension Trial {
     try commitDurably(engine, .durable8, writers: 8)
   }
 
-  /// One thread overwrites in commits of one record; the other reads the newest state until it is
-  /// done.
+  /// One thread overwrites in commits of one record. The other reads the newest state until the
+  /// first has ended.
   private func readWhileWriting(_ engine: Engine) throws {
     let workload = Workload.readWhileWriting
     let (shape, pool, records, seed) = (shape, pool, records, seed(of: workload))
@@ -48,14 +49,14 @@ extension Trial {
     report(workload, calls.count, cost, calls)
   }
 
-  /// Commits of one record each, acknowledged when they are durable.
+  /// Makes commits of one record each, which are acknowledged when they are durable.
   private func commitDurably(_ engine: Engine, _ workload: Workload, writers: Int) throws {
     guard isWanted(workload) else { return }
     try engine.setDurable(true)
     let (shape, pool, records, seed) = (shape, pool, records, seed(of: workload))
     let count = max(plan.durableCommits / writers, 1) * (writers == 1 ? 1 : 2)
     let calls = Shared(Histogram())
-    // The first sync includes earlier writes, and is not counted.
+    // The first sync includes earlier writes, and does not count.
     var warm = try engine.makeWriter()
     for ordinal in 0..<3 { try warm.put(shape.key(ordinal % records), pool.value(seed), shape.valueLength) }
     warm.end()
@@ -78,7 +79,7 @@ extension Trial {
   }
 }
 
-/// Set once, seen by all threads.
+/// A flag that one thread sets and all threads can read.
 final class Signal: Sendable {
   private let value = Atomic(false)
 
@@ -87,7 +88,7 @@ final class Signal: Sendable {
   func set() { value.store(true, ordering: .releasing) }
 }
 
-/// Counted by one thread, seen by all.
+/// A counter that one thread increments and all threads can read.
 final class Counter: Sendable {
   private let count = Atomic(0)
 

@@ -1,13 +1,13 @@
 import ArgumentParser
 
-/// The measured workloads, in their order: each works on the store that the previous one left.
+/// The measured workloads, in their order. Each uses the store that the previous one left.
 enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   case fillSequential1 = "fill-sequential-1"
   case fillSequential100 = "fill-sequential-100"
   case fillSequential1000 = "fill-sequential-1000"
   case fillRandom1 = "fill-random-1"
   case fillRandom100 = "fill-random-100"
-  /// All records; what follows runs on this store.
+  /// Fills the store with all records. Later workloads use this store.
   case fillRandom1000 = "fill-random-1000"
   case readRandom = "read-random"
   case readMissing = "read-missing"
@@ -33,19 +33,19 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   case openAfterKill = "open-after-kill"
   case openClean = "open-clean"
 
-  /// Where it would say nothing: ids beyond the last one are found missing at the edge of the
-  /// index, and ids have no prefixes.
+  /// Whether the workload is meaningful for a shape. Ids beyond the last one are missing at the
+  /// edge of the index, and ids have no prefixes.
   func makesSense(for shape: Shape) -> Bool {
     shape.keyKind == .hashed || (self != .readMissing && self != .prefix)
   }
 
-  /// What runs on a store that is overwritten again and again.
+  /// The workloads on a store that is overwritten repeatedly.
   static let steady: [Workload] = [.steadyOverwrite, .steadyCommit, .steadyDurable]
 
   /// Whether the engine must keep its keys in order.
   var needsOrder: Bool { self == .scan || self == .prefix || self == .ycsbE }
 
-  /// Whether processor time is a poor measure for it.
+  /// Whether elapsed time counts, because processor time says little about the workload.
   var waitsForDisk: Bool {
     [.durable1, .durable8, .steadyDurable, .openAfterKill, .openClean].contains(self)
   }

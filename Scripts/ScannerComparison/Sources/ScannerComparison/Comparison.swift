@@ -2,15 +2,15 @@ import SwiftSyntax
 
 @testable import DeclarationScanning
 
-/// Walks a file and compares each type that it declares, and each member of these, as the compiler
-/// would give them to the plugin: with the space and the comments around them.
+/// Visits a file, and compares each type that it declares and each member of these types. They have
+/// the surrounding whitespace and comments, as the compiler would pass them to the plugin.
 final class Comparison: SyntaxVisitor {
   private(set) var files = 0
   private(set) var types = 0
   private(set) var variables = 0
   private(set) var others = 0
-  /// Types that are no well-formed Swift to SwiftParser: the compiler never gives these to a
-  /// plugin.
+  /// The number of types that are not well-formed for SwiftParser. The compiler never passes these
+  /// to a plugin.
   private(set) var unreadable = 0
   private(set) var differences = 0
   private var file = ""

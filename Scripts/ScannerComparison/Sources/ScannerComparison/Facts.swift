@@ -1,6 +1,6 @@
 @testable import DeclarationScanning
 
-/// A declaration as lines of text, so that a difference can be shown.
+/// A declaration as lines of text, which can show a difference.
 enum Facts {
   static func of(_ type: TypeSyntax) -> [String] {
     [

@@ -2,8 +2,8 @@ import SwiftSyntax
 
 @testable import DeclarationScanning
 
-/// What SwiftParser has read, in the words of the scanner. Places count from the start of the
-/// declaration that the compiler would give to the plugin.
+/// A declaration as SwiftParser reads it, in the terms of the scanner. Offsets count from the start
+/// of the declaration that the compiler would pass to the plugin.
 struct ParserReading {
   private let start: Int
   private let source: [UInt8]
@@ -28,7 +28,7 @@ struct ParserReading {
       inheritanceOffset: node.inheritanceClause?.inheritedTypes.first.map { offset(Self.base($0.type)) },
       variables: members.variables, initializers: members.initializers,
       overriddenFunctions: members.overridden,
-      // Not compared: which functions validate is a rule of the scanner, not of the grammar.
+      // Not compared, because the scanner and not the grammar defines which functions validate.
       validators: [])
   }
 

@@ -1,9 +1,9 @@
 import Foundation
 import SwiftParser
 
-/// Holds the scanner of the macros' plugin against SwiftParser: every class, struct, actor and enum
-/// in the Swift files of the folders that are named, with each of its members. Prints each
-/// difference; one ends the program with 1.
+/// Compares the scanner of the macros' plugin with SwiftParser. It compares every class, struct,
+/// actor and enum in the Swift files of the given folders, with each of its members. Prints each
+/// difference, and exits with 1 if there is any.
 @main struct ScannerComparison {
   static func main() {
     let folders = CommandLine.arguments.dropFirst()
@@ -23,7 +23,8 @@ import SwiftParser
       return
     }
     for case let file as URL in files {
-      // What is built, and what is fetched for that, is compared where a folder of it is named.
+      // Skips build folders, which contain build products and fetched packages, unless such a
+      // folder is given directly.
       if file.lastPathComponent.hasPrefix(".build") { files.skipDescendants() }
       guard file.pathExtension == "swift", let bytes = try? Data(contentsOf: file),
         let source = String(validating: bytes, as: UTF8.self)
