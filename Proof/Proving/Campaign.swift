@@ -86,7 +86,7 @@ package struct CampaignResult: Sendable {
 
 /// A violation of a store's promises.
 package struct ProofViolation: Sendable, CustomStringConvertible {
-  /// What happened, and to which object.
+  /// The description of the violation.
   package var what: String
 
   /// The command that reproduces the violation.
@@ -112,7 +112,7 @@ package struct ProofCounts: Sendable, Equatable {
   package var bitFlips = 0
   /// Other damage, and hostile bytes given to decoders.
   package var mutations = 0
-  /// Operations whose answers were compared with a model's.
+  /// Operations whose results were compared with those of a model.
   package var modelOperations = 0
   /// Processes that were killed at work.
   package var kills = 0

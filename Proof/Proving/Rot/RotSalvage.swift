@@ -304,7 +304,7 @@ struct RotSalvage: Sendable {
     }
   }
 
-  // MARK: - What the damage has left
+  // MARK: - Undamaged parts
 
   /// Whether all bytes that the newest record of a key needs are unchanged.
   private func isIntact(_ key: CrashKey, _ files: [String: [UInt8]]) throws -> Bool {
