@@ -8,7 +8,7 @@ package struct CompressionError: Error, Sendable, CustomStringConvertible {
     private enum Raw: String { case truncated, damaged, unsupported, outputTooSmall, tooLarge }
     private let raw: Raw
 
-    /// The input ends before its format says it may.
+    /// The input ends before its format allows it to end.
     package static let truncated = Code(raw: .truncated)
     /// The input breaks a rule of its format.
     package static let damaged = Code(raw: .damaged)
@@ -23,7 +23,7 @@ package struct CompressionError: Error, Sendable, CustomStringConvertible {
   }
 
   package let code: Code
-  /// Distance in bytes from the start of the block to where it was noticed.
+  /// The distance in bytes from the start of the block to the position of the failure.
   package let byteOffset: Int
   package let message: String
 

@@ -1,20 +1,21 @@
-// A dictionary from samples: short pieces of them that occur in many others.
+// Makes a dictionary from samples. It consists of pieces of samples that occur in many others.
 //
-// The idea (that of covering): every run of 6 bytes is worth the number of samples that contain it,
-// once, and nothing if only one does. A piece of a sample is worth the sum over its runs. Pieces
-// are taken greedily, each the best of its part of the samples, so that all parts are represented.
-// The runs of a taken piece are worth nothing from then on. The best length of a piece depends on
-// the data. So several lengths are tried on half of the samples, and the other half is packed to
-// compare them.
+// The algorithm is a greedy cover. The worth of a run of 6 bytes is the number of samples that
+// contain it, or zero if only one does. The worth of a piece is the sum over its runs. The samples
+// are divided into parts, and each part contributes its best piece in turn, so all parts are
+// represented. The runs of a chosen piece are worth nothing from then on.
+//
+// The best piece length depends on the data. So half of the samples is used to train dictionaries
+// of several piece lengths. The other half is compressed with each of them to compare them.
 //
 //  TR1. The same samples give the same dictionary.
-//  TR2. A dictionary is at most as long as requested, and consists of pieces of samples; samples
-//       without common runs give an empty one.
+//  TR2. A dictionary is at most as long as requested, and consists of pieces of samples. If no run
+//       occurs in two samples, the dictionary is empty.
 
-/// The samples, one after the other.
+/// The samples, concatenated.
 package struct DictionarySamples: Sendable {
   package private(set) var bytes: [UInt8] = []
-  /// Where each ends in `bytes`.
+  /// The end of each sample in `bytes`.
   package private(set) var ends: [Int] = []
 
   package init() {}
@@ -28,7 +29,7 @@ package struct DictionarySamples: Sendable {
 
   package func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 
-  /// Every other sample, from the first or from the second on.
+  /// Every second sample, starting with sample `first` (0 or 1).
   fileprivate func half(_ first: Int) -> DictionarySamples {
     var half = DictionarySamples()
     bytes.withUnsafeBytes { bytes in
@@ -40,25 +41,25 @@ package struct DictionarySamples: Sendable {
   }
 }
 
-/// Makes dictionaries for `LZ4DictionaryEncoder`. A pure function.
+/// Makes dictionaries for `LZ4DictionaryEncoder`. It has no state.
 package enum DictionaryTrainer {
-  /// The lengths of pieces that are tried, in bytes.
+  /// The piece lengths to try, in bytes.
   private static let pieceLengths = [16, 32, 64, 128]
   fileprivate static let runLength = 6
 
-  /// A dictionary, and its effect.
+  /// A dictionary and its measured effect.
   package struct Trained: Sendable {
     package var bytes: [UInt8]
-    /// The packed size of samples not used for training: bytes for each 1,000 of theirs; 1,000 at
-    /// most.
+    /// The compressed size per 1,000 original bytes, at most 1,000. It was measured on samples that
+    /// were not used for training.
     package var perMille: Int
   }
 
-  /// A dictionary for values like the samples.
+  /// Makes a dictionary for values that resemble the samples.
   ///
-  /// - Parameter samples: As many as there are, up to a few megabytes: a hundred times the
-  ///   dictionary is plenty.
-  /// - Parameter lengthMax: The longest dictionary, in bytes, up to
+  /// - Parameter samples: All available samples, up to a few megabytes. A hundred times the
+  ///   dictionary's length is enough.
+  /// - Parameter lengthMax: The maximum length of the dictionary in bytes, up to
   ///   `LZ4DictionaryEncoder.lengthMax`.
   /// - Complexity: O(bytes of the samples); about 100 ms for a megabyte.
   package static func train(on samples: DictionarySamples, lengthMax: Int) -> Trained {
@@ -73,17 +74,16 @@ package enum DictionaryTrainer {
     return Trained(bytes: bytes, perMille: best.perMille)
   }
 
-  /// The packed size of the samples with a dictionary: bytes for each 1,000 of theirs; 1,000 at
-  /// most.
+  /// The compressed size of the samples with a dictionary, per 1,000 original bytes; at most 1,000.
   package static func perMille(_ samples: DictionarySamples, with dictionary: [UInt8]) -> Int {
     guard !samples.bytes.isEmpty else { return 1000 }
     return dictionary.withUnsafeBytes { packedLength(samples, with: $0) } * 1000 / samples.bytes.count
   }
 
-  /// The packed size of the samples with a dictionary, in bytes; samples that do not shrink count
-  /// unpacked.
+  /// The compressed size of the samples with a dictionary, in bytes. A sample that does not shrink
+  /// counts with its original size.
   ///
-  /// - Parameter overhead: Bytes of each packed value besides its block.
+  /// - Parameter overhead: The bytes that each compressed value needs besides its block.
   package static func packedLength(
     _ samples: DictionarySamples, with dictionary: UnsafeRawBufferPointer, overhead: Int = 4
   ) -> Int {
@@ -106,11 +106,11 @@ package enum DictionaryTrainer {
   }
 }
 
-/// The greedy choice of pieces of one length.
+/// The greedy choice of pieces of one length. See the beginning of this file.
 private struct Covering {
   private let samples: DictionarySamples
   private let pieceLength: Int
-  /// By the hash of a run: the number of samples that contain it.
+  /// The number of samples that contain a run, by the hash of the run.
   private var worth = [UInt32](repeating: 0, count: 1 << hashBits)
   private static let hashBits = 18
 
@@ -126,7 +126,7 @@ private struct Covering {
         worth[slot] += 1
       }
     }
-    // Runs of one sample alone do not help the others.
+    // A run that occurs in one sample only does not help other samples.
     for slot in worth.indices where worth[slot] == 1 { worth[slot] = 0 }
   }
 
@@ -155,7 +155,7 @@ private struct Covering {
     return dictionary
   }
 
-  /// The samples in at most `count` runs of about the same length.
+  /// Divides the samples into at most `count` ranges of about equal length in bytes.
   private func parts(_ count: Int) -> [Range<Int>] {
     var parts: [Range<Int>] = []
     var first = 0
@@ -168,7 +168,8 @@ private struct Covering {
     return parts
   }
 
-  /// The piece of these samples with the greatest worth; its runs are worth nothing from now on.
+  /// Returns the piece with the greatest worth in a part of the samples, and sets the worth of its
+  /// runs to zero.
   private mutating func take(from part: Range<Int>) -> Range<Int>? {
     var best = (worth: UInt64(0), piece: 0..<0)
     for index in part {
@@ -187,7 +188,7 @@ private struct Covering {
     return piece.lowerBound..<(piece.upperBound + DictionaryTrainer.runLength - 1)
   }
 
-  /// Without runs at its ends that are worth nothing.
+  /// The piece without the worthless runs at its ends.
   private func trimmed(_ piece: Range<Int>) -> Range<Int> {
     var piece = piece
     while piece.count > 1, worth[slot(piece.lowerBound)] == 0 { piece = piece.dropFirst() }

@@ -2,14 +2,14 @@
   private import CLZ4
 #endif
 
-/// Raw LZ4 blocks through liblz4; where that is absent, blocks can still be opened (by
-/// `LZ4BlockDecoder`) but not made.
+/// Raw LZ4 blocks through liblz4. Without liblz4, blocks can be decompressed (by `LZ4BlockDecoder`)
+/// but not made.
 package enum LZ4Block: LZ4BlockDecoding {
   /// The longest input one block can hold, in bytes.
   package static let inputSizeLimit = 0x7E00_0000
 
-  /// The most bytes a block of `inputSize` bytes can take: input that does not compress grows by
-  /// 1/255 and 16 bytes.
+  /// The maximum size of the block for an input of `inputSize` bytes. Incompressible input grows by
+  /// 1/255 plus 16 bytes.
   ///
   /// - Parameter inputSize: 0...`inputSizeLimit`.
   package static func compressedSizeLimit(ofInput inputSize: Int) -> Int {
@@ -22,7 +22,7 @@ package enum LZ4Block: LZ4BlockDecoding {
   /// - Parameters:
   ///   - input: At most `inputSizeLimit` bytes.
   ///   - output: The buffer for the block. `compressedSizeLimit(ofInput:)` bytes are always enough.
-  ///   - acceleration: 1 compresses best; each step trades about 3 % of size for speed.
+  ///   - acceleration: 1 compresses best. Each further step trades about 3 % of size for speed.
   /// - Returns: The size of the block in bytes, at least 1.
   /// - Throws: `.outputTooSmall` (the contents of `output` are then unspecified), `.tooLarge`,
   ///   `.unsupported` where this build has no liblz4.
@@ -48,7 +48,7 @@ package enum LZ4Block: LZ4BlockDecoding {
     #endif
   }
 
-  /// Compresses `input` into a block of its own. See `compress(_:into:acceleration:)`.
+  /// Compresses `input` into a new array. See `compress(_:into:acceleration:)`.
   package static func compress(_ input: UnsafeRawBufferPointer) throws(CompressionError) -> [UInt8] {
     guard input.count <= inputSizeLimit else {
       throw CompressionError(.tooLarge, at: inputSizeLimit, "The input is too long for one LZ4 block")
@@ -79,9 +79,10 @@ package enum LZ4Block: LZ4BlockDecoding {
   }
 
   #if canImport(CLZ4)
-    /// Opens a block through liblz4.
+    /// Decompresses a block through liblz4.
     ///
-    /// - Parameter history: Bytes that count as preceding the output, which has an address.
+    /// - Parameter output: The buffer for the result. Its base address is not nil.
+    /// - Parameter history: The bytes that logically precede the output.
     @inline(__always)
     private static func open(
       _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
@@ -98,7 +99,7 @@ package enum LZ4Block: LZ4BlockDecoding {
         history.baseAddress?.advanced(by: history.count - reach).assumingMemoryBound(to: CChar.self),
         Int32(reach))
       guard result >= 0 else {
-        // liblz4 answers -(offset) - 1.
+        // On failure liblz4 returns -(offset) - 1.
         throw CompressionError(.damaged, at: -1 - Int(result), "The LZ4 block is damaged or does not fit")
       }
       return Int(result)

@@ -1,4 +1,4 @@
-// LZ4 blocks, opened in Swift.
+// An LZ4 decoder in Swift.
 //
 // A sequence:   token | more literal length... | literals | offset (2 bytes) | more match length...
 //   token       high 4 bits: literal length; low 4 bits: match length - 4. 15 means "more follows": bytes are
@@ -7,12 +7,12 @@
 //               what it writes (offset 1 repeats one byte).
 // The last sequence ends after its literals.
 //
-// Only the bounds of the block and of the output are kept. The format also keeps matches some bytes
-// away from the end, so that decoders may copy in strides; a decoder that does not stride has no
-// use for that rule.
+// This decoder checks only the bounds of the block and of the output. The format also forbids
+// matches near the end, so that decoders can copy in long steps. This decoder does not copy beyond
+// a match, so it ignores that rule.
 
-/// Raw LZ4 blocks without liblz4. Slower than it, equal in results: see rules LB3 and LB4 of
-/// `LZ4BlockDecoding`.
+/// Raw LZ4 blocks without liblz4. It is slower than liblz4 and gives equal results: see rules LB3
+/// and LB4 of `LZ4BlockDecoding`.
 package enum LZ4BlockDecoder: LZ4BlockDecoding {
   package static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
@@ -28,11 +28,11 @@ package enum LZ4BlockDecoder: LZ4BlockDecoding {
   }
 }
 
-/// The two cursors of a decoder: the position in the block, and the position in the output.
+/// The state of a decoder: the read position in the block and the write position in the output.
 private struct Sequences {
   private let block: UnsafeRawBufferPointer
   private let output: UnsafeMutableRawBufferPointer
-  /// What comes before the first byte of the output.
+  /// The bytes that logically precede the output.
   var dictionary = UnsafeRawBufferPointer(start: nil, count: 0)
   private var read = 0
   private(set) var written = 0
@@ -42,7 +42,7 @@ private struct Sequences {
     self.output = output
   }
 
-  /// Decodes one sequence; true when it was the last.
+  /// Decodes one sequence. Returns true if it was the last one.
   mutating func decodeNext() throws(CompressionError) -> Bool {
     guard read < block.count else { throw truncated() }
     let token = Int(block[read])
@@ -54,7 +54,7 @@ private struct Sequences {
     return false
   }
 
-  /// The whole of a length whose first four bits are `start`.
+  /// Reads the rest of a length whose first four bits are `start`, and returns the whole length.
   private mutating func length(_ start: Int) throws(CompressionError) -> Int {
     guard start == 15 else { return start }
     var length = start
@@ -63,7 +63,7 @@ private struct Sequences {
       let more = Int(block[read])
       read += 1
       length += more
-      // Also keeps the sum from overflowing on a long run of 255s.
+      // This check also prevents an overflow of the sum on a long run of 255s.
       guard length <= output.count else { throw tooSmall() }
       if more < 255 { return length }
     }
@@ -98,8 +98,8 @@ private struct Sequences {
     let target = base.advanced(by: written)
     var copied = min(offset, length)
     target.copyMemory(from: source, byteCount: copied)
-    // An overlapping match repeats its first `offset` bytes: the bytes copied so far are a whole
-    // number of them.
+    // An overlapping match repeats its first `offset` bytes. The number of bytes copied so far is a
+    // multiple of `offset`, so they can be copied again.
     while copied < length {
       let step = min(copied, length - copied)
       target.advanced(by: copied).copyMemory(from: target, byteCount: step)
@@ -108,11 +108,11 @@ private struct Sequences {
     written += length
   }
 
-  /// Copies the part of a match that is before the output.
+  /// Copies the part of a match that is in the dictionary.
   ///
-  /// - Parameter distance: From the match's first byte to the end of the dictionary; at most 0 if
-  ///   the match is in the output.
-  /// - Returns: The number of bytes.
+  /// - Parameter distance: The distance from the match's first byte to the end of the dictionary.
+  ///   At most 0 if the match is in the output.
+  /// - Returns: The number of copied bytes.
   private mutating func copyFromDictionary(
     back distance: Int, _ length: Int, to base: UnsafeMutableRawPointer
   ) -> Int {

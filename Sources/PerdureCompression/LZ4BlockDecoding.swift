@@ -1,20 +1,19 @@
-// The interface between code that holds LZ4 blocks and code that decompresses them.
+// The interface between code that stores LZ4 blocks and code that decompresses them.
 //
-// A block is a run of sequences: a token, literals, then a match (copy `length` bytes from `offset`
-// bytes back). It contains neither its own length nor its decompressed length; the caller supplies
-// both. Two decoders implement this interface: `LZ4Block`, which calls liblz4, and
-// `LZ4BlockDecoder`, in Swift, for platforms without it.
+// A block is a series of sequences. A sequence is a token, literals and a match: a copy of `length`
+// bytes from `offset` bytes back. The block contains neither its own length nor its decompressed
+// length. The caller supplies both. Two decoders implement this interface: `LZ4Block` calls liblz4,
+// and `LZ4BlockDecoder` is written in Swift, for platforms without liblz4.
 //
-// Rules both follow, for any input bytes:
-//  LB1. No byte outside the block is read, none outside the output is written.
-//  LB2. A match never reaches back beyond the first byte of the output buffer, or of the
-//       dictionary.
-//  LB3. A block that keeps to the format gives the same bytes through either.
-//  LB4. Any other block is refused or gives bytes. If liblz4 decompresses a block,
-//       `LZ4BlockDecoder` gives the same bytes, except for a match with offset 0: the format
-//       forbids it, Swift refuses it, liblz4 fills in arbitrary bytes. `LZ4BlockDecoder` also opens
-//       blocks whose matches come closer to the end than the format allows.
-// A block has no checksum. Callers that must detect damage check one of their own first.
+// Rules of both decoders, for any input bytes:
+//  LB1. No byte outside the block is read, and no byte outside the output is written.
+//  LB2. A match never starts before the first byte of the output buffer, or of the dictionary.
+//  LB3. Both decoders give the same bytes for a block that conforms to the format.
+//  LB4. A decoder rejects any other block or gives some bytes. If liblz4 decompresses a block,
+//       `LZ4BlockDecoder` gives the same bytes, except for a match with offset 0. The format forbids
+//       that offset: `LZ4BlockDecoder` rejects it, and liblz4 writes arbitrary bytes.
+//       `LZ4BlockDecoder` also accepts matches that are nearer to the end than the format allows.
+// A block has no checksum. A caller that must detect damage checks its own checksum first.
 
 /// A decoder of LZ4 blocks.
 package protocol LZ4BlockDecoding: Sendable {
@@ -23,13 +22,13 @@ package protocol LZ4BlockDecoding: Sendable {
   ///
   /// - Parameters:
   ///   - block: Exactly one compressed block; at least 1 byte.
-  ///   - output: The buffer of the result, which begins with its first byte.
-  ///   - dictionary: The bytes before it, as they were when the block was made; only the last 64
-  ///     KiB can be referred to.
-  /// - Returns: How many bytes were written.
+  ///   - output: The buffer for the result. The result starts at its first byte.
+  ///   - dictionary: The same dictionary as for compression. A match can start in its last 64 KiB
+  ///     only.
+  /// - Returns: The number of bytes written.
   /// - Throws: `CompressionError` with an offset in `block`. The bytes of `output` are then
   ///   unspecified.
-  /// - Complexity: O(bytes read + bytes written), whatever the length of the dictionary; it does
+  /// - Complexity: O(bytes read + bytes written), independent of the dictionary's length. It does
   ///   not allocate.
   static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
@@ -48,7 +47,8 @@ extension LZ4BlockDecoding {
 
   /// Decompresses one block whose decompressed size the caller knows.
   ///
-  /// - Throws: `CompressionError`; `.damaged` also when the block holds another number of bytes.
+  /// - Throws: `CompressionError`, with `.damaged` also if the block contains another number of
+  ///   bytes.
   package static func decompress(
     _ block: UnsafeRawBufferPointer, size: Int
   ) throws(CompressionError) -> [UInt8] {

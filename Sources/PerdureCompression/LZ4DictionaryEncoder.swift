@@ -1,36 +1,38 @@
-// LZ4 blocks of short values, made with a dictionary.
+// Makes LZ4 blocks of short values with a dictionary.
 //
-// A value of a few hundred bytes rarely repeats its own bytes; it repeats bytes of other values.
-// The dictionary is bytes that count as standing before every value, so a match may reach back into
-// it. It is the same for millions of values, so the work of preparing it does not count. All its
-// positions are sorted by the hash of the four bytes at each, and each position of a value is
-// compared with several of them, longest match first. (liblz4 indexes a third of the positions,
-// keeps one for each hash, and copies its 16 KiB of state for each value.)
+// A value of a few hundred bytes rarely repeats its own bytes, but it repeats bytes of other
+// values. The dictionary logically precedes every value, so a match may start in it. One dictionary
+// serves millions of values, so the cost of preparing it does not matter.
+//
+// The encoder sorts all positions of the dictionary by the hash of the four bytes there. It
+// compares each position of a value with several of these positions and takes the longest match.
+// (liblz4 indexes a third of the positions, keeps one for each hash, and copies its 16 KiB of state
+// for each value.)
 //
 // The output is an ordinary LZ4 block:
-//  LE1. A match is 4 bytes or more, reaches back 1 to 65,535 bytes, and is in the dictionary or in
-//       the value, not in both.
-//  LE2. The last match begins 12 or more bytes before the end of the value, and its last 5 bytes
-//       are literals.
+//  LE1. A match is 4 bytes or more, starts 1 to 65,535 bytes back, and is entirely in the dictionary
+//       or entirely in the value.
+//  LE2. The last match begins 12 or more bytes before the end of the value, and the last 5 bytes of
+//       the value are literals.
 //  LE3. The same value and dictionary give the same block, on every platform.
 
-/// Makes blocks that refer to a dictionary. Immutable; any thread may use it, any number at a time.
+/// Makes blocks that refer to a dictionary. It is immutable, so threads can use it concurrently.
 package final class LZ4DictionaryEncoder: Sendable {
   /// The dictionary's bytes, which the encoder owns.
   // Unsafe: only `init` writes it, and it is freed with the encoder.
   nonisolated(unsafe) private let bytes: UnsafeMutableRawBufferPointer
-  /// Places in the dictionary, by hash, ascending.
+  /// Positions in the dictionary, grouped by hash, and ascending within each group.
   // Unsafe: only `init` writes it, and it is freed with the encoder.
   nonisolated(unsafe) private let places: UnsafeMutableBufferPointer<UInt16>
-  /// For each hash, the start of its positions in `places`; one more at the end.
+  /// For each hash, the start of its positions in `places`. One more entry marks the end.
   // Unsafe: only `init` writes it, and it is freed with the encoder.
   nonisolated(unsafe) private let starts: UnsafeMutableBufferPointer<UInt32>
 
-  /// The longest dictionary, in bytes.
+  /// The maximum length of a dictionary, in bytes.
   package static let lengthMax = 0xFFFF
   fileprivate static let hashBits: UInt32 = 14
 
-  /// - Parameter dictionary: At most `lengthMax` bytes, which are copied; of more, the last ones.
+  /// - Parameter dictionary: The bytes to copy. If there are more than `lengthMax`, the last ones.
   package init(_ dictionary: UnsafeRawBufferPointer) {
     let used = UnsafeRawBufferPointer(rebasing: dictionary.suffix(Self.lengthMax))
     bytes = .allocate(byteCount: used.count, alignment: 8)
@@ -48,12 +50,12 @@ package final class LZ4DictionaryEncoder: Sendable {
     starts.deallocate()
   }
 
-  /// A counting sort by hash.
+  /// Sorts the positions by hash, with a counting sort.
   private func sortPlaces(_ count: Int) {
     places.initialize(repeating: 0)
     for place in 0..<count { starts[Int(hash(bytes.word(at: place), Self.hashBits)) + 1] += 1 }
     for hash in 1..<starts.count { starts[hash] += starts[hash - 1] }
-    // Each start moves to the end of its run, which is where the next one began.
+    // This loop moves each start to the end of its group, where the next group began.
     for place in 0..<count {
       let hash = Int(hash(bytes.word(at: place), Self.hashBits))
       places[Int(starts[hash])] = UInt16(place)
@@ -66,8 +68,8 @@ package final class LZ4DictionaryEncoder: Sendable {
   /// Compresses a value into one block.
   ///
   /// - Parameter value: Any number of bytes up to `LZ4Block.inputSizeLimit`.
-  /// - Parameter output: The buffer for the block. If the block does not fit, nothing is returned.
-  /// - Returns: The length of the block; nil when it does not fit.
+  /// - Parameter output: The buffer for the block.
+  /// - Returns: The length of the block; nil if it does not fit.
   /// - Complexity: O(length of the value); allocates nothing for values up to 4 KiB.
   package func encode(
     _ value: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
@@ -102,7 +104,8 @@ extension UnsafeMutableRawBufferPointer {
 private struct Matcher {
   struct Match {
     var length: Int
-    /// The position it is copied from: in the value, or, if negative, in the dictionary before it.
+    /// The position of the bytes to copy. If it is negative, it counts back from the end of the
+    /// dictionary.
     var source: Int
   }
 
@@ -110,18 +113,18 @@ private struct Matcher {
   let dictionary: UnsafeRawBufferPointer
   let places: UnsafeBufferPointer<UInt16>
   let starts: UnsafeBufferPointer<UInt32>
-  /// By hash: the last position of the value with it.
+  /// The last position in the value with each hash.
   let table: UnsafeMutableBufferPointer<UInt32>
   let tableBits: UInt32
 
-  /// LE1, LE2.
+  /// See LE1 and LE2.
   private static let lengthMin = 4
   private static let lastMatchDistance = 12
   private static let lastLiterals = 5
   private static let offsetMax = 0xFFFF
-  /// The number of dictionary positions compared for each position of the value.
+  /// The number of dictionary positions that are compared with each position of the value.
   private static let candidatesMax = 16
-  /// A match of this length is taken without looking for a better one.
+  /// A match of this length is used without a search for a longer one.
   private static let longEnough = 32
 
   mutating func encode(to block: inout BlockWriter) -> Bool {
@@ -130,7 +133,8 @@ private struct Matcher {
     var anchor = 0
     while place <= lastStart {
       guard var match = find(at: place, note: true) else {
-        // After 128 bytes without a match, fewer positions are tried.
+        // The longer the search finds no match, the more positions it skips: one more for each 128
+        // bytes.
         place += 1 + (place - anchor) >> 7
         continue
       }
@@ -155,7 +159,7 @@ private struct Matcher {
     table[Int(hash(value.word(at: place), tableBits))] = UInt32(truncatingIfNeeded: place)
   }
 
-  /// The longest match at a position, within the limits of the search.
+  /// The longest match at a position that the limited search finds.
   private func find(at place: Int, note: Bool) -> Match? {
     let word = value.word(at: place)
     var best = Match(length: Self.lengthMin - 1, source: 0)
@@ -186,7 +190,8 @@ private struct Matcher {
     }
   }
 
-  /// The number of equal bytes at `source` and at `place` in the value; the first four are equal.
+  /// The number of equal bytes from `source` and from `place` on, up to `lengthMax`. The first four
+  /// are known to be equal.
   @inline(__always)
   private func commonLength(
     _ bytes: UnsafeRawBufferPointer, _ source: Int, _ place: Int, max lengthMax: Int
@@ -222,7 +227,7 @@ private struct BlockWriter {
 
   init(_ output: UnsafeMutableRawBufferPointer) { self.output = output }
 
-  /// Writes a sequence; false when it does not fit.
+  /// Writes a sequence. Returns false if it does not fit.
   mutating func append(_ literals: UnsafeRawBufferPointer, offset: Int, length: Int) -> Bool {
     let extra = length - 4
     guard begin(literals, lowBits: min(extra, 15), more: 2 + extra / 255 + 1) else { return false }
@@ -233,7 +238,7 @@ private struct BlockWriter {
     return true
   }
 
-  /// The last sequence, which has no match.
+  /// Writes the last sequence, which has no match.
   mutating func append(last literals: UnsafeRawBufferPointer) -> Bool {
     begin(literals, lowBits: 0, more: 0)
   }
@@ -249,7 +254,7 @@ private struct BlockWriter {
     return true
   }
 
-  /// What of a length does not fit into its four bits.
+  /// Writes the part of a length that exceeds its four bits in the token.
   private mutating func appendRest(of length: Int) {
     guard length >= 15 else { return }
     var rest = length - 15

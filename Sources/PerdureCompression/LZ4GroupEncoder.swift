@@ -2,16 +2,16 @@
   private import CLZ4
 #endif
 
-// Makes LZ4 blocks of tens of kilobytes that are written once and read for years. liblz4's thorough
-// search is five times slower than its fast one, its blocks are a sixth shorter, and they
-// decompress as fast. Without liblz4 the encoder for short values makes them, with one comparison
+// Makes LZ4 blocks of tens of kilobytes that are written once and read often. The thorough search
+// of liblz4 is five times slower than its fast one. Its blocks are a sixth shorter and decompress
+// at the same speed. Without liblz4, `LZ4DictionaryEncoder` makes the blocks, with one comparison
 // at each position.
 
-/// Makes blocks of groups of records.
+/// Makes blocks from groups of records.
 package struct LZ4GroupEncoder: Sendable {
   #if canImport(CLZ4)
-    /// Of liblz4's levels from 3 to 12 the first: the next ones cost a half more time for a
-    /// fiftieth of the bytes.
+    /// The lowest of liblz4's levels 3 to 12. The next levels take half as much time again and save
+    /// a fiftieth of the bytes.
     private static let level: Int32 = 3
   #else
     private let encoder = LZ4DictionaryEncoder(UnsafeRawBufferPointer(start: nil, count: 0))
@@ -22,8 +22,8 @@ package struct LZ4GroupEncoder: Sendable {
   /// Compresses a group into one block.
   ///
   /// - Parameter group: 1 to `LZ4Block.inputSizeLimit` bytes.
-  /// - Parameter output: The buffer for the block. If the block does not fit, nothing is returned.
-  /// - Returns: The length of the block; nil when it does not fit.
+  /// - Parameter output: The buffer for the block.
+  /// - Returns: The length of the block; nil if it does not fit.
   package func encode(
     _ group: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) -> Int? {

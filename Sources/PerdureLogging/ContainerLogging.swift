@@ -2,8 +2,7 @@ public import Logging
 public import Perdure
 
 extension PersistentContainer {
-  /// Writes each fetch and each save of the container's contexts to a logger, and replaces the
-  /// handler of `log(_:)`.
+  /// Logs each fetch and each save of the container's contexts. Replaces the handler of `log(_:)`.
   ///
   ///     container.log(to: Logger(label: "staff"))
   ///
@@ -11,10 +10,10 @@ extension PersistentContainer {
   /// `rowRequests`, `relationshipRequests`, and `error` if there was one.
   ///
   /// - Parameters:
-  ///   - level: The level of fetches and saves that succeed.
-  ///   - failureLevel: The level of those that throw.
-  ///   - warningLevel: The level of warnings about the model. They are logged at once, and once for
-  ///     each model.
+  ///   - level: The level of successful fetches and saves.
+  ///   - failureLevel: The level of failed fetches and saves.
+  ///   - warningLevel: The level of warnings about the model. They are logged immediately, and once
+  ///     for each model.
   public func log(
     to logger: Logger, level: Logger.Level = .debug, failureLevel: Logger.Level = .error,
     warningLevel: Logger.Level = .warning

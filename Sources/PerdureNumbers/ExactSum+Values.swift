@@ -11,7 +11,7 @@ extension ExactSum {
   /// Whether all terms are finite numbers.
   package var isFinite: Bool { specialValue == nil }
 
-  /// The sum, if it is a whole number of 64 bits.
+  /// The sum, if it is a whole number that fits in 64 bits; otherwise nil.
   package var int64: Int64? {
     let sum = inOrder
     guard specialValue == nil, sum.limbs.isEmpty || sum.low >= 0 else { return nil }
@@ -30,7 +30,7 @@ extension ExactSum {
     return value
   }
 
-  /// The double next to the sum: rounded once, to even where two are as near.
+  /// The double nearest to the sum, rounded once. A tie rounds to even.
   package var double: Double {
     if let specialValue { return specialValue }
     let sum = inOrder
@@ -39,7 +39,7 @@ extension ExactSum {
       let digits = sum.decimal
       return Double((top < 0 ? "-" : "") + digits.text + "e\(digits.exponent)") ?? .nan
     }
-    // The first 64 bits or more, and whether nonzero bits follow.
+    // Collect the first 64 bits or more, and note whether nonzero bits follow.
     var head: UInt128 = 0
     var used = 0
     for limb in sum.limbs.reversed().prefix(4) {
@@ -52,8 +52,8 @@ extension ExactSum {
     return top < 0 ? -value : value
   }
 
-  /// Every finite sum is a multiple of the least double, so none that is this small has to be
-  /// rounded.
+  /// Rounds the head to 53 bits and scales it. A subnormal result needs no rounding, because every
+  /// finite sum is a multiple of the least positive double.
   private static func rounded(_ head: UInt128, _ isInexact: Bool, _ exponent: Int) -> Double {
     let excess = max(0, 128 - head.leadingZeroBitCount - 53)
     var kept = UInt64(truncatingIfNeeded: head >> UInt128(excess))
@@ -62,13 +62,11 @@ extension ExactSum {
       let half = UInt128(1) << UInt128(excess - 1)
       if rest > half || rest == half && (isInexact || kept & 1 == 1) { kept += 1 }
     }
-    // `kept` is exact, and a power of two moves it to where it belongs: exactly, or beyond all
-    // doubles.
+    // `Double(kept)` is exact. Scaling by a power of two is exact too, or overflows to infinity.
     return Double(sign: .plus, exponent: exponent + excess, significand: Double(kept))
   }
 
-  /// The sum of the finite terms in decimal digits, to the last; `text` has neither zeros in front
-  /// nor at the end.
+  /// All decimal digits of the sum of the finite terms. `text` has no zeros at either end.
   package var decimal: (isNegative: Bool, text: String, exponent: Int) {
     let sum = inOrder
     guard let top = sum.limbs.last else { return (false, "0", 0) }
@@ -92,7 +90,7 @@ extension ExactSum {
     return (top < 0, text, exponent)
   }
 
-  /// A fraction of 2^k is as many times 5^k as a decimal with k places.
+  /// Uses that n / 2^k equals n * 5^k / 10^k.
   private static func decimalLimbs(ofBinary limbs: [UInt64], _ low: Int) -> ([UInt64], exponent: Int) {
     var result: [UInt64] = []
     func scale(by factor: UInt64, adding start: UInt64) {
@@ -109,13 +107,12 @@ extension ExactSum {
     }
     for limb in limbs.reversed() { scale(by: 1 << 28, adding: limb) }
     for _ in 0..<max(0, low) { scale(by: 1 << 28, adding: 0) }
-    // 5^28 in factors that fit.
+    // Multiply by 5^28 for each limb: 78,125 is 5^7, and the product fits in 64 bits.
     for _ in 0..<max(0, -low) { for _ in 0..<4 { scale(by: 78_125, adding: 0) } }
     return (result, low < 0 ? low * bitsPerLimb : 0)
   }
 
-  /// The sum of the finite terms, rounded once, to even where two are as near, to at most 38
-  /// digits.
+  /// The sum of the finite terms, rounded once to at most 38 digits. A tie rounds to even.
   package var coefficientAndExponent: (isNegative: Bool, coefficient: UInt128, exponent: Int) {
     let exact = decimal
     let digits = Array(exact.text.utf8)

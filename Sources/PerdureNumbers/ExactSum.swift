@@ -1,19 +1,18 @@
 /// An exact sum of numbers that are added and removed in any order: FORMAT.md, "Sums of groups".
 ///
-/// The number is held in *limbs* of base 2^28 or 10^8, over a range of places as wide as its terms
-/// need.
+/// The sum is stored in *limbs* of base 2^28 or 10^8. Only the limbs that the terms need are
+/// stored.
 ///
 /// Invariants
 ///  ES1  The number is the sum of limb i times base^(low + i).
-///  ES2  Between changes limbs may be of any sign and of any size below 2^60: a term, or another
-///       sum, adds less than 2^28 to each, and they are normalised at the latest after `pendingMax`
-///       of these.
-///  ES3  In normal form, all limbs have the sign of the number and are smaller than the base, and
-///       neither the first nor the last is zero. So equal numbers have equal limbs, and equal
-///       bytes.
-///  ES4  Terms that are not finite numbers are counted and not added, so that they can be removed.
+///  ES2  Between normalizations a limb may have any sign and any size below 2^60. A term, or another
+///       sum, adds less than 2^28 to each limb, and the limbs are normalized at the latest after
+///       `pendingMax` additions.
+///  ES3  In normal form, all limbs have the sign of the sum and are smaller than the base, and
+///       neither the first nor the last limb is zero. So equal sums have equal limbs and equal bytes.
+///  ES4  Terms that are not finite numbers are counted, not added, so they can be removed again.
 package struct ExactSum: Equatable, Sendable {
-  /// The base of a sum's digits; a sum with one base takes no finite terms of the other.
+  /// The base of a sum's limbs. A sum with one base accepts no finite terms of the other kind.
   package enum Radix: UInt8, Sendable {
     /// Whole numbers and doubles.
     case binary = 0
@@ -24,7 +23,7 @@ package struct ExactSum: Equatable, Sendable {
   package let radix: Radix
   /// The number of terms, including those that are not finite numbers.
   package var termCount = 0
-  /// How many terms are not numbers, or not numbers of this sum's base.
+  /// The number of terms that are not numbers, or are not numbers of this sum's base.
   package var notNumberCount = 0
   package var positiveInfinityCount = 0
   package var negativeInfinityCount = 0
@@ -34,7 +33,7 @@ package struct ExactSum: Equatable, Sendable {
   private var pending = 0
 
   private static let pendingMax = 1 << 20
-  /// Digits that one limb has.
+  /// The number of digits in one limb, as sums are encoded: a digit has base 128 or 100.
   package static let digitsPerLimb = 4
   static let decimalsPerLimb = 8
   static let bitsPerLimb = 28
@@ -43,10 +42,10 @@ package struct ExactSum: Equatable, Sendable {
 
   var base: Int64 { radix == .binary ? 1 << 28 : 100_000_000 }
 
-  /// Whether numbers with this sum exist: the counts are consistent, and a sum without finite terms
-  /// is zero.
+  /// Whether this state can occur: the counts are consistent, and a sum without finite terms is
+  /// zero.
   package var isPossible: Bool {
-    // Subtracted in turn, because each count may be the greatest Int.
+    // Subtract the counts one by one: each may be the greatest Int, so adding them could overflow.
     var finiteCount = termCount
     guard notNumberCount >= 0, notNumberCount <= finiteCount else { return false }
     finiteCount -= notNumberCount
@@ -79,10 +78,10 @@ extension ExactSum {
     case decimal(isNegative: Bool, coefficient: UInt128, exponent: Int)
   }
 
-  /// Decimals with exponents beyond these count as not a number.
+  /// The accepted exponents of decimals. A decimal with another exponent counts as not a number.
   package static let exponents = -2048...2047
 
-  /// Takes a term in, or out again.
+  /// Adds or removes a term.
   package mutating func apply(_ term: Term, isRemoval: Bool) {
     let sign = isRemoval ? -1 : 1
     termCount &+= sign
@@ -104,7 +103,7 @@ extension ExactSum {
     }
   }
 
-  /// Takes all terms of another sum of the same kind in.
+  /// Adds all terms of another sum with the same base.
   package mutating func merge(_ other: ExactSum) {
     precondition(radix == other.radix, "sums of different kinds")
     termCount &+= other.termCount
@@ -117,7 +116,7 @@ extension ExactSum {
     noteChange()
   }
 
-  /// - Parameter shift: By how many bits, or how many decimal places.
+  /// - Parameter shift: The exponent of the magnitude: in bits, or in decimal places.
   private mutating func add(_ magnitude: UInt128, shiftedBy shift: Int, isNegative: Bool) {
     guard magnitude != 0 else { return }
     let unit = radix == .binary ? Self.bitsPerLimb : Self.decimalsPerLimb
@@ -126,7 +125,7 @@ extension ExactSum {
       radix == .binary ? Int64(1) << Int64(shift - place * unit) : Self.power(of: 10, shift - place * unit)
     var rest = magnitude
     var carry: Int64 = 0
-    // 128 bits in pieces of 26 and 28 bits, and one more for the carry.
+    // Reserve the limbs that the magnitude needs, and one more for the carry.
     makeRoom(place, Self.pieceCount(magnitude, radix) + 1)
     var position = place - low
     let base = base
@@ -161,7 +160,7 @@ extension ExactSum {
     if pending >= Self.pendingMax { putInOrder() }
   }
 
-  /// Allocates limbs for places from `place` on.
+  /// Extends the limbs to cover `count` places from `place` on.
   private mutating func makeRoom(_ place: Int, _ count: Int) {
     if count == 0 { return }
     if limbs.isEmpty { low = place }
@@ -173,7 +172,7 @@ extension ExactSum {
     if missing > 0 { limbs.append(contentsOf: repeatElement(0, count: missing)) }
   }
 
-  /// ES3
+  /// Establishes ES3.
   private mutating func putInOrder() {
     pending = 0
     var carry = carried(negating: false)
@@ -190,7 +189,7 @@ extension ExactSum {
     if isNegative { for place in limbs.indices { limbs[place] = -limbs[place] } }
   }
 
-  /// Brings every limb into 0..<base, and returns the carry above the last.
+  /// Brings every limb into 0..<base, and returns the carry out of the last limb.
   private mutating func carried(negating: Bool) -> Int64 {
     let base = base
     var carry: Int64 = 0
@@ -203,7 +202,7 @@ extension ExactSum {
     return carry
   }
 
-  /// ES3. A sum that did not change since needs no work.
+  /// The sum in normal form (ES3). A sum that is already in normal form is returned as it is.
   package var inOrder: ExactSum {
     if pending == 0 { return self }
     var copy = self

@@ -2,7 +2,7 @@
 package enum Hexadecimal {
   private static let alphabet = Array("0123456789abcdef".utf8)
 
-  /// Two digits for each byte.
+  /// The bytes as text: two digits for each byte.
   package static func digits(_ bytes: some Sequence<UInt8>) -> String {
     var digits: [UInt8] = []
     digits.reserveCapacity(2 * bytes.underestimatedCount)
@@ -13,7 +13,7 @@ package enum Hexadecimal {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// The bytes of an even number of digits; nil for anything else.
+  /// The bytes that an even number of digits describes; nil for any other text.
   package static func bytes(_ digits: some StringProtocol) -> [UInt8]? {
     let values = digits.compactMap(\.hexDigitValue)
     guard values.count % 2 == 0, values.count == digits.utf8.count else { return nil }

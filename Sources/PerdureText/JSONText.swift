@@ -9,23 +9,23 @@ package enum JSONText: Equatable, Sendable {
 
   package static func integer(_ value: some BinaryInteger) -> JSONText { .number(String(value)) }
 
-  /// A number; the text nan, inf or -inf where JSON has none.
+  /// A number, or the text nan, inf or -inf, which JSON numbers cannot express.
   package static func double(_ value: Double) -> JSONText {
     value.isFinite ? .number("\(value)") : .string("\(value)")
   }
 
-  /// Text if the bytes are UTF-8, else an object whose member `hex` has them.
+  /// A string if the bytes are UTF-8, otherwise an object whose member `hex` contains them.
   package static func bytes(_ bytes: [UInt8]) -> JSONText {
     if let text = String(validating: bytes, as: UTF8.self) { return .string(text) }
     return hex(bytes)
   }
 
-  /// An object whose member `hex` has the bytes.
+  /// An object whose member `hex` contains the bytes.
   package static func hex(_ bytes: [UInt8]) -> JSONText {
     .object([("hex", .string(Hexadecimal.digits(bytes)))])
   }
 
-  /// On one line, without spaces.
+  /// The JSON text on one line, without spaces.
   package var text: String {
     var text = ""
     append(to: &text)

@@ -1,11 +1,11 @@
-/// The text that shows the progress of long work.
+/// The text that shows the progress of long-running work.
 ///
 /// On a terminal it is a bar that overwrites itself. Elsewhere it is a line every two seconds, so
 /// short work writes nothing. The bar reads no clock and writes nothing itself: its functions take
 /// the time and return the text to write.
 package struct ProgressBar: Sendable {
   private let title: String
-  /// The name of the counted things, in the plural; nil to show the percentage alone.
+  /// The name of the counted things, in the plural. If it is nil, only the percentage is shown.
   private let unit: String?
   private let isTerminal: Bool
   /// The columns of the terminal.
@@ -13,7 +13,7 @@ package struct ProgressBar: Sendable {
   private let start: Duration
   private var lastPercent = -1
   private var lastTime: Duration
-  /// The columns that the last bar takes on the terminal.
+  /// The number of terminal columns that the last bar occupies.
   private var shownWidth = 0
 
   /// The time between two lines if the output is not a terminal.
@@ -36,8 +36,8 @@ package struct ProgressBar: Sendable {
   /// The text to write now, or nil.
   ///
   /// - Parameters:
-  ///   - fraction: The done part of the work; values outside of 0 to 1 are clamped.
-  ///   - count: The number of units that are done.
+  ///   - fraction: The completed fraction of the work. Values outside of 0 to 1 are clamped.
+  ///   - count: The number of completed units.
   package mutating func show(_ fraction: Double, count: Int = 0, at time: Duration) -> String? {
     let percent = Self.percent(fraction)
     let elapsed = time - lastTime
@@ -70,12 +70,12 @@ package struct ProgressBar: Sendable {
     fraction > 0 ? Int(min(fraction, 1) * 100) : 0
   }
 
-  /// "Importing: 41 %, 26000 packages, 8667/s, 4 s left"
+  /// An example: "Importing: 41 %, 26000 packages, 8667/s, 4 s left".
   private func line(_ fraction: Double, _ count: Int, _ time: Duration) -> String {
     "\(title): \(Self.percent(fraction)) %" + figures(fraction, count, time).map { ", " + $0 }.joined()
   }
 
-  /// The same with a bar, less than `width` columns wide.
+  /// The same text with a bar, less than `width` columns wide.
   private func bar(_ fraction: Double, _ count: Int, _ time: Duration) -> String {
     let percent = Self.percent(fraction)
     let figures = figures(fraction, count, time).joined(separator: ", ")

@@ -1,6 +1,6 @@
 /// A table of text in columns. It pads cells with spaces, but no line ends with spaces.
 package struct TextTable: Sendable {
-  /// The side of a column on which its cells begin.
+  /// The side on which the cells of a column are aligned.
   package enum Alignment: Sendable {
     case leading, trailing
   }
@@ -14,9 +14,9 @@ package struct TextTable: Sendable {
     self.alignments = alignments
   }
 
-  /// Makes a table that is as wide as the widest cells of some rows.
+  /// Makes a table whose columns are as wide as the widest cells of `rows`.
   ///
-  /// - Parameter alignments: One for each column. Missing ones are `trailing`.
+  /// - Parameter alignments: One alignment for each column. Columns without one are `trailing`.
   package init(fitting rows: [[String]], alignments: [Alignment]) {
     let count = rows.map(\.count).max() ?? 0
     widths = (0..<count).map { column in
@@ -69,13 +69,13 @@ package struct TextTable: Sendable {
 }
 
 extension TextTable {
-  /// Text as one cell: at most `limit` characters, and no control characters.
+  /// Text as one cell of at most `limit` characters, without control characters.
   ///
-  /// A control character of a value could move the cursor of a terminal, so it becomes an escape
-  /// such as `\n` or `\u{1b}`. The cost depends on the limit, not on the length of the text.
+  /// A control character in a value could move the cursor of a terminal, so it becomes an escape
+  /// such as `\n` or `\u{1b}`. The cost depends on `limit`, not on the length of the text.
   package static func cell(_ text: String, limit: Int) -> String {
     var (cell, count) = ("", 0)
-    // The longest beginning that leaves one character for the mark of a cut.
+    // The longest prefix that leaves one character for the ellipsis.
     var beginning = ""
     for character in text {
       let shown = visible(character)
@@ -100,7 +100,7 @@ extension TextTable {
     }
   }
 
-  /// Control characters, separators of lines, and marks that change the direction of text.
+  /// Whether the scalar is a control character, a line separator or a mark of text direction.
   private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: true
