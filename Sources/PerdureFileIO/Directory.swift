@@ -1,21 +1,21 @@
-// An open directory.
+// An open directory of a file system.
 //
-// Each call that takes a path looks it up again. After a directory was moved, or removed and
-// created again, the same path names another directory. So a program that keeps several files in a
+// Each call with a path looks the path up again. If the directory was moved, or removed and created
+// again, the same path means another directory. So a program that keeps several files in a
 // directory opens the directory once, and names its files relative to it.
 
-/// An open directory, whose names are relative to the directory itself.
+/// An open directory, in which files are named relative to the directory.
 ///
-/// The object stays with the directory that was opened, even if that is renamed or its path names
-/// another directory. A removed directory is empty, and no file can be created in it (`.notFound`).
-/// The directory stays open until the object is released.
+/// The object refers to the opened directory, even if that is renamed or its path now means another
+/// directory. A removed directory is empty, and no file can be created in it (`.notFound`). The
+/// directory stays open until the object is released.
 ///
-/// On a system without calls relative to a directory, as Windows, an implementation can hold a
+/// On a system without calls relative to a directory, such as Windows, an implementation can hold a
 /// handle that prevents renaming and removing the directory.
 ///
 /// Every method may be called from any thread, and from several threads at once.
 public protocol Directory: AnyObject, Sendable {
-  /// The path that the directory was opened with, for messages only. It does not follow renames.
+  /// The path with which the directory was opened, for messages only. It does not follow renames.
   var path: String { get }
 
   /// The names in the directory, sorted by their UTF-8 bytes, without `.` and `..`.
@@ -31,43 +31,46 @@ public protocol Directory: AnyObject, Sendable {
   /// - Throws: `.permissionDenied`, `.mediaError`.
   func kind(of name: String) throws(FileIOError) -> FileKind?
 
-  /// Opens or creates a file. Like `FileSystem.open(_:_:)`; the name of a created file is durable
+  /// Opens or creates a file, like `FileSystem.open(_:_:)`. The name of a created file is durable
   /// after `sync()`.
   ///
-  /// - Throws: The errors of `FileSystem.open(_:_:)`; a file that was absent is still absent.
+  /// - Throws: The errors of `FileSystem.open(_:_:)`. Then no file was created.
   func open(_ name: String, _ mode: FileMode) throws(FileIOError) -> any File
 
-  /// Renames the file `source` to `destination`, and replaces a file of that name in one step. Like
-  /// `FileSystem.rename(_:to:)`, within this directory.
+  /// Renames the file `source` to `destination`, and replaces a file of that name atomically.
   ///
-  /// - Throws: The errors of `FileSystem.rename(_:to:)`; nothing was renamed.
+  /// Works like `FileSystem.rename(_:to:)`, within this directory.
+  ///
+  /// - Throws: The errors of `FileSystem.rename(_:to:)`. Then nothing was renamed.
   func rename(_ source: String, to destination: String) throws(FileIOError)
 
-  /// Removes a file's name, or an empty directory. Like `FileSystem.remove(_:)`.
+  /// Removes the name of a file, or an empty directory, like `FileSystem.remove(_:)`.
   ///
-  /// - Throws: `.notFound`, `.directoryNotEmpty`; nothing was removed.
+  /// - Throws: `.notFound`, `.directoryNotEmpty`. Then nothing was removed.
   func remove(_ name: String) throws(FileIOError)
 
-  /// Makes the names in the directory durable. Like `FileSystem.syncDirectory(_:)`.
+  /// Makes the names in the directory durable, like `FileSystem.syncDirectory(_:)`.
   ///
-  /// - Throws: `.mediaError`; then it is unknown whether names changed since the last sync are
+  /// - Throws: `.mediaError`. Then it is unknown whether names that changed since the last sync are
   ///   durable.
   func sync() throws(FileIOError)
 
-  /// Takes the lock of the file `name`, and creates that file if it is absent. Like
-  /// `FileSystem.lock(_:_:holder:)`. `FileLock.isNamed()` looks the name up in this directory.
+  /// Acquires the lock of the file `name`, and creates that file if it is absent.
+  ///
+  /// Works like `FileSystem.lock(_:_:holder:)`. `FileLock.isNamed()` looks the name up in this
+  /// directory.
   ///
   /// - Throws: The errors of `FileSystem.lock(_:_:holder:)`. Then no lock is held.
   func lock(_ name: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 
-  /// How many bytes this process may still write on the directory's volume now. It is a hint.
+  /// The number of bytes that this process may still write to the directory's volume. It is a hint.
   ///
   /// - Throws: `.mediaError`.
   func availableBytes() throws(FileIOError) -> UInt64
 }
 
 extension FileSystem {
-  /// A directory that works by path, through this file system's own methods.
+  /// Opens a directory that works by path, through this file system's own methods.
   ///
   /// - Throws: `.notFound`, `.notADirectory`.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
@@ -79,8 +82,7 @@ extension FileSystem {
   }
 }
 
-/// A substitute for an open directory if a file system has only paths: each call looks the path up
-/// again.
+/// An open directory of a file system that has only paths. Each call looks the path up again.
 private final class PathDirectory: Directory {
   let path: String
   private let fileSystem: any FileSystem

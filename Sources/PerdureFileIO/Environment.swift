@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// The arguments of the process, and its environment.
+/// The process and the machine that it runs on.
 package enum Environment {
   /// The value of an environment variable; nil if it isn't set.
   package static func value(of name: String) -> String? {
@@ -29,11 +29,11 @@ package enum Environment {
   /// The name of this machine; nil if it has none.
   package static var hostName: String? {
     var name = [CChar](repeating: 0, count: 256)
-    // The last byte stays zero, whatever the system writes for a name that is too long.
+    // The last byte stays zero, even if the system truncates a long name without a terminator.
     guard gethostname(&name, name.count - 1) == 0, name[0] != 0 else { return nil }
     return name.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
-  /// Seconds since the beginning of 1970, UTC, by this machine's clock.
+  /// Seconds since 1970-01-01 00:00 UTC, by this machine's clock.
   package static var secondsSince1970: UInt64 { UInt64(max(0, time(nil))) }
 }

@@ -1,4 +1,4 @@
-// The only code that interprets the system's error numbers.
+// Only this file interprets the system's error numbers.
 
 #if canImport(Darwin)
   import Darwin
@@ -23,7 +23,7 @@ extension FileIOError.Code {
       case EDQUOT: .quotaExceeded
       case EFBIG, EOVERFLOW: .fileTooLarge
       case EMFILE, ENFILE: .tooManyOpenFiles
-      // Of a lock that is taken the caller knows (`init(errno:operation:path:)`).
+      // A held lock is `.locked`: see `init(errno:operation:path:)`.
       case EWOULDBLOCK, EAGAIN, EBUSY, ETXTBSY: .busy
       case EIO, ENXIO, ENODEV, ESTALE: .mediaError
       case EINVAL, ELOOP, EXDEV, ESPIPE, EILSEQ: .invalidArgument
@@ -40,7 +40,7 @@ extension FileIOError.Code {
 }
 
 extension FileIOError {
-  /// The error for a system call that left `errno`.
+  /// The error of a system call that set `errno`.
   package init(
     errno: Int32, operation: String, path: String, offset: UInt64? = nil, detail: String? = nil
   ) {
@@ -51,7 +51,7 @@ extension FileIOError {
   }
 }
 
-/// The error numbers that tests make the system return.
+/// The error numbers that tests inject into system calls.
 package enum ErrorNumber {
   package static let mediaError = EIO
   package static let noSpace = ENOSPC
@@ -63,7 +63,7 @@ package enum ErrorNumber {
   package static let accessDenied = EACCES
 }
 
-/// The error numbers that code outside this file decides by.
+/// Error numbers that other files test for.
 enum KnownErrno {
   static func isInterruption(_ errno: Int32) -> Bool { errno == EINTR }
 
@@ -72,22 +72,22 @@ enum KnownErrno {
     [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENOTTY].contains(errno)
   }
 
-  /// The file system cannot give a file room without writing.
+  /// The file system cannot reserve space for a file without writing to it.
   static func isAllocationUnsupported(_ errno: Int32) -> Bool {
     [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENODEV].contains(errno)
   }
 
-  /// The file may not be opened for writing, though perhaps for reading.
+  /// The file cannot be opened for writing, but perhaps for reading.
   static func isWritingRefused(_ errno: Int32) -> Bool {
     [EACCES, EPERM, EROFS].contains(errno)
   }
 
-  /// The name belongs to an entry that cannot be opened as a file: a socket, or an absent device.
+  /// The name is that of an entry that cannot be opened as a file: a socket, or an absent device.
   static func isOpeningRefused(_ errno: Int32) -> Bool {
     [ENXIO, ENODEV, ENOTSUP, EOPNOTSUPP].contains(errno)
   }
 
-  /// No byte that was written follows (`SystemCall.nextData`).
+  /// The file has no more written bytes. See `SystemCall.nextData`.
   static func isEndOfData(_ errno: Int32) -> Bool { errno == ENXIO }
 
   /// Whether `unlink` may have failed because the name is a directory. Some systems report EPERM.
@@ -97,12 +97,12 @@ enum KnownErrno {
 
   static func isAbsence(_ errno: Int32) -> Bool { errno == ENOENT }
 
-  /// The error number of a rename. For a directory that is not empty, POSIX allows two numbers.
+  /// The error number of a rename. POSIX allows two numbers for a directory that is not empty.
   static func ofRename(_ errno: Int32) -> Int32 { errno == EEXIST ? ENOTEMPTY : errno }
 
   static func isLockHeld(_ errno: Int32) -> Bool { errno == EWOULDBLOCK || errno == EAGAIN }
 
-  /// Another opening has a lock on the range.
+  /// Another open file description has a lock on the range.
   static func isRangeLockHeld(_ errno: Int32) -> Bool { isLockHeld(errno) || errno == EACCES }
 
   static let invalidArgument = EINVAL

@@ -1,9 +1,9 @@
 extension File {
-  /// By writing.
+  /// The default implementation, which writes bytes.
   public func allocate(_ length: UInt64) throws(FileIOError) { try allocateByWriting(length) }
 
-  /// Allocates as `allocate(_:)` does, by writing bytes that do not compress. So a compressing file
-  /// system reserves as much space as any other.
+  /// Allocates like `allocate(_:)`, by writing incompressible bytes. So a compressing file system
+  /// reserves the full length too.
   func allocateByWriting(_ length: UInt64) throws(FileIOError) {
     var offset = try size()
     let noise = Noise.bytes(count: Int(min(Noise.pieceLength, length - min(offset, length))))
@@ -20,7 +20,8 @@ extension File {
 private enum Noise {
   static let pieceLength: UInt64 = 1 << 20
 
-  /// The same bytes each time: a generator of Marsaglia's kind, whose quality does not matter.
+  /// Pseudorandom bytes, the same each time, from an xorshift generator. Only incompressibility
+  /// matters.
   static func bytes(count: Int) -> [UInt8] {
     var state: UInt64 = 0x9E37_79B9_7F4A_7C15
     return (0..<count).map { _ in

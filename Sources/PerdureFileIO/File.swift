@@ -1,24 +1,24 @@
 /// An open file.
 ///
-/// Every method may be called from any thread, several at once. A read beside a write to the same
-/// bytes sees any mixture of old and new. Otherwise every later read and every mapping sees a write
-/// that has returned.
+/// Every method may be called from any thread, and from several threads at once. A read that runs
+/// concurrently with a write to the same bytes sees any mixture of old and new bytes. After a write
+/// has returned, every later read and every mapping sees it.
 public protocol File: AnyObject, Sendable {
-  /// The path the file was opened with. It isn't followed through renames.
+  /// The path with which the file was opened. It does not follow renames.
   var path: String { get }
 
-  /// The length of the file in bytes, as of now.
+  /// The current length of the file in bytes.
   ///
   /// - Throws: `.closed`, `.mediaError`.
   func size() throws(FileIOError) -> UInt64
 
-  /// Reads bytes `offset ..< offset + buffer.count`, as far as they exist.
+  /// Reads the bytes `offset ..< offset + buffer.count` that exist.
   ///
-  /// - Returns: How many bytes were read: fewer than asked only at the end of the file, and 0 at or
-  ///   behind it. The rest of the buffer is left alone.
-  /// - Throws: `.mediaError`, `.closed`, `.invalidArgument` (offset above `Int64.max`); the
-  ///   buffer's bytes are unspecified.
-  /// - Complexity: O(n) bytes, in as few system calls as the system allows.
+  /// - Returns: The number of bytes read. It is smaller than the buffer only at the end of the
+  ///   file, and 0 at or behind the end. The rest of the buffer is unchanged.
+  /// - Throws: `.mediaError`, `.closed`, `.invalidArgument` (offset above `Int64.max`). The
+  ///   buffer's bytes are then unspecified.
+  /// - Complexity: O(n) for n bytes, in as few system calls as the system allows.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int
 
   /// The offset of the next byte, at or after `offset`, that may be non-zero; nil if there is none.
@@ -28,108 +28,112 @@ public protocol File: AnyObject, Sendable {
   /// - Throws: `.closed`, `.mediaError`, `.invalidArgument` (offset above `Int64.max`).
   func nextData(from offset: UInt64) throws(FileIOError) -> UInt64?
 
-  /// Writes all of `bytes` from `offset` on, making the file longer if need be; a gap between the
-  /// old end and `offset` reads as zeros.
+  /// Writes all of `bytes` from `offset` on, and extends the file if necessary.
   ///
-  /// Visible when the call returns; durable after `sync(_:)`.
+  /// A gap between the old end and `offset` reads as zeros.
+  ///
+  /// The bytes are visible when the call returns, and durable after `sync(_:)`.
   ///
   /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied`
   ///   (opened for reading), `.closed`. After an error any prefix of the bytes may be in the file.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError)
 
-  /// Makes the file at least `length` bytes long, with space on the medium for all of them. The
-  /// content of the new bytes is unspecified; existing bytes stay unchanged.
+  /// Extends the file to at least `length` bytes, and reserves space on the medium for all of them.
+  ///
+  /// The content of the new bytes is unspecified. Existing bytes stay unchanged.
   ///
   /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied`
   ///   (opened for reading), `.closed`. After an error the file may be longer than it was.
-  /// - Complexity: nothing is written on systems that can give a file room without.
+  /// - Complexity: Writes nothing on systems that can reserve space without writing.
   func allocate(_ length: UInt64) throws(FileIOError)
 
-  /// Makes the bytes and the length of this file durable, according to `mode`: everything written
-  /// by calls that returned before this one began, through any opening.
+  /// Makes the bytes and the length of this file durable, according to `mode`.
+  ///
+  /// The sync covers all writes that returned before this call began, through any open file object.
   ///
   /// The file's *name* is durable only after `FileSystem.syncDirectory(_:)`.
   ///
-  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded`, `.closed`. Afterwards the state of the
-  ///   bytes written since the last successful sync is unknown. Some systems drop them and report
+  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded`, `.closed`. Then the state of the bytes
+  ///   written since the last successful sync is unknown. Some systems drop these bytes and report
   ///   success to the next call, so do not retry (FS4 in FileSystem.swift).
   func sync(_ mode: SyncMode) throws(FileIOError)
 
   /// Maps the first `length` bytes of the file for reading.
   ///
-  /// `length` may exceed the file's size: the address space is reserved, and bytes written later,
-  /// by any opener, appear in it without another call. The mapping stays valid after `close()`, and
-  /// after the file's name is removed.
+  /// `length` may exceed the file's size: the call reserves address space. Bytes that any opener
+  /// writes later appear in the mapping without another call. The mapping stays valid after
+  /// `close()`, and after the file's name is removed.
   ///
   /// - Parameter length: 1 or more bytes.
-  /// - Warning: Reading behind the end of the file is the caller's bug, and on POSIX kills the
-  ///   process. So does a medium that fails under a read.
+  /// - Warning: Do not read behind the end of the file: on POSIX that ends the process. A medium
+  ///   that fails during a read of the mapping ends it too.
   /// - Throws: `.outOfMemory` (no address space left), `.notSupported`, `.closed`.
   func map(_ length: Int) throws(FileIOError) -> FileMapping
 
-  /// Takes the lock on bytes `range` of the file, without waiting. The bytes need not exist.
+  /// Acquires the lock on the bytes `range` of the file, without waiting. The bytes need not exist.
   ///
-  /// The lock excludes every other opening of the file, in this process and in others, from a lock
-  /// on any of these bytes. It belongs to this opening. It ends with `unlock(_:)`, with `close()`,
+  /// While the lock is held, no other open file object can lock any of these bytes, in this process
+  /// or in others. The lock belongs to this file object. It ends with `unlock(_:)`, with `close()`,
   /// when the object is freed, or when the process ends. It does not prevent reading or writing.
   ///
-  /// - Parameter range: Not empty; of a file opened for writing.
-  /// - Returns: False if another opening has a lock on some of them; nothing was taken.
+  /// - Parameter range: A nonempty range. The file must be open for writing.
+  /// - Returns: False if another file object has a lock on some of the bytes. Then nothing was
+  ///   locked.
   /// - Throws: `.notSupported`, `.closed`, `.permissionDenied` (opened for reading).
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool
 
-  /// Releases this opening's locks on bytes of `range`; without locks it does nothing.
+  /// Releases the locks of this file object on the bytes `range`. Without locks it does nothing.
   ///
   /// - Throws: `.notSupported`, `.closed`.
   func unlock(_ range: Range<UInt64>) throws(FileIOError)
 
-  /// Whether another opening has a lock on some of the bytes `range`, at this moment.
+  /// Whether another file object has a lock on some of the bytes `range` at this moment.
   ///
   /// - Throws: `.notSupported`, `.closed`.
   func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool
 
-  /// Closes the file. Running calls of other threads finish first; later ones fail with `.closed`.
-  /// Closing twice does nothing.
+  /// Closes the file. Running calls of other threads finish first, and later calls fail with
+  /// `.closed`. Closing twice does nothing.
   ///
-  /// Doesn't sync.
+  /// The call does not sync.
   ///
-  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded` on systems that report a late write
-  ///   error here. The file is closed all the same.
+  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded` on systems that report late write errors
+  ///   here. The file is closed even then.
   func close() throws(FileIOError)
 }
 
-// File systems without locks on ranges.
+// For file systems that cannot lock ranges.
 extension File {
-  /// Refuses with `.notSupported`.
+  /// Throws `.notSupported`.
   public func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
     throw FileIOError(.notSupported, operation: "tryLock", path: path)
   }
 
-  /// Refuses with `.notSupported`.
+  /// Throws `.notSupported`.
   public func unlock(_ range: Range<UInt64>) throws(FileIOError) {
     throw FileIOError(.notSupported, operation: "unlock", path: path)
   }
 
-  /// Refuses with `.notSupported`.
+  /// Throws `.notSupported`.
   public func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
     throw FileIOError(.notSupported, operation: "isLocked", path: path)
   }
 }
 
 extension File {
-  /// All of the file counts as written.
+  /// The default implementation, which treats the whole file as written.
   public func nextData(from offset: UInt64) throws(FileIOError) -> UInt64? {
     offset < (try size()) ? offset : nil
   }
 
-  /// Like `write(_:at:)` for raw buffers.
+  /// Writes an array of bytes, like `write(_:at:)` for raw buffers.
   public func write(_ bytes: [UInt8], at offset: UInt64) throws(FileIOError) {
     try bytes.withUnsafeBufferPointer { buffer throws(FileIOError) in
       try write(UnsafeRawBufferPointer(buffer), at: offset)
     }
   }
 
-  /// At most `count` bytes from `offset` on: fewer only at the end of the file.
+  /// Reads at most `count` bytes from `offset` on. It returns fewer only at the end of the file.
   ///
   /// - Throws: The errors of `read(into:at:)`.
   public func read(_ count: Int, at offset: UInt64) throws(FileIOError) -> [UInt8] {
@@ -139,10 +143,14 @@ extension File {
     return Array(buffer.prefix(done))
   }
 
-  /// As `read(into:at:)`, but repeats short reads until the buffer is full or the file ends. After
-  /// a short read, a caller would take the rest of the file for never written.
+  /// Reads like `read(into:at:)`, but repeats short reads until the buffer is full or the file
+  /// ends.
   ///
-  /// - Throws: also `.mediaError`, if a read before the end of the file returns no bytes.
+  /// Without this, a caller would take the bytes after a short read for bytes that were never
+  /// written.
+  ///
+  /// - Throws: The errors of `read(into:at:)`, and `.mediaError` if a read before the end of the
+  ///   file returns no bytes.
   package func readToEnd(
     into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(FileIOError) -> Int {
@@ -163,25 +171,25 @@ extension File {
   }
 }
 
-/// Bytes of a file, mapped for reading. Unmapped when the last reference is released.
+/// Bytes of a file that are mapped for reading. They are unmapped when the object is freed.
 public final class FileMapping: Sendable {
-  // Unsafe: the address is constant, and the bytes are only read through it.
+  // Unsafe: the address is constant, and it is used only for reading.
   @usableFromInline nonisolated(unsafe) let address: UnsafeRawPointer
 
-  /// The address of the file's first byte; it stays the same for as long as the object lives.
+  /// The address of the file's first byte. It is constant.
   @inlinable public var base: UnsafeRawPointer { address }
 
-  /// How many bytes are mapped. The file may be shorter.
+  /// The number of mapped bytes. The file may be shorter.
   public let length: Int
 
   private let onRelease: @Sendable () -> Void
 
-  /// Describes a mapping that a `File` has made.
+  /// Makes the object for a mapping that a `File` has established.
   ///
   /// - Parameters:
-  ///   - base: The first byte; valid for `length` bytes until `onRelease` is called.
+  ///   - base: The address of the first byte. It is valid for `length` bytes until `onRelease` is called.
   ///   - length: 1 or more bytes.
-  ///   - onRelease: Called once, on whichever thread drops the last reference.
+  ///   - onRelease: Called once, on the thread that releases the last reference.
   public init(base: UnsafeRawPointer, length: Int, onRelease: @escaping @Sendable () -> Void) {
     precondition(length > 0, "A mapping has at least one byte")
     address = base
@@ -194,17 +202,19 @@ public final class FileMapping: Sendable {
   }
 }
 
-/// A lock that is held. See `FileSystem.lock(_:_:holder:)`.
+/// A held lock. See `FileSystem.lock(_:_:holder:)`.
 public protocol FileLock: AnyObject, Sendable {
-  /// Releases the lock; others may acquire it at once. Releasing twice does nothing. The lock is
-  /// also released when its object is freed, or when its process ends in any way.
+  /// Releases the lock, so that others can acquire it. Releasing twice does nothing.
+  ///
+  /// The lock is also released when its object is freed, and when its process ends in any way.
   func release()
 
   /// Whether the lock's file still has the name under which the lock was taken.
   ///
-  /// If false, the lock has no effect any more: its file or directory was removed or replaced. A
-  /// lock taken through `Directory.lock(_:_:holder:)` looks the name up in that directory, even if
-  /// that was moved. A lock taken through `FileSystem.lock(_:_:holder:)` looks the path up.
+  /// If false, the lock no longer has an effect: its file or directory was removed or replaced. A
+  /// lock acquired through `Directory.lock(_:_:holder:)` looks the name up in that directory, even
+  /// if the directory was moved. A lock acquired through `FileSystem.lock(_:_:holder:)` looks the
+  /// path up.
   ///
   /// The default implementation returns true, for locks that cannot check.
   ///

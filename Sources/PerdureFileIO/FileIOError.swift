@@ -3,25 +3,25 @@ public struct FileIOError: Error, Sendable, Hashable {
   /// The kind of failure.
   public let code: Code
 
-  /// The call that failed, as named in `FileSystem` and `File`: `write`, `syncDirectory`.
+  /// The failed call, as named in `FileSystem` and `File`, such as `write` or `syncDirectory`.
   public let operation: String
 
-  /// The path the call was about.
+  /// The path that the call used.
   public let path: String
 
   /// The byte offset in the file, if the call had one.
   public let offset: UInt64?
 
-  /// The system's number for the failure; 0 if it was found without asking the system.
+  /// The system's error number; 0 if the failure was detected without a system call.
   public let errno: Int32
 
-  /// Details beyond the code, as a clause, such as the holder of the lock. Part of the message.
+  /// A clause with details, such as the holder of the lock. It is part of the message.
   public let detail: String?
 
-  /// The error, its place, and the remedy.
+  /// The failure, its location and the remedy.
   public let message: String
 
-  /// Makes an error whose message is put together from the parts.
+  /// Makes an error and composes its message.
   ///
   /// - Parameters:
   ///   - detail: A clause that follows the description of the code, such as the holder of the lock.
@@ -43,8 +43,8 @@ public struct FileIOError: Error, Sendable, Hashable {
 }
 
 extension FileIOError {
-  /// Whether a sync of a file or directory failed. Then it is unknown which of the writes before it
-  /// are durable. Other failed calls have no such effect.
+  /// Whether a sync of a file or directory failed. Then it is unknown which of the earlier writes
+  /// are durable. Other failed calls do not have this effect.
   package var isSync: Bool { operation.hasPrefix("sync") }
 }
 
@@ -54,7 +54,7 @@ extension FileIOError: CustomStringConvertible {
 }
 
 extension FileIOError {
-  /// The kind of a failure. More may be added; treat unknown ones like `other`.
+  /// The kind of a failure. Later versions may add codes; treat unknown codes like `other`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String {
       case notFound, alreadyExists, permissionDenied, readOnly, noSpace, quotaExceeded, fileTooLarge
@@ -73,31 +73,31 @@ extension FileIOError {
 
     /// The name does not exist.
     public static let notFound = Code(.notFound)
-    /// The name is taken.
+    /// The name already exists.
     public static let alreadyExists = Code(.alreadyExists)
-    /// The process may not do that.
+    /// The process lacks the permission.
     public static let permissionDenied = Code(.permissionDenied)
     /// The volume is mounted read-only.
     public static let readOnly = Code(.readOnly)
     /// The volume is full.
     public static let noSpace = Code(.noSpace)
-    /// The user's share of the volume is used up.
+    /// The user's quota on the volume is used up.
     public static let quotaExceeded = Code(.quotaExceeded)
     /// The file would be longer than the system allows.
     public static let fileTooLarge = Code(.fileTooLarge)
     /// The process or the system has too many files open.
     public static let tooManyOpenFiles = Code(.tooManyOpenFiles)
-    /// Another opener holds the lock.
+    /// Another holder has the lock.
     public static let locked = Code(.locked)
     /// The system is using the file in a way that excludes the call.
     public static let busy = Code(.busy)
     /// The medium failed to read or to write.
     public static let mediaError = Code(.mediaError)
-    /// The system does not take these arguments.
+    /// The system does not accept these arguments.
     public static let invalidArgument = Code(.invalidArgument)
     /// A name or the whole path is too long for the system.
     public static let nameTooLong = Code(.nameTooLong)
-    /// An entry that must be a directory is not.
+    /// An entry that must be a directory is not one.
     public static let notADirectory = Code(.notADirectory)
     /// An entry that must be a file is a directory.
     public static let isADirectory = Code(.isADirectory)
@@ -107,19 +107,19 @@ extension FileIOError {
     public static let directoryNotEmpty = Code(.directoryNotEmpty)
     /// No memory or address space is left.
     public static let outOfMemory = Code(.outOfMemory)
-    /// The volume cannot do that.
+    /// The volume does not support this operation.
     public static let notSupported = Code(.notSupported)
-    /// The file was closed before.
+    /// The file is already closed.
     public static let closed = Code(.closed)
     /// The directory, or the file of the lock that protects it, was removed or replaced.
     public static let replaced = Code(.replaced)
-    /// Another error; see the errno.
+    /// Another error. The error number says more.
     public static let other = Code(.other)
 
-    /// Whether the volume, or the user's share of it, had no room left.
+    /// Whether the volume, or the user's quota on it, had no space left.
     package var isLackOfRoom: Bool { self == .noSpace || self == .quotaExceeded }
 
-    /// Whether the process or the system lacked memory or descriptors: the same call may succeed
+    /// Whether the process or the system lacked memory or descriptors. The same call may succeed
     /// later.
     package var isShortage: Bool { self == .tooManyOpenFiles || self == .outOfMemory }
 
@@ -128,7 +128,7 @@ extension FileIOError {
       [.notFound, .notAFile, .isADirectory, .notADirectory, .mediaError].contains(self)
     }
 
-    /// Half a sentence: the meaning of the code.
+    /// The meaning of the code, as a clause.
     var meaning: String {
       switch kind {
       case .notFound: "nothing has that name"
@@ -156,7 +156,7 @@ extension FileIOError {
       }
     }
 
-    /// A sentence: the remedy.
+    /// The remedy, as a sentence.
     var remedy: String {
       switch kind {
       case .notFound: "Check the path and that the volume is mounted."

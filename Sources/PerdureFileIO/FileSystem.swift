@@ -1,22 +1,22 @@
 // The interface between Perdure and the operating system. The engine uses the system only through
-// `FileSystem`, `File` and `FileLock`. So a store can run on a disk, in memory, or on the simulated
-// file system of PerdureTestSupport.
+// `FileSystem`, `Directory`, `File` and `FileLock`. So a store can run on a disk, in memory, or on
+// the simulated file system of PerdureTestSupport.
 //
-// What the seam promises, and the engine builds upon:
+// The engine relies on these guarantees of the interface:
 //
-//   FS1  Content and names are durable apart. `File.sync` makes the bytes and the length of one
-//        file durable; `FileSystem.syncDirectory` makes the names in one directory durable. Neither
-//        does the work of the other.
-//   FS2  Before its sync returns, any subset of the pending changes may be durable, in any order. A
-//        file may end up with its new length and zeros where its bytes should be.
-//   FS3  A rename replaces its destination in one step: after a crash the name means the old file
-//        or the new one, and always one of them.
-//   FS4  After a failed sync nothing is known about the changes it covered, and a second sync that
+//   FS1  Content and names become durable separately. `File.sync` makes the bytes and the length of
+//        one file durable. `FileSystem.syncDirectory` makes the names in one directory durable.
+//        Neither call does the work of the other.
+//   FS2  Before a sync returns, any subset of the pending changes may be durable, in any order. A
+//        file may have its new length and zeros instead of its bytes.
+//   FS3  A rename replaces its destination atomically. After a crash the name refers to the old file
+//        or to the new one, and always to one of them.
+//   FS4  After a failed sync nothing is known about the changes that it covered. A second sync that
 //        succeeds proves nothing about them.
 //
-// Every method may be called from any thread, several at once.
+// Every method may be called from any thread, and from several threads at once.
 
-/// The kind of a path's target.
+/// The kind of the file to which a path leads.
 public enum FileKind: Sendable, Hashable {
   /// A regular file.
   case file
@@ -28,19 +28,19 @@ public enum FileKind: Sendable, Hashable {
 
 /// How `FileSystem.open(_:_:)` opens a file.
 public enum FileMode: Sendable, Hashable {
-  /// An existing file, for reading; writes fail with `.permissionDenied`.
+  /// Opens an existing file for reading. Writes fail with `.permissionDenied`.
   case read
-  /// An existing file, for reading and writing.
+  /// Opens an existing file for reading and writing.
   case readWrite
-  /// A new, empty file, for reading and writing; fails with `.alreadyExists` if the name is taken.
+  /// Creates an empty file for reading and writing. Fails with `.alreadyExists` if the name exists.
   case create
 }
 
-/// The number of possible holders of a lock.
+/// How many holders a lock can have at a time.
 public enum LockKind: Sendable, Hashable {
-  /// One holder, and no shared ones.
+  /// One holder, and no shared holders at the same time.
   case exclusive
-  /// Any number of shared holders, and no exclusive one.
+  /// Any number of shared holders, and no exclusive holder at the same time.
   case shared
 }
 
@@ -48,134 +48,136 @@ public enum LockKind: Sendable, Hashable {
 public enum SyncMode: Sendable, Hashable {
   /// Everything written before the call becomes durable before anything written after it.
   ///
-  /// On Apple systems a barrier, which may return before the medium has the bytes; elsewhere the
-  /// same as `full`.
+  /// On Apple systems this is a barrier, which may return before the medium has the bytes. On other
+  /// systems it is the same as `full`.
   case ordered
-  /// When the call returns, the bytes survive a loss of power, if the medium reports syncs
-  /// truthfully.
+  /// When the call returns, the bytes survive a power loss if the medium reports syncs truthfully.
   case full
 }
 
 /// A tree of directories and files.
 ///
 /// Paths are separated by `/`. Relative paths start at the process's working directory (POSIX) or
-/// at the root (in memory). Names that are not valid UTF-8 are out of reach.
+/// at the root (in memory). Names that are not valid UTF-8 cannot be accessed.
 ///
-/// Every method may be called from any thread, several at once.
+/// Every method may be called from any thread, and from several threads at once.
 public protocol FileSystem: Sendable {
-  /// The path from the root of the file or directory that `path` names now, without symbolic links
-  /// where the system has them. The last name may be absent.
+  /// The absolute path of the file or directory that `path` names now.
   ///
-  /// A later change of the working directory or of a link does not change its meaning. The default
-  /// implementation returns `path`, as in memory, where no path is relative to the process.
+  /// It contains no symbolic links, on systems that have them. The last name may be absent.
+  ///
+  /// A later change of the working directory or of a link does not change the meaning of the
+  /// result. The default implementation returns `path` unchanged. It suits file systems in memory,
+  /// where no path is relative to the process.
   ///
   /// - Throws: `.notFound` if the working directory does not exist, `.permissionDenied`.
   func absolutePath(_ path: String) throws(FileIOError) -> String
 
-  /// Makes an empty directory, one level deep.
+  /// Creates an empty directory. Its parent directory must exist.
   ///
-  /// Visible at once; durable after `syncDirectory` of the parent directory.
+  /// The directory is visible at once, and durable after `syncDirectory` of its parent.
   ///
-  /// - Throws: `.alreadyExists` if the name is taken, `.notFound` if the parent is absent, and
-  ///   other errors of the system; nothing was created.
+  /// - Throws: `.alreadyExists` if the name exists, `.notFound` if the parent is absent, and other
+  ///   errors of the system. Then nothing was created.
   func createDirectory(_ path: String) throws(FileIOError)
 
   /// The names in a directory, sorted by their UTF-8 bytes, without `.` and `..`.
   ///
-  /// Names made or removed by others during the call may or may not be among them.
+  /// A name that is created or removed during the call may be included or not.
   ///
   /// - Throws: `.notFound`, `.notADirectory`.
   /// - Complexity: O(n log n) for n names.
   func contents(of directory: String) throws(FileIOError) -> [String]
 
-  /// The kind of the target of `path`, following symbolic links; nil if the name does not exist.
+  /// The kind of the file at `path`, following symbolic links; nil if the name does not exist.
   ///
-  /// - Throws: `.notADirectory` if something on the way is a file; `.permissionDenied`.
+  /// - Throws: `.notADirectory` if a parent in the path is a file; `.permissionDenied`.
   func kind(of path: String) throws(FileIOError) -> FileKind?
 
   /// Opens or creates a file.
   ///
-  /// The caller owns the result and closes it; a file that is released without being closed is
-  /// closed then, and its errors are lost. A created file is visible at once. Its name is durable
-  /// after `syncDirectory` of its directory, its bytes after `File.sync`.
+  /// The caller owns the result and closes it. A file that is released without `close()` is closed
+  /// then, and errors of closing are lost. A created file is visible at once. Its name is durable
+  /// after `syncDirectory` of its directory, and its bytes are durable after `File.sync`.
   ///
-  /// Never waits: other than regular files are refused.
+  /// The call never waits, because it rejects files that are not regular files.
   ///
   /// - Throws: `.notFound`, `.alreadyExists` (mode `.create`), `.isADirectory`, `.notAFile`,
-  ///   `.permissionDenied`, `.readOnly`, `.noSpace`, `.tooManyOpenFiles`; a file that was absent is
-  ///   still absent.
+  ///   `.permissionDenied`, `.readOnly`, `.noSpace`, `.tooManyOpenFiles`. Then no file was created.
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File
 
   /// Opens the directory that `path` names now. Later changes of the path do not affect it.
   ///
   /// The default implementation returns a directory that works by path, through this file system's
-  /// other methods. It suits file systems that wrap another one, and those that have only paths.
+  /// other methods. It suits file systems that wrap another file system or have only paths.
   ///
   /// - Throws: `.notFound`, `.notADirectory`, `.permissionDenied`, `.tooManyOpenFiles`.
   func openDirectory(_ path: String) throws(FileIOError) -> any Directory
 
-  /// Renames the file or directory at `source` to `destination`, and replaces a file or an empty
-  /// directory of that name in one step.
+  /// Renames the file or directory at `source` to `destination`.
   ///
-  /// Visible at once; durable after `syncDirectory` of the directory of `destination` and, if
-  /// another, of `source`. A crash before that leaves the old state, the new one, or the file under
-  /// both names. An existing `destination` never disappears. Open files stay open, and a replaced
-  /// file lives until its last opener closes it.
+  /// A file or an empty directory with the name `destination` is replaced atomically.
+  ///
+  /// The change is visible at once. It is durable after `syncDirectory` of the directory of
+  /// `destination` and, if that is another directory, of the directory of `source`. A crash before
+  /// that leaves the old state, the new state, or the file under both names. An existing
+  /// `destination` never disappears. Open files stay open, and a replaced file exists until its
+  /// last opener closes it.
   ///
   /// - Throws: `.notFound`, `.isADirectory`, `.notADirectory`, `.directoryNotEmpty`,
-  ///   `.invalidArgument` (into itself, or to another volume); nothing was renamed.
+  ///   `.invalidArgument` (into itself, or to another volume). Then nothing was renamed.
   func rename(_ source: String, to destination: String) throws(FileIOError)
 
-  /// Removes a file's name, or an empty directory.
+  /// Removes the name of a file, or an empty directory.
   ///
-  /// Visible at once; durable after `syncDirectory` of the directory. Open files and mappings stay
-  /// usable, and the bytes are freed when the last of them is closed.
+  /// The removal is visible at once, and durable after `syncDirectory` of the directory. Open files
+  /// and mappings stay usable, and the bytes are freed when the last of them is closed.
   ///
-  /// - Throws: `.notFound`, `.directoryNotEmpty`; nothing was removed.
+  /// - Throws: `.notFound`, `.directoryNotEmpty`. Then nothing was removed.
   func remove(_ path: String) throws(FileIOError)
 
-  /// Adds a second name, `name`, to the file at `source`: a hard link. Both names lead to the same
-  /// file and the same bytes.
+  /// Creates a hard link: gives the file at `source` the second name `name`.
   ///
-  /// Visible at once; durable after `syncDirectory` of the directory of `name`. Optional: throws
-  /// `.notSupported` by default, and where a file can have one name only.
+  /// The name is visible at once, and durable after `syncDirectory` of its directory. Support is
+  /// optional: the default implementation throws `.notSupported`, and so does a file system without
+  /// hard links.
   ///
   /// - Throws: `.notFound`, `.alreadyExists`, `.isADirectory`, `.notSupported`, `.invalidArgument`
-  ///   (another volume), `.permissionDenied`; the name was not created.
+  ///   (another volume), `.permissionDenied`. Then the name was not created.
   func link(_ source: String, to name: String) throws(FileIOError)
 
-  /// Makes the names in a directory durable: everything created, renamed and removed in it before
-  /// the call.
+  /// Makes the names in a directory durable: all names created, renamed or removed before the call.
   ///
-  /// Says nothing about the bytes of the files named. Does nothing on systems that cannot sync a
-  /// directory.
+  /// It does not make the bytes of these files durable. It does nothing on systems that cannot sync
+  /// a directory.
   ///
-  /// - Throws: `.notFound`, `.notADirectory`, `.mediaError`; after `.mediaError` nothing is known
-  ///   about the names changed since the last sync, and a second try proves nothing (FS4).
+  /// - Throws: `.notFound`, `.notADirectory`, `.mediaError`. After `.mediaError` nothing is known
+  ///   about the names that changed since the last sync, and a successful retry proves nothing
+  ///   (FS4).
   func syncDirectory(_ path: String) throws(FileIOError)
 
-  /// Acquires the lock of the file at `path`, creating that file if absent. Never waits.
+  /// Acquires the lock of the file at `path`, and creates that file if it is absent. Never waits.
   ///
   /// The lock excludes other openers in this process and in others, on systems that respect the
   /// lock. It ends with `FileLock.release()`, when the object is freed, or when the process ends.
-  /// The file stays; its presence has no meaning.
+  /// The file is not removed; its presence has no meaning.
   ///
-  /// - Parameter holder: A line of text, kept with the lock (on a disk: written into the file) and
-  ///   quoted in the error of refused callers.
+  /// - Parameter holder: A line of text that is stored with the lock (on a disk: in the file). The
+  ///   errors of rejected callers quote it.
   /// - Throws: `.locked`, whose message quotes the holder (the latest one, if shared);
   ///   `.permissionDenied`, `.readOnly`, `.notSupported`. Then no lock is held.
   func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 
-  /// How many bytes this process may still write on the volume that holds `path`, at this moment.
+  /// The number of bytes that this process may still write to the volume that contains `path`.
   ///
-  /// A hint: others write too, and a file system may need room for its own records.
+  /// It is a hint: other processes write too, and a file system may need space for its metadata.
   ///
   /// - Throws: `.notFound`.
   func availableBytes(at path: String) throws(FileIOError) -> UInt64
 }
 
 extension FileSystem {
-  /// The path as it is.
+  /// Returns the path unchanged.
   public func absolutePath(_ path: String) throws(FileIOError) -> String { path }
 
   /// Throws `.notSupported`.

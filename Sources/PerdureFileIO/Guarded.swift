@@ -1,4 +1,4 @@
-/// A value that is accessed only under its own lock.
+/// A value that can be accessed only under its own lock.
 // Unchecked: `value` is accessed only by `withLock`, under `lock`.
 package final class Guarded<Value>: @unchecked Sendable {
   private let lock = Lock()
@@ -8,7 +8,7 @@ package final class Guarded<Value>: @unchecked Sendable {
     self.value = value
   }
 
-  /// Runs `body` on the value under the lock. Not recursive.
+  /// Calls `body` with the value while the lock is held. Not recursive.
   package func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

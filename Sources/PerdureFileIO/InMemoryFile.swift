@@ -80,9 +80,9 @@ final class InMemoryFile: File {
   }
 }
 
-/// Which offsets a file can have.
+/// The range of file offsets.
 package enum FileRange {
-  /// Refuses ranges that end behind the largest offset a system can express.
+  /// Throws if the range ends behind the largest offset that a system can express.
   package static func check(_ count: Int, at offset: UInt64, operation: String, path: String)
     throws(FileIOError)
   {

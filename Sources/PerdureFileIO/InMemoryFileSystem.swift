@@ -1,8 +1,9 @@
-/// A file system that lives as long as the object, for stores that need not outlive the process.
+/// A file system in memory, for stores that need not outlive the process.
 ///
-/// Keeps the whole contract of `FileSystem`. Syncing does nothing, because the content is lost only
-/// as a whole. Empty at first: the root `/` is there, and relative paths start at it. Independent
-/// of every other object of its kind. A file's memory is given back when it has no name, no opener
+/// It fulfills the whole contract of `FileSystem`. Syncing does nothing, because the content can
+/// only be lost as a whole. A new file system contains only the root `/`, where relative paths
+/// start. It shares nothing with other objects of this class. A file's memory is freed when the
+/// file has no name, no opener and no mapping.
 /// and no mapping.
 public final class InMemoryFileSystem: FileSystem {
   fileprivate struct State {
@@ -34,7 +35,7 @@ public final class InMemoryFileSystem: FileSystem {
     try open(.init(path), mode)
   }
 
-  /// Opens the directory itself. It stays the same when its path names another directory.
+  /// Opens the directory. The object refers to it even if its path later means another directory.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     let node = try state.withLock { state throws(FileIOError) in
       try state.tree.directory(at: .init(path), for: "openDirectory")
@@ -50,7 +51,7 @@ public final class InMemoryFileSystem: FileSystem {
   /// See `FileSystem.remove(_:)`.
   public func remove(_ path: String) throws(FileIOError) { try remove(.init(path)) }
 
-  /// Checks that the directory is there.
+  /// Checks that the directory exists.
   public func syncDirectory(_ path: String) throws(FileIOError) {
     try state.withLock { state throws(FileIOError) in
       _ = try state.tree.directory(at: .init(path), for: "syncDirectory")
@@ -62,7 +63,7 @@ public final class InMemoryFileSystem: FileSystem {
     try lock(.init(path), kind, holder: holder)
   }
 
-  /// No limit: `Int64.max`, whatever the machine's memory.
+  /// Returns `Int64.max`: there is no limit, regardless of the machine's memory.
   public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
     try state.withLock { state throws(FileIOError) in
       _ = try state.tree.node(at: .init(path), for: "availableBytes")
@@ -73,7 +74,7 @@ public final class InMemoryFileSystem: FileSystem {
   fileprivate static let availableBytes = UInt64(Int64.max)
 }
 
-// The operations on one name, from the root or from an open directory.
+// Operations on one name, from the root or from an open directory.
 extension InMemoryFileSystem {
   fileprivate func names(in directory: NameTree.NodeID) -> [String] {
     state.withLock { $0.tree.names(in: directory) }

@@ -1,5 +1,5 @@
-// Locks and conditions of our own, on the threads library: the thread sanitizer understands them,
-// which it does not the standard library's `Mutex`, and a condition can be waited for.
+// Locks and conditions on top of pthreads. The thread sanitizer understands these locks, but not
+// the standard library's `Mutex`. The standard library has no condition variable.
 
 #if canImport(Darwin)
   import Darwin
@@ -12,7 +12,7 @@
 #endif
 
 /// A lock between threads. Not recursive.
-// Unchecked: the mutex lives at one address from init to deinit, and is made to be shared.
+// Unchecked: the mutex has one address from init to deinit, and threads may share a mutex.
 package final class Lock: @unchecked Sendable {
   fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -28,22 +28,22 @@ package final class Lock: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Waits until the lock is free and takes it.
+  /// Waits until the lock is free and acquires it.
   package func lock() {
     let result = pthread_mutex_lock(mutex)
     precondition(result == 0, "The lock could not be taken")
   }
 
-  /// Releases the lock, which this thread holds.
+  /// Releases the lock, which this thread must hold.
   package func unlock() {
     let result = pthread_mutex_unlock(mutex)
     precondition(result == 0, "The lock is not held by this thread")
   }
 
-  /// Takes the lock if no thread holds it. Never waits.
+  /// Acquires the lock if no thread holds it. Never waits.
   package func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
 
-  /// Runs `body` under the lock.
+  /// Runs `body` while the lock is held.
   @inlinable
   package func withLock<Value: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Value
@@ -54,8 +54,8 @@ package final class Lock: @unchecked Sendable {
   }
 }
 
-/// A condition that threads wait for while a lock protects its data.
-// Unchecked: the condition lives at one address from init to deinit, and is made to be shared.
+/// A condition variable. Its lock protects the data that the waiting threads check.
+// Unchecked: the condition has one address from init to deinit, and threads may share a condition.
 package final class Condition: @unchecked Sendable {
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private let mark = ProcessMark.currentIfAny()
@@ -76,14 +76,15 @@ package final class Condition: @unchecked Sendable {
   }
 
   deinit {
-    // In a forked child the system would wait for waiting threads that only the parent has.
+    // A forked child does not have its parent's waiting threads, so destroying the condition would
+    // wait for them forever.
     guard mark?.isOwn ?? true else { return }
     pthread_cond_destroy(condition)
     condition.deallocate()
   }
 
-  /// Releases `lock`, waits for a signal, and acquires the lock again. May return without a signal:
-  /// check the condition in a loop.
+  /// Releases `lock`, waits for a signal, and acquires the lock again. The call may return without
+  /// a signal, so check the condition in a loop.
   package func wait(_ lock: Lock) {
     let result = pthread_cond_wait(condition, lock.mutex)
     precondition(result == 0, "The lock is not held by this thread")
@@ -92,7 +93,7 @@ package final class Condition: @unchecked Sendable {
   /// Like `wait(_:)`, but no longer than until `Clock.nowNanoseconds()` reaches
   /// `deadlineNanoseconds`.
   ///
-  /// - Returns: False if the time is over.
+  /// - Returns: False if the deadline has passed.
   package func wait(_ lock: Lock, untilNanoseconds deadlineNanoseconds: UInt64) -> Bool {
     #if canImport(Darwin)
       let now = Clock.nowNanoseconds()

@@ -15,7 +15,7 @@ package struct LockTable: Sendable {
 
   /// Acquires the lock of `node`.
   ///
-  /// - Returns: The number to release it by.
+  /// - Returns: The number with which to release the lock.
   package mutating func take(_ node: NameTree.NodeID, _ kind: LockKind, holder: String, path: String)
     throws(FileIOError) -> UInt64
   {
@@ -36,7 +36,7 @@ package struct LockTable: Sendable {
   }
 }
 
-/// A lock of a file system that lives in memory.
+/// A lock of a file system in memory.
 package final class MemoryLock: FileLock {
   private let isReleased = Atomic<Bool>(false)
   private let hasName: @Sendable () throws(FileIOError) -> Bool
@@ -44,7 +44,7 @@ package final class MemoryLock: FileLock {
   private let onRelease: @Sendable () -> Void
 
   /// - Parameters:
-  ///   - isNamed: Implements the method of that name.
+  ///   - isNamed: Implements `isNamed()`.
   ///   - onRelease: Called once.
   package init(
     isNamed: @escaping @Sendable () throws(FileIOError) -> Bool, onRelease: @escaping @Sendable () -> Void

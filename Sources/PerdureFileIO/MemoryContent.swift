@@ -1,17 +1,17 @@
-// The bytes of a file that lives in memory, and mappings of them.
+// The bytes of a file in memory, and mappings of them.
 //
 // A mapping's address must not change, and the mapping must show later writes. So the bytes are in
-// a region of memory that a mapping shares. A file that outgrows its region, or is mapped for
-// longer than it, moves to a larger region. Every region that is still mapped then gets a copy of
-// each later write, up to its length. In the common case, one long mapping made early, there is one
-// region and no copy.
+// a memory region that a mapping shares. A file moves to a larger region if it outgrows its region,
+// or if a longer mapping is requested. After that, each write is also copied to every old region
+// that is still mapped, up to the length of that region. The common case is one long mapping that
+// is made early. Then there is one region and no copy.
 //
 // Invariants, while the lock is held:
 //   MC1  The bytes of `region` behind `size` are zero.
-//   MC2  Every live region of this file holds the file's bytes, as far as it reaches.
+//   MC2  Every live region of this file contains the file's bytes, up to the region's length.
 
 /// The bytes of one file.
-// Unchecked: the three variables are only touched under `lock`.
+// Unchecked: the three variables are accessed only under `lock`.
 package final class MemoryContent: @unchecked Sendable {
   private let lock = Lock()
   private var region: MemoryRegion
@@ -24,7 +24,7 @@ package final class MemoryContent: @unchecked Sendable {
     weak var region: MemoryRegion?
   }
 
-  /// Nil if there is no memory left.
+  /// Returns nil if no memory is left.
   package init?(_ bytes: [UInt8] = []) {
     guard let region = MemoryRegion(capacity: max(bytes.count, 512)) else { return nil }
     bytes.withUnsafeBytes { region.copy($0, to: 0) }
@@ -36,12 +36,12 @@ package final class MemoryContent: @unchecked Sendable {
     lock.withLock { size }
   }
 
-  /// All bytes. O(n).
+  /// A copy of all bytes. O(n).
   package var bytes: [UInt8] {
     lock.withLock { Array(UnsafeRawBufferPointer(start: region.base, count: size)) }
   }
 
-  /// Copies the bytes from `offset` on; returns their number.
+  /// Copies the bytes from `offset` on, and returns their number.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
     lock.withLock {
       guard let start = Int(exactly: offset), start < size else { return 0 }
@@ -51,7 +51,7 @@ package final class MemoryContent: @unchecked Sendable {
     }
   }
 
-  /// Returns false, and has written nothing, if there is no memory left. Amortised O(n).
+  /// Returns false, without having written anything, if no memory is left. Amortised O(n).
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> Bool {
     guard !bytes.isEmpty else { return true }
     return lock.withLock {
@@ -65,7 +65,7 @@ package final class MemoryContent: @unchecked Sendable {
     }
   }
 
-  /// Nil if there is no memory left.
+  /// Returns nil if no memory is left.
   package func map(_ length: Int) -> FileMapping? {
     lock.withLock {
       guard length <= region.capacity || move(to: length) else { return nil }
@@ -97,16 +97,16 @@ extension Int {
   }
 }
 
-/// Zeroed memory at one address.
+/// Zeroed memory at a constant address.
 private final class MemoryRegion: Sendable {
-  /// From this length on, untouched memory costs nothing.
+  /// Regions of at least this length are reserved by the system, so untouched memory costs nothing.
   private static let reservationLengthMin = 1 << 16
 
   // Unsafe: the address is constant; MemoryContent's lock orders the writes to its bytes.
   nonisolated(unsafe) let base: UnsafeMutableRawPointer
   let capacity: Int
 
-  /// Nil if there is no memory left.
+  /// Returns nil if no memory is left.
   init?(capacity: Int) {
     self.capacity = capacity
     if capacity < Self.reservationLengthMin {

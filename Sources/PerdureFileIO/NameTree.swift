@@ -1,29 +1,29 @@
-// The names of a file system that lives in memory: a pure value, with no bytes of files in it.
+// The names of a file system in memory, as a value. It contains no bytes of files.
 //
 // Invariants:
 //   NT1  Every node but the root is named by exactly one entry of one directory (no hard links).
-//   NT2  Node numbers are never used twice, so that a number means one file for ever.
+//   NT2  Node numbers are never reused, so a number always means the same file.
 
-/// Directories, the names in them, and the numbers of the files they name.
+/// Directories, the names in them, and the numbers of the named nodes.
 package struct NameTree: Sendable {
   package typealias NodeID = UInt64
 
-  /// The target of a path: an entry of a directory, which may be empty. The root is its own
-  /// directory.
+  /// The entry of a directory to which a path leads. `node` is nil if the entry does not exist. The
+  /// root is its own directory.
   package struct Place: Sendable, Hashable {
     package var directory: NodeID
     package var name: String
     package var node: NodeID?
   }
 
-  /// One entry that an operation has set, or emptied.
+  /// A changed entry: it now names `node`, or was removed if `node` is nil.
   package struct Change: Sendable, Hashable {
     package var directory: NodeID
     package var name: String
     package var node: NodeID?
   }
 
-  /// A path, and the directory that it starts at.
+  /// A path and the directory at which it starts.
   package struct Path: Sendable {
     let base: NodeID
     /// The names to follow from `base`.
@@ -34,7 +34,7 @@ package struct NameTree: Sendable {
     /// A path from the root.
     package init(_ text: String) { (base, steps, self.text) = (root, text, text) }
 
-    /// A name in a directory, which may have been moved.
+    /// A name in a directory. The directory may have been moved.
     package init(_ name: String, in directory: NodeID, of path: String) {
       (base, steps, text) = (directory, name, path + "/" + name)
     }
@@ -55,12 +55,12 @@ package struct NameTree: Sendable {
   package init() {}
 }
 
-// Looking up.
+// Lookup.
 extension NameTree {
   /// Follows a path. Only the last name may be missing.
   package func place(of path: Path, for operation: String) throws(FileIOError) -> Place {
     let names = try Self.names(in: path, for: operation)
-    // An open directory that was removed has no names.
+    // An open directory that was removed contains no names.
     guard nodes[path.base] != nil else {
       throw FileIOError(.notFound, operation: operation, path: path.text)
     }
@@ -75,7 +75,7 @@ extension NameTree {
     return place
   }
 
-  /// The node a path names, which must be there.
+  /// The node at a path. It must exist.
   package func node(at path: Path, for operation: String) throws(FileIOError) -> NodeID {
     guard let node = try place(of: path, for: operation).node else {
       throw FileIOError(.notFound, operation: operation, path: path.text)
@@ -83,14 +83,14 @@ extension NameTree {
     return node
   }
 
-  /// The file a path names.
+  /// The file at a path.
   package func file(at path: Path, for operation: String) throws(FileIOError) -> NodeID {
     let node = try node(at: path, for: operation)
     guard !isDirectory(node) else { throw FileIOError(.isADirectory, operation: operation, path: path.text) }
     return node
   }
 
-  /// The directory a path names.
+  /// The directory at a path.
   package func directory(at path: Path, for operation: String) throws(FileIOError) -> NodeID {
     let node = try node(at: path, for: operation)
     guard isDirectory(node) else { throw FileIOError(.notADirectory, operation: operation, path: path.text) }
@@ -131,7 +131,7 @@ extension NameTree {
     (try? place(of: path, for: "lock"))?.node == node
   }
 
-  /// The names on the way, without `.`, `..` and empty ones.
+  /// The names in the path, with `.` and empty names removed and `..` resolved.
   private static func names(in path: Path, for operation: String) throws(FileIOError) -> [String] {
     guard !path.steps.isEmpty else { throw FileIOError(.notFound, operation: operation, path: path.text) }
     guard !path.steps.utf8.contains(0) else {
@@ -148,7 +148,7 @@ extension NameTree {
   }
 }
 
-// Changing. Each function checks everything before it changes anything.
+// Changes. Each function checks everything before it changes anything.
 extension NameTree {
   package mutating func createFile(_ path: Path, for operation: String) throws(FileIOError) -> Change {
     try create(.file, path, for: operation)
@@ -171,7 +171,7 @@ extension NameTree {
     return change
   }
 
-  /// - Returns: The entry that was emptied, and the node it named, which is no longer in the tree.
+  /// - Returns: The removed entry, and the node that it named, which is no longer in the tree.
   package mutating func remove(_ path: Path) throws(FileIOError) -> (change: Change, removed: NodeID) {
     let place = try place(of: path, for: "remove")
     guard let node = place.node else { throw FileIOError(.notFound, operation: "remove", path: path.text) }
@@ -185,8 +185,8 @@ extension NameTree {
     return (change, node)
   }
 
-  /// - Returns: The entry that was set, then the one that was emptied, or none if both paths name
-  ///   the same node; and the replaced node, which is no longer in the tree.
+  /// - Returns: The entry that was set, then the entry that was removed; no entries if both paths
+  ///   lead to the same node. Also the replaced node, which is no longer in the tree.
   package mutating func rename(_ source: Path, to destination: Path)
     throws(FileIOError) -> (changes: [Change], replaced: NodeID?)
   {
@@ -233,7 +233,7 @@ extension NameTree {
 
   private mutating func apply(_ change: Change) {
     var entries = entries(of: change.directory)
-    // Release the stored copy, so that the change is made in place.
+    // Release the stored copy, so that the dictionary is changed in place.
     nodes[change.directory] = .directory([:])
     entries[change.name] = change.node
     nodes[change.directory] = .directory(entries)

@@ -1,5 +1,6 @@
-// Names as system calls take them: a path, and the open directory that a relative path starts at.
-// For a `POSIXFileSystem` that is the working directory, for a `POSIXDirectory` its own descriptor.
+// Names as system calls expect them: a path, and the open directory at which a relative path
+// starts. A `POSIXFileSystem` uses the working directory, and a `POSIXDirectory` uses its own
+// descriptor.
 
 /// The descriptor of an open directory. It is closed when the object is freed.
 final class DirectoryDescriptor: Sendable {
@@ -14,7 +15,7 @@ final class DirectoryDescriptor: Sendable {
 
 /// The location of a file: its name, relative to a directory.
 struct POSIXPlace: Sendable {
-  /// Nil: the working directory.
+  /// Nil means the working directory.
   let directory: DirectoryDescriptor?
   let name: String
   /// The whole path, for messages.
@@ -62,7 +63,7 @@ extension POSIXPlace {
     }
   }
 
-  /// The error of a refused opening.
+  /// The error of an `open` call that the system rejected.
   func refusal(_ errno: Int32, _ operation: String) -> FileIOError {
     if KnownErrno.isOpeningRefused(errno), call({ SystemCall.kind(of: $1, in: $0) }).value == .other {
       return FileIOError(.notAFile, operation: operation, path: path)
@@ -90,7 +91,7 @@ extension POSIXPlace {
     return try POSIXFileLock(self, kind, holder: holder)
   }
 
-  /// Refuses a name with a zero byte: the system would use only the part before it.
+  /// Throws if the name contains a zero byte: the system would use only the part before it.
   func check(_ operation: String) throws(FileIOError) {
     if name.utf8.contains(0) { throw failure(KnownErrno.invalidArgument, operation) }
   }

@@ -1,9 +1,10 @@
 // Locks on ranges of a file.
 //
-// They are the system's locks of open file descriptions, which belong to the opening, as with
-// `flock`. So two openings in one process exclude each other, closing another descriptor of the
-// file does not release them, and they end with the process. (The older locks of POSIX belong to
-// the process, and end when it closes any descriptor of the file: a library cannot use them.)
+// They are the system's locks of open file descriptions (OFD locks), so they belong to the opening,
+// as with `flock`. Two openings in one process exclude each other, and closing another descriptor
+// of the file does not release a lock. The locks end with the process. (The older POSIX locks
+// belong to the process and end when it closes any descriptor of the file, so a library cannot use
+// them.)
 
 #if canImport(Darwin)
   import Darwin
@@ -38,8 +39,7 @@ extension POSIXFile {
 }
 
 extension SystemCall {
-  // The names of these commands are hidden from Swift in some C libraries; the numbers are the
-  // kernel's.
+  // Some C libraries hide the names of these commands from Swift. The numbers are the kernel's.
   #if canImport(Darwin)
     private static let setLock: Int32 = 90
     private static let getLock: Int32 = 92

@@ -2,10 +2,10 @@ import Synchronization
 
 // An open file of the operating system.
 //
-// The system may reuse a descriptor's number as soon as it is closed. So a write during a close
-// could go to the wrong file. The gate prevents this: one word that counts the running calls and
-// notes that the file was closed. The call that brings a closed file's count to zero closes the
-// descriptor, once.
+// The system may reuse a descriptor's number as soon as the descriptor is closed. So a write that
+// runs concurrently with a close could go to the wrong file. The gate prevents this. It is one word
+// with the number of running calls and a bit that says whether the file was closed. The call that
+// reduces the count of a closed file to zero closes the descriptor, once.
 
 final class POSIXFile: File {
   let path: String
@@ -14,10 +14,11 @@ final class POSIXFile: File {
   let isWritable: Bool
   private let gate = Atomic<UInt64>(0)
   private let mark = ProcessMark.currentIfAny()
-  /// Writes that end at or before this offset do not check the limit of file lengths.
+  /// Writes up to this offset do not check the file size limit of the process.
   private let allowedEnd = Atomic<UInt64>(0)
 
-  /// The bits of `gate` above the count of running calls.
+  /// The bits of `gate` above the number of running calls: the file is closed, and its descriptor
+  /// too.
   private static let closedBit: UInt64 = 1 << 63
   private static let surrenderedBit: UInt64 = 1 << 62
 
@@ -45,7 +46,7 @@ final class POSIXFile: File {
       SystemCall.nextData(descriptor, from: Int64(offset))
     }
     if KnownErrno.isEndOfData(result.errno) { return nil }
-    // If the file system cannot report holes, everything counts as written.
+    // If the file system cannot report holes, the whole file counts as written.
     guard result.errno == 0 else { return offset < (try size()) ? offset : nil }
     return UInt64(result.value)
   }
@@ -65,14 +66,14 @@ final class POSIXFile: File {
   }
 }
 
-// State of the lock.
+// The file lock.
 extension POSIXFile {
-  /// Takes the file's advisory lock without waiting; returns 0 or the error number.
+  /// Acquires the file's advisory lock without waiting. Returns 0 or the error number.
   func lock(_ kind: LockKind) throws(FileIOError) -> Int32 {
     try withDescriptor("lock") { descriptor in SystemCall.lock(descriptor, kind) }
   }
 
-  /// Releases the lock; returns 0 or the error number.
+  /// Releases the lock. Returns 0 or the error number.
   func unlock() throws(FileIOError) -> Int32 {
     try withDescriptor("lock") { descriptor in SystemCall.unlock(descriptor) }
   }
@@ -84,7 +85,7 @@ extension POSIXFile {
   }
 }
 
-// Transfers.
+// Reading and writing.
 extension POSIXFile {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
     try FileRange.check(buffer.count, at: offset, operation: "read", path: path)
@@ -119,16 +120,16 @@ extension POSIXFile {
   }
 }
 
-// Length and space.
+// File length and allocation.
 extension POSIXFile {
-  /// How many bytes may be written after a permitted write before the limit is checked again.
+  /// The length after an allowed write within which the limit is not checked again.
   private static let limitStep: UInt64 = 1 << 20
 
-  /// Refuses to extend the file beyond the limit of the process (RLIMIT_FSIZE): the system would
-  /// send SIGXFSZ, which ends a process without a handler.
+  /// Throws if the file would exceed the file size limit of the process (RLIMIT_FSIZE). The system
+  /// would send SIGXFSZ, which ends a process that has no handler.
   ///
-  /// The limit is checked once per mebibyte, because the check costs as much as a small write.
-  /// Until the next check, a lowered limit is not noticed.
+  /// The limit is checked once per mebibyte, because the check costs as much as a small write. A
+  /// lowered limit takes effect at the next check.
   private func checkLimit(_ end: UInt64, _ operation: String) throws(FileIOError) {
     let limit = SystemCall.fileLengthLimit()
     guard end <= limit else { throw failure(KnownErrno.fileTooLarge, operation, at: end) }
@@ -152,12 +153,12 @@ extension POSIXFile {
   func close() throws(FileIOError) {
     let before = gate.bitwiseOr(Self.closedBit, ordering: .acquiringAndReleasing).oldValue
     guard before & Self.closedBit == 0 else { return }
-    // In a forked child the running calls belong to threads that only the parent has.
+    // In a forked child, the running calls belong to threads that exist only in the parent.
     let number = mark?.isOwn ?? true ? closeIfIdle() : closeNow()
     guard number == 0 else { throw failure(number, "close") }
   }
 
-  /// Runs one system call on the descriptor, which is not reused during the call.
+  /// Runs one system call on the descriptor. The descriptor is not closed during the call.
   func withDescriptor<Value>(_ operation: String, _ call: (Int32) -> Value) throws(FileIOError)
     -> Value
   {
@@ -174,7 +175,8 @@ extension POSIXFile {
     if after == Self.closedBit { _ = closeIfIdle() }
   }
 
-  /// Closes the descriptor if the file is closed, no call is running and it is still open.
+  /// Closes the descriptor if the file is closed, no call is running and the descriptor is still
+  /// open.
   private func closeIfIdle() -> Int32 {
     let exchange = gate.compareExchange(
       expected: Self.closedBit, desired: Self.closedBit | Self.surrenderedBit,
@@ -182,7 +184,7 @@ extension POSIXFile {
     return exchange.exchanged ? SystemCall.close(descriptor) : 0
   }
 
-  /// Closes the descriptor unless it is closed already.
+  /// Closes the descriptor unless it is already closed.
   private func closeNow() -> Int32 {
     let before = gate.bitwiseOr(Self.surrenderedBit, ordering: .acquiringAndReleasing).oldValue
     return before & Self.surrenderedBit == 0 ? SystemCall.close(descriptor) : 0

@@ -1,12 +1,12 @@
-// A lock that ends with its holder's process.
+// A lock that ends with the process of its holder.
 //
-// The lock is the system's `flock` on an open file. It belongs to that opening, so two openers
+// The lock is the system's `flock` on an open file. It belongs to the opening, so two openings
 // exclude each other even in one process. The system releases it when the process ends. The text in
 // the file is for messages only; the lock does not depend on it.
 //
 // The lock's holder may remove the file between another process's `open` and `flock`. A lock on a
-// removed file excludes no other process. So the name is checked once the lock is held. If it leads
-// to another file, or to none, the attempt is repeated.
+// removed file excludes no process. So the new holder checks the name after it has acquired the
+// lock. If the name leads to another file or does not exist, the attempt is repeated.
 
 final class POSIXFileLock: FileLock {
   let file: POSIXFile
@@ -14,7 +14,7 @@ final class POSIXFileLock: FileLock {
   private let place: POSIXPlace
   private let mark: ProcessMark
 
-  /// Opens or creates the file at `place` and takes its lock, or throws and holds nothing.
+  /// Opens or creates the file at `place` and acquires its lock. If it throws, no lock is held.
   ///
   /// - Parameter opened: Called between opening the file and locking it.
   init(
@@ -26,16 +26,16 @@ final class POSIXFileLock: FileLock {
     file = try Self.lockedFile(place, kind, opened)
     guard file.isWritable else { return }
     do throws(FileIOError) { try LockHolder.write(holder, to: file) } catch {
-      // The text is for readers only: on a full volume the lock is held without a name.
+      // The text is for messages only: on a full volume, the lock is held without it.
       guard error.code.isLackOfRoom else { throw error }
     }
   }
 
-  /// The locked file that has the name.
+  /// Opens and locks the file that has the name.
   private static func lockedFile(
     _ place: POSIXPlace, _ kind: LockKind, _ opened: () -> Void
   ) throws(FileIOError) -> POSIXFile {
-    // Each further attempt means that another has removed the file in the same moment.
+    // An attempt is repeated only if another process removed the file in the meantime.
     for _ in 1...100 {
       let file = try open(place, kind)
       opened()
@@ -64,21 +64,22 @@ final class POSIXFileLock: FileLock {
   }
 
   func release() {
-    // The lock belongs to the open file, which a forked child shares with its parent: the child
+    // The lock belongs to the open file, which a forked child shares with its parent. So the child
     // only closes its own descriptor.
     guard mark.isOwn else {
       _ = try? file.close()
       return
     }
-    // An exclusive holder removes its text; the text of a shared lock may be another holder's.
-    // Errors are ignored: the text is for messages only, and closing releases the lock too. Only a
-    // child before its `exec`, which shares the descriptor, would keep it.
+    // An exclusive holder removes its text. The text of a shared lock may be that of another
+    // holder. Errors are ignored: the text is for messages only, and closing also releases the
+    // lock. The explicit `unlock` is for a child between `fork` and `exec`, which still shares the
+    // open file.
     if kind == .exclusive { _ = try? file.truncate(to: 0) }
     _ = try? file.unlock()
     _ = try? file.close()
   }
 
-  /// A shared lock can be had on a medium that cannot be written, if the file is there.
+  /// Opens the lock file. If it cannot be opened for writing, a shared lock opens it for reading.
   private static func open(_ place: POSIXPlace, _ kind: LockKind) throws(FileIOError) -> POSIXFile {
     var isWritable = true
     var result = place.call { SystemCall.openLockFile($1, in: $0, writable: true) }
@@ -95,9 +96,9 @@ final class POSIXFileLock: FileLock {
   }
 }
 
-/// The line in a lock file that describes the lock's holder.
+/// The line in a lock file that describes the holder.
 enum LockHolder {
-  /// The longest text that is read back, in bytes.
+  /// The maximum length of the text that is read back, in bytes.
   private static let lengthMax = 512
 
   static func write(_ holder: String, to file: POSIXFile) throws(FileIOError) {
@@ -109,12 +110,13 @@ enum LockHolder {
     clause(for: read(from: file))
   }
 
-  /// Half a sentence about a holder whose text may be missing: the holder may just be writing it.
+  /// A clause about the holder. The text may be missing, because the holder may be writing it just
+  /// now.
   static func clause(for holder: String?) -> String {
     holder.map { "held by \($0)" } ?? "held by an unnamed process"
   }
 
-  /// Nil if there is no text or it can't be read, which isn't worth a failure of its own.
+  /// Nil if there is no text or it cannot be read. That does not justify another error.
   private static func read(from file: POSIXFile) -> String? {
     guard let bytes = try? file.read(lengthMax, at: 0) else { return nil }
     let line = bytes.prefix { $0 != UInt8(ascii: "\n") }

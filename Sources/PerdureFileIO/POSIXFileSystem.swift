@@ -1,6 +1,4 @@
-/// The file system of the operating system, on systems that follow POSIX.
-///
-/// Has no state: any two are equal.
+/// The file system of the operating system, on POSIX systems. It has no state.
 public final class POSIXFileSystem: FileSystem {
   /// Makes a file system.
   public init() {}
@@ -17,8 +15,8 @@ public final class POSIXFileSystem: FileSystem {
     return directory.value == "/" ? "/" + path : directory.value + "/" + path
   }
 
-  /// The path without symbolic links; nil if it cannot be resolved. The last name may be absent: a
-  /// new file or directory gets it.
+  /// The path without symbolic links; nil if it cannot be resolved. The last name may be absent, so
+  /// that the path of a new file or directory can be resolved.
   private static func resolved(_ path: String) -> String? {
     let whole = SystemCall.resolved(path)
     if whole.errno == 0 { return whole.value }
@@ -56,7 +54,7 @@ public final class POSIXFileSystem: FileSystem {
     try POSIXPlace(path).open(mode)
   }
 
-  /// Opens the directory itself (`openat` and its kin), not its path.
+  /// Opens the directory with the descriptor-relative calls (`openat` and similar).
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     try check("openDirectory", path)
     return try POSIXDirectory(path)
@@ -81,7 +79,7 @@ public final class POSIXFileSystem: FileSystem {
     try check("syncDirectory", path)
     let directory = SystemCall.openDirectory(path)
     guard directory.errno == 0 else {
-      // No sync was requested, so this is not a failed sync.
+      // No sync was attempted, so the error must not count as a failed sync.
       throw FileIOError(errno: directory.errno, operation: "open", path: path)
     }
     defer { _ = SystemCall.close(directory.value) }
@@ -103,8 +101,8 @@ public final class POSIXFileSystem: FileSystem {
     return result.value
   }
 
-  /// Refuses a path that contains a zero byte, which would end it early. Then it throws the call's
-  /// error number, unless that is 0.
+  /// Throws if the path contains a zero byte, because the system would end the path there.
+  /// Otherwise calls `call`, and throws if it returns an error number.
   private func check(_ operation: String, _ path: String, _ call: () -> Int32 = { 0 }) throws(FileIOError) {
     let number = path.utf8.contains(0) ? KnownErrno.invalidArgument : call()
     guard number == 0 else { throw FileIOError(errno: number, operation: operation, path: path) }

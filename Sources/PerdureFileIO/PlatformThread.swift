@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// A number that no other thread of this process has as long as this one lives.
+/// A number that no other thread of this process has while this thread exists.
 package func currentThreadID() -> UInt64 {
   #if canImport(Darwin)
     var id: UInt64 = 0
@@ -21,19 +21,19 @@ package func currentThreadID() -> UInt64 {
   #endif
 }
 
-/// Threads of the operating system, for work that waits for the disk: the threads of the
-/// concurrency pool must not.
+/// Operating system threads for work that waits for the disk. The threads of Swift's concurrency
+/// pool must not block.
 package enum PlatformThread {
   /// The stack size of a thread in bytes, instead of the platform's default.
   private static let stackSize = 2 << 20
 
-  /// Whether creating threads fails for this task: for tests of that case.
+  /// Whether creating threads fails for this task. Tests set it.
   @TaskLocal package static var isRefused = false
 
   /// Runs `body` on a new detached thread.
   ///
-  /// - Parameter name: For debuggers; the first 15 bytes are kept.
-  /// - Returns: False if the system refused another thread; `body` never runs.
+  /// - Parameter name: The name for debuggers; the first 15 bytes are kept.
+  /// - Returns: False if the system refused to create a thread. Then `body` never runs.
   @discardableResult
   package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
     if isRefused { return false }
@@ -51,7 +51,7 @@ package enum PlatformThread {
     let start = pthread_create(
       &thread, &attributes,
       { context in
-        // Optional on some platforms, not on others.
+        // The parameter is optional on some platforms only.
         let work: UnsafeMutableRawPointer? = context
         if let work { Unmanaged<ThreadWork>.fromOpaque(work).takeRetainedValue().run() }
         return nil
@@ -80,17 +80,17 @@ private final class ThreadWork: Sendable {
   }
 }
 
-/// Time that never runs backwards.
+/// Monotonic time.
 package enum Clock {
-  /// Nanoseconds since a moment before the process began. Does not advance, on some systems, while
-  /// the machine sleeps.
+  /// Nanoseconds since some moment before the process started. On some systems the clock stops
+  /// while the machine sleeps.
   package static func nowNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
-  /// The same to a few milliseconds, for less: the system's last noted time.
+  /// The same time with a precision of a few milliseconds, at a lower cost.
   package static func coarseNanoseconds() -> UInt64 {
     #if os(Linux) || os(Android)
       var time = timespec()

@@ -1,12 +1,11 @@
 import CPerdureShims
 
-/// Recognises whether code still runs in the process that made the mark. A fork clears it in the
-/// child.
+/// Detects a fork: checks whether code still runs in the process that made the mark. A fork clears
+/// the mark in the child.
 ///
-/// A child has its parent's memory and descriptors, but none of its other threads. Locks of open
-/// files belong to both. So files opened before a fork belong to the parent. The child must not
-/// write to them or unlock them, or wait for a lock that a thread of the parent held.
-// Unchecked: the word behind the pointer is constant in one process, and is never freed.
+/// A child has its parent's memory and descriptors, but only one thread. Parent and child share the
+/// locks of open files, so files opened before a fork belong to the parent. The child must not
+/// write to them, unlock them, or wait for a lock that a thread of the parent held.
 package struct ProcessMark: @unchecked Sendable {
   @usableFromInline let word: UnsafePointer<UInt64>
 
@@ -15,7 +14,7 @@ package struct ProcessMark: @unchecked Sendable {
 
   /// The mark of this process.
   ///
-  /// - Throws: `.outOfMemory` if the system has no page left for it.
+  /// - Throws: `.outOfMemory` if the system has no memory page left for the mark.
   package static func current() throws(FileIOError) -> ProcessMark {
     guard let mark = currentIfAny() else {
       throw FileIOError(.outOfMemory, operation: "reserve", path: "a page that a fork clears")
@@ -23,19 +22,19 @@ package struct ProcessMark: @unchecked Sendable {
     return mark
   }
 
-  /// The mark of this process; nil if the system has no page left for it.
+  /// The mark of this process; nil if the system has no memory page left for it.
   package static func currentIfAny() -> ProcessMark? { perdure_process_mark().map(ProcessMark.init) }
 
-  /// A mark that no fork clears, for tests of a fork without the check.
+  /// A mark that no fork clears. Tests use it to fork without the check.
   package static let unchecked: ProcessMark = {
     let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
     word.initialize(to: 1)
     return ProcessMark(UnsafePointer(word))
   }()
 
-  /// Whether this process made the mark; false in a process forked from that one.
+  /// Whether this process made the mark. False in a forked child of that process.
   ///
-  /// - Complexity: one load; no call into the system.
+  /// - Complexity: One load, without a system call.
   @inlinable package var isOwn: Bool {
     @inline(__always) get { word.pointee != 0 }
   }

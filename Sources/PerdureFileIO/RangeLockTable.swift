@@ -1,4 +1,4 @@
-/// The locks on ranges of bytes of a file in memory, with their owners.
+/// The locks on byte ranges of a file in memory, with their holders.
 package final class RangeLockTable: Sendable {
   fileprivate struct State {
     var nextHolder: UInt64 = 1
@@ -9,7 +9,7 @@ package final class RangeLockTable: Sendable {
 
   package init() {}
 
-  /// The locks of one opening.
+  /// The locks of one open file object.
   package struct Holder: Sendable {
     private let table: RangeLockTable
     private let number: UInt64
@@ -22,7 +22,8 @@ package final class RangeLockTable: Sendable {
       }
     }
 
-    /// False, and nothing is taken, if another opening has some of the bytes.
+    /// Acquires the lock. Returns false, and acquires nothing, if another holder has some of the
+    /// bytes.
     package func take(_ range: Range<UInt64>) -> Bool {
       table.state.withLock { state in
         guard !state.isTaken(range, byOtherThan: number) else { return false }
@@ -35,7 +36,7 @@ package final class RangeLockTable: Sendable {
       table.state.withLock { $0.isTaken(range, byOtherThan: number) }
     }
 
-    /// Releases this opening's locks on the bytes.
+    /// Releases this holder's locks on the bytes.
     package func release(_ range: Range<UInt64>) {
       table.state.withLock { state in
         let mine = state.held.filter { $0.holder == number && $0.range.overlaps(range) }

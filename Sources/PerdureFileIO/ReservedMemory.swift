@@ -1,8 +1,8 @@
-/// Zero bytes of memory that are allocated only when they are touched, page by page: for tables
-/// whose length follows from a number in a file.
+/// Zeroed memory that the system allocates page by page when it is touched. It is for tables whose
+/// length comes from a number in a file.
 ///
-/// Some systems count untouched memory (without overcommitting, or with a limit of address space),
-/// and refuse a length that only a hostile file requests.
+/// Some systems count untouched memory (without overcommit, or with a limit of address space). They
+/// refuse a huge length, which only a hostile file requests.
 package final class ReservedMemory: Sendable {
   // Unsafe: the address is constant; its readers and writers synchronize the access.
   package nonisolated(unsafe) let base: UnsafeMutableRawPointer
@@ -10,8 +10,8 @@ package final class ReservedMemory: Sendable {
   private let byteCount: Int
 
   /// - Parameter byteCount: 1 or more.
-  /// - Parameter purpose: Its use, for the error message.
-  /// - Throws: `.outOfMemory` if the system has no address space left, or refuses to promise it.
+  /// - Parameter purpose: The use of the memory, for the error message.
+  /// - Throws: `.outOfMemory` if the system has no address space left or refuses to reserve it.
   package init(byteCount: Int, for purpose: String) throws(FileIOError) {
     precondition(byteCount > 0, "There is something to reserve")
     let result = SystemCall.reserveMemory(length: byteCount)

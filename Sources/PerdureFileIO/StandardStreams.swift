@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// The standard streams of the process, without a buffer.
+/// The standard streams of the process, unbuffered.
 package enum StandardStreams {
   /// A stream that a program writes to.
   package enum Output: Sendable {
@@ -18,24 +18,25 @@ package enum StandardStreams {
     fileprivate var name: String { self == .output ? "the standard output" : "the standard error stream" }
   }
 
-  /// Whether a terminal shows the stream.
+  /// Whether the stream is a terminal.
   package static func isTerminal(_ stream: Output) -> Bool { isatty(stream.descriptor) == 1 }
 
-  /// Whether a terminal shows the stream and accepts colours: TERM is not `dumb`, and NO_COLOR is
-  /// unset or empty.
+  /// Whether the stream is a terminal that supports colours: TERM is set and not `dumb`, and
+  /// NO_COLOR is unset or empty.
   package static func takesColours(_ stream: Output) -> Bool {
     isTerminal(stream) && (Environment.value(of: "NO_COLOR") ?? "").isEmpty
       && Environment.value(of: "TERM") ?? "dumb" != "dumb"
   }
 
-  /// The columns of the terminal by the variable COLUMNS; 80 without it.
+  /// The width of the terminal in columns, at least 20, from the variable COLUMNS; 80 without it.
   package static var columns: Int {
     Environment.value(of: "COLUMNS").flatMap { Int($0) }.map { max(20, $0) } ?? 80
   }
 
   /// Writes all of the bytes.
   ///
-  /// - Throws: If the stream is closed or takes no more bytes. Part of the bytes may be written.
+  /// - Throws: `FileIOError` if the stream is closed or accepts no more bytes. Some bytes may have
+  ///   been written.
   package static func write(_ bytes: UnsafeRawBufferPointer, to stream: Output) throws(FileIOError) {
     var done = 0
     while done < bytes.count {
@@ -47,17 +48,16 @@ package enum StandardStreams {
     }
   }
 
-  /// Writes text as far as the stream takes it, without a buffer. A closed file loses the rest; a
-  /// pipe without a reader ends the process (SIGPIPE).
+  /// Writes text and ignores errors. A pipe without a reader ends the process (SIGPIPE).
   package static func say(_ text: String, on stream: Output) {
     var text = text
     text.withUTF8 { bytes in
-      // A closed stream leaves no way to report the failure.
+      // If the stream is closed, the failure cannot be reported anywhere.
       try? write(UnsafeRawBufferPointer(bytes), to: stream)
     }
   }
 
-  /// Reads at most `count` bytes of the standard input; none at its end.
+  /// Reads at most `count` bytes from the standard input. Returns none at its end.
   package static func read(_ count: Int) throws(FileIOError) -> [UInt8] {
     var failed: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { bytes, done in

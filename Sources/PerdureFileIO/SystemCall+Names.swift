@@ -1,4 +1,4 @@
-// The system calls that take names. A relative path starts at the directory that is passed: an open
+// System calls with names. A relative path starts at the directory that the caller passes: an open
 // descriptor or `workingDirectoryNumber`.
 
 #if canImport(Darwin)
@@ -15,15 +15,15 @@ extension SystemCall {
   /// The working directory, for calls that take the descriptor of a directory.
   static let workingDirectoryNumber = Int32(AT_FDCWD)
 
-  /// The process's working directory, from the root.
+  /// The absolute path of the process's working directory.
   static func workingDirectory() -> SystemResult<String> {
-    // Without a buffer, the system allocates one of the length it needs.
+    // Without a buffer argument, getcwd allocates one of sufficient length.
     guard let path = getcwd(nil, 0) else { return SystemResult(value: "", errno: errno) }
     defer { free(path) }
     return SystemResult(value: String(cString: path), errno: 0)
   }
 
-  /// The path from the root, without symbolic links. All its names must exist.
+  /// The absolute path without symbolic links. All names in the path must exist.
   static func resolved(_ path: String) -> SystemResult<String> {
     guard let resolved = realpath(path, nil) else { return SystemResult(value: "", errno: errno) }
     defer { free(resolved) }
@@ -78,13 +78,13 @@ extension SystemCall {
     let number = repeating { unlinkat(directory, path, 0) }.errno
     guard KnownErrno.isUnlinkingRefused(number) else { return number }
     let second = repeating { unlinkat(directory, path, Int32(AT_REMOVEDIR)) }.errno
-    // Not a directory: the error of the first call has the reason.
+    // It is not a directory, so the error of the first call is the right one.
     return KnownErrno.isNoDirectory(second) ? number : second
   }
 
   /// The names in a directory, in the system's order.
   static func names(in path: String, of directory: Int32 = workingDirectoryNumber) -> SystemResult<[String]> {
-    // A descriptor of its own: no other call moves its read offset.
+    // Use a new descriptor, so that no other call moves its read offset.
     let opened = openDirectory(path, in: directory)
     guard opened.errno == 0 else { return SystemResult(value: [], errno: opened.errno) }
     guard let stream = fdopendir(opened.value) else {

@@ -1,5 +1,5 @@
-// The system calls for files, one thin function each. Interrupted calls are repeated. The error
-// number is read before another call can change it. Results are not interpreted.
+// The system calls for files, with one thin function for each. Interrupted calls are repeated. The
+// error number is read before another call can change it. Errors are not interpreted here.
 
 import CPerdureShims
 
@@ -13,7 +13,7 @@ import CPerdureShims
   import Android
 #endif
 
-/// The result of a system call: a value of 0 or more, or the error number.
+/// The result of a system call: a value and the error number.
 struct SystemResult<Value: Sendable>: Sendable {
   let value: Value
   /// 0 if the call succeeded.
@@ -21,11 +21,11 @@ struct SystemResult<Value: Sendable>: Sendable {
 }
 
 enum SystemCall {
-  /// The longest read or write that is passed to the system at once. Darwin refuses more than
-  /// `Int32.max` bytes; Linux transfers slightly less than that.
+  /// The maximum length of one read or write. Darwin rejects more than `Int32.max` bytes, and Linux
+  /// transfers slightly less than that.
   static let transferLengthMax = 1 << 30
 
-  /// Calls until the call isn't interrupted by a signal.
+  /// Repeats the call as long as a signal interrupts it.
   @inline(__always)
   static func repeating<Value: FixedWidthInteger & SignedInteger & Sendable>(
     _ call: () -> Value
@@ -41,7 +41,7 @@ enum SystemCall {
 
 // Files.
 extension SystemCall {
-  /// Opens without blocking: opening a pipe without a writer would wait otherwise.
+  /// Opens a file without blocking: otherwise opening a pipe would wait for its other end.
   static func open(_ path: String, in directory: Int32, _ mode: FileMode) -> SystemResult<Int32> {
     let flags =
       switch mode {
@@ -52,7 +52,7 @@ extension SystemCall {
     return openFile(path, in: directory, flags: flags)
   }
 
-  /// Opens without blocking first. A file under a lease refuses that, and is then opened with
+  /// Opens a file without blocking. If that fails because the file is under a lease, opens it with
   /// blocking.
   private static func openFile(_ path: String, in directory: Int32, flags: Int32) -> SystemResult<Int32> {
     let result = open(path, in: directory, flags: flags | O_NONBLOCK | O_NOCTTY)
@@ -78,8 +78,8 @@ extension SystemCall {
     repeating { openat(directory, path, flags | O_CLOEXEC, 0o644) }
   }
 
-  /// Closes once: after an interruption the descriptor is already closed on Linux, and another
-  /// thread may have its number.
+  /// Closes a descriptor, without a retry. After an interruption the descriptor is already closed
+  /// on Linux, and another thread may use its number.
   static func close(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
       let value = Darwin.close(descriptor)
@@ -124,7 +124,7 @@ extension SystemCall {
       let number = repeating { fcntl(descriptor, F_PREALLOCATE, &request) }.errno
       return number == 0 ? truncate(descriptor, to: length).errno : number
     #else
-      // This function returns the number itself.
+      // posix_fallocate returns the error number itself.
       while true {
         let number = posix_fallocate(descriptor, 0, off_t(length))
         guard KnownErrno.isInterruption(number) else { return number }
@@ -132,7 +132,7 @@ extension SystemCall {
     #endif
   }
 
-  /// The length to which the process may extend files now, in bytes.
+  /// The maximum length to which the process may extend files now, in bytes.
   static func fileLengthLimit() -> UInt64 { perdure_file_length_limit() }
 
   static func size(_ descriptor: Int32) -> SystemResult<Int64> {
@@ -147,34 +147,34 @@ extension SystemCall {
     return SystemResult(value: kind(status), errno: result.errno)
   }
 
-  /// The first written byte at or after an offset; unwritten ranges take no space.
+  /// The offset of the first written byte at or after `offset`, found by skipping holes.
   static func nextData(_ descriptor: Int32, from offset: Int64) -> SystemResult<Int64> {
     #if canImport(Darwin)
       let whence = SEEK_DATA
     #else
-      // SEEK_DATA, which the headers define only with the system's own extensions.
+      // The value of SEEK_DATA. The headers define it only with the system's own extensions.
       let whence: Int32 = 3
     #endif
     let result = repeating { lseek(descriptor, off_t(offset), whence) }
     return SystemResult(value: Int64(result.value), errno: result.errno)
   }
 
-  /// Takes the advisory lock of an open file without waiting. It belongs to the open file, so that
-  /// two openers in one process exclude each other, and ends when the descriptor is closed.
+  /// Acquires the advisory lock of an open file without waiting. The lock belongs to the open file,
+  /// so two openings in one process exclude each other. It ends when the descriptor is closed.
   static func lock(_ descriptor: Int32, _ kind: LockKind) -> Int32 {
     repeating { flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }.errno
   }
 
-  /// Releases the advisory lock of an open file, also where another descriptor leads to the same
-  /// opening.
+  /// Releases the advisory lock of an open file, even if other descriptors refer to the same open
+  /// file.
   static func unlock(_ descriptor: Int32) -> Int32 {
     repeating { flock(descriptor, LOCK_UN) }.errno
   }
 }
 
-// Syncs.
+// Syncing.
 extension SystemCall {
-  /// Syncs a file or a directory according to `mode`, or else as strictly as the system can.
+  /// Syncs a file or a directory according to `mode`, or as strictly as the system supports.
   static func sync(_ descriptor: Int32, _ mode: SyncMode) -> Int32 {
     #if canImport(Darwin)
       let command = mode == .ordered ? F_BARRIERFSYNC : F_FULLFSYNC
@@ -186,7 +186,7 @@ extension SystemCall {
     #endif
   }
 
-  /// Syncs the names in a directory. On a system that cannot, they count as durable.
+  /// Syncs the names in a directory. If the system cannot, the names count as durable.
   static func syncDirectory(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
       let number = sync(descriptor, .full)
@@ -199,13 +199,13 @@ extension SystemCall {
 
 #if os(Linux) || os(Android)
   extension SystemCall {
-    /// Names the calling thread for debuggers. The C function is hidden from Swift here, so this
-    /// writes to the kernel's file for the name; a kernel without that file leaves the thread
-    /// unnamed.
+    /// Names the calling thread for debuggers. The C function is hidden from Swift on this
+    /// platform, so this writes to the kernel's file with the thread's name. If that file does not
+    /// exist, the thread gets no name.
     static func nameThisThread(_ name: String) {
       let file = open("/proc/thread-self/comm", flags: O_WRONLY)
       guard file.errno == 0 else { return }
-      // A file without offsets, which cannot be written at one.
+      // This file has no offsets, so `pwrite` cannot be used.
       _ = Array(name.utf8).withUnsafeBytes { bytes in
         repeating {
           #if canImport(Glibc)
@@ -224,12 +224,12 @@ extension SystemCall {
 
 // Memory.
 extension SystemCall {
-  /// Maps a file for reading. Nil, and the error number, if refused.
+  /// Maps a file for reading. On failure the value is 0.
   static func map(_ descriptor: Int32, length: Int) -> SystemResult<UInt> {
     map(descriptor, length: length, protection: PROT_READ, flags: MAP_SHARED)
   }
 
-  /// Reserves `length` zero bytes of memory, which cost nothing until they are touched.
+  /// Reserves `length` zero bytes of memory, which use no memory until they are touched.
   package static func reserveMemory(length: Int) -> SystemResult<UInt> {
     map(
       -1, length: length, protection: PROT_READ | PROT_WRITE,
@@ -244,8 +244,8 @@ extension SystemCall {
     return SystemResult(value: UInt(bitPattern: address), errno: 0)
   }
 
-  /// Frees memory that `map` or `reserveMemory` returned. The arguments are ours, so the system has
-  /// no reason to refuse.
+  /// Frees memory that `map` or `reserveMemory` returned. The arguments are known to be valid, so a
+  /// failure is a bug.
   static func unmap(_ address: UInt, length: Int) {
     let value = munmap(UnsafeMutableRawPointer(bitPattern: address), length)
     precondition(value == 0, "The system refused to unmap memory that was mapped")
