@@ -30,10 +30,10 @@ package struct BackupStreamHeader: Hashable, Sendable {
   }
 }
 
-/// The 32 bytes before each piece of a file in a backup stream.
+/// The header of a chunk: the 32 bytes before each piece of a file in a backup stream.
 ///
 /// The checksum also covers the store's id, the chunk's ordinal and the payload. So it detects a
-/// chunk that is missing, repeated, or of the backup of another store.
+/// missing or repeated chunk, and a chunk from the backup of another store.
 package struct BackupChunk: Hashable, Sendable {
   package static let length = 32
 
@@ -46,13 +46,12 @@ package struct BackupChunk: Hashable, Sendable {
   }
 
   package var kind: Kind
-  /// Whether the file ends with this chunk.
+  /// Whether this is the last chunk of its file.
   package var isLast: Bool
   package var payloadLength: UInt32
-  /// The number in the file's name; 0 for the superblock. At the end of the stream: the number of
-  /// files.
+  /// The number in the file's name; 0 for the superblock. In the `end` chunk, the number of files.
   package var number: UInt64
-  /// Offset of the payload in the file. At the end of the stream: the bytes of all payloads.
+  /// The offset of the payload in the file. In the `end` chunk, the total length of all payloads.
   package var offset: UInt64
 
   package init(kind: Kind, isLast: Bool, payloadLength: UInt32, number: UInt64, offset: UInt64) {

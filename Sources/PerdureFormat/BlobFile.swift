@@ -1,8 +1,8 @@
-/// A value too long for the log, in a file of its own. FORMAT.md, "Blob file".
+/// A value that is too long for the log, in a separate file. FORMAT.md, "Blob file".
 ///
 ///     header (64 bytes) | value | zero padding to 8 | one CRC32C for each 64 KiB of the value
 ///
-/// The file is synced, and its directory entry too, before the frame that names it is written.
+/// The file and its directory entry are synced before the frame that references it is written.
 package struct BlobHeader: Hashable, Sendable {
   package static let length = 64
   package static let chunkLength = 64 << 10
@@ -19,7 +19,7 @@ package struct BlobHeader: Hashable, Sendable {
   }
 
   package var chunkCount: Int { Int((valueLength + UInt64(Self.chunkLength) - 1) / UInt64(Self.chunkLength)) }
-  /// Where the table of checksums begins in the file.
+  /// The offset of the table of checksums in the file.
   package var checksumsOffset: UInt64 { UInt64(Self.length) + (valueLength + 7) & ~7 }
   package var fileLength: UInt64 { checksumsOffset + 4 * UInt64(chunkCount) }
 
@@ -53,20 +53,20 @@ package struct BlobHeader: Hashable, Sendable {
     if let place = bytes.firstNonZero(in: 48..<60) { throw wrong(.unsupported, place) }
   }
 
-  /// Checks that the file has the identity that its name and its store require.
+  /// Throws unless the header has the store and number that the file's location implies.
   package func check(store: StoreID, number: UInt64) throws(FormatError) {
     guard self.store == store else { throw FormatError(.misplaced, in: "blob header", at: 16) }
     guard self.number == number else { throw FormatError(.misplaced, in: "blob header", at: 32) }
   }
 }
 
-/// The log's data about a blob file: the value of a `blob` record.
+/// A reference to a blob file in the log: the value of a `blob` record.
 @usableFromInline package struct BlobReference: Hashable, Sendable {
   @inlinable package static var length: Int { 24 }
 
   package var number: UInt64
   package var valueLength: UInt64
-  /// CRC32C over the file's table of checksums.
+  /// The CRC32C of the file's table of checksums.
   package var digest: UInt32
 
   package init(number: UInt64, valueLength: UInt64, digest: UInt32) {

@@ -1,21 +1,21 @@
-// Little-endian integers in raw memory. On every platform the bytes on disk are the same.
+// Little-endian integers in raw memory. The bytes on disk are the same on every platform.
 //
-// Functions that run for every record are inlined into the engine. For that, `@inlinable` alone is
-// not enough: the function's `package` type, and the stored properties that it uses, must be
+// Functions that run for every record are inlined into the engine. `@inlinable` alone is not enough
+// for that. The function's `package` type, and the stored properties that it uses, must be
 // `@usableFromInline`. Otherwise the function is called.
 
 extension UnsafeRawBufferPointer {
-  /// Reads a little-endian integer; the caller has checked the bounds.
+  /// Reads a little-endian integer. The caller must have checked the bounds.
   @inlinable package func integer<T: FixedWidthInteger>(at offset: Int, as type: T.Type = T.self) -> T {
     T(littleEndian: loadUnaligned(fromByteOffset: offset, as: T.self))
   }
 
-  /// A view of a part of these bytes; the caller has checked the bounds.
+  /// A view of a part of these bytes. The caller must have checked the bounds.
   @inlinable package func part(_ offset: Int, _ length: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[offset..<(offset &+ length)])
   }
 
-  /// The offset of the first byte in the range that is not zero; nil when all are.
+  /// The offset of the first nonzero byte in the range; nil if all bytes are zero.
   @inlinable package func firstNonZero(in range: Range<Int>) -> Int? {
     var offset = range.lowerBound
     while offset &+ 8 <= range.upperBound, loadUnaligned(fromByteOffset: offset, as: UInt64.self) == 0 {
@@ -33,10 +33,12 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Checks what structures at the begin or the end of a file have in common: the magic is in the
-  /// first eight bytes, and the checksum of all that comes before in the last four.
+  /// Checks the magic and the checksum of a structure at the beginning or the end of a file.
   ///
-  /// - Parameter place: The checksum that theirs continues.
+  /// The first eight bytes are the magic, and the last four are the checksum of all bytes before
+  /// them.
+  ///
+  /// - Parameter place: The value from which the checksum continues.
   func checkSeal(
     of structure: String, _ magic: [UInt8], length: Int, continuing place: UInt32 = 0
   ) throws(FormatError) {
@@ -50,7 +52,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeMutableRawBufferPointer {
-  /// Writes a little-endian integer; the caller has checked the bounds.
+  /// Writes a little-endian integer. The caller must have checked the bounds.
   @inlinable package func setInteger<T: FixedWidthInteger>(_ value: T, at offset: Int) {
     storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }

@@ -5,11 +5,11 @@ package struct CheckpointReference: Hashable, Sendable {
 
   /// The number in the index file's name.
   package var indexFile: UInt64
-  /// The block's offset in that file, divided by 64.
+  /// The block's offset in that file, in units of 64 bytes.
   package var rootSlot: UInt32
-  /// In bytes.
+  /// The length of the block in bytes.
   package var rootLength: UInt32
-  /// Of all bytes of the block.
+  /// The checksum of all bytes of the block.
   package var rootChecksum: UInt32
 
   package init(indexFile: UInt64, rootSlot: UInt32, rootLength: UInt32, rootChecksum: UInt32) {
@@ -26,7 +26,7 @@ package struct CheckpointReference: Hashable, Sendable {
     bytes.setInteger(rootChecksum, at: offset + 16)
   }
 
-  /// Nil when all bytes are zero: no checkpoint.
+  /// Returns nil if all bytes are zero, which means that there is no checkpoint.
   init?(reading bytes: UnsafeRawBufferPointer, at offset: Int) throws(FormatError) {
     if bytes.isZero(in: offset..<(offset + Self.length)) { return nil }
     indexFile = bytes.integer(at: offset)

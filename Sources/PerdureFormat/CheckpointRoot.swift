@@ -1,13 +1,13 @@
-/// The content of a checkpoint: a position in the log, and the positions of the trees with the
-/// state up to there. FORMAT.md, "Checkpoints". Its checksum is in the superblock that names it.
+/// The content of a checkpoint: a position in the log, and the trees with the state up to there.
+/// FORMAT.md, "Checkpoints". The superblock that references it contains its checksum.
 package struct CheckpointRoot: Hashable, Sendable {
   /// The root of one tree in the index file.
   package struct Tree: Hashable, Sendable {
-    /// The root node's offset divided by 64; 0 for an empty tree.
+    /// The root node's offset in units of 64 bytes; 0 for an empty tree.
     package var slot: UInt32
-    /// How many levels the tree has.
+    /// The number of levels.
     package var height: UInt32
-    /// The number of its entries; less than 2^40.
+    /// The number of entries; less than 2^40.
     package var count: UInt64
     /// The low 24 bits of the root node's checksum.
     package var tag: UInt32
@@ -20,7 +20,7 @@ package struct CheckpointRoot: Hashable, Sendable {
     }
   }
 
-  /// The trees of a keyspace, of which its kind uses one.
+  /// The two trees of a keyspace. The kind of the keyspace determines which one is used.
   package struct Keyspace: Hashable, Sendable {
     package var dense: Tree
     package var ordered: Tree
@@ -34,9 +34,9 @@ package struct CheckpointRoot: Hashable, Sendable {
   /// A derived index.
   package struct Index: Hashable, Sendable {
     package var tree: Tree
-    /// Otherwise the tree says nothing, and the index is to be built from the records.
+    /// If false, the tree is not valid and the index must be built from the records.
     package var isComplete: Bool
-    /// The index is unique, and had a duplicate key at the last check.
+    /// The index is unique, and the last check found a duplicate key.
     package var hasDuplicates: Bool
 
     package init(tree: Tree, isComplete: Bool, hasDuplicates: Bool) {
@@ -52,28 +52,28 @@ package struct CheckpointRoot: Hashable, Sendable {
   private static let keyspaceLength = 32
   private static let indexLength = 24
   private static let usageEntryLength = 40
-  /// More keyspaces or indexes than any writer takes.
+  /// A limit of keyspaces and of indexes that no writer reaches.
   private static let listCountMax = 1 << 20
   private static let name = "checkpoint root"
 
-  /// Counted from 1 over the life of an index file.
+  /// The checkpoint's number, counted from 1 over the life of an index file.
   package var number: UInt64
-  /// The end of the log at that time.
+  /// The end of the log when the checkpoint was made.
   package var end: LogPosition
-  /// The last commit before that.
+  /// The sequence number of the last commit before `end`.
   package var sequence: UInt64
-  /// One more than the highest blob number given out.
+  /// One more than the highest allocated blob number.
   package var nextBlob: UInt64
-  /// How many units of the file nodes and root blocks took when this was written: a hint.
+  /// The number of the file's units that nodes and root blocks used at that time. It is a hint.
   package var unitsInUse: UInt64
-  /// By keyspace id.
+  /// The trees of the keyspaces, by keyspace id.
   package var keyspaces: [Keyspace]
-  /// By index id.
+  /// The derived indexes, by index id.
   package var indexes: [Index]
-  /// The numbers of the blob files that live records name, ascending.
+  /// The numbers of the blob files that live records reference, ascending.
   package var blobs: [UInt64]
-  /// Counters of live and dead bytes of the segments that have records; empty only where none has
-  /// any.
+  /// Counters of live and dead bytes of the segments that have records. Empty only if no segment
+  /// has records.
   package var segmentUsage: [UInt8]
 
   package init(
@@ -91,7 +91,7 @@ package struct CheckpointRoot: Hashable, Sendable {
     self.segmentUsage = segmentUsage
   }
 
-  /// In bytes.
+  /// The length of the block in bytes.
   package var length: Int {
     Self.headLength + Self.keyspaceLength * keyspaces.count + Self.indexLength * indexes.count
       + 8 * blobs.count + segmentUsage.count
@@ -132,7 +132,7 @@ extension CheckpointRoot {
     UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]).copyBytes(from: segmentUsage)
   }
 
-  /// - Parameter bytes: Exactly the block.
+  /// - Parameter bytes: Exactly the bytes of the block.
   package init(reading bytes: UnsafeRawBufferPointer) throws(FormatError) {
     func wrong(_ reason: FormatError.Reason, _ offset: Int) -> FormatError {
       FormatError(reason, in: Self.name, at: offset)
@@ -163,7 +163,8 @@ extension CheckpointRoot {
     guard usageLength == rest - 8 * blobCount else {
       throw wrong(.illegalField, listsEnd + Int(8 * blobCount + usageLength))
     }
-    // Before the trees are used: in a file with holes zeros cost nothing.
+    // Check the lists before allocating arrays for them. A sparse file can claim long lists of
+    // zeros at no cost.
     let blobsEnd = listsEnd + Int(8 * blobCount)
     try Self.checkAscending(bytes, listsEnd..<blobsEnd, stride: 8)
     try Self.checkAscending(bytes, blobsEnd..<bytes.count, stride: Self.usageEntryLength)
@@ -173,7 +174,7 @@ extension CheckpointRoot {
     segmentUsage = Array(bytes[blobsEnd...])
   }
 
-  /// Complete entries begin with ascending numbers from 1.
+  /// Checks that the complete entries begin with ascending numbers from 1 on.
   private static func checkAscending(
     _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, stride: Int
   ) throws(FormatError) {

@@ -26,10 +26,10 @@ public import CPerdureShims
     withUnsafeBytes(of: word.littleEndian) { crc32c($0, continuing: previous) }
   }
 
-  /// The value of the checksum before it was continued over `bytes`, which gave `checksum`.
+  /// Undoes `crc32c(_:continuing:)`: the value that, continued over `bytes`, gives `checksum`.
   ///
-  /// Bit by bit: each step of the division is reversible, because the polynomial's highest bit is
-  /// set.
+  /// It works bit by bit: each step of the division is reversible, because the polynomial's highest
+  /// bit is set.
   package static func rewound(_ checksum: UInt32, over bytes: UnsafeRawBufferPointer) -> UInt32 {
     var state = ~checksum
     for byte in bytes.reversed() {

@@ -6,7 +6,7 @@ extension ExactSum.Term {
   private static let doubleTag: UInt8 = 1
   private static let decimalTag: UInt8 = 2
 
-  /// Appends the bytes of the sum after a group's key.
+  /// Appends the bytes of the term. They follow the group's key.
   package func append(to bytes: inout [UInt8]) {
     switch self {
     case .integer(let value): withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
@@ -22,7 +22,7 @@ extension ExactSum.Term {
     }
   }
 
-  /// Any other bytes are not a number.
+  /// Decodes the bytes of a term. Any bytes that are not a term give a term that is not a number.
   package init(decoding bytes: UnsafeRawBufferPointer) {
     switch (bytes.count, bytes.first) {
     case (8, _): self = .integer(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)))
@@ -40,7 +40,7 @@ extension ExactSum.Term {
 }
 
 extension ExactSum {
-  /// The value of a sum, in the order of sums: FORMAT.md.
+  /// The class of a sum, in the order of sums: FORMAT.md.
   private enum Class: UInt8 {
     case notNumber = 0
     case negativeInfinity = 1
@@ -54,11 +54,11 @@ extension ExactSum {
 
   private var digitBase: Int64 { radix == .binary ? 128 : 100 }
 
-  /// The possible positions of digits: from the least double, or decimal, up to the greatest times
-  /// 2^63. FORMAT.md.
+  /// The possible positions of digits: from the least double or decimal up to the greatest one
+  /// times 2^63. FORMAT.md.
   private var digitPlaces: ClosedRange<Int> { radix == .binary ? -154...155 : -1024...1052 }
 
-  /// Bytes in the order of the sums' values; none is a prefix of another.
+  /// Bytes whose order is the order of the sums' values. No key is a prefix of another key.
   package var orderKey: [UInt8] {
     let special: Class? =
       if notNumberCount > 0 || positiveInfinityCount > 0 && negativeInfinityCount > 0 {
@@ -72,7 +72,7 @@ extension ExactSum {
     return bytes
   }
 
-  /// All that there is to know of the sum; of equal ones the same bytes.
+  /// The complete state of the sum. Equal sums have equal bytes.
   package var encoded: [UInt8] {
     var bytes: [UInt8] = []
     inOrder.appendNumber(to: &bytes)
@@ -86,7 +86,8 @@ extension ExactSum {
 
   private func classByte(_ value: Class) -> UInt8 { radix.rawValue << 4 | value.rawValue }
 
-  /// The sum of the finite terms: class, place of the first digit, digits.
+  /// Appends the sum of the finite terms: its class, the position of the first digit, and the
+  /// digits.
   private func appendNumber(to bytes: inout [UInt8]) {
     guard let top = limbs.last, let bottom = limbs.first else { return bytes.append(classByte(.zero)) }
     let isNegative = top < 0
@@ -122,7 +123,8 @@ extension ExactSum {
     return count
   }
 
-  /// Seven bits a byte, the highest first, each with a bit that is set if another byte follows.
+  /// Appends a count with seven bits in each byte, the highest bits first. The lowest bit of each
+  /// byte says whether another byte follows.
   private static func append(count: Int, to bytes: inout [UInt8]) {
     let value = UInt64(max(0, count))
     var shift = 0
@@ -133,9 +135,9 @@ extension ExactSum {
     }
   }
 
-  /// Reads `encoded` back.
+  /// Decodes the bytes of `encoded`.
   ///
-  /// - Throws: `FormatError` for bytes that no sum is encoded as.
+  /// - Throws: `FormatError` for bytes that are not the encoding of any sum.
   package init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
     var place = 0
     try self.init(number: bytes, &place)
@@ -193,7 +195,7 @@ extension ExactSum {
     let high = try Self.byte(bytes, &place) ^ mask
     let biased = Int(high) << 8 | Int(try Self.byte(bytes, &place) ^ mask)
     let topPlace = biased - Self.placeBias
-    // Two bytes could ask for a number of half a million bits.
+    // Check the range: two bytes could request a number of half a million bits.
     guard digitPlaces.contains(topPlace) else { throw Self.wrong(1) }
     var digits: [Int64] = []
     while true {

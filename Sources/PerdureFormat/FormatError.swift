@@ -1,30 +1,30 @@
-/// Why bytes are not what FORMAT.md says they must be.
+/// Why bytes do not conform to FORMAT.md.
 ///
-/// Decoders return this for any input: they never trap.
+/// Decoders throw this for any invalid input. They never trap.
 @usableFromInline package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
   @usableFromInline package enum Reason: String, Hashable, Sendable {
-    /// Fewer bytes are there than the structure needs.
+    /// The structure needs more bytes than the buffer contains.
     case incomplete
-    /// The first bytes are not the structure's mark.
+    /// The first bytes are not the structure's magic.
     case wrongMagic
     /// The checksum does not match.
     case wrongChecksum
-    /// The structure is of a version, or needs a feature, that this reader does not know.
+    /// The structure has a version, or needs a feature, that this reader does not support.
     case unsupported
-    /// A field holds a value that no writer may write.
+    /// A field contains a value that no writer may write.
     case illegalField
     /// A byte that must be zero is not.
     case reservedNotZero
-    /// It belongs to another store, segment or place.
+    /// The structure belongs to another store, segment or position.
     case misplaced
   }
 
   @usableFromInline package let reason: Reason
   /// The position of the first wrong byte in the structure (or buffer).
   package let offset: Int
-  /// The structure that was read, in FORMAT.md's words.
+  /// The name of the structure that was read, as in FORMAT.md.
   package let structure: String
-  /// Details beyond the reason, such as the feature that is missing.
+  /// Details beyond the reason, such as the missing feature.
   package let detail: String?
 
   package init(_ reason: Reason, in structure: String, at offset: Int, detail: String? = nil) {

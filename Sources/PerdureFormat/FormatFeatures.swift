@@ -1,8 +1,8 @@
 /// The feature flags of one field, and their names for errors. FORMAT.md, "Compatibility".
 package struct FormatFeatures: Sendable {
-  /// Names by bit. Some belong to planned features that no program sets yet.
+  /// The names of the flags, by bit. Some belong to planned features that no program sets yet.
   package let names: [Int: String]
-  /// The bits that this code knows.
+  /// The bits that this code supports.
   package let known: UInt64
 
   package static let incompatible = FormatFeatures(
@@ -22,7 +22,7 @@ package struct FormatFeatures: Sendable {
   package static let compatible = FormatFeatures(
     names: [0: "searchable attributes", 1: "fetch templates"], known: 0)
 
-  /// Describes the flags that this code does not know: `it needs feature bit 4 (external values)`.
+  /// Describes the unknown flags, such as `it needs feature bit 4 (external values)`.
   package func missing(_ flags: UInt64) -> String {
     let bits = (0..<64).filter { (flags & ~known) >> UInt64($0) & 1 == 1 }
     let texts = bits.map { bit in "\(bit) (\(names[bit] ?? "a feature of a later version"))" }

@@ -1,24 +1,25 @@
-/// The version of the format, and the features that this code knows. FORMAT.md, "Compatibility".
+/// The version of the format, and the features that this code supports. FORMAT.md, "Compatibility".
 package enum FormatVersion {
-  /// A reader refuses another major version.
+  /// The major version. A reader rejects any other major version.
   package static let major: UInt16 = 1
-  /// A reader accepts any minor version; what a minor version adds, an older reader may ignore.
+  /// The minor version. A reader accepts any: an older reader may ignore the additions of a minor
+  /// version.
   package static let minor: UInt16 = 0
-  /// Features that an older reader may ignore, but not a writer.
+  /// Features that an older reader may ignore, but an older writer may not.
   package static let readOnlyCompatibleFeaturesKnown: UInt64 = branches
   /// Features without which the bytes cannot be read at all.
   package static let incompatibleFeaturesKnown: UInt64 =
     rewrittenSegments | packedValues | groupedSegments | boundRecords
-  /// Those that a segment's header may name.
+  /// The incompatible features that a segment's header may name.
   package static let segmentFeaturesKnown: UInt64 = rewrittenSegments | groupedSegments | boundRecords
-  /// Compaction has rewritten segments, or is about to.
+  /// Compaction has rewritten segments, or is about to do so.
   package static let rewrittenSegments: UInt64 = 1 << 0
-  /// There are packed values or dictionaries, or there may be soon.
+  /// The store contains packed values or dictionaries, or may soon contain them.
   package static let packedValues: UInt64 = 1 << 1
-  /// Compaction has put the frames of segments into groups, or is about to.
+  /// Compaction has divided the frames of segments into groups, or is about to do so.
   package static let groupedSegments: UInt64 = 1 << 2
-  /// Checksums of records continue over their address words in segments with this flag.
+  /// In segments with this flag, checksums of records continue over their address words.
   package static let boundRecords: UInt64 = 1 << 3
-  /// Read-only-compatible: the superblock has a branch id (`StoreBranch`).
+  /// A read-only-compatible feature: the superblock has a branch id (`StoreBranch`).
   package static let branches: UInt64 = 1 << 0
 }

@@ -1,8 +1,8 @@
 /// The 64 bytes before a frame's records. FORMAT.md, "Frame".
 ///
-/// A commit is a chain of frames; only the last one (`commitEnd`) completes it. The header's
-/// checksum covers the store, the segment and the offset as well, so that a stale, misdirected or
-/// copied frame is invalid. It is checked before the length is used.
+/// A commit is a chain of frames. Only its last frame (`commitEnd`) completes it. The header's
+/// checksum also covers the store, the segment and the offset, so a stale, misdirected or copied
+/// frame is invalid. Readers verify the checksum before they use the length.
 @usableFromInline package struct FrameHeader: Hashable, Sendable {
   @inlinable package static var length: Int { 64 }
   @inlinable static var magic: UInt32 { 0x314D_5246 }  // "FRM1"
@@ -12,25 +12,25 @@
     case commitPart = 1
     /// The last (or only) part of a commit.
     case commitEnd = 2
-    /// No records, between commits: only the promise in `syncedOffset`.
+    /// A frame without records, between commits. It only carries `syncedOffset`.
     case mark = 3
   }
 
   package var kind: Kind
-  /// The place of this frame in its commit, from 0.
+  /// The ordinal of this frame in its commit, from 0.
   package var part: UInt32
-  /// The commit's number: one more than that of the commit before. In a mark: the number of
-  /// the last commit, 0 before the first.
+  /// The commit's number: one more than that of the commit before. In a mark, the number of the
+  /// last commit, or 0 before the first commit.
   package var sequence: UInt64
-  /// The bytes after the header that belong to the frame, a multiple of 8.
+  /// The length of the payload after the header in bytes, a multiple of 8.
   package var payloadLength: UInt32
   package var recordCount: UInt32
-  /// CRC32C over the checksums of the records, in order.
+  /// The CRC32C of the records' checksums, in order.
   package var recordDigest: UInt32
-  /// CRC32C over the record digests of the commit's parts up to and including this one.
+  /// The CRC32C of the record digests of the commit's parts up to and including this one.
   package var chainDigest: UInt32
-  /// All of this segment before this offset was synced when the frame was written. At least the
-  /// segment's header was.
+  /// All bytes of this segment before this offset were synced when the frame was written. They
+  /// include at least the segment's header.
   package var syncedOffset: UInt64
 
   package init(
@@ -78,7 +78,7 @@
     return Checksum.crc32c(bytes.part(8, length - 8), continuing: place)
   }
 
-  /// Reads the header that must be at `position`; `bytes` starts there.
+  /// Reads the header at `position`. `bytes` starts there.
   package init(
     reading bytes: UnsafeRawBufferPointer, store: StoreID, position: LogPosition
   ) throws(FormatError) {
@@ -89,8 +89,9 @@
     try self.init(fields: bytes, at: position)
   }
 
-  /// Reads bytes that look like a header, without its checksum, which binds it to a store and a
-  /// position that are unknown or wrong. For salvage: the fields need other proof.
+  /// Reads bytes that look like a header, without verifying the checksum, which depends on the
+  /// store and the position. For salvage, where these are unknown or wrong. The fields need other
+  /// evidence.
   package init(
     readingUnproven bytes: UnsafeRawBufferPointer, position: LogPosition
   ) throws(FormatError) {
@@ -138,31 +139,32 @@
 }
 
 extension FrameHeader {
-  /// The length of the payload of a frame that was checked, or written just now.
+  /// The length of the payload of a frame that was verified, or was written by this process.
   package static func payloadLength(of bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
     Int(bytes.integer(at: offset + 24, as: UInt32.self))
   }
 
-  /// Whether a frame's mark is at `offset`: a cheap check before `init(reading:)`.
+  /// Whether a frame's magic is at `offset`: a cheap check before `init(reading:)`.
   @inlinable package static func mayStart(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     bytes.integer(at: offset, as: UInt32.self) == magic
   }
 }
 
 extension FrameHeader {
-  /// A store for which the header at the start of `bytes` would be valid at `position`, whatever
-  /// its fields contain.
+  /// The store id for which the header at the start of `bytes` would be valid at `position`. The
+  /// fields are not checked.
   ///
-  /// A header's checksum contains 32 bits of a store's identity, which can be computed from it.
-  /// Headers that are valid for the same store at their positions give the same result, and others
-  /// do not. The result replaces the store's identity for frames and footers only. For salvage.
+  /// A header's checksum depends on 32 bits of information about the store, which can be computed
+  /// from it. Headers that are valid for the same store at their positions give the same result,
+  /// and other headers do not. The result can replace the store's id for frames and footers only.
+  /// For salvage.
   package static func storeImplied(by bytes: UnsafeRawBufferPointer, at position: LogPosition) -> StoreID {
     var checksum = Checksum.rewound(bytes.integer(at: 4), over: bytes.part(8, length - 8))
     withUnsafeBytes(of: (position.segment.littleEndian, position.offset.littleEndian)) {
       checksum = Checksum.rewound(checksum, over: $0)
     }
-    // Twelve zero bytes, and the four that lead from there to the checksum's value after the
-    // identity.
+    // The id is twelve zero bytes, and four bytes that make the checksum reach its value after the
+    // id.
     let zeros = [UInt8](repeating: 0, count: 12)
     return zeros.withUnsafeBytes { zeros in
       let word = Checksum.crc32c(zeros) ^ Checksum.rewound(checksum, over: zeros.part(0, 4))
@@ -170,18 +172,21 @@ extension FrameHeader {
     }
   }
 
-  /// The position at which the header at the start of `bytes` would be valid, whatever its fields
-  /// contain. It is in a store's segment, at the offset that is this number xor `placeSeed`, if the
-  /// segment is long enough. For salvage.
+  /// The position at which the header at the start of `bytes` would be valid. The fields are not
+  /// checked.
   ///
-  /// A checksum covers store, segment and offset first. Its value after the offset can be computed;
-  /// and over four bytes (the upper four of an offset are zeros) it is one to one.
+  /// In a segment of a store, that position is the offset that equals the result xor `placeSeed`,
+  /// if the segment is that long. For salvage.
+  ///
+  /// The checksum covers the store, the segment and the offset first. Its value after the offset
+  /// can be computed from the rest. The upper four bytes of an offset are zero, and over four bytes
+  /// the checksum is one to one.
   package static func placeImplied(by bytes: UnsafeRawBufferPointer) -> UInt32 {
     let checksum = Checksum.rewound(bytes.integer(at: 4), over: bytes.part(8, length - 8))
     return withUnsafeBytes(of: 0 as UInt64) { Checksum.rewound(checksum, over: $0) }
   }
 
-  /// The result of `placeImplied(by:)` for headers at the beginning of a segment.
+  /// The result of `placeImplied(by:)` for a header at offset 0 of a segment.
   package static func placeSeed(_ store: StoreID, segment: UInt64) -> UInt32 {
     withUnsafeBytes(of: (store.high.littleEndian, store.low.littleEndian, segment.littleEndian)) {
       Checksum.crc32c($0)

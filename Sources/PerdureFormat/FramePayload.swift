@@ -1,9 +1,10 @@
-/// The records of one frame, each checked, and all of them checked against the frame's header.
+/// Verifies the records of one frame, each by its checksum and all of them against the frame's
+/// header.
 ///
-/// Places in errors are counted from the beginning of the frame, as those of its header are.
+/// Offsets in errors are counted from the beginning of the frame, as for errors in its header.
 package enum FramePayload {
-  /// Calls `visit` with each record and its offset in `bytes`, the payload of the frame, in
-  /// order. Nothing is visited unless the whole payload is right.
+  /// Calls `visit` with each record in order, and with its offset in `bytes`, the frame's payload.
+  /// `visit` is called only if the whole payload is valid.
   package static func visitRecords(
     of header: FrameHeader, in bytes: UnsafeRawBufferPointer, _ places: RecordPlaces,
     _ visit: (Record, Int) -> Void
@@ -28,7 +29,7 @@ package enum FramePayload {
       do {
         record = try Record(reading: bytes.part(offset, bytes.count - offset), places.check(at: offset))
       } catch {
-        // The end of a record that is too long has no meaning: the record is wrong.
+        // The lengths in a wrong record mean nothing, so the error is at the start of the record.
         throw damaged(error.reason, at: offset + (error.reason == .incomplete ? 0 : error.offset))
       }
       let end = offset + record.header.paddedLength
@@ -44,7 +45,7 @@ package enum FramePayload {
     guard digest == header.recordDigest else { throw FormatError(.wrongChecksum, in: "frame", at: 32) }
   }
 
-  /// Whether count and digest of the header match the checksums of the records. The checksums are
+  /// Whether the header's count and digest match the checksums of the records. The checksums are
   /// not compared with the records.
   package static func hasDigest(of header: FrameHeader, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count == Int(header.payloadLength) else { return false }
@@ -68,10 +69,10 @@ package enum FramePayload {
   }
 }
 
-/// Consecutive records that the caller has verified or made: the payload of a verified frame, or
-/// the records of a batch. Their checksums are not compared again.
+/// Iterates over records that the caller has verified or made: the payload of a verified frame, or
+/// the records of a batch. It does not verify their checksums again.
 @usableFromInline package struct SealedRecords {
-  /// A record, and its position.
+  /// A record, its offset, and its length with padding.
   @usableFromInline package typealias Element = (record: Record, offset: Int, length: Int)
 
   @usableFromInline let bytes: UnsafeRawBufferPointer
@@ -80,7 +81,8 @@ package enum FramePayload {
   @inlinable package init(in bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   /// The next record, with its offset and its length with padding; nil after the last.
-  /// - Throws: `FormatError` for bytes that are not a record: never if the promise above holds.
+  ///
+  /// - Throws: `FormatError` for bytes that are not a record, which verified bytes never are.
   @inline(__always)
   @inlinable package mutating func next() throws(FormatError) -> Element? {
     guard offset < bytes.count else { return nil }

@@ -1,32 +1,35 @@
 // The frames of a rewritten segment in groups. FORMAT.md, "Groups".
 //
-// The bytes of a rewritten segment between header and map, without groups, are its *body*. With
-// groups the body is cut into pieces of about 64 KiB, none through a record or a frame header. Each
-// piece is stored as an LZ4 block, or unpacked. All other structures use positions in the body: the
-// map leads there, frame headers are bound to them.
+// The *body* of a rewritten segment consists of the bytes between the header and the map when the
+// segment has no groups. With groups, the body is divided into pieces of about 64 KiB, none of
+// which ends inside a record or a frame header. Each piece is stored as an LZ4 block, or unpacked.
+// All other structures use positions in the body: the map refers to them, and frame headers are
+// bound to them.
+//
 //
 //     body:  | frame header | record | record | record | frame header | record ...
 //     file:  | group 0   | group 1 |   ...   | map | checksums | entry 0 | entry 1 | ... | footer
 //
 // Invariants
-//  GT1  Groups follow each other without gaps in the body, and up to alignment in the file.
-//  GT2  An entry is used only after its checksum was verified, and at most `groupLengthMax` bytes
-//       of memory are allocated for it.
-//  GT3  A record is in one group.
+//   GT1  In the body, groups follow each other without gaps. In the file, only alignment is between
+//        them.
+//   GT2  An entry is used only after its checksum was verified. At most `groupLengthMax` bytes of
+//        memory are allocated for its group.
+//   GT3  Every record is in exactly one group.
 
-/// A segment's data about one group.
+/// The table entry of one group.
 package struct GroupEntry: Hashable, Sendable {
   package static let length = 24
 
-  /// The start of the group in the body, as an offset in the segment.
+  /// The start of the group in the body, as an offset in the unpacked segment.
   package var offset: Int
-  /// Its bytes when it is unpacked.
+  /// The length of the unpacked group, in bytes.
   package var unpackedLength: Int
-  /// Its start in the file.
+  /// The start of the group in the file.
   package var fileOffset: Int
-  /// Its bytes in the file.
+  /// The length of the group in the file, in bytes.
   package var storedLength: Int
-  /// CRC32C of the stored bytes and the zeros behind them.
+  /// The CRC32C of the stored bytes and of the zeros behind them.
   package var checksum: UInt32
 
   package init(offset: Int, unpackedLength: Int, fileOffset: Int, storedLength: Int, checksum: UInt32) {
@@ -39,9 +42,9 @@ package struct GroupEntry: Hashable, Sendable {
 
   /// The start of the next group in the body.
   package var end: Int { offset + unpackedLength }
-  /// Where the next group begins in the file.
+  /// The start of the next group in the file.
   package var fileEnd: Int { (fileOffset + storedLength).roundedUpToAlignment }
-  /// Whether it is in the file unpacked.
+  /// Whether the group is stored unpacked.
   package var isPlain: Bool { storedLength == unpackedLength }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
@@ -78,7 +81,7 @@ package struct GroupEntry: Hashable, Sendable {
     guard (1...unpackedLength).contains(storedLength) else { throw wrong(.illegalField, 12) }
   }
 
-  /// The stored bytes and the zeros behind them, if `file` is as long.
+  /// The stored bytes and the zeros behind them; nil if `file` is too short.
   package func stored(in file: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     guard fileEnd <= file.count else { return nil }
     return file.part(fileOffset, fileEnd - fileOffset)
@@ -86,30 +89,30 @@ package struct GroupEntry: Hashable, Sendable {
 }
 
 extension GroupEntry {
-  /// Whether the group may come before another one with so many between them. Each takes at least 8
-  /// bytes. GT1
+  /// Whether this group can precede `next` with `between` groups in the gap. Each of those takes at
+  /// least 8 bytes (GT1).
   fileprivate func precedes(_ next: GroupEntry, by between: Int) -> Bool {
     if between == 0 { return end == next.offset && fileEnd == next.fileOffset }
     return end + 8 * between <= next.offset && fileEnd + 8 * between <= next.fileOffset
   }
 
-  /// Whether this many groups fit before this one.
+  /// Whether `count` groups fit before this group.
   fileprivate func hasRoomBefore(_ count: Int) -> Bool {
     SegmentHeader.length + 8 * count <= min(offset, fileOffset)
   }
 }
 
-/// The entries of a segment's groups, over the bytes of the mapped file.
+/// The table of a segment's groups, in the mapped file.
 package struct GroupTable: Sendable {
   // Unsafe: the creator of the table keeps the bytes alive and unchanged.
   private nonisolated(unsafe) let entries: UnsafeRawBufferPointer
 
-  /// - Parameter bytes: Whole entries.
+  /// - Parameter bytes: The bytes of the table: complete entries.
   package init(_ bytes: UnsafeRawBufferPointer) { entries = bytes }
 
   package var count: Int { entries.count / GroupEntry.length }
 
-  /// - Throws: `FormatError` with a place in the table.
+  /// - Throws: `FormatError` with an offset in the table.
   package func entry(_ index: Int) throws(FormatError) -> GroupEntry {
     let start = index * GroupEntry.length
     do { return try GroupEntry(reading: entries.part(start, GroupEntry.length)) } catch {
@@ -117,8 +120,8 @@ package struct GroupTable: Sendable {
     }
   }
 
-  /// The number of the group that contains a position of the body; of the last group for a position
-  /// after its end.
+  /// The index of the group that contains a position of the body. For a position after the end, the
+  /// last group.
   ///
   /// - Complexity: O(log n) for n groups.
   package func index(of offset: Int) -> Int {
@@ -131,7 +134,7 @@ package struct GroupTable: Sendable {
     return max(0, low - 1)
   }
 
-  /// Where the last group ends in the file, if all entries are right and follow each other. GT1
+  /// The end of the last group in the file. Throws unless all entries are valid and adjacent (GT1).
   package func verifiedEnd(dataEnd: Int) throws(FormatError) -> Int {
     var (offset, fileOffset) = (SegmentHeader.length, SegmentHeader.length)
     for index in 0..<count {
@@ -147,13 +150,14 @@ package struct GroupTable: Sendable {
     return fileOffset
   }
 
-  /// The entries in a file whose other parts may be damaged: from the footer back to the first
-  /// group. They may be bytes of values, in a file that has no groups.
+  /// Searches for entries in a file whose other parts may be damaged, from the footer back to the
+  /// first group. In a file without groups, the found entries may be bytes of values.
   ///
-  /// - Returns: By their positions, without overlaps, with space between them for damaged ones. GT1
+  /// - Returns: The entries in ascending order, without overlaps. The gaps between them have space
+  ///   for the damaged entries (GT1).
   package static func search(in file: UnsafeRawBufferPointer) -> [GroupEntry] {
     var found: [GroupEntry] = []
-    // Positions of entries since the last one where none is valid.
+    // The number of positions since the last valid entry where no entry is valid.
     var passed = 0
     var place = (file.count - GroupEntry.length) / 8 * 8
     while place >= SegmentHeader.length {
@@ -165,7 +169,7 @@ package struct GroupTable: Sendable {
       } else {
         passed += 1
       }
-      // In a truncated file the end of the table is unknown.
+      // In a truncated file, the end of the table is unknown, so every aligned offset is tried.
       place -= found.isEmpty ? FormatLimits.alignment : GroupEntry.length
       if let last = found.last, place < last.fileEnd || !last.hasRoomBefore(passed) { break }
     }

@@ -1,10 +1,10 @@
 /// The first 64 bytes of an index file. FORMAT.md, "Checkpoints".
 ///
-/// The file has a version of its own: its content follows from the log, so a reader that does not
+/// The file has its own version. Its content can be derived from the log, so a reader that does not
 /// support the version rebuilds the index.
 package struct IndexFileHeader: Hashable, Sendable {
   package static let length = 64
-  /// What the file is counted in, in bytes.
+  /// The unit of lengths and offsets in the file, in bytes.
   package static let unitLength = 64
   static let magic: [UInt8] = [0x89, 0x50, 0x49, 0x44, 0x58, 0x0D, 0x0A, 0x1A]
   static let version: UInt32 = 3
@@ -43,7 +43,7 @@ package struct IndexFileHeader: Hashable, Sendable {
     if let place = bytes.firstNonZero(in: 40..<60) { throw wrong(.unsupported, place) }
   }
 
-  /// Checks that the file has the identity that its name and its store require.
+  /// Throws unless the header has the store and number that the file's location implies.
   package func check(store: StoreID, number: UInt64) throws(FormatError) {
     guard self.store == store else { throw FormatError(.misplaced, in: "index file header", at: 16) }
     guard self.number == number else { throw FormatError(.misplaced, in: "index file header", at: 32) }

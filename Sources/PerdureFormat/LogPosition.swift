@@ -1,4 +1,4 @@
-/// A place in the log: a byte offset in a segment. Positions grow with time.
+/// A position in the log: a byte offset in a segment. Later positions are greater.
 @usableFromInline package struct LogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
   @usableFromInline package var segment: UInt64
   @usableFromInline package var offset: UInt64
@@ -8,7 +8,7 @@
     self.offset = offset
   }
 
-  /// The place before the first segment.
+  /// The position before the first segment.
   package static let start = LogPosition(segment: 0, offset: 0)
 
   @inlinable package static func < (a: LogPosition, b: LogPosition) -> Bool {

@@ -1,25 +1,27 @@
 // The new positions of the records of a rewritten segment. FORMAT.md, "The map".
 //
-// A segment is rewritten by leaving units of 8 bytes out. The map has a bit for each unit that the
-// segment had originally, set for the kept units. Kept units stay in order, so a unit is now after
-// the header and all kept units before it. To count those with one access to memory, bits and
+// Rewriting a segment removes units of 8 bytes. The map has one bit for each unit of the original
+// segment, which is set for the kept units. Kept units stay in order, so a unit is now located
+// after the header and all kept units before it. To count those with one memory access, bits and
 // counts share a cache line:
+//
 //
 //     line:  u64 rank | 7 x u64 bits           64 bytes for 448 units, 3,584 bytes of the segment
 //
-// `rank` counts the kept units of all lines before. Lines after the last kept unit are left out.
+// `rank` is the number of kept units in all lines before. Lines after the last kept unit are
+// omitted.
 //
 // Invariants
-//  OM1  A record's first unit is kept if and only if all of its units are. An address whose first
-//       unit is not kept is dead.
-//  OM2  physicalOffset and originalOffset are inverse to each other over the kept units, and
-//       monotone.
-//  OM3  A segment that is rewritten again gets a map from its first offsets to its newest ones:
-//       maps are never applied one after another.
+//   OM1  A record's first unit is kept if and only if all of its units are kept. An address whose
+//        first unit is not kept is dead.
+//   OM2  Over the kept units, physicalOffset and originalOffset are monotone and inverse to each
+//        other.
+//   OM3  A segment that is rewritten again gets a map from its original offsets to its newest
+//        offsets. So maps are never composed.
 
-/// The map of a rewritten segment, over the bytes of its lines.
+/// The offset map of a rewritten segment, over the bytes of its lines.
 @usableFromInline package struct OffsetMap: Sendable {
-  /// Bytes of a line.
+  /// The length of a line in bytes.
   @inlinable package static var lineLength: Int { 64 }
   /// The number of units in a line.
   @inlinable package static var unitsALine: Int { 448 }
@@ -28,14 +30,14 @@
   @usableFromInline nonisolated(unsafe) let lines: UnsafeRawPointer
   @usableFromInline package let lineCount: Int
 
-  /// - Parameter bytes: Whole lines, as a builder made them. For other bytes the offsets are wrong,
-  ///   but nothing else happens.
+  /// - Parameter bytes: Complete lines from an `OffsetMapBuilder`. Other bytes give wrong offsets,
+  ///   but are safe to use.
   package init(lines bytes: UnsafeRawBufferPointer) {
     lineCount = bytes.count / Self.lineLength
     lines = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 64).unsafelyUnwrapped
   }
 
-  /// The present position of the unit that was originally at `original`; nil when it was removed.
+  /// The present offset of the unit whose original offset was `original`; nil if it was removed.
   ///
   /// - Parameter original: A multiple of 8, not below the length of a segment header.
   @inlinable package func physicalOffset(of original: Int) -> Int? {
@@ -53,11 +55,12 @@
       rank &+= UInt64((base.integer(at: 8 &+ 8 &* before) as UInt64).nonzeroBitCount)
     }
     rank &+= UInt64((bits & (mask &- 1)).nonzeroBitCount)
-    // A damaged rank stays a number that a caller can compare with an end.
+    // Limit a damaged rank, so that the caller can compare the offset with the end without
+    // overflow.
     return SegmentHeader.length &+ Int(truncatingIfNeeded: (rank & 0xFFFF_FFFF) &* 8)
   }
 
-  /// The original position of the unit at `physical`; nil after the last one.
+  /// The original offset of the unit at `physical`; nil after the last unit.
   ///
   /// - Complexity: O(log n) for n lines.
   package func originalOffset(of physical: Int) -> Int? {
@@ -90,7 +93,7 @@
     return low == 0 ? nil : low - 1
   }
 
-  /// How many units are kept, if every rank is what the bits before it say.
+  /// The number of kept units. Throws unless every rank matches the bits before it.
   package func verifiedUnitCount() throws(FormatError) -> Int {
     var rank: UInt64 = 0
     for line in 0..<lineCount {
@@ -115,19 +118,19 @@ extension UInt64 {
   }
 }
 
-/// Collects the kept units of a segment.
+/// Builds an offset map from the kept units of a segment.
 package struct OffsetMapBuilder: Sendable {
-  /// Lines as they are in the file, ranks still missing.
+  /// The lines as they are in the file, with ranks of zero until `finish()`.
   private var words: [UInt64]
 
-  /// - Parameter originalEnd: Where the frames of the segment ended when it was first written.
+  /// - Parameter originalEnd: The end of the segment's frames when it was first written.
   package init(originalEnd: Int) {
     let units = max(0, (originalEnd - SegmentHeader.length) / 8)
     let lines = (units + OffsetMap.unitsALine - 1) / OffsetMap.unitsALine
     words = [UInt64](repeating: 0, count: 8 * lines)
   }
 
-  /// Keeps the units from `original` on, a multiple of 8 as `length` is.
+  /// Keeps the units from `original` on. `original` and `length` are multiples of 8.
   package mutating func keep(_ original: Int, length: Int) {
     let first = (original - SegmentHeader.length) / 8
     for unit in first..<(first + length / 8) {
@@ -153,9 +156,9 @@ package struct OffsetMapBuilder: Sendable {
     8 * (unit / OffsetMap.unitsALine) + 1 + unit % OffsetMap.unitsALine / 64
   }
 
-  /// Fills in the ranks and drops lines behind the last kept unit.
+  /// Fills in the ranks and drops the lines behind the last kept unit.
   ///
-  /// - Returns: How many units are kept.
+  /// - Returns: The number of kept units.
   package mutating func finish() -> Int {
     while let last = words.indices.last, words[(last - 7)...].allSatisfy({ $0 == 0 }) { words.removeLast(8) }
     var rank: UInt64 = 0
@@ -166,7 +169,7 @@ package struct OffsetMapBuilder: Sendable {
     return Int(rank)
   }
 
-  /// The lines, to be written as they are after `finish()`.
+  /// Calls `body` with the lines. After `finish()` they can be written to the file.
   package func withLines<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try words.withUnsafeBytes { try body($0) }
   }

@@ -2,9 +2,9 @@
 @usableFromInline package struct PackedValueHeader: Hashable, Sendable {
   @inlinable package static var length: Int { 4 }
 
-  /// How many bytes the value has when it is unpacked.
+  /// The length of the unpacked value in bytes.
   package var valueLength: Int
-  /// The number of the dictionary that it was packed with; 0 for none.
+  /// The number of the dictionary with which the value was packed; 0 if none was used.
   package var dictionary: Int
 
   private static let lengthBits = 21

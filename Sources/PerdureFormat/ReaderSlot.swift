@@ -1,22 +1,22 @@
-/// A reader's data in the file of readers. FORMAT.md, "Reading beside a writer".
+/// The entry of a reader in the file of readers. FORMAT.md, "Reading beside a writer".
 ///
-/// A slot counts only while its reader holds the lock on it. A slot that cannot be decoded counts
-/// as that of a reader that is about to open: it may need everything.
+/// A slot is valid only while its reader holds the lock on it. A slot that cannot be decoded counts
+/// as that of a reader that is about to open the store and may need everything.
 package struct ReaderSlot: Hashable, Sendable {
   package static let length = 64
   /// The maximum number of slots.
   package static let countMax = 4096
   static let version: UInt16 = 1
 
-  /// The data that a reader with an open store still reads.
+  /// The data that a reader with an open store may still read.
   package struct Hold: Hashable, Sendable {
-    /// The oldest commit whose state it may read.
+    /// The oldest commit whose state the reader may read.
     package var sequence: UInt64
-    /// The index file whose nodes it reads where they lie; 0: none.
+    /// The index file whose nodes the reader reads in place; 0 if none.
     package var indexFile: UInt64
-    /// The checkpoint in it; 0 without an index file.
+    /// The checkpoint in that index file; 0 without an index file.
     package var checkpoint: UInt64
-    /// The newest commit whose state it may read; 0: it may read on.
+    /// The newest commit whose state the reader may read; 0 if there is no limit.
     package var lastSequence: UInt64
 
     package init(sequence: UInt64, indexFile: UInt64, checkpoint: UInt64, lastSequence: UInt64 = 0) {
@@ -27,11 +27,11 @@ package struct ReaderSlot: Hashable, Sendable {
     }
   }
 
-  /// The number of its process, for display.
+  /// The reader's process id, for display.
   package var processID: UInt32
-  /// Its start, in seconds since the beginning of 1970; for display.
+  /// The start time of the reader in seconds since 1970, for display.
   package var since: UInt64
-  /// Nil: it is about to open, and may need everything.
+  /// Nil if the reader is about to open the store and may need everything.
   package var hold: Hold?
 
   package init(processID: UInt32, since: UInt64, hold: Hold? = nil) {

@@ -1,19 +1,19 @@
 /// How a record's checksum is verified. FORMAT.md, "Record".
 ///
-/// A checksum over the record alone also accepts an older version of the same key that was copied
-/// over the newer one. A *bound* record's checksum continues over its address word, so the record
+/// A checksum over the record alone also accepts an older version of the key that was copied over
+/// the newer one. The checksum of a *bound* record continues over its address word, so the record
 /// is valid at one address only.
 @usableFromInline package enum RecordCheck: Sendable {
-  /// The checksum is not compared: the caller has verified or written these bytes.
+  /// The checksum is not compared, because the caller has verified or written these bytes.
   case none
   /// The checksum covers the record alone.
   case alone
   /// The checksum covers the record and this address word.
   case word(UInt64)
-  /// The checksum covers the record and the word of its first address, `offset` in `segment`.
+  /// The checksum covers the record and the address word of its original position.
   case place(segment: UInt64, offset: Int)
 
-  /// Whether `checksum` is right for the record whose bytes from byte 4 on are `covered`.
+  /// Whether `checksum` matches the record. `covered` contains its bytes from byte 4 on.
   package func accepts(_ checksum: UInt32, of covered: UnsafeRawBufferPointer) -> Bool {
     switch self {
     case .none: true
@@ -24,7 +24,7 @@
     }
   }
 
-  /// The address word of the record whose bytes from byte 4 on are `covered`.
+  /// The address word of a record. `covered` contains its bytes from byte 4 on.
   private static func word(
     _ segment: UInt64, _ offset: Int, _ covered: UnsafeRawBufferPointer
   ) -> UInt64 {
@@ -35,16 +35,17 @@
   }
 }
 
-/// Finds the first addresses of a frame's records, on which the checksums of bound records depend.
+/// Finds the original addresses of a frame's records. The checksums of bound records depend on
+/// them.
 package struct RecordPlaces: Sendable {
-  /// Nil if the records are not bound.
+  /// The segment's number; nil if the records are not bound.
   private let segment: UInt64?
   /// The offset of the payload in the segment, or in the body of a rewritten segment.
   private let start: Int
-  /// The map of a rewritten segment from its offsets to the first ones.
+  /// The map of a rewritten segment between its present and its original offsets.
   private let map: OffsetMap?
 
-  /// For records whose checksums cover only the record.
+  /// For records whose checksums cover the record alone.
   package static let unbound = RecordPlaces(segment: nil, start: 0, map: nil)
 
   private init(segment: UInt64?, start: Int, map: OffsetMap?) {
@@ -62,7 +63,7 @@ package struct RecordPlaces: Sendable {
 
   /// The check for the record at `offset` in the payload.
   ///
-  /// - Throws: `FormatError` if the map does not have the record.
+  /// - Throws: `FormatError` if the map does not contain the record.
   package func check(at offset: Int) throws(FormatError) -> RecordCheck {
     guard let segment else { return .alone }
     guard let map else { return .place(segment: segment, offset: start + offset) }

@@ -1,21 +1,21 @@
 /// The 16 bytes before a record's key and value. FORMAT.md, "Record".
 ///
 /// A record carries its own checksum, so one value can be verified without its frame. In a segment
-/// with bound records the checksum continues over the record's address word; compaction keeps both
-/// (`RecordCheck`).
+/// with bound records, the checksum continues over the record's address word (`RecordCheck`).
+/// Compaction changes neither the checksum nor the address.
 @usableFromInline package struct RecordHeader: Sendable {
   @inlinable package static var length: Int { 16 }
 
   @usableFromInline package enum Kind: UInt8, Sendable {
     case put = 1
-    /// The key was removed; the value names the shadowed record (`Tombstone`).
+    /// The key was removed. The value is the address of the shadowed record (`Tombstone`).
     case tombstone = 2
-    /// The value names a blob file (`BlobReference`).
+    /// The value references a blob file (`BlobReference`).
     case blob = 3
     /// The value is packed (`PackedValueHeader`).
     case packed = 4
 
-    /// The lengths that a value of this kind may have, up to the longest of all.
+    /// The lengths that a value of this kind may have in the record.
     @inlinable package var valueLengths: ClosedRange<Int> {
       switch self {
       case .put: 0...FormatLimits.inlineValueLengthMax
@@ -25,8 +25,8 @@
       }
     }
 
-    /// Whether the value in the record is the key's value, without decoding. It is a single
-    /// comparison, to keep reads fast.
+    /// Whether the value in the record needs no decoding. It is a single comparison, to keep reads
+    /// fast.
     @inlinable package var holdsPlainValue: Bool { rawValue <= Kind.tombstone.rawValue }
   }
 
@@ -42,14 +42,14 @@
     self.valueLength = valueLength
   }
 
-  /// Header, key and value, without padding.
+  /// The length of header, key and value, without padding.
   @inlinable package var unpaddedLength: Int { Self.length &+ keyLength &+ valueLength }
 
-  /// The space of the record in the log.
+  /// The length of the record in the log.
   @inlinable package var paddedLength: Int { unpaddedLength.roundedUpToAlignment }
 
-  /// Writes the header in front of the key and value that are already in `bytes`, checksum
-  /// included, and zeroes the padding.
+  /// Writes the header, with its checksum, before the key and value that are already in `bytes`.
+  /// Sets the padding to zero.
   @inlinable package func seal(_ bytes: UnsafeMutableRawBufferPointer) {
     precondition(
       keyLength <= FormatLimits.keyLengthMax && valueLength <= FormatLimits.inlineValueLengthMax
@@ -66,7 +66,7 @@
   }
 }
 
-/// A record in memory that has passed its checks. Valid as long as the bytes it was read from.
+/// A checked record in memory. It is valid as long as the bytes that it was read from.
 @usableFromInline package struct Record {
   @usableFromInline package let header: RecordHeader
   @usableFromInline package let checksum: UInt32
@@ -86,16 +86,16 @@
     UnsafeRawBufferPointer(start: base + (RecordHeader.length &+ header.keyLength), count: header.valueLength)
   }
 
-  /// Reads the record at the start of `bytes` and verifies its checksum as `check` says.
+  /// Reads the record at the start of `bytes` and verifies its checksum according to `check`.
   package init(reading bytes: UnsafeRawBufferPointer, _ check: RecordCheck) throws(FormatError) {
     try self.init(reading: bytes) { check.accepts($0, of: $1) }
   }
 
-  /// Reads the record at the start of `bytes` with a check of the caller. It is inlined, so reads
-  /// by address avoid a call.
+  /// Reads the record at the start of `bytes` and verifies its checksum with a closure. It is
+  /// inlined, so reads by address avoid a call.
   ///
-  /// - Parameter isRight: Whether a checksum is right for the record whose bytes from byte 4 on are
-  ///   given.
+  /// - Parameter isRight: Returns whether a checksum matches a record, given the record's bytes
+  ///   from byte 4 on.
   @inline(__always)
   @inlinable package init(
     reading bytes: UnsafeRawBufferPointer, isRight: (UInt32, UnsafeRawBufferPointer) -> Bool

@@ -3,27 +3,28 @@
 package struct RewrittenFooter: Hashable, Sendable {
   package static let length = 64
   static let magic: [UInt8] = [0x89, 0x50, 0x52, 0x57, 0x53, 0x0D, 0x0A, 0x1A]
-  /// How many bytes of the map one checksum is about.
+  /// The number of bytes of the map that one checksum covers.
   package static let chunkLength = 4096
 
   package var generation: UInt64
   /// The original end of the segment's frames.
   package var originalEnd: UInt64
-  /// Their present end.
+  /// The present end of the frames.
   package var dataEnd: UInt64
-  /// Records that are there, in bytes of their size classes.
+  /// The sum of the records in the segment, in bytes of their size classes.
   package var recordBytes: UInt64
-  /// The part of `recordBytes` that is tombstones.
+  /// The part of `recordBytes` that belongs to tombstones.
   package var tombstoneBytes: UInt64
   package var lineCount: UInt32
-  /// CRC32C of the table of checksums.
+  /// The CRC32C of the table of checksums.
   package var mapDigest: UInt32
-  /// The number of groups with the frames; 0: the frames are in the file unpacked.
+  /// The number of groups that contain the frames. 0 if the frames are stored unpacked.
   package let groupCount: UInt32
-  /// Where the map begins in the file: the first multiple of 64 behind frames or groups.
+  /// The offset of the map in the file: the first multiple of 64 behind the frames or groups.
   package let mapOffset: Int
 
-  /// - Parameter groups: Their number, and the file offset of the last one's end; nil: none.
+  /// - Parameter groups: The number of groups, and the end of the last one in the file; nil if the
+  ///   frames are not grouped.
   package init(
     generation: UInt64, originalEnd: UInt64, dataEnd: UInt64, recordBytes: UInt64, tombstoneBytes: UInt64,
     lineCount: UInt32, mapDigest: UInt32, groups: (count: Int, end: Int)? = nil
@@ -67,15 +68,16 @@ package struct RewrittenFooter: Hashable, Sendable {
     bytes.setInteger(Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, 60), continuing: place), at: 60)
   }
 
-  /// The footer's checksum continues this one, which binds it to its segment.
+  /// The checksum of the segment's identity. The footer's checksum continues from it, which binds
+  /// the footer to its segment.
   private static func placeChecksum(_ store: StoreID, _ number: UInt64) -> UInt32 {
     withUnsafeBytes(of: (store.high.littleEndian, store.low.littleEndian, number.littleEndian)) {
       Checksum.crc32c($0)
     }
   }
 
-  /// - Parameter fileLength: The length of the file that the footer ends; the footer does not
-  ///   contain the end of the groups.
+  /// - Parameter fileLength: The length of the file that ends with the footer. It gives the end of
+  ///   the groups, which the footer does not contain.
   package init(
     reading bytes: UnsafeRawBufferPointer, store: StoreID, number: UInt64, fileLength: Int
   ) throws(FormatError) {
@@ -115,12 +117,12 @@ package struct RewrittenFooter: Hashable, Sendable {
     }
   }
 
-  /// Bytes of a map and of the table of its checksums.
+  /// The length of a map and of its table of checksums.
   private static func lengthWithTable(ofMap length: Int) -> Int {
     (length + 4 * ((length + chunkLength - 1) / chunkLength)).roundedUpToAlignment
   }
 
-  /// The table of checksums of a map, and its digest.
+  /// The table of checksums of a map, and the digest of the table.
   package static func table(of lines: UnsafeRawBufferPointer) -> (bytes: [UInt8], digest: UInt32) {
     var table: [UInt8] = []
     for start in stride(from: 0, to: lines.count, by: chunkLength) {
@@ -130,14 +132,16 @@ package struct RewrittenFooter: Hashable, Sendable {
     return (table, table.withUnsafeBytes { Checksum.crc32c($0) })
   }
 
-  /// The groups of the segment in `file`; nil if its frames are not grouped.
+  /// The group table of the segment in `file`; nil if its frames are not grouped.
   package func groups(in file: UnsafeRawBufferPointer) -> GroupTable? {
     guard groupCount > 0 else { return nil }
     return GroupTable(file.part(groupTableOffset, Int(groupCount) * GroupEntry.length))
   }
 
-  /// The map of the segment that `file` holds, verified: checksums, ranks, as many units as the
-  /// frames take, and groups that follow each other. Errors name a place in the file.
+  /// Reads and verifies the offset map of the segment in `file`.
+  ///
+  /// Verifies the checksums, the ranks, the number of units, and that the groups are adjacent.
+  /// Errors contain an offset in the file.
   package func verifiedMap(in file: UnsafeRawBufferPointer) throws(FormatError) -> OffsetMap {
     guard file.count == fileLength else {
       throw FormatError(.incomplete, in: "rewritten segment", at: file.count)
@@ -167,7 +171,7 @@ package struct RewrittenFooter: Hashable, Sendable {
     return map
   }
 
-  /// The digest vouches for the table of checksums, and that for each piece of the map.
+  /// Verifies the table of checksums by its digest, and each piece of the map by its checksum.
   private func checkTable(
     of lines: UnsafeRawBufferPointer, in file: UnsafeRawBufferPointer
   ) throws(FormatError) {

@@ -5,15 +5,15 @@
 
   package var store: StoreID
   package var number: UInt64
-  /// 0 as first written; compaction counts up each time it rewrites the segment.
+  /// 0 in a new segment. Compaction increments it each time it rewrites the segment.
   package var generation: UInt64
   package var capacity: UInt64
   /// No commit in this segment has a lower sequence number.
   package var firstSequence: UInt64
-  /// Where the valid log before this segment ends; segments between it and this one are void.
+  /// The end of the valid log before this segment. Segments between that position and this one are
+  /// void.
   package var predecessorEnd: LogPosition
-  /// Records that were dead at this sequence number were removed from this segment. 0: none
-  /// removed.
+  /// Compaction removed only records that were dead at this sequence number. 0 if it removed none.
   package var cleanedThrough: UInt64
   package var incompatibleFeatures: UInt64
   package var cipherKey: UInt32
@@ -32,7 +32,7 @@
     cipherKey = 0
   }
 
-  /// Whether compaction has put its frames into groups.
+  /// Whether compaction has divided the segment's frames into groups.
   package var isGrouped: Bool { incompatibleFeatures & FormatVersion.groupedSegments != 0 }
 
   /// Whether the checksums of the segment's records continue over their address words.
@@ -96,7 +96,7 @@
     if let place = bytes.firstNonZero(in: 100..<124) { throw wrong(.unsupported, place) }
   }
 
-  /// Checks that the segment has the identity that its name and its store require.
+  /// Throws unless the header has the store and number that the file's location implies.
   package func check(store: StoreID, number: UInt64) throws(FormatError) {
     guard self.store == store else { throw FormatError(.misplaced, in: "segment header", at: 16) }
     guard self.number == number else { throw FormatError(.misplaced, in: "segment header", at: 32) }

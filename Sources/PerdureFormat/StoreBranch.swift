@@ -1,13 +1,14 @@
-/// Identifies the copy of a store that a directory has. FORMAT.md, "Superblock".
+/// Identifies the copy of a store in a directory. FORMAT.md, "Superblock".
 ///
-/// Copies of a store share its id and the beginning of its log. Each copy that is written to gets
-/// its own branch id. Files with equal names and generations are the same only within one branch.
+/// Copies of a store share its id and the beginning of its log. Each copy gets its own branch id
+/// when it is first written to. Files with equal names and generations are equal only within one
+/// branch.
 package struct StoreBranch: Hashable, Sendable {
   /// The two halves of the branch id. Both are 0 in a store that has never been a copy.
   package var high: UInt64
   package var low: UInt64
-  /// Whether the directory is a copy that no writer has opened yet. Such a copy has the branch id
-  /// of the store it was copied from.
+  /// Whether the directory is a copy that no writer has opened yet. Such a copy still has the
+  /// branch id of the original store.
   package var isUnopenedCopy: Bool
 
   package init(high: UInt64 = 0, low: UInt64 = 0, isUnopenedCopy: Bool = false) {

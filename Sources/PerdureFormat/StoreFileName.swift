@@ -2,15 +2,15 @@
 package enum StoreFileName: Hashable, Sendable {
   case lock
   case superblock
-  /// The registered readers of the store; its content has meaning only while they run.
+  /// The registered readers of the store. The content has a meaning only while they run.
   case readers
   case segment(UInt64)
   case blob(UInt64)
-  /// Checkpoints of the index; it follows from the log.
+  /// Checkpoints of the index. They can be derived from the log.
   case index(UInt64)
-  /// A file that only occupies space, and is removed when there is none.
+  /// A file that only reserves space. It is removed when the volume has no space left.
   case reserve(UInt64)
-  /// A file that was being prepared; it has no meaning and the next writer removes it.
+  /// An unfinished file. It has no meaning, and the next writer removes it.
   case temporary(String)
 
   package var string: String {
@@ -37,10 +37,9 @@ package enum StoreFileName: Hashable, Sendable {
     if case .temporary = self { true } else { false }
   }
 
-  /// The meaning of a name found in the directory; nil for a file that does not belong to the
-  /// store.
+  /// The meaning of a name in the directory; nil for a file that does not belong to the store.
   package init?(_ string: String) {
-    // Names are bytes: Swift's == would take a Kelvin sign for the K of LOCK.
+    // Compare bytes: Swift's == would treat a Kelvin sign as the K of LOCK.
     func isExactly(_ name: StoreFileName) -> Bool { string.utf8.elementsEqual(name.string.utf8) }
     if isExactly(.lock) {
       self = .lock
@@ -70,7 +69,7 @@ package enum StoreFileName: Hashable, Sendable {
     return string.utf8[cut...].elementsEqual(suffix.utf8) ? string[..<cut] : nil
   }
 
-  /// The number, from 1, in sixteen lower-case hexadecimal digits.
+  /// The number, at least 1, that sixteen lower-case hexadecimal digits represent.
   private static func number(in string: String, before suffix: String) -> UInt64? {
     guard let stem = stem(of: string, before: suffix), let value = UInt64(stem, radix: 16), value > 0,
       stem.utf8.elementsEqual(hex(value).utf8)

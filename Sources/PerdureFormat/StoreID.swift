@@ -1,4 +1,5 @@
-/// Sixteen random bytes, drawn when a store is created, that bind its files to each other.
+/// Sixteen random bytes that bind a store's files to each other. They are chosen when the store is
+/// created.
 package struct StoreID: Hashable, Sendable, CustomStringConvertible {
   package var high: UInt64
   package var low: UInt64
@@ -27,7 +28,7 @@ package struct StoreID: Hashable, Sendable, CustomStringConvertible {
   package var description: String { hex(high) + hex(low) }
 }
 
-/// Sixteen lower-case hexadecimal digits.
+/// The number in sixteen lower-case hexadecimal digits.
 func hex(_ value: UInt64) -> String {
   let digits = String(value, radix: 16)
   return String(repeating: "0", count: 16 - digits.count) + digits

@@ -1,6 +1,8 @@
-/// The store's data about itself outside the log. FORMAT.md, "Superblock".
+/// The store's metadata outside the log. FORMAT.md, "Superblock".
 ///
-/// The file has four slots, written in turn; the valid slot with the highest generation wins. Only
+/// The file has four slots, which are written in turn. The valid slot with the highest generation
+/// is the current one. Its version is checked only after this choice: an older slot must not hide
+/// the features that a newer one requires.
 /// then is its version checked: an older slot must not hide the features that a newer one requires.
 package struct Superblock: Hashable, Sendable {
   package static let slotLength = 4096
@@ -16,20 +18,22 @@ package struct Superblock: Hashable, Sendable {
   package var compatibleFeatures: UInt64 = 0
   package var readOnlyCompatibleFeatures: UInt64 = 0
   package var incompatibleFeatures: UInt64 = 0
-  /// The log up to here was synced when this was written: damage before it is corruption.
+  /// The log before this position was synced when the slot was written. Damage before it is
+  /// corruption.
   package var durableEnd: LogPosition
   /// The sequence number of the last commit before `durableEnd`.
   package var durableSequence: UInt64
-  /// No blob file with this number or a higher one has ever been named by the durable log.
+  /// The durable log has never referenced a blob file with this number or a higher one.
   package var nextBlob: UInt64
-  /// Whether the store was closed, and not written since. For information: recovery is the same
-  /// either way.
+  /// Whether the store was closed and not written to since. For information only: recovery does not
+  /// depend on it.
   package var isClosed: Bool
-  /// The segment capacity that the store was created with, in bytes.
+  /// The segment capacity with which the store was created, in bytes.
   package var segmentCapacity: UInt32
-  /// The newest checkpoint; nil: there is none, and the index follows from the whole log.
+  /// The newest checkpoint. If it is nil, the index must be built from the whole log.
   package var checkpoint: CheckpointReference?
-  /// Identifies this copy of the store. A program without the feature must not write to a copy.
+  /// Identifies this copy of the store. A program without the feature `branches` must not write to
+  /// a store with a branch id.
   package var branch = StoreBranch() {
     didSet {
       if branch != StoreBranch() { readOnlyCompatibleFeatures |= FormatVersion.branches }
@@ -46,7 +50,7 @@ package struct Superblock: Hashable, Sendable {
     isClosed = true
   }
 
-  /// The slot that this generation is written to.
+  /// The slot to which this generation is written.
   package var slot: Int { Int(generation % UInt64(Self.slotCount)) }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer) {
@@ -121,17 +125,17 @@ package struct Superblock: Hashable, Sendable {
     }
   }
 
-  /// Whether a program with only this code's features may write to the store.
+  /// Whether a program that supports only this code's features may write to the store.
   package var allowsWriting: Bool {
     readOnlyCompatibleFeatures & ~FormatVersion.readOnlyCompatibleFeaturesKnown == 0
   }
 
-  /// Describes the features that this program must know to write to the store.
+  /// Describes the features that this program lacks for writing to the store.
   package var featuresToWrite: String {
     FormatFeatures.readOnlyCompatible.missing(readOnlyCompatibleFeatures)
   }
 
-  /// All slots of a superblock file that are valid and readable, oldest first.
+  /// All valid and supported slots of a superblock file, oldest first.
   package static func all(in file: UnsafeRawBufferPointer) -> [Superblock] {
     (0..<slotCount).filter { ($0 + 1) * slotLength <= file.count }
       .compactMap { slot in
@@ -141,15 +145,15 @@ package struct Superblock: Hashable, Sendable {
       .sorted { $0.generation < $1.generation }
   }
 
-  /// The winning slot of a superblock file.
+  /// The current slot of a superblock file: the valid slot with the highest generation.
   ///
-  /// Throws the error in the winner when this code cannot read it, with an offset in the file;
-  /// `.wrongChecksum` when there is no winner.
+  /// - Throws: If the current slot is not supported, its error with an offset in the file. If no
+  ///   slot is valid, `.wrongChecksum`.
   package static func newest(in file: UnsafeRawBufferPointer) throws(FormatError) -> Superblock {
     var winner: (slot: Int, generation: UInt64)?
     for slot in 0..<slotCount where (slot + 1) * slotLength <= file.count {
       guard let generation = try? generation(of: file.part(slot * slotLength, slotLength)),
-        generation % UInt64(slotCount) == UInt64(slot)  // else a slot written to the wrong place
+        generation % UInt64(slotCount) == UInt64(slot)  // otherwise the slot is in the wrong place
       else { continue }
       if generation > winner?.generation ?? 0 { winner = (slot, generation) }
     }

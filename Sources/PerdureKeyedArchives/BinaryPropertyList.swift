@@ -1,21 +1,22 @@
-// Property lists in the binary form, as archives use them. Except on Apple's systems, Foundation's
-// reader accesses memory outside the list for input that no archiver writes, such as sets.
+// Reads property lists in the binary format, as keyed archives use them. Except on Apple platforms,
+// Foundation's reader accesses memory outside the list for input that no archiver writes, such as
+// sets.
 //
-//   PL1. Every place and length is held against the bytes before anything is read there.
-//   PL2. Items may be shared, so that few bytes can describe many. Counted with repetition, there
-//        are at most as many items as bytes, and they are nested at most as deeply as in archives.
+//   PL1. Every offset and length is checked against the list's bounds before it is used.
+//   PL2. Objects may share items, so few bytes can describe many items. Counted with repetition,
+//        there are at most as many items as bytes. Items are nested at most as deeply as in archives.
 
 import Foundation
 
-/// A part of a property list.
+/// A value in a property list.
 enum PropertyListItem {
   case text(String)
-  /// Truth values too.
+  /// A number or a truth value.
   case number(NSNumber)
   case data(Data)
   case list([PropertyListItem])
   case table([String: PropertyListItem])
-  /// The place of an object in an archive.
+  /// A reference to an object of an archive, by its index.
   case reference(Int)
 }
 
@@ -23,7 +24,8 @@ enum PropertyListItem {
 struct BinaryPropertyList {
   private static let magic = Array("bplist00".utf8)
   private static let trailerLength = 32
-  /// The list itself, its objects, one of them, that object's elements, and their content.
+  /// The nesting in an archive: the list, its objects, one object, that object's elements, and
+  /// their content.
   private static let depthMax = 6
 
   private let bytes: [UInt8]
@@ -33,7 +35,7 @@ struct BinaryPropertyList {
   private let count: Int
   private var itemsLeft: Int
 
-  /// The property list in some bytes.
+  /// Reads the root item of a property list.
   static func root(of data: Data) throws(KeyedArchiveError) -> PropertyListItem {
     var list = try BinaryPropertyList(data)
     return try list.item(try list.integer(data.count - 16, 8), 0)
@@ -57,7 +59,7 @@ struct BinaryPropertyList {
 
   private static var damaged: KeyedArchiveError { KeyedArchiveError("The bytes are no keyed archive.") }
 
-  /// A number from bytes, the first of them the greatest; nil for one that is no `Int`.
+  /// An integer from big-endian bytes; nil if it does not fit in an `Int`.
   private static func integer(_ bytes: ArraySlice<UInt8>) -> Int? {
     bytes.count > 8 ? nil : Int(exactly: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
   }
@@ -96,7 +98,7 @@ struct BinaryPropertyList {
   private func whole(_ place: Int, _ power: Int) throws(KeyedArchiveError) -> NSNumber {
     guard power <= 4 else { throw Self.damaged }
     let bytes = try slice(place, 1 << power)
-    // What no signed number is has eight bytes before it.
+    // A number above `Int64.max` has 16 bytes, and the first eight are zero.
     if power == 4, bytes.prefix(8).contains(where: { $0 != 0 }) { throw Self.damaged }
     let value = bytes.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     return power == 3 ? NSNumber(value: Int64(bitPattern: value)) : NSNumber(value: value)
@@ -109,14 +111,14 @@ struct BinaryPropertyList {
       ? NSNumber(value: Float(bitPattern: UInt32(value))) : NSNumber(value: Double(bitPattern: value))
   }
 
-  /// The number and the position of following items.
+  /// The number of the items that follow, and the offset of the first one.
   private func length(_ place: Int, _ low: Int) throws(KeyedArchiveError) -> (count: Int, place: Int) {
     if low < 15 { return (low, place + 1) }
     let marker = try integer(place + 1, 1)
     guard marker >> 4 == 1, marker & 15 <= 3 else { throw Self.damaged }
     let length = 1 << (marker & 15)
     let count = try integer(place + 2, length)
-    // There cannot be more bytes, and fewer do not overflow.
+    // The list cannot have more items than bytes. This check also prevents overflows.
     guard count <= bytes.count else { throw Self.damaged }
     return (count, place + 2 + length)
   }

@@ -1,63 +1,64 @@
-// Values as keyed archives, as Core Data keeps transformable attributes that name no transformer of
-// their own. In a module by itself, because archives take all of Foundation, and Perdure does
-// without.
+// Stores values as keyed archives. Core Data does so for transformable attributes that name no
+// transformer. This is a separate module, because keyed archives need Foundation, and Perdure does
+// not use Foundation.
 //
-//   KA1. Except on Apple's systems, Foundation stops the program when it archives an object that
-//        cannot be archived, or unarchives a class that is not allowed. So the objects are checked
-//        before archiving, and the classes that an archive names before unarchiving. Each counts as
-//        it is in this program, whatever superclasses the archive states.
-//   KA2. Only allowed classes are passed to Foundation. It accepts the subclasses of an allowed
-//        class without being asked.
-//   KA3. Archives of plain values are not read by Foundation at all (PlainArchive). Those with
+//   KA1. Except on Apple platforms, Foundation traps when it archives an object that cannot be
+//        archived, or unarchives a class that is not allowed. So this module checks objects before
+//        archiving, and the class names of an archive before unarchiving. A class counts as it is in
+//        this program, regardless of the superclasses that the archive names.
+//   KA2. Foundation receives only allowed classes. It accepts subclasses of an allowed class without
+//        a further check.
+//   KA3. Foundation does not read archives of plain values: `PlainArchive` does. Foundation reads
+//        archives with objects of allowed classes, because only these classes can decode them.
 //        objects of classes that the program has allowed are: only these classes know how.
 
 public import Foundation
 public import Perdure
 
-/// A transformer that keeps values as keyed archives with secure coding.
+/// A transformer that stores values as keyed archives with secure coding.
 ///
 ///     KeyedArchiveTransformer.register()
 ///     @Attribute(.transformed(by: KeyedArchiveTransformer.name)) var tags: [String]?
 ///
-/// Values are property lists of Swift (texts, numbers, truth values, dates, data, arrays,
-/// dictionaries and sets of these), URLs, UUIDs, null, and objects of the allowed classes.
-/// Subclasses of Foundation's own classes for these values, except the mutable ones, must be
-/// allowed like any other.
+/// A value is a Swift property list, a URL, a UUID, null, or an object of an allowed class. A
+/// property list consists of strings, numbers, truth values, dates, data, arrays, dictionaries and
+/// sets. Subclasses of Foundation's classes for these values must be allowed like any other class,
+/// except the mutable subclasses.
 public struct KeyedArchiveTransformer: ValueTransformer {
-  /// The name under which Core Data knows such a transformer.
+  /// The name that Core Data uses for this kind of transformer.
   public static let name = "NSSecureUnarchiveFromData"
 
-  /// What Core Data allows at the top of an archive and within.
+  /// The classes that Core Data allows at the top level of an archive and inside it.
   private static let standardClasses: [AnyClass] = [
     NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
     NSURL.self, NSUUID.self, NSNull.self,
   ]
-  /// Further classes that archives of such values have.
+  /// Other classes that archives of such values contain.
   private static let mutableClasses: [AnyClass] = [
     NSMutableArray.self, NSMutableDictionary.self, NSMutableSet.self, NSMutableString.self,
     NSMutableData.self,
   ]
 
-  /// The program's allowed classes.
+  /// The classes that the program allows.
   private let given: [AnyClass]
 
   /// Makes a transformer.
   ///
-  /// - Parameter classes: Other classes than those of Foundation whose objects archives may have,
-  ///   also by subclasses.
+  /// - Parameter classes: The classes outside Foundation whose objects, and objects of their
+  ///   subclasses, archives may contain.
   public init(allowing classes: [any (NSObject & NSSecureCoding).Type] = []) {
     given = classes.map { $0 as AnyClass }
   }
 
-  /// Registers such a transformer under its name, before a container opens its store.
+  /// Registers a transformer under `name`. Call this before a container opens its store.
   public static func register(allowing classes: [any (NSObject & NSSecureCoding).Type] = []) {
     ValueTransformers.register(KeyedArchiveTransformer(allowing: classes), named: name)
   }
 
   /// The archive of a value.
   ///
-  /// - Throws: `KeyedArchiveError` for a value that cannot be archived, or contains such a value;
-  ///   the errors of archiving.
+  /// - Throws: `KeyedArchiveError` if the value, or a value inside it, cannot be archived. Also the
+  ///   errors of `NSKeyedArchiver`.
   public func data(from value: Any) throws -> Data {
     if let wrong = notArchivable(value) {
       throw KeyedArchiveError(
@@ -68,13 +69,13 @@ public struct KeyedArchiveTransformer: ValueTransformer {
     return data
   }
 
-  /// The value that was archived.
+  /// The value in an archive.
   ///
-  /// With allowed classes, use it only for archives that an archiver wrote. For forged bytes with
-  /// objects of these classes, Foundation may stop the program, except on Apple's systems.
+  /// If you allow further classes, use it only for archives that an archiver wrote. Except on Apple
+  /// platforms, Foundation may trap on forged bytes with objects of these classes.
   ///
-  /// - Throws: `KeyedArchiveError` for an archive with other classes than those that are allowed,
-  ///   and for one that is damaged; what unarchiving throws.
+  /// - Throws: `KeyedArchiveError` if the archive is damaged or contains a class that is not
+  ///   allowed. Also the errors of `NSKeyedUnarchiver`.
   public func value(from data: Data) throws -> Any {
     let (root, objects, isPlain) = try objects(of: data)
     if isPlain {
@@ -92,10 +93,12 @@ public struct KeyedArchiveTransformer: ValueTransformer {
     return value
   }
 
-  /// The objects of an archive, the reference to the one that was archived, and whether all are
-  /// plain values. Refuses an archive that names a class which is neither allowed nor a subclass of
-  /// an allowed one (KA1). Hints at replacements for missing classes are for programs of other
-  /// versions.
+  /// The objects of an archive, the reference to its root object, and whether all objects are plain
+  /// values.
+  ///
+  /// Rejects a class that is not plain unless it, or one of its superclasses, is allowed (KA1).
+  /// Also rejects such a class if the archive names replacement classes for it. Those are for other
+  /// versions of a program.
   private func objects(
     of data: Data
   ) throws -> (root: PropertyListItem?, objects: [PropertyListItem], isPlain: Bool) {
@@ -126,7 +129,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
     return false
   }
 
-  /// The type that prevents archiving a value; nil if none does.
+  /// The type of the value that prevents archiving; nil if the value can be archived.
   private func notArchivable(_ value: Any) -> String? {
     if type(of: value) is NSObject.Type, let object = value as? NSObject {
       let known = Self.standardClasses + Self.mutableClasses
@@ -134,7 +137,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
       if !known.contains(where: { $0 == type }), !isGiven(type) { return "\(type)" }
     }
     #if !canImport(Darwin)
-      // Foundation archives none: it never comes to an end.
+      // Foundation never finishes archiving an NSDecimalNumber.
       if value is NSDecimalNumber { return "NSDecimalNumber" }
     #endif
     switch value {
@@ -151,9 +154,9 @@ public struct KeyedArchiveTransformer: ValueTransformer {
   }
 }
 
-/// Why a value cannot be archived, or an archive not be read.
+/// Why a value cannot be archived, or an archive cannot be read.
 public struct KeyedArchiveError: LocalizedError, CustomStringConvertible {
-  /// What is wrong, and what to do.
+  /// The problem and the remedy.
   public let description: String
   /// The description.
   public var errorDescription: String? { description }
