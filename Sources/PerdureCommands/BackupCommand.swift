@@ -4,7 +4,7 @@ import PerdureFileIO
 import PerdureLog
 import PerdureText
 
-/// Backs a store up, also while another process writes it.
+/// Backs up a store, even while another process writes to it.
 struct BackupCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Copies a store, also while another process writes it.",
@@ -65,7 +65,8 @@ struct BackupCommand: ConsoleCommand {
     return .success
   }
 
-  /// Nothing is read through the indexes: they may differ from those of a graph's program.
+  /// Opens the store without its graph. The command does not read through indexes, and the
+  /// program's indexes may differ from those of a graph.
   private func open() throws -> Store {
     var options = StoreOptions()
     options.isReadOnly = true
@@ -74,7 +75,7 @@ struct BackupCommand: ConsoleCommand {
   }
 }
 
-/// Makes a store of a backup.
+/// Makes a store from a backup.
 struct RestoreCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore", abstract: "Makes a store of a backup.",

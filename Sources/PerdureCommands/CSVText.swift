@@ -1,8 +1,9 @@
-/// Lines of CSV after RFC 4180, which end in a line feed.
+/// CSV lines as in RFC 4180, except that they end in a line feed.
 enum CSVText {
-  /// One line without its end. No value is an empty field, and an empty text is `""`.
+  /// One line, without the line feed. A missing value is an empty field, and an empty string is
+  /// `""`.
   static func line(_ fields: [String?]) -> String {
-    // An empty line would be no record, so a single missing value needs the quotes.
+    // Quote a single missing value, because an empty line would not be a record.
     if fields == [nil] { return "\"\"" }
     return fields.map { $0.map(field) ?? "" }.joined(separator: ",")
   }
@@ -14,6 +15,6 @@ enum CSVText {
       + "\""
   }
 
-  /// The separator, the quote, ends of lines, and spaces, which some programs remove.
+  /// The separator, the quote, line ends, and spaces and tabs, which some programs remove.
   private static let needsQuotes: Set<UInt8> = Set("\",\n\r\t ".utf8)
 }

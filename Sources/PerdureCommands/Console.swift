@@ -1,18 +1,18 @@
 import PerdureFileIO
 import PerdureText
 
-/// The output of a command. Results go to one stream and everything else to another one, so that a
+/// The output of a command. Results go to one stream and all other output to another one, so that a
 /// script reads only results.
 final class Console {
-  /// Which streams a terminal shows, and the abilities of the terminal.
+  /// Which streams are terminals, and what the terminal supports.
   struct Terminal {
-    /// Whether the stream of errors and progress can be overwritten.
+    /// Whether progress on the error stream can be overwritten.
     var drawsProgress = false
     /// Whether the results may have colours.
     var coloursOutput = false
     /// Whether errors may have colours.
     var coloursErrors = false
-    /// The columns of the terminal.
+    /// The width of the terminal in columns.
     var width = 80
   }
 
@@ -21,9 +21,9 @@ final class Console {
   private let terminal: Terminal
   private let now: () -> Duration
 
-  /// - Parameter output: Takes a line without its end.
-  /// - Parameter errors: Takes text as it is.
-  /// - Parameter now: The time since some moment.
+  /// - Parameter output: Receives a line without its line feed.
+  /// - Parameter errors: Receives text, to be written unchanged.
+  /// - Parameter now: Returns the time since some fixed moment.
   init(
     output: @escaping (String) -> Void, errors: @escaping (String) -> Void, terminal: Terminal,
     now: @escaping () -> Duration
@@ -34,7 +34,7 @@ final class Console {
     self.now = now
   }
 
-  /// The streams of the process.
+  /// A console with the standard streams of the process.
   static func standard() -> Console {
     let start = ContinuousClock.now
     let terminal = Terminal(
@@ -48,20 +48,20 @@ final class Console {
 
   func print(_ line: String) { output(line) }
 
-  /// Text for `print`, with a style if a terminal shows it.
+  /// Text for `print`, with a style if the output is a terminal that supports colours.
   func styled(_ text: String, _ style: TextStyle) -> String {
     terminal.coloursOutput ? style.applied(to: text) : text
   }
 
   func error(_ line: String) { errors(line + "\n") }
 
-  /// Reports the error that ends a command.
+  /// Reports the error with which a command ends.
   func failure(_ error: Any) {
     let label = terminal.coloursErrors ? TextStyle.red.applied(to: "error:") : "error:"
     errors("\(label) \(error)\n")
   }
 
-  /// Shows the progress of `work` under a title, until it ends.
+  /// Shows the progress of `work` under a title until it ends.
   func withProgress<R>(_ title: String, _ work: (@escaping (UInt64, UInt64) -> Void) throws -> R) rethrows
     -> R
   {

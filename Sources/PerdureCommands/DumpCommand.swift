@@ -3,11 +3,11 @@ import Perdure
 import PerdureLog
 import PerdureText
 
-/// The store does not have the requested keyspace, entity or objects.
+/// The store does not contain the requested keyspace, entity or objects.
 struct NotInStore: Error, CustomStringConvertible {
   let description: String
 
-  /// The error for a name that the store does not have.
+  /// The error for a name that does not exist in the store.
   static func unknown(
     _ kind: String, _ name: String, _ names: [String], near: (String, [String]) -> [String]
   ) -> NotInStore {
@@ -17,7 +17,7 @@ struct NotInStore: Error, CustomStringConvertible {
   }
 }
 
-/// Prints the content of a store: records by keyspace, or the objects of an entity.
+/// Prints the content of a store: the records by keyspace, or the objects of an entity.
 struct DumpCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "dump", abstract: "Prints records: keyspace, key, commit, value; or objects.",
@@ -80,7 +80,8 @@ struct DumpCommand: ConsoleCommand {
 
   // MARK: - Records
 
-  /// Keys are read from the index, so an unreadable record does not hide the next one.
+  /// Prints records. The keys come from the index, so an unreadable record does not hide the next
+  /// one.
   private func dumpRecords(of store: Store, _ console: Console) throws -> ExitCode {
     let all = try store.keyspaces
     for name in keyspace where !all.contains(where: { $0.name == name }) {
@@ -167,7 +168,7 @@ struct DumpCommand: ConsoleCommand {
     return PerdureLog.KeyRange(lower: try from.map(KeyText.bytes) ?? [], upper: try to.map(KeyText.bytes))
   }
 
-  /// nil for no ids.
+  /// The range of ids to print; nil if it is empty.
   private func ids() throws -> ClosedRange<UInt64>? {
     guard prefix == nil else { return nil }
     let lower = try from.map(KeyText.id) ?? 0
@@ -177,7 +178,7 @@ struct DumpCommand: ConsoleCommand {
 
   // MARK: - Objects
 
-  /// Unreadable objects are findings: they are reported, and the next one follows.
+  /// Prints objects. Unreadable objects are reported as findings, and the next object follows.
   private func dumpObjects(
     of entity: String, in store: OpenedStore, _ console: Console
   ) throws -> ExitCode {

@@ -2,21 +2,21 @@ import ArgumentParser
 import Perdure
 import PerdureLog
 
-/// Completes names of entities from the store that a command line names.
+/// Completes entity names from the store that the command line names.
 enum EntityCompletion {
   static let kind = CompletionKind.custom { words, _, _ in names(for: words) }
 
-  /// The names of the entities of the first word that is a store with objects.
+  /// The names of the entities in the first store with objects among the words.
   ///
-  /// - Parameter words: The command line as far as it is written, the program's name included.
+  /// - Parameter words: The words of the incomplete command line, including the program's name.
   static func names(for words: [String]) -> [String] {
     var options = StoreOptions()
     (options.isReadOnly, options.createsIfMissing) = (true, false)
     for word in words.dropFirst() where !word.hasPrefix("-") {
-      // Most words are no stores, and a shell has no place for the error of a store.
+      // Most words are not paths of stores, and a completion cannot show errors.
       guard let store = try? StoreInspection(of: word, options: options) else { continue }
       let names = store.model.entities.map(\.name)
-      try? store.engine.close()  // Reading leaves nothing to write.
+      try? store.engine.close()  // The store is read-only, so there is nothing to flush.
       return names
     }
     return []

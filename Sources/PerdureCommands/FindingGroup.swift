@@ -1,9 +1,9 @@
 import Perdure
 import PerdureLog
 
-/// One finding, whichever part of the verification found it.
+/// One finding of the engine's verification, of the graph's, or of a survey.
 struct ShownFinding: Equatable {
-  /// The invariant: "V2".
+  /// The name of the broken invariant, such as "V2".
   var invariant: String
   var place: String
   var message: String
@@ -19,7 +19,7 @@ extension ShownFinding {
     self.init(invariant: "G\(finding.invariant)", place: finding.place, message: finding.message)
   }
 
-  /// A damage of a store that does not open, under the invariant that an open store would break.
+  /// Describes damage of a store that cannot be opened, under the invariant that it breaks.
   init(_ damage: SalvageReport.Damage) {
     let invariant =
       switch damage.reason {
@@ -36,13 +36,14 @@ extension ShownFinding {
 /// The findings that break one invariant.
 struct FindingGroup: Equatable {
   let invariant: String
-  /// How many there are. A report of very many does not list all of them.
+  /// The number of findings. A report with very many findings lists only some of them.
   let count: Int
   let findings: [ShownFinding]
 
   /// Groups findings, in the order in which the invariants first appear.
   ///
-  /// - Parameter counts: How many findings each invariant has; nil to count those that are listed.
+  /// - Parameter counts: The number of findings for each invariant. If nil, the listed findings are
+  ///   counted.
   static func groups(_ findings: [ShownFinding], counts: [String: Int]? = nil) -> [FindingGroup] {
     var order: [String] = []
     var byInvariant: [String: [ShownFinding]] = [:]
@@ -57,13 +58,13 @@ struct FindingGroup: Equatable {
     }
   }
 
-  /// "V6 (blob files): 3 findings"
+  /// For example "V6 (blob files): 3 findings".
   var title: String {
     let words = Invariants.title(of: invariant).map { " (\($0))" } ?? ""
     return "\(invariant)\(words): \(counted(count, "finding"))"
   }
 
-  /// A line for each of the first findings, and one for the number of the others.
+  /// One line for each of the first `limit` findings, and one with the number of the others.
   func lines(limit: Int) -> [String] {
     let shown = findings.prefix(limit)
     let rest = count - shown.count

@@ -1,11 +1,11 @@
 import ArgumentParser
 
-/// The page about the command line in the documentation: the help of every command.
+/// The documentation page about the command line: the help of every command.
 package enum HelpPage {
-  /// The file of the page, from the root of the repository.
+  /// The path of the page, relative to the root of the repository.
   package static let path = "Sources/Perdure/Perdure.docc/CommandLine.md"
 
-  /// The lines of help are at most so long.
+  /// The maximum length of a line of help.
   private static let columns = 100
 
   /// The page in Markdown.
@@ -45,7 +45,7 @@ package enum HelpPage {
 }
 
 extension String {
-  /// Without spaces at ends of lines, and without empty lines at the end.
+  /// The text without spaces at line ends and without empty lines at the end.
   fileprivate var trimmedLines: String {
     var lines = split(separator: "\n", omittingEmptySubsequences: false).map { line in
       line.withoutSpacesAtEnd
@@ -55,7 +55,7 @@ extension String {
   }
 }
 
-/// Prints the page. Hidden: only `make command-line-page` uses it.
+/// Prints the page. It is hidden, because only `make command-line-page` uses it.
 struct HelpPageCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "help-page", abstract: "Prints the documentation page of the command line.",

@@ -1,4 +1,4 @@
-/// What a verification checks, in words.
+/// The titles of the invariants that a verification checks.
 enum Invariants {
   static let all: [(name: String, title: String)] = [
     ("V1", "frames of the log"), ("V2", "addresses"), ("V3", "index"), ("V4", "derived indexes"),

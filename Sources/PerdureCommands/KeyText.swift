@@ -1,14 +1,14 @@
 import PerdureLog
 import PerdureText
 
-/// Keys and values in readable form: text unchanged, anything else as `0x` and hexadecimal digits.
+/// Keys and values in readable form: text unchanged, other bytes as `0x` and hexadecimal digits.
 enum KeyText {
   /// The argument is not a key.
   struct Illegible: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// A key of a byte-string keyspace.
+  /// The key of a byte-string keyspace for an argument.
   static func bytes(_ text: String) throws -> [UInt8] {
     guard text.hasPrefix("0x") else { return Array(text.utf8) }
     guard let bytes = Hexadecimal.bytes(text.dropFirst(2)) else {
@@ -17,21 +17,21 @@ enum KeyText {
     return bytes
   }
 
-  /// A key of a dense keyspace: a number, decimal or with `0x`.
+  /// The key of a dense keyspace for an argument: a decimal number, or a hexadecimal one with `0x`.
   static func id(_ text: String) throws -> UInt64 {
     let number = text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
     guard let number else { throw Illegible(description: "\(text) is no id: give a number") }
     return number
   }
 
-  /// Text for bytes, so that `bytes` restores them.
+  /// The text of a key. `bytes` converts it back.
   static func key(_ bytes: [UInt8]) -> String {
     let text = String(decoding: bytes, as: UTF8.self)
     let isPlain = !bytes.isEmpty && bytes.allSatisfy { (0x21...0x7E).contains($0) } && !text.hasPrefix("0x")
     return isPlain ? text : "0x" + Hexadecimal.digits(bytes)
   }
 
-  /// How many bytes at the end begin a UTF-8 sequence of which the rest was cut off.
+  /// The number of bytes at the end that belong to an incomplete UTF-8 sequence.
   private static func cutLength(of bytes: [UInt8]) -> Int {
     for length in 1...3 where length <= bytes.count {
       let byte = bytes[bytes.count - length]
@@ -42,7 +42,7 @@ enum KeyText {
     return 0
   }
 
-  /// A value on one line: text in quotes, other bytes in hexadecimal; of a long one the beginning.
+  /// A value on one line: text in quotes, or bytes in hexadecimal. A long value is cut.
   static func value(_ bytes: [UInt8], limit: Int) -> String {
     let shown = Array(bytes.prefix(limit))
     let isCut = bytes.count > shown.count
@@ -54,7 +54,7 @@ enum KeyText {
 }
 
 extension JSONText {
-  /// The format of a string; nil if it has none.
+  /// The JSON text of a string; nil for any other value.
   fileprivate var plain: String? {
     if case .string = self { text } else { nil }
   }

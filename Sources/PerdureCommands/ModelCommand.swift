@@ -11,7 +11,7 @@ struct ModelCommand: ParsableCommand {
 
 /// Shows the model of a store.
 struct ModelShowCommand: ConsoleCommand {
-  /// How the model is written.
+  /// The output format of the model.
   enum Format: String, CaseIterable, ExpressibleByArgument {
     case table, markdown, json
   }

@@ -5,7 +5,7 @@ import PerdureText
 enum ModelJSON {
   static func text(of model: ManagedObjectModel, _ entities: [EntityDescription]) -> JSONText {
     .object([
-      // A JSON number of 64 bits loses digits in many programs.
+      // A string, because many programs lose digits of a 64-bit JSON number.
       ("versionHash", .string(String(model.versionHash, radix: 16))),
       ("versionIdentifiers", strings(model.versionIdentifiers.sorted())),
       ("configurations", strings(model.configurations)), ("entities", .array(entities.map(text))),

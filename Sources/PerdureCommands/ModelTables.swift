@@ -1,11 +1,11 @@
 import Perdure
 import PerdureText
 
-/// A model as tables for people.
+/// A model as tables for human readers.
 enum ModelTables {
   /// The tables as text.
   ///
-  /// - Parameter title: Changes the line above the tables of an entity.
+  /// - Parameter title: Styles the line above the tables of an entity.
   static func lines(
     _ model: ManagedObjectModel, _ entities: [EntityDescription], title: (String) -> String
   ) -> [String] {
@@ -47,7 +47,7 @@ enum ModelTables {
       + (className == entity.name ? "" : ", class \(className)")
   }
 
-  /// The table of the attributes and the one of the relationships, as far as there are any.
+  /// The table of the attributes and the table of the relationships, without empty tables.
   private static func tables(of entity: EntityDescription) -> [[[String]]] {
     let properties = entity.slotted
     let attributes = properties.compactMap { property -> [String]? in
@@ -96,7 +96,7 @@ enum ModelTables {
   }
 }
 
-/// Parts of a model in words.
+/// Texts for parts of a model.
 enum ModelWords {
   /// A default value, for a cell of a table.
   static func text(_ value: DefaultValue) -> String {
@@ -121,7 +121,7 @@ enum ModelWords {
     element.propertyName + (element.isAscending ? "" : " descending")
   }
 
-  /// How many objects a relationship leads to: "0 to 1", "2 to many".
+  /// The limits of a relationship's object count, such as "0 to 1" or "2 to many".
   static func range(_ relationship: RelationshipDescription) -> String {
     let most = relationship.maxCount == 0 ? "many" : "\(relationship.maxCount)"
     let least = relationship.isOptional && relationship.minCount == 0 ? 0 : max(1, relationship.minCount)
@@ -133,7 +133,7 @@ enum ModelWords {
     index.partialPredicate?.predicateFormat ?? index.unreadablePartialPredicate
   }
 
-  /// Whether an index or a uniqueness constraint begins with the attribute.
+  /// Whether the attribute is the first one of an index or of a uniqueness constraint.
   static func isIndexed(_ name: String, in entity: EntityDescription) -> Bool {
     let indexed = entity.indexes.compactMap { $0.elements.first?.propertyName }
     return (indexed + entity.uniquenessConstraints.compactMap(\.first)).contains(name)

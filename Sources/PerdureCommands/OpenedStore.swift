@@ -1,19 +1,19 @@
 import Perdure
 import PerdureLog
 
-/// A store opened for looking at it: with its graph, if it holds one.
+/// A store that a command has opened, with its graph if it contains one.
 struct OpenedStore {
   let engine: Store
   let graph: StoreInspection?
 
-  /// - Parameter console: Shows the progress of a long opening.
-  /// - Parameter checksIndex: Whether to read the whole index, so that the opening replaces a
-  ///   damaged one. Without it a command that meets damage fails.
+  /// - Parameter console: Shows the progress if opening takes long.
+  /// - Parameter checksIndex: Whether to read the whole index, so that opening replaces a damaged
+  ///   one. If false, a command that reads damaged parts of the index fails.
   init(at path: String, on console: Console, checksIndex: Bool = true) throws {
     self = try Self.open(path, isReadOnly: true, checksIndex, console)
   }
 
-  /// As its program would: a graph's indexes are kept up.
+  /// Opens the store for writing. If it contains a graph, the graph's indexes are maintained.
   init(forWritingAt path: String, on console: Console) throws {
     self = try Self.open(path, isReadOnly: false, true, console)
   }
@@ -40,15 +40,16 @@ struct OpenedStore {
       self.graph = graph
       engine = graph.engine
     } catch let error as StoreError where error.code == .notAStore {
-      // A store of keys and values without a graph, or none at all.
+      // The directory contains a store of keys and values without a graph, or no store.
       engine = try Store(at: path, options: options)
       graph = nil
     }
   }
 }
 
-/// Passes the progress of the opening from the options, which a store keeps, to a console.
-// Unchecked: used by the thread that opens, and empty from then on.
+/// Passes the progress of opening to a console. A store keeps its options, and so this object, but
+/// `show` only exists while the store is being opened.
+// Unchecked: only the opening thread uses `show`, which is nil after that.
 private final class OpeningProgress: @unchecked Sendable {
   var show: ((UInt64, UInt64) -> Void)?
 }

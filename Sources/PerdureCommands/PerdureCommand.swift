@@ -31,16 +31,16 @@ package struct PerdureCommand: ParsableCommand {
 
   package init() {}
 
-  /// The command that a command line asks for.
+  /// Parses a command line.
   ///
-  /// - Parameter arguments: Without the program's name.
-  /// - Throws: The error in them, for `exit(withError:)`.
+  /// - Parameter arguments: The arguments without the program's name.
+  /// - Throws: The error of the command line, for `exit(withError:)`.
   package static func command(for arguments: [String]) throws -> any ParsableCommand {
     try checkNames(in: arguments)
     return try parseAsRoot(arguments)
   }
 
-  /// Checks the names of subcommands at the front.
+  /// Checks the names of subcommands at the beginning of the arguments.
   private static func checkNames(in arguments: [String]) throws {
     var command: any ParsableCommand.Type = self
     for name in arguments {
@@ -62,18 +62,18 @@ package struct PerdureCommand: ParsableCommand {
 }
 
 extension ExitCode {
-  /// The store has a finding.
+  /// The store has findings.
   static let findings = ExitCode(1)
   /// The work could not be done.
   static let failed = ExitCode(2)
 }
 
-/// A command that does its work on a console, so that it can be tested.
+/// A command that writes to a console, so that tests can run it.
 protocol ConsoleCommand: ParsableCommand {
-  /// Whether results and errors are JSON.
+  /// Whether results and errors are printed as JSON.
   var json: Bool { get }
 
-  /// Does the work. Its errors are reported, with the exit code 2.
+  /// Runs the command. If it throws, the error is reported and the exit code is 2.
   func perform(on console: Console) throws -> ExitCode
 }
 
@@ -83,7 +83,7 @@ extension ConsoleCommand {
     if code != .success { throw code }
   }
 
-  /// Does the work and reports errors.
+  /// Runs the command and reports errors.
   func report(on console: Console) -> ExitCode {
     do {
       return try perform(on: console)

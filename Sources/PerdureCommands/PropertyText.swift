@@ -2,8 +2,8 @@ import Perdure
 import PerdureText
 
 extension InspectedObject.Property {
-  /// The whole value for JSON. Bytes are always an object with the member `hex`, so that a reader
-  /// never takes bytes that happen to be UTF-8 for text.
+  /// The whole value for JSON. Bytes are always an object with the member `hex`, so a reader never
+  /// mistakes bytes that happen to be UTF-8 for text.
   var json: JSONText {
     switch self {
     case .none: .null
@@ -17,7 +17,7 @@ extension InspectedObject.Property {
     }
   }
 
-  /// The whole value as a field of CSV; nil for no value.
+  /// The whole value as a CSV field; nil if there is no value.
   var field: String? {
     switch self {
     case .none: nil
@@ -31,8 +31,8 @@ extension InspectedObject.Property {
     }
   }
 
-  /// A cell of a table with at most `limit` characters. No value is an empty cell, and an empty
-  /// text is `""`.
+  /// The value as a table cell of at most `limit` characters. A missing value is an empty cell, and
+  /// an empty string is `""`.
   func cell(limit: Int) -> String {
     switch self {
     case .text(""): "\"\""

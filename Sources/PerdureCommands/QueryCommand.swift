@@ -4,7 +4,7 @@ import PerdureText
 
 /// Prints the objects of an entity that satisfy a predicate.
 struct QueryCommand: ConsoleCommand {
-  /// How results are written.
+  /// The output format of the results.
   enum Format: String, CaseIterable, ExpressibleByArgument {
     case table, json, csv
   }
@@ -92,14 +92,14 @@ struct QueryCommand: ConsoleCommand {
     return query
   }
 
-  /// What commas separate.
+  /// The names in options, which are separated by commas.
   private static func names(_ options: [String]) -> [String] {
     options.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { name in
       name.drop { $0 == " " }.withoutSpacesAtEnd
     }
   }
 
-  /// "salary desc" as a criterion.
+  /// The sort criterion for a text such as "salary desc".
   private static func criterion(_ text: String) throws -> FetchOrder {
     let words = text.split(separator: " ")
     switch (words.count, words.last?.lowercased()) {
@@ -111,7 +111,7 @@ struct QueryCommand: ConsoleCommand {
   }
 }
 
-/// A command for objects was given a store of keys and values.
+/// A command for objects was used on a store of keys and values.
 struct NoGraph: Error, CustomStringConvertible {
   let path: String
 

@@ -1,18 +1,18 @@
 import Perdure
 import PerdureText
 
-/// Writes the results of a query as they come.
+/// Writes the results of a query as they arrive.
 struct QueryOutput {
   private let format: QueryCommand.Format
   private let columns: [InspectedColumn]
   private let width: Int
   private let console: Console
-  /// The first rows of a table, until its layout is known.
+  /// The first rows of a table. They are kept until the column widths are known.
   private var held: [[String]] = []
   private var table: TextTable?
   private var count = 0
 
-  /// The rows that decide how wide the columns of a table are. Later rows may be wider.
+  /// The number of rows that determine the column widths. Later rows may be wider.
   private static let heldMax = 200
 
   init(_ format: QueryCommand.Format, _ columns: [InspectedColumn], width: Int, _ console: Console) {
@@ -39,7 +39,7 @@ struct QueryOutput {
     if held.count == Self.heldMax { showHeld() }
   }
 
-  /// Ends the output. A table gets the number of objects.
+  /// Ends the output. After a table, it prints the number of objects.
   mutating func end() {
     guard format == .table else { return }
     showHeld()

@@ -54,7 +54,7 @@ struct StatsCommand: ConsoleCommand {
     .object(counts.map { ($0.0, $0.1.map { .integer($0) } ?? .null) })
   }
 
-  /// All statistics of the engine, under the engine's names.
+  /// All statistics of the engine, with the property names of the engine.
   static func fields(of statistics: Any) -> [(String, JSONText)] {
     Mirror(reflecting: statistics).children.map { ($0.label ?? "", text($0.value)) }
   }
@@ -76,8 +76,8 @@ struct StatsCommand: ConsoleCommand {
     }
   }
 
-  /// The same as rows: a name in words, and a value. Elements of a list or a part have rows of
-  /// their own.
+  /// The same fields as rows of a name in words and a value. Each element of a list, and each
+  /// member of an object, has its own row.
   static func rows(_ fields: [(String, JSONText)], under prefix: String = "") -> [(String, String)] {
     fields.flatMap { rows($0.1, prefix + words($0.0)) }
   }
@@ -95,7 +95,7 @@ struct StatsCommand: ConsoleCommand {
     }
   }
 
-  /// "logBytesSinceOpen" as "log bytes since open".
+  /// Converts "logBytesSinceOpen" to "log bytes since open".
   static func words(_ name: String) -> String {
     name.reduce(into: "") { text, letter in
       if letter.isUppercase {

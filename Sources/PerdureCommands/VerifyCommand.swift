@@ -37,7 +37,7 @@ struct VerifyCommand: ConsoleCommand {
       return try verifyFiles(error, on: console)
     }
     let engine = try console.withProgress("verifying") { try store.engine.verify(progress: $0) }
-    // Printed before the check of the graph, which may take long.
+    // Print now, because the check of the graph may take long.
     if !json { show(engine, on: console) }
     let graph = try store.graph.map { graph in
       try console.withProgress("verifying the graph") { try graph.verifyGraph(progress: $0) }
@@ -57,7 +57,8 @@ struct VerifyCommand: ConsoleCommand {
       try Store.survey(at: path, progress: $0)
     }
     var found = report.damages.map { ShownFinding($0) }
-    // Damage of an index, or of a record that only an opening reads.
+    // If the survey found nothing, the damage is in an index, or in a record that only opening
+    // reads.
     if found.isEmpty {
       found = [ShownFinding(invariant: "V1", place: failure.place ?? path, message: failure.message)]
     }
@@ -100,7 +101,7 @@ struct VerifyCommand: ConsoleCommand {
     let groups = FindingGroup.groups(
       engine.findings.map { ShownFinding($0) }, counts: Dictionary(uniqueKeysWithValues: counts))
     show(groups, on: console)
-    // How many there are is known when all of them could be read.
+    // The number of commits is known only if the whole log could be read.
     let readsWhole = !engine.findings.contains { $0.invariant == .log }
     let commits = readsWhole ? counted(engine.commits, "commit") + ", " : ""
     console.print(

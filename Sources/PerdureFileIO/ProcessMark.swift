@@ -6,6 +6,7 @@ import CPerdureShims
 /// A child has its parent's memory and descriptors, but only one thread. Parent and child share the
 /// locks of open files, so files opened before a fork belong to the parent. The child must not
 /// write to them, unlock them, or wait for a lock that a thread of the parent held.
+// Unchecked: the word behind the pointer is constant in each process, and it is never freed.
 package struct ProcessMark: @unchecked Sendable {
   @usableFromInline let word: UnsafePointer<UInt64>
 

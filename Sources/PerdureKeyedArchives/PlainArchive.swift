@@ -1,18 +1,18 @@
-// Decodes archives of plain values without Foundation's unarchiver. Except on Apple's systems, the
-// unarchiver stops the program, or accesses memory outside the archive, on bytes that no archiver
-// has written. An object that references itself, a dictionary with more keys than values, or a text
-// without characters is enough.
+// Decodes archives of plain values without Foundation's unarchiver. Except on Apple platforms, the
+// unarchiver traps, or accesses memory outside the archive, on bytes that no archiver has written.
+// Examples are an object that references itself, a dictionary with more keys than values, and a
+// string without characters.
 //
-//   PA1. Every reference leads to an object of the archive, and none back to an object that
-//        contains it.
-//   PA2. Shared objects count each time, and their number is limited by the number of bytes:
-//        comparing or describing the result takes time proportional to the archive.
+//   PA1. Every reference refers to an object of the archive, and never to an object that contains the
+//        reference.
+//   PA2. Shared objects count each time, and their total is limited in proportion to the number of
+//        bytes. So comparing or describing the result takes time proportional to the archive.
 
 import Foundation
 
 /// Reads the objects of one archive.
 struct PlainArchive {
-  /// The classes whose objects it reads, by their names in archives.
+  /// The archived class names of the objects that it reads.
   static let classNames: Set<String> = [
     "NSArray", "NSMutableArray", "NSDictionary", "NSMutableDictionary", "NSSet", "NSMutableSet", "NSString",
     "NSMutableString", "NSDate", "NSData", "NSMutableData", "NSURL", "NSUUID", "NSNull",
@@ -34,12 +34,12 @@ struct PlainArchive {
     weightMax = byteCount * Self.sharingMax
   }
 
-  /// The value that a reference leads to; nil for none.
+  /// The value that a reference refers to; nil for the null object.
   mutating func value(_ reference: PropertyListItem?) throws(KeyedArchiveError) -> Any? {
     try object(reference)?.value
   }
 
-  /// The name of an object's class; nil for other items.
+  /// The name of an object's class; nil if the item is not an object.
   static func className(
     of table: [String: PropertyListItem], in objects: [PropertyListItem]
   ) -> String? {
@@ -103,7 +103,7 @@ struct PlainArchive {
     throw damaged(name)
   }
 
-  /// The kind of an object with elements; nil for another class.
+  /// Reads an array, a set or a dictionary; nil for an object of another class.
   private mutating func collection(
     _ name: String, _ table: [String: PropertyListItem]
   ) throws(KeyedArchiveError) -> Made? {
@@ -137,13 +137,13 @@ struct PlainArchive {
       guard let object = try object(reference) else { throw damaged(name) }
       values.append(object.value)
       weight += object.weight
-      // Each time, so that no sum comes to be greater than a number can be.
+      // Check after each addition, so that the sum cannot overflow.
       try check(weight)
     }
     return (values, weight)
   }
 
-  /// PA2
+  /// Enforces PA2.
   private func check(_ weight: Int) throws(KeyedArchiveError) {
     guard weight <= weightMax else {
       throw KeyedArchiveError("The archive has objects that are in others too many times.")

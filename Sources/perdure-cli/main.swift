@@ -1,7 +1,7 @@
 import ArgumentParser
 import PerdureCommands
 
-// The program `perdure`. Its code is in PerdureCommands, where tests reach it.
+// The program `perdure`. Its code is in the module PerdureCommands, where tests can use it.
 do {
   var command = try PerdureCommand.command(for: Array(CommandLine.arguments.dropFirst()))
   try command.run()
