@@ -1,12 +1,12 @@
-/// The type of an attribute's values. The raw values are Core Data's, and they are stored.
+/// The type of an attribute's values. The raw values are those of Core Data, and they are stored.
 public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
-  /// Anything that Swift has. For transient attributes only: a store holds nothing of it.
+  /// Any Swift value. Only for transient attributes, because stores cannot store such values.
   case undefined = 0
   /// Whole numbers from -32 768 to 32 767.
   case int16 = 100
   /// Whole numbers of 32 bits.
   case int32 = 200
-  /// Whole numbers of 64 bits. Swift's `Int` is stored so too.
+  /// Whole numbers of 64 bits. Swift's `Int` is stored as this type too.
   case int64 = 300
   /// Decimal numbers of up to 38 digits, exact.
   case decimal = 400
@@ -26,14 +26,14 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
   case uuid = 1100
   /// A URL, stored as its absolute string.
   case uri = 1200
-  /// Values of any type that are converted into bytes and back: by a `ValueTransformer` with a
-  /// name, or by the type itself, which is Codable then. Stored as `binary` is.
+  /// Values of any type that are converted to bytes and back. A named `ValueTransformer` converts
+  /// them, or the type itself if it is Codable. They are stored like `binary`.
   case transformable = 1800
-  /// The identity of an object of the same store, without an inverse and without a delete rule: the
-  /// object may have been deleted.
+  /// The id of an object in the same store. It has no inverse and no delete rule, so the object may
+  /// have been deleted.
   case objectID = 2000
 
-  /// Whether the type is one of the three widths of whole numbers.
+  /// Whether the type is one of the three integer types.
   public var isInteger: Bool {
     switch self {
     case .int16, .int32, .int64: true
@@ -41,7 +41,7 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Whether stores keep sums of values of this type.
+  /// Whether stores can maintain sums of values of this type.
   package var isSummed: Bool {
     switch self {
     case .int16, .int32, .int64, .decimal, .double, .float: true
@@ -51,7 +51,7 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
 }
 
 extension AttributeType: CustomStringConvertible {
-  /// The type's name as a reader of a message knows it, for example `int16`.
+  /// The type's name in messages, for example `int16`.
   public var description: String {
     switch self {
     case .undefined: "undefined"

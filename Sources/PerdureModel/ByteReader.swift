@@ -1,10 +1,11 @@
-/// Reads the parts of a stored model, front to back, little-endian. Any bytes give a value or an
-/// error with an offset; no count is believed before as many bytes are there.
+/// Reads the parts of a stored model from front to back, little-endian. For any bytes it returns a
+/// value or throws an error with an offset. It does not trust a count before it has checked that
+/// enough bytes follow.
 struct ByteReader {
   private let bytes: [UInt8]
   private(set) var offset = 0
   private let end: Int
-  /// The version of the format that is read.
+  /// The version of the format that is being read.
   var version: UInt16 = 1
 
   init(_ bytes: [UInt8]) {
@@ -24,7 +25,7 @@ struct ByteReader {
   /// The unread bytes.
   var rest: ArraySlice<UInt8> { bytes[offset..<end] }
 
-  /// The bytes read from an offset on.
+  /// The bytes that were read since the offset `start`.
   func read(from start: Int) -> ArraySlice<UInt8> { bytes[start..<offset] }
 
   func fail(_ what: String) -> ModelError { .unreadable(what, at: offset) }
@@ -35,8 +36,8 @@ struct ByteReader {
     return bytes[offset..<offset + count]
   }
 
-  /// A reader of the next `count` bytes, which this one passes over. Its offsets are those of the
-  /// whole.
+  /// A reader of the next `count` bytes, which this reader skips. Its offsets are those of the
+  /// whole data.
   mutating func part(_ count: Int) throws(ModelError) -> ByteReader {
     let start = offset
     _ = try bytes(count)
@@ -51,7 +52,7 @@ struct ByteReader {
     return value
   }
 
-  /// A count of things that take at least `minimumSizeBytes` each.
+  /// Reads the count of items that need at least `minimumSizeBytes` each.
   mutating func count(minimumSizeBytes: Int = 1) throws(ModelError) -> Int {
     let value = Int(clamping: try integer(UInt32.self))
     guard value <= remainingCount / minimumSizeBytes else { throw fail("a count of \(value) is impossible") }

@@ -1,4 +1,4 @@
-/// The mirror of `ByteReader`.
+/// Writes the data that `ByteReader` reads.
 struct ByteWriter {
   private(set) var bytes: [UInt8] = []
 

@@ -1,8 +1,7 @@
-// The rules of one attribute, prepared for checking many values.
-//
-// Pure: takes a value, returns the rules that it breaks. Bounds are in the form in which rows have
-// values, so that a comparison is one; regular expressions are read once. A value that breaks
-// nothing costs no memory.
+// The rules of one attribute, prepared for checking many values. The check has no side effects: it
+// takes a value and returns the broken rules. Bounds are in the form of the values in rows, so a
+// check is one comparison. Regular expressions are parsed once. Checking a value that breaks no
+// rule allocates nothing.
 
 package import PerdurePredicates
 
@@ -18,17 +17,17 @@ package struct CompiledRules: Sendable {
   package struct Broken {
     /// The rule.
     package let rule: ValidationRule
-    /// Why a predicate could not be asked, which counts as broken; nil where it was asked.
+    /// The reason if a predicate could not be evaluated, which counts as broken; otherwise nil.
     package let cause: PredicateEvaluationError?
   }
 
   private let rules: [ValidationRule]
   private let checks: [Check]
 
-  /// Makes rules ready that a model has accepted for `type`.
+  /// Compiles the rules that a model has accepted for `type`.
   ///
-  /// - Throws: `PredicateEvaluationError` for a pattern that cannot be read. Rules that do not fit
-  ///   the type are left out: no model has them.
+  /// - Throws: `PredicateEvaluationError` for an invalid pattern. Rules that do not fit the type
+  ///   are skipped, because no model contains them.
   package init(_ rules: [ValidationRule], type: AttributeType) throws(PredicateEvaluationError) {
     var kept: [ValidationRule] = []
     var checks: [Check] = []
@@ -80,7 +79,7 @@ private enum Check: Sendable {
     init(_ holds: Bool) { self = holds ? .holds : .fails }
   }
 
-  /// Nil for rules that do not fit the type.
+  /// Returns nil if the rule does not fit the type.
   init?(_ rule: ValidationRule, _ type: AttributeType) throws(PredicateEvaluationError) {
     switch rule {
     case .minimum(let bound):
@@ -141,7 +140,7 @@ private enum Check: Sendable {
 }
 
 extension Value {
-  /// Whether the length reaches `count`. Characters of text are counted only as far as that takes.
+  /// Whether the length is at least `count`. It counts no more characters of a text than necessary.
   fileprivate func hasLength(ofAtLeast count: Int) -> Bool {
     switch self {
     case .string(let text): text.hasCharacters(count)
@@ -154,7 +153,7 @@ extension Value {
 
 extension String {
   fileprivate func hasCharacters(_ count: Int) -> Bool {
-    // No character is shorter than a byte.
+    // Every character has at least one byte.
     guard utf8.count >= count else { return false }
     return index(startIndex, offsetBy: count, limitedBy: endIndex) != nil
   }

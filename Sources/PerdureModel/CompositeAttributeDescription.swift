@@ -1,30 +1,31 @@
-/// The description of a composite attribute: several attributes under one name, as the parts of one
+/// The description of a composite attribute: several attributes under one name, as parts of one
 /// value.
 ///
 ///     PropertyDescription.composite("address", [.string("street"), .string("city", optional: false)])
 ///
-/// A composite has no value of its own. It consists of its elements, down to the attributes in it,
-/// its *leaves*, each of which has a path (`address.street`). It is absent when all its leaves are
-/// absent.
+/// A composite has no value of its own. It consists of its elements. The attributes inside it, at
+/// any depth, are its *leaves*, and each leaf has a path (`address.street`). The composite is
+/// absent if all its leaves are absent.
 public struct CompositeAttributeDescription: Sendable, Hashable {
-  /// The name, unique in the entity and its superentities, or in the composite that this one is an
-  /// element of.
+  /// The name. It is unique in the entity and its superentities, or in the composite that contains
+  /// this one.
   public var name: String
-  /// The parts, in the order of their slots: stored attributes and composites; at least one, and no
+  /// The parts in the order of their slots: one or more stored attributes and composites, but no
   /// relationships.
   public var elements: [PropertyDescription]
-  /// Whether the whole composite may be absent when an object is saved. If any leaf is present,
-  /// each element applies its own rule.
+  /// Whether the whole composite may be absent at a save.
+  ///
+  /// If any leaf is present, each element is checked against its own `isOptional`.
   public var isOptional: Bool
   /// The name that the composite had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
-  /// Whatever a program wants to say about the composite; stored with the model, and not part of
+  /// The program's own data about the composite. It is stored with the model, but is not part of
   /// the version hash.
   public var userInfo: [String: String]
-  /// Changes the version hash, if stored values have a new meaning.
+  /// A text that changes the version hash. Set it if stored values get a new meaning.
   public var versionHashModifier: String?
 
-  /// Makes a description. Nothing is checked here: the model checks everything at once.
+  /// Makes a description. The model checks all its descriptions later.
   public init(
     _ name: String, _ elements: [PropertyDescription], isOptional: Bool = true,
     renamingIdentifier: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
@@ -39,8 +40,8 @@ public struct CompositeAttributeDescription: Sendable, Hashable {
 }
 
 extension CompositeAttributeDescription {
-  /// Whether some leaf has a value in every composite that passes a save, because the leaf and all
-  /// that it is in are required.
+  /// Whether some leaf is present in every composite that passes a save, because the leaf and all
+  /// composites that contain it are required.
   package var alwaysHasValue: Bool {
     elements.contains { element in
       if case .composite(let inner) = element { return !inner.isOptional && inner.alwaysHasValue }
@@ -57,8 +58,8 @@ extension PropertyDescription {
     .composite(CompositeAttributeDescription(name, elements, isOptional: optional))
   }
 
-  /// The properties with slots: the property itself, or the leaves of a composite in the order of
-  /// their slots, each named by its path.
+  /// The properties that have slots: the property itself, or the leaves of a composite in slot
+  /// order. Each leaf is named by its path.
   package var leaves: [PropertyDescription] {
     guard case .composite = self else { return [self] }
     var leaves: [PropertyDescription] = []
@@ -66,7 +67,7 @@ extension PropertyDescription {
     return leaves
   }
 
-  /// The property, and of a composite the leaves behind it.
+  /// The property, followed by its leaves if it is a composite.
   var withLeaves: [PropertyDescription] {
     if case .composite = self { [self] + leaves } else { [self] }
   }
@@ -86,6 +87,6 @@ extension PropertyDescription {
 }
 
 extension EntityDescription {
-  /// The declared properties, one for each slot; see `PropertyDescription.leaves`.
+  /// The declared properties, one for each slot. See `PropertyDescription.leaves`.
   package var slotted: [PropertyDescription] { properties.flatMap(\.leaves) }
 }

@@ -1,30 +1,30 @@
 /// A composite attribute as the graph uses it: a named group of slots.
 package struct CompositeSchema: Sendable, Hashable {
-  /// One part of a composite.
+  /// One element of a composite.
   package struct Element: Sendable, Hashable {
     /// The name within the composite.
     package let name: String
-    /// Its slots. A leaf has one.
+    /// The slots of the element. A leaf has one.
     package let slots: Range<Int>
-    /// Whether the part is a leaf.
+    /// Whether the element is a leaf.
     package let isLeaf: Bool
   }
 
-  /// The path: names with points between.
+  /// The path: names separated by dots.
   package let name: String
-  /// The slots of its leaves, in order.
+  /// The slots of the composite's leaves, in order.
   package let slots: Range<Int>
-  /// Whether a save takes it without a value.
+  /// Whether a save accepts the composite without a value.
   package let isOptional: Bool
-  /// How many composites it is in.
+  /// The number of composites that contain this one.
   package let depth: Int
-  /// The parts, in order.
+  /// The elements, in order.
   package let elements: [Element]
 }
 
 extension CompositeSchema {
-  /// All composites among properties that take their slots from `start` on, each before those in
-  /// it.
+  /// All composites among properties whose slots begin at `start`. Each precedes the composites
+  /// inside it.
   static func all(in properties: [PropertyDescription], from start: Int) -> [CompositeSchema] {
     var composites: [CompositeSchema] = []
     var slot = start

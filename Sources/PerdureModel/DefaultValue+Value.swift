@@ -7,8 +7,8 @@ package import PerdurePredicates
 #endif
 
 extension DefaultValue {
-  /// The default as a value of the query language and of rows; null if the default is made for each
-  /// object.
+  /// The default as a value of the query language and of rows; null if each object gets a new
+  /// value.
   package var value: Value {
     switch self {
     case .bool(let value): .bool(value)
@@ -24,10 +24,10 @@ extension DefaultValue {
     }
   }
 
-  /// Whether each object gets its own value.
+  /// Whether each object gets a new value.
   package var isMade: Bool { self == .now || self == .newUUID }
 
-  /// The default of an object inserted now.
+  /// The default value of an object that is being inserted.
   package func made() -> Value {
     switch self {
     case .now: .date(Date())
@@ -36,7 +36,7 @@ extension DefaultValue {
     }
   }
 
-  /// The default for a value, or nil for a value that no attribute holds.
+  /// The default for a value; nil for a kind of value that no attribute can have.
   package init?(_ value: Value) {
     switch value {
     case .bool(let value): self = .bool(value)

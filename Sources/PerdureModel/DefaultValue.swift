@@ -4,18 +4,18 @@
   public import Foundation
 #endif
 
-/// The value that a new object's attribute starts with.
+/// The initial value of an attribute in a new object.
 ///
-/// Literals of text, numbers and truth values may be written where a default is expected.
+/// String, number and boolean literals can be used as defaults.
 public enum DefaultValue: Sendable, Hashable {
   /// For `boolean`.
   case bool(Bool)
-  /// For `int16`, `int32` and `int64`; the model checks the range. Also taken by the other number
-  /// types.
+  /// For `int16`, `int32` and `int64`. The model checks the range. The other number types accept it
+  /// too.
   case integer(Int64)
-  /// For `double` and `float`. NaN is refused: a default must equal itself.
+  /// For `double` and `float`. NaN is rejected, because a default must equal itself.
   case double(Double)
-  /// For `decimal`. NaN is refused.
+  /// For `decimal`. NaN is rejected.
   case decimal(Decimal)
   /// For `string`.
   case string(String)
@@ -27,10 +27,10 @@ public enum DefaultValue: Sendable, Hashable {
   case data(Data)
   /// For `uri`.
   case url(URL)
-  /// For `date`: the moment at which an object is inserted. Objects that are older than the
-  /// attribute have no value.
+  /// For `date`: the time at which an object is inserted. Objects that are older than the attribute
+  /// have no value.
   case now
-  /// For `uuid`: one of its own for each object. Objects that are older than the attribute have no
+  /// For `uuid`: a new UUID for each object. Objects that are older than the attribute have no
   /// value.
   case newUUID
 }
@@ -49,9 +49,10 @@ extension DefaultValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral
 }
 
 extension DefaultValue {
-  /// The same value in the form that `type` stores, or nil when the type cannot hold it.
+  /// The same value in the form that `type` stores; nil if the type cannot represent it.
   ///
-  /// Whole numbers widen to the other number types; nothing else is converted.
+  /// An integer is converted to the other number types. A double is rounded to `float`. No other
+  /// value is converted.
   func converted(to type: AttributeType) -> DefaultValue? {
     switch (self, type) {
     case (.integer(let value), .int16): Int16(exactly: value) == nil ? nil : self

@@ -1,16 +1,15 @@
-// The source of a derived attribute: the parsed text of a derivation.
+// The parsed text of a derivation: the source of a derived attribute.
 //
 //   derivation := path | function ":(" path ")" | name ".@count"
 //                 | name "." name ".@sum" | name ".@sum." name
 //   path       := name { "." name }             to-one relationships, and an attribute at the end
 //   function   := "canonical" | "lowercase" | "uppercase"
 //
-// Which properties the names mean is checked with the whole model
-// (ModelValidation+Derivations.swift).
+// The check of the whole model resolves the names (ModelValidation+Derivations.swift).
 
 import PerdurePredicates
 
-/// The text of a derivation, taken apart.
+/// A parsed derivation.
 package struct Derivation: Sendable, Hashable {
   /// The function that is applied to text.
   package enum Function: String, Sendable, Hashable, CaseIterable {
@@ -20,7 +19,7 @@ package struct Derivation: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     /// The value at the end of a path.
     case value([String])
-    /// What a function makes of the text at the end of a path.
+    /// The result of a function of the text at the end of a path.
     case text(Function, [String])
     /// The number of objects of a to-many relationship.
     case count(String)
@@ -28,7 +27,7 @@ package struct Derivation: Sendable, Hashable {
     case sum(String, of: String)
   }
 
-  /// The error in a text that is not a derivation, and the remedy.
+  /// The error in a text that is not a valid derivation, and the remedy.
   package struct Flaw: Error, Sendable, Hashable {
     package let message: String
     package let remedy: String
@@ -41,12 +40,12 @@ package struct Derivation: Sendable, Hashable {
 
   package let form: Form
 
-  /// Reads a derivation.
+  /// Parses a derivation.
   package init(_ text: String) throws(Flaw) {
     form = try Self.form(text)
   }
 
-  /// The names that are followed in turn.
+  /// The names of the properties along the path, in order.
   package var names: [String] {
     switch form {
     case .value(let names), .text(_, let names): names
@@ -55,12 +54,12 @@ package struct Derivation: Sendable, Hashable {
     }
   }
 
-  /// The relationship that is counted.
+  /// The to-many relationship whose objects are counted; nil for other forms.
   var countedRelationship: String? {
     if case .count(let relationship) = form { relationship } else { nil }
   }
 
-  /// Whether one value is computed from many objects, so that it is never absent.
+  /// Whether the value is computed from any number of objects, so that it is never absent.
   package var isAggregate: Bool {
     switch form {
     case .value, .text: false
@@ -69,7 +68,7 @@ package struct Derivation: Sendable, Hashable {
   }
 }
 
-// MARK: - Reading
+// MARK: - Parsing
 
 extension Derivation {
   private static func form(_ text: String) throws(Flaw) -> Form {

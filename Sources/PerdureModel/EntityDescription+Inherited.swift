@@ -1,37 +1,39 @@
-// The properties and relatives of an entity, including inherited ones.
+// The properties and relatives of an entity. The properties include inherited ones.
 
 extension EntityDescription {
-  /// The entity that this one inherits from; nil for a root entity, and for a description that was
-  /// not taken from a model.
+  /// The entity from which this one inherits; nil for a root entity.
+  ///
+  /// It is also nil for a description that does not come from a model.
   ///
   /// - Complexity: O(1).
   public var superentity: EntityDescription? {
     superentityName.flatMap { family.entity(named: $0) }
   }
 
-  /// The entities that inherit from this one directly, in the order of the model. Empty for a
-  /// description that was not taken from a model.
+  /// The entities that inherit directly from this one, in the order of the model.
+  ///
+  /// Empty for a description that does not come from a model.
   ///
   /// - Complexity: O(e) for a model of e entities.
   public var subentities: [EntityDescription] { family.entities.filter { $0.superentityName == name } }
 
-  /// The entities that inherit from this one directly, by name. See ``subentities``.
+  /// The entities that inherit directly from this one, by name. See ``subentities``.
   ///
   /// - Complexity: O(e) for a model of e entities.
   public var subentitiesByName: [String: EntityDescription] {
     Dictionary(subentities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// All properties by name, inherited ones included. A composite attribute is one property.
+  /// All properties by name, including inherited ones. A composite attribute is one property.
   ///
-  /// For a description that was not taken from a model, only the properties that it declares.
+  /// For a description that does not come from a model, only the declared properties.
   ///
   /// - Complexity: O(p) for p properties.
   public var propertiesByName: [String: PropertyDescription] {
     Dictionary(allProperties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// All attributes by name, inherited ones included. Composite attributes are in
+  /// All attributes by name, including inherited ones. Composite attributes are in
   /// ``compositesByName``.
   ///
   /// - Complexity: O(p) for p properties.
@@ -39,21 +41,21 @@ extension EntityDescription {
     byName { if case .attribute(let attribute) = $0 { attribute } else { nil } }
   }
 
-  /// All composite attributes by name, inherited ones included.
+  /// All composite attributes by name, including inherited ones.
   ///
   /// - Complexity: O(p) for p properties.
   public var compositesByName: [String: CompositeAttributeDescription] {
     byName { if case .composite(let composite) = $0 { composite } else { nil } }
   }
 
-  /// All relationships by name, inherited ones included.
+  /// All relationships by name, including inherited ones.
   ///
   /// - Complexity: O(p) for p properties.
   public var relationshipsByName: [String: RelationshipDescription] {
     byName { if case .relationship(let relationship) = $0 { relationship } else { nil } }
   }
 
-  /// Whether this entity is another entity or inherits from it.
+  /// Whether this entity is `entity` or inherits from it.
   ///
   /// - Parameter entity: An entity of the same model, compared by name.
   /// - Complexity: O(d²) for d levels of inheritance.
@@ -61,17 +63,18 @@ extension EntityDescription {
     lineage.contains { $0.name == entity.name }
   }
 
-  /// The entity and its ancestors, nearest first.
+  /// The entity and its ancestors, starting with the entity itself.
   package var lineage: [EntityDescription] {
     var lineage = [self]
-    // A program may change the superentity of a description to one of its own subentities.
+    // Stop at a cycle: a program may set the superentity of a description to one of its
+    // subentities.
     while let above = lineage.last?.superentity, !lineage.contains(where: { $0.name == above.name }) {
       lineage.append(above)
     }
     return lineage
   }
 
-  /// All properties in the order of their slots, inherited ones first.
+  /// All properties in slot order. Inherited properties come first.
   private var allProperties: [PropertyDescription] { lineage.reversed().flatMap(\.properties) }
 
   private func byName<Description>(
@@ -81,12 +84,12 @@ extension EntityDescription {
   }
 }
 
-/// The entities of the model that a description was taken from. All families are equal, so
-/// comparisons of descriptions ignore it.
+/// The entities of the model that a description comes from. All families compare as equal, so they
+/// do not affect comparisons of descriptions.
 struct EntityFamily: Sendable, Hashable {
   private let table: Table?
 
-  /// Makes the family of a description that was not taken from a model.
+  /// Makes the family of a description that does not come from a model.
   init() { table = nil }
 
   init(_ entities: [EntityDescription], indices: [String: Int]) {
@@ -117,12 +120,12 @@ struct EntityFamily: Sendable, Hashable {
 }
 
 extension EntityFamily: CustomReflectable {
-  /// Empty, so that a dump of a description does not include its whole model.
+  /// Empty, so that a dump of a description does not contain its whole model.
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension EntityDescription {
-  /// The description as a member of a model.
+  /// A copy of the description that belongs to a model.
   func joining(_ family: EntityFamily) -> EntityDescription {
     var entity = self
     entity.family = family

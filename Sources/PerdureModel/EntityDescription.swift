@@ -1,23 +1,24 @@
 /// The description of an entity: a named kind of object, its properties, and its superentity.
 ///
-/// A description is a plain value and may be built in any order; `ManagedObjectModel` checks the
-/// descriptions of a whole model together and freezes them.
+/// A description is a plain value and can be built in any order. `ManagedObjectModel` checks the
+/// descriptions of a whole model together. After that they cannot change.
 public struct EntityDescription: Sendable, Hashable {
-  /// The name, unique in the model.
+  /// The name, which is unique in the model.
   public var name: String
-  /// The entity whose properties, indexes and constraints this one inherits, or nil for a root.
+  /// The entity whose properties, indexes and constraints this one inherits; nil for a root.
   public var superentityName: String?
-  /// Whether only subentities have objects.
+  /// Whether the entity itself has no objects, only its subentities.
   public var isAbstract: Bool
-  /// The name of the Swift class of the objects. Not part of the version hash.
+  /// The name of the objects' Swift class. It is not part of the version hash.
   public var managedObjectClassName: String
-  /// The properties that the entity declares, attributes and relationships in the order of their
-  /// slots. Inherited ones are in ``propertiesByName``.
+  /// The declared properties, in slot order. ``propertiesByName`` includes the inherited ones.
   public var properties: [PropertyDescription]
-  /// The indexes that the entity declares. Not part of the version hash.
+  /// The declared indexes. They are not part of the version hash.
   public var indexes: [FetchIndexDescription]
-  /// The sets of attributes whose values, taken together, no two objects of the entity and its
-  /// subentities share. A set with an absent value in it constrains nothing.
+  /// The uniqueness constraints: sets of attributes whose combined values must be unique.
+  ///
+  /// They apply to all objects of the entity and its subentities. An object with an absent value in
+  /// the set is not constrained.
   public var uniquenessConstraints: [[String]]
   /// The name that the entity had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
