@@ -3,8 +3,8 @@
 // Examples are an object that references itself, a dictionary with more keys than values, and a
 // string without characters.
 //
-//   PA1. Every reference refers to an object of the archive, and never to an object that contains the
-//        reference.
+//   PA1. Every reference refers to an object of the archive, and never to an object that contains
+//        the reference.
 //   PA2. Shared objects count each time, and their total is limited in proportion to the number of
 //        bytes. So comparing or describing the result takes time proportional to the archive.
 
