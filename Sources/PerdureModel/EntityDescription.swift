@@ -22,18 +22,18 @@ public struct EntityDescription: Sendable, Hashable {
   public var uniquenessConstraints: [[String]]
   /// The name that the entity had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
-  /// Whatever a program wants to say about the entity; stored with the model, and not part of the
+  /// The program's own data about the entity. It is stored with the model, but is not part of the
   /// version hash.
   public var userInfo: [String: String]
-  /// Makes the version hash another one. A store that was written with another modifier is not
+  /// A text that changes the version hash. A store that was written with another modifier cannot be
   /// opened without a migration.
   public var versionHashModifier: String?
-  /// The entities of the model that the description was taken from.
+  /// The entities of the model from which the description comes.
   var family = EntityFamily()
 
-  /// Makes a description. Nothing is checked here: the model checks everything at once.
+  /// Makes a description. The model checks all its descriptions later.
   ///
-  /// - Parameter className: The name of the objects' class; the entity's own name unless given.
+  /// - Parameter className: The name of the objects' class. By default, the entity's name.
   public init(
     _ name: String, superentity superentityName: String? = nil, isAbstract: Bool = false,
     className: String? = nil, properties: [PropertyDescription], indexes: [FetchIndexDescription] = [],

@@ -1,6 +1,6 @@
-/// Orders of entities by inheritance, for parents without cycles.
+/// Orders entities by inheritance. The parents must not contain cycles.
 enum EntityOrder {
-  /// All entities, each after its superentity; otherwise ascending.
+  /// All entities, each after its superentity. Siblings are in ascending order.
   static func ancestorsFirst(_ parents: [Int?]) -> [Int] {
     var children: [[Int]] = Array(repeating: [], count: parents.count)
     var order: [Int] = []
@@ -20,7 +20,7 @@ enum EntityOrder {
 enum CycleSearch {
   private enum Mark { case new, onPath, done }
 
-  /// For each entity whether it is on a cycle of `parents` (not merely below one).
+  /// For each entity, whether it is on a cycle of `parents`. An entity below a cycle is not on it.
   static func membersOfCycles(_ parents: [Int?]) -> [Bool] {
     var marks = Array(repeating: Mark.new, count: parents.count)
     var result = Array(repeating: false, count: parents.count)

@@ -1,35 +1,34 @@
 package import PerdurePredicates
 
-/// An entity as the graph uses it: inherited properties in their slots, inverses resolved, all by
-/// index.
+/// An entity as the graph uses it: with its inherited properties in slots, and with resolved
+/// inverses. Other entities are identified by index.
 ///
 /// Invariants:
 /// 1. `properties[i].slot == i`.
-/// 2. Slots begin with the superentity's, in its order; then the entity's own in the order of
-///    declaration. A slot therefore means the same property in all subentities.
-/// 3. `subentities` holds every entity below this one, ascending, and not the entity itself.
+/// 2. The slots of the superentity come first, in its order, then those of the entity in the order
+///    of declaration. So a slot means the same property in all subentities.
+/// 3. `subentities` contains every entity below this one, ascending, but not the entity itself.
 package final class EntitySchema: Sendable {
-  /// An index of the entity, by slots.
+  /// An index of the entity, as slots.
   package struct Index: Sendable, Hashable {
     /// The index's name, unique in the hierarchy.
     package let name: String
-    /// The entity that declares the index; it covers that entity's objects and those of its
+    /// The entity that declares the index. The index covers its objects and those of its
     /// subentities.
     package let declaringEntity: Int
     /// The slots, most significant first.
     package let slots: [Int]
-    /// For each slot the function applied to its text, or nil for the unchanged value.
+    /// For each slot, the function that is applied to its text; nil for the unchanged value.
     package let functions: [TextFunction?]
-    /// For each slot whether smaller values come first.
+    /// For each slot, whether smaller values come first.
     package let isAscending: [Bool]
-    /// Which objects are in the index; nil for all.
+    /// The condition for objects in the index; nil for all objects.
     package let predicate: FetchPredicate?
   }
 
-  /// A uniqueness constraint of the entity, by slots.
+  /// A uniqueness constraint of the entity, as slots.
   package struct UniquenessConstraint: Sendable, Hashable {
-    /// The entity that declares the constraint; it covers the same objects as an index of that
-    /// entity.
+    /// The entity that declares the constraint. It covers its objects and those of its subentities.
     package let declaringEntity: Int
     /// The slots, in the order of the description.
     package let slots: [Int]
@@ -45,11 +44,11 @@ package final class EntitySchema: Sendable {
   package let isAbstract: Bool
   /// The superentity's index, or nil for a root.
   package let superentity: Int?
-  /// The index of the topmost superentity; the entity's own for a root.
+  /// The index of the root of the hierarchy.
   package let root: Int
   /// The indices of all entities below this one.
   package let subentities: [Int]
-  /// The index of the entity itself and of all above it, nearest first.
+  /// The index of the entity and those of all its ancestors, nearest first.
   package let lineage: [Int]
   /// All properties, by slot.
   package let properties: [PropertySchema]
@@ -57,7 +56,7 @@ package final class EntitySchema: Sendable {
   package let indexes: [Index]
   /// All uniqueness constraints, inherited first.
   package let uniquenessConstraints: [UniquenessConstraint]
-  /// All composite attributes, inherited first, each before those in it.
+  /// All composite attributes, inherited first. Each precedes the composites inside it.
   package let composites: [CompositeSchema]
   private let slotsByName: [String: Int]
   private let compositesByName: [String: Int]

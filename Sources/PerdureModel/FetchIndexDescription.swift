@@ -10,33 +10,34 @@ public import PerdurePredicates
 /// | `canonical:(name)` | `name ==[cd] 'x'`, `name BEGINSWITH[cd] 'x'`, and comparisons of `canonical:(name)` |
 /// | `lowercase:(name)`, `uppercase:(name)` | comparisons of the same function of the text |
 ///
-/// Elements in front serve by themselves too: an index of `town` and `name` finds a town, a name in
-/// a town, and the names of a town in their order, forwards and backwards.
+/// The first elements can be used alone too. An index of `town` and `name` finds a town, or a name
+/// in a town. It also gives the names of a town in their order, forwards and backwards.
 ///
-/// In place of an index, an array of elements means an index named after them; in place of an
-/// element, a text means:
+/// An array literal of elements makes an index that is named after them. A string literal makes an
+/// ascending element:
 ///
 ///     indexes: [["town", .descending("born")], .init("loud", ["name"], where: "volume > 5")]
 ///
-/// With a ``partialPredicate`` only the objects for which it holds are in the index. It serves
-/// requests with the same condition, or a stricter one on the same attribute: an index where
-/// `size > 5` serves `size == 7`.
+/// With a ``partialPredicate``, the index contains only the objects that satisfy it. It serves
+/// requests with the same condition, or with a stricter one on the same attribute. For example, an
+/// index with the condition `size > 5` serves `size == 7`.
 public struct FetchIndexDescription: Sendable, Hashable {
   /// One property of an index and the direction in which it is ordered.
   public struct Element: Sendable, Hashable {
-    /// The name of an attribute or a to-one relationship of the entity, the path of a part of a
-    /// composite attribute, or a function of the text of one of these: `canonical:(name)`.
+    /// The indexed property: the name of an attribute or a to-one relationship, or the path of a
+    /// part of a composite attribute. It can also be a function of the text of one of these, such
+    /// as `canonical:(name)`.
     public var propertyName: String
     /// Whether smaller values come first.
     public var isAscending: Bool
 
-    /// Makes an element; ascending unless said otherwise.
+    /// Makes an element, which is ascending by default.
     public init(_ propertyName: String, ascending isAscending: Bool = true) {
       self.propertyName = propertyName
       self.isAscending = isAscending
     }
 
-    /// An element of which greater values come first.
+    /// Makes an element whose greater values come first.
     public static func descending(_ propertyName: String) -> Element {
       Element(propertyName, ascending: false)
     }
@@ -47,12 +48,13 @@ public struct FetchIndexDescription: Sendable, Hashable {
   /// The properties, most significant first; at least one.
   public var elements: [Element]
 
-  /// The condition for objects in the index; nil for all, or if it cannot be read. It compares
-  /// stored attributes of the entity, or `canonical:`, `lowercase:` or `uppercase:` of them, with
-  /// values, and to-one relationships with nil.
+  /// The condition for objects in the index; nil for all objects, or if it cannot be read.
+  ///
+  /// It compares stored attributes of the entity, or `canonical:`, `lowercase:` or `uppercase:` of
+  /// them, with values. It can also compare to-one relationships with nil.
   public var partialPredicate: FetchPredicate?
-  /// The text of such a predicate that cannot be read. In a store's model a later version wrote it;
-  /// in a program it is an error of the model.
+  /// The text of a partial predicate that cannot be read. In a stored model, a later version wrote
+  /// it. In a program's model, it is an error.
   public internal(set) var unreadablePartialPredicate: String?
 
   /// Makes an index description.
@@ -62,8 +64,9 @@ public struct FetchIndexDescription: Sendable, Hashable {
     self.partialPredicate = partialPredicate
   }
 
-  /// Makes a description of an index of the objects for which a predicate holds: `"volume > 5"`. A
-  /// text that is no predicate is a problem of the model.
+  /// Makes an index of the objects that satisfy a predicate such as `"volume > 5"`.
+  ///
+  /// If the text is not a valid predicate, the model reports a problem.
   public init(_ name: String, _ elements: [Element], where predicate: String) {
     self.init(name, elements)
     do {
@@ -99,6 +102,6 @@ extension FetchIndexDescription.Element: ExpressibleByStringLiteral {
 }
 
 extension FetchIndexDescription.Element {
-  /// The function of text, if any, and its argument; nil where the element is neither.
+  /// The function, if any, and its argument; nil if the element cannot be parsed.
   var parts: (function: TextFunction?, path: String)? { TextFunction.parse(propertyName) }
 }

@@ -1,4 +1,4 @@
-// The errors of models in Foundation's form. `localizedDescription` says what `description` says.
+// Foundation's form of model errors. `localizedDescription` is the same text as `description`.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

@@ -1,15 +1,15 @@
 import PerdurePredicates
 
 extension ManagedObjectModel {
-  /// Puts models together: what parts of a program describe for themselves, in one store.
+  /// Merges several models into one. Use it if parts of a program describe their own entities for a
+  /// common store.
   ///
-  /// An entity that several of them have, and describe in the same way, is in the result once; the
-  /// order of properties counts, as accessors go by it. A configuration that several of them have
-  /// has the entities of all. Nothing else is joined: a relationship to an entity of another model
-  /// is valid in neither of the two, and so not here.
-  ///
-  /// - Throws: `ModelError` `invalidModel`, with every difference, when two models describe an
-  ///   entity differently; with every broken rule when the result is no valid model.
+  /// An entity in several models must be described in the same way, and is in the result once. The
+  /// order of its properties must be the same too, because accessors depend on it. A configuration
+  /// in several models contains the entities of all of them. Each model must be valid alone, so no
+  /// relationship can lead from one model to another.
+  /// - Throws: `ModelError` `invalidModel`: with every difference, if two models describe an entity
+  ///   differently; with every broken rule, if the result is not a valid model.
   /// - Complexity: O(p) for p properties of all models.
   public convenience init(merging models: [ManagedObjectModel]) throws(ModelError) {
     var entities: [EntityDescription] = []
@@ -37,16 +37,17 @@ extension ManagedObjectModel {
       versionIdentifiers: models.reduce(into: []) { $0.formUnion($1.versionIdentifiers) })
   }
 
-  /// That the model has not a configuration, and which it has, in words.
+  /// The message that the model lacks a configuration, with the existing names.
   package func lack(ofConfiguration name: String) -> String {
     let known = configurations.map { "\"\($0)\"" }.joined(separator: ", ")
     return "The model has no configuration \"\(name)\". It has \(known.isEmpty ? "none" : known)."
       + NearMisses.question(name, in: configurations)
   }
 
-  /// The model of a store that is opened with a configuration: its entities and no others.
+  /// The model of a store that is opened with a configuration. It contains only the configuration's
+  /// entities.
   ///
-  /// - Throws: `ModelError` `invalidModel` when there is no such configuration, or a relationship
+  /// - Throws: `ModelError` `invalidModel` if the configuration does not exist, or a relationship
   ///   leads out of it.
   package func restricted(toConfiguration name: String) throws(ModelError) -> ManagedObjectModel {
     guard let entities = entities(forConfigurationName: name) else {
@@ -66,7 +67,8 @@ extension ManagedObjectModel {
       entities, configurations: [name: entities.map(\.name)], versionIdentifiers: versionIdentifiers)
   }
 
-  /// Warnings do not name their configuration.
+  /// Whether a warning is about a relationship that leaves `entities`. Warnings do not name their
+  /// configuration.
   private func isCrossing(_ warning: ModelProblem, _ entities: [EntityDescription]) -> Bool {
     let relationship = entitiesByName[warning.entity]?.relationships.first { $0.name == warning.property }
     return !entities.contains { $0.name == relationship?.destinationEntityName }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A set of entities that has been checked as a whole and can no longer change.
+/// A set of entities that was checked as a whole and cannot change any more.
 ///
 /// A model may be shared by any number of containers, on any thread.
 ///
@@ -19,26 +19,30 @@ public final class ManagedObjectModel: Sendable {
   public let entities: [EntityDescription]
   /// The entities by name.
   public let entitiesByName: [String: EntityDescription]
-  /// Legal parts of the model that are often mistakes, for example a relationship without an
-  /// inverse. The log of the first container that gets one (`PersistentContainer.log(_:)`) receives
-  /// them, once for each model.
+  /// Valid parts of the model that are often mistakes, for example a relationship without an
+  /// inverse.
+  ///
+  /// The first container that gets a log handler (`PersistentContainer.log(_:)`) passes them to it,
+  /// once for each model.
   public let warnings: [ModelProblem]
   /// The version of the model: a hash of the versions of its entities. Equal models have equal
   /// hashes on every platform; the order of entities and properties does not count.
   ///
-  /// The hash of an entity covers its name, superentity, whether it is abstract, uniqueness
-  /// constraints, hash modifier, and its properties, inherited ones included. It covers of every
-  /// property the name, whether it is optional, whether it is transient, and the hash modifier. It
-  /// covers of an attribute the type and the derivation, of a composite its elements. It covers of
-  /// a relationship the destination, the inverse, the least and the greatest count, and whether it
-  /// is ordered. It does not cover class names, defaults, delete rules, validation rules, value
-  /// transformers, indexes, renaming identifiers, user info, version identifiers, configurations,
-  /// and every order of declaration.
+  /// The hash of an entity covers its name, its superentity, whether it is abstract, its uniqueness
+  /// constraints, its hash modifier, and all its properties, including inherited ones. For every
+  /// property, it covers the name, whether it is optional, whether it is transient, and the hash
+  /// modifier. For an attribute, it also covers the type and the derivation. For a composite, it
+  /// covers the elements. For a relationship, it covers the destination, the inverse, the minimum
+  /// and maximum count, and whether it is ordered.
+  ///
+  /// It does not cover class names, defaults, delete rules, validation rules, value transformers,
+  /// indexes, renaming identifiers, user info, version identifiers, configurations, or any order of
+  /// declaration.
   public let versionHash: UInt64
-  /// The version of each entity by itself, inherited properties included; see ``versionHash``.
+  /// The version hash of each entity, including inherited properties. See ``versionHash``.
   public let entityVersionHashesByName: [String: UInt64]
-  /// Names that a program gives to this version of the model; stored with it, and not part of the
-  /// version hash.
+  /// Names that a program gives to this version of the model. They are stored with the model, but
+  /// are not part of the version hash.
   public let versionIdentifiers: Set<String>
   /// The names of the configurations, ascending.
   public let configurations: [String]
@@ -50,15 +54,15 @@ public final class ManagedObjectModel: Sendable {
   /// The entities of each configuration, in the order of `entities`.
   let entityNamesByConfiguration: [String: [String]]
 
-  /// Checks `entities` together and freezes them.
+  /// Checks `entities` together and makes a model of them.
   ///
   /// - Parameters:
-  ///   - configurations: Subsets of the entities, as names, by the names of the subsets. A store
-  ///     that is opened with one holds its entities and no others. An entity may be in several; a
-  ///     hierarchy is in one as a whole.
+  ///   - configurations: Named subsets of the entities, as lists of entity names. A store that is opened
+  ///     with a configuration contains only its entities. An entity may be in several configurations.
+  ///     A configuration contains all entities of a hierarchy or none.
   ///   - versionIdentifiers: Names for this version of the model.
-  /// - Throws: `ModelError` with code `invalidModel`, listing every broken rule at once.
-  /// - Complexity: O(p) for p properties, inherited ones counted once per entity.
+  /// - Throws: `ModelError` `invalidModel` with every broken rule.
+  /// - Complexity: O(p) for p properties. Inherited properties count once per entity.
   public convenience init(
     _ entities: [EntityDescription], configurations: [String: [String]] = [:],
     versionIdentifiers: Set<String> = []
@@ -97,8 +101,9 @@ public final class ManagedObjectModel: Sendable {
     }
   }
 
-  /// The entities of a configuration, in the order of the model; all entities for nil. Nil when
-  /// there is no such configuration.
+  /// The entities of a configuration in the order of the model; all entities if `name` is nil.
+  ///
+  /// Returns nil if the configuration does not exist.
   public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
     guard let name else { return entities }
     return entityNamesByConfiguration[name]?.compactMap { entitiesByName[$0] }

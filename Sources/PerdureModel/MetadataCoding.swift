@@ -1,14 +1,14 @@
-/// The bytes of a program's metadata about a store: a list of key text and value text, as the user
+/// The encoding of a program's metadata about a store: a list of keys and values, like the user
 /// info of a stored model.
 package enum MetadataCoding {
-  /// The bytes that `decode` reads.
+  /// Encodes metadata for `decode`.
   package static func encode(_ metadata: [String: String]) -> [UInt8] {
     var writer = ByteWriter()
     writer.table(metadata)
     return writer.bytes
   }
 
-  /// Reads what `encode` wrote.
+  /// Decodes the result of `encode`.
   ///
   /// - Throws: `ModelError` `unreadableModel` with the offset, for any other bytes.
   package static func decode(_ bytes: [UInt8]) throws(ModelError) -> [String: String] {

@@ -1,6 +1,6 @@
-/// One way in which a model differs from the model in a store.
+/// One difference between a model and the model in a store.
 public struct ModelDifference: Sendable, Hashable {
-  /// The difference.
+  /// The kind of a difference.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// The store does not know the entity.
     case entityAdded
@@ -14,39 +14,39 @@ public struct ModelDifference: Sendable, Hashable {
     case propertyAdded
     /// The model no longer has a property that the store has.
     case propertyRemoved
-    /// An attribute, a composite or a relationship became another of these.
+    /// An attribute, a composite or a relationship became a property of another of these kinds.
     case propertyKindChanged
     /// A property became optional, or required.
     case optionalChanged
     /// The attribute has another type.
     case typeChanged
-    /// The attribute follows from other properties in another way, or became stored or derived. The
-    /// first is compatible: no row stores a derived value.
+    /// The attribute has another derivation, or became stored or derived. Another derivation is
+    /// compatible, because rows do not store derived values.
     case derivationChanged
     /// The property became transient, or became stored.
     case transientChanged
-    /// The validation rules of the attribute differ. Objects are held against the new ones when
-    /// they are saved next.
+    /// The validation rules of the attribute differ. Objects are checked against the new rules when
+    /// they are next saved.
     case rulesChanged
-    /// The hash modifier of an entity or a property is another.
+    /// An entity or a property has another hash modifier.
     case versionHashModifierChanged
     /// The relationship leads to another entity.
     case destinationChanged
     /// The relationship has another inverse.
     case inverseChanged
-    /// The relationship has other limits, or changed between to-one and to-many.
+    /// The relationship has other count limits, or changed between to-one and to-many.
     case countChanged
-    /// The relationship became ordered, or unordered. The first is compatible: members without an
+    /// The relationship became ordered or unordered. The first is compatible: members without an
     /// order key come after those with one, in the order of ids, until the program orders them.
     case orderedChanged
-    /// The uniqueness constraints of the entity are not the same.
+    /// The entity has other uniqueness constraints.
     case constraintsChanged
-    /// The indexes of the entity differ; they are rebuilt.
+    /// The indexes of the entity differ. They are rebuilt.
     case indexesChanged
     /// Only parts outside the rows differ: class name, default value, delete rule, renaming
-    /// identifier, value transformer, user info, or the order of declaration. The same goes for
-    /// anything of a property that is and was transient. Objects that are older than a property
-    /// keep the default that it was added with.
+    /// identifier, value transformer, user info, or the order of declaration. Any change of a
+    /// property that was transient and still is also counts. Objects that are older than a property
+    /// keep the default with which it was added.
     case detailsChanged
   }
 
@@ -56,9 +56,9 @@ public struct ModelDifference: Sendable, Hashable {
   public let entity: String
   /// The property's name, or nil when the entity as a whole differs.
   public let property: String?
-  /// Whether a store takes the difference on as it is, without a migration.
+  /// Whether a store accepts the difference without a migration.
   public let isCompatible: Bool
-  /// The old and the new state, in one sentence.
+  /// The old and the new state, as one sentence.
   public let message: String
 }
 
@@ -71,9 +71,11 @@ extension ModelDifference: CustomStringConvertible {
 }
 
 extension ModelDifference {
-  /// Every difference between the model of a store and another one: entities in the store's order,
-  /// then added ones in the new model's. Empty when the two are equal up to the order of entities,
-  /// to configurations and to version identifiers.
+  /// Every difference between a store's model and another model.
+  ///
+  /// Entities of the stored model come first, in its order, then added entities in the order of the
+  /// new model. The result is empty if the models differ only in the order of entities, in
+  /// configurations and in version identifiers.
   public static func differences(
     from stored: ManagedObjectModel, to model: ManagedObjectModel
   ) -> [ModelDifference] {
@@ -95,7 +97,7 @@ extension ModelDifference {
   }
 }
 
-/// Collects the differences of a pair of models.
+/// Collects the differences between two models.
 struct ModelComparison {
   private(set) var differences: [ModelDifference] = []
 
@@ -150,7 +152,7 @@ struct ModelComparison {
     }
   }
 
-  /// - Parameter prefix: The path of the composite whose elements these are, with a point behind.
+  /// - Parameter prefix: The path of the composite that contains these elements, followed by a dot.
   /// - Parameter isPresent: Whether the owner of the properties has a value in every older row.
   private mutating func compareProperties(
     _ old: [PropertyDescription], _ new: [PropertyDescription], of entity: String, behind prefix: String = "",
@@ -226,7 +228,7 @@ struct ModelComparison {
   private mutating func compare(
     _ old: AttributeDescription, _ new: AttributeDescription, of entity: String, _ path: String
   ) {
-    // No row stores a derived value, and its indexes follow the new model.
+    // Rows do not store derived values, and the indexes follow the new model.
     let areDerived = old.derivation != nil && new.derivation != nil
     if old.type != new.type {
       note(.typeChanged, entity, path, areDerived, "The type was \(old.type) and is \(new.type).")
@@ -274,7 +276,7 @@ struct ModelComparison {
 }
 
 extension RelationshipDescription {
-  /// The limits of the number of objects, for messages.
+  /// The count limits of the relationship, for messages.
   fileprivate var limits: String {
     maxCount == 0 ? "at least \(minCount)" : "\(minCount) to \(maxCount)"
   }

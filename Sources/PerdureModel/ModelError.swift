@@ -1,6 +1,6 @@
-/// Why a model cannot be used: it is wrong in itself, does not fit a store, or cannot be read.
+/// Why a model cannot be used: it is invalid, does not fit a store, or cannot be read.
 public struct ModelError: Error, Sendable, Hashable {
-  /// The kind of failure, by number. Numbers are Core Data's if it has one for the case.
+  /// The kind of failure, as a number. If Core Data has a number for the case, it is the same.
   public struct Code: RawRepresentable, Sendable, Hashable {
     /// The number.
     public let rawValue: Int
@@ -13,21 +13,21 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let unreadableModel = Code(rawValue: 134_080)
     /// The model differs from the one in the store by more than additions. See `differences`.
     public static let incompatibleModel = Code(rawValue: 134_100)
-    /// A store has used up the numbers for entities or layouts: migrate to a new store.
+    /// A store has no unused numbers for entities or layouts: migrate to a new store.
     public static let numbersExhausted = Code(rawValue: 134_110)
   }
 
   /// The kind of failure.
   public let code: Code
-  /// The error and the remedy, in plain sentences.
+  /// The error and the remedy, as sentences.
   public let message: String
   /// Every broken rule, for `invalidModel` (and for an unreadable model that breaks rules).
   public let problems: [ModelProblem]
   /// Every difference, compatible ones too, for `incompatibleModel`.
   public let differences: [ModelDifference]
-  /// The place in the stored bytes, for `unreadableModel`.
+  /// The offset of the error in the stored bytes, for `unreadableModel`.
   public let offset: Int?
-  /// The section of the stored model that this version has to know and does not, for
+  /// The required section of the stored model that this version does not support, for
   /// `unreadableModel`.
   public let section: UInt16?
 
@@ -43,7 +43,7 @@ public struct ModelError: Error, Sendable, Hashable {
     self.section = section
   }
 
-  /// The error of a container without a class that has an entity.
+  /// The error of a container without entities.
   package static func withoutEntities(_ message: String) -> ModelError { ModelError(.invalidModel, message) }
 
   static var exhausted: ModelError {

@@ -1,18 +1,23 @@
 /// The version of a model as a 64-bit number, the same on every platform and in every run.
 ///
 /// The number is FNV-1a over a canonical text of the model. It covers everything that decides
-/// whether rows can be read. For each entity, in the order of names: its name, superentity, whether
-/// it is abstract, its uniqueness constraints in the order of their texts, its hash modifier, and
-/// all its properties, inherited ones too, in the order of names. For each property: its name,
-/// whether it is optional, whether it is transient, and its hash modifier. For attributes: the type
-/// and derivation. For composites: all of this for their elements, in the order of names. For
-/// relationships: destination, inverse, least and greatest count, and whether they are ordered. Not
-/// covered: class names, default values, delete rules, validation rules, value transformers,
-/// indexes, renaming identifiers, user info, version identifiers, configurations, and every order
-/// of declaration.
+/// whether rows can be read.
 ///
-/// Modifiers, composites, transient properties and ordered relationships are covered only where
-/// they exist, after a mark that differs from every count of bytes. So models without them keep
+/// For each entity, in the order of names, it covers the name, the superentity, and whether the
+/// entity is abstract. It also covers the uniqueness constraints in the order of their texts, the
+/// hash modifier, and all properties in the order of names, including inherited ones.
+///
+/// For each property, it covers the name, whether it is optional, whether it is transient, and the
+/// hash modifier. For attributes, it also covers the type and the derivation. For composites, it
+/// covers all of this for their elements, in the order of names. For relationships, it covers the
+/// destination, the inverse, the minimum and maximum count, and whether they are ordered.
+///
+/// It does not cover class names, default values, delete rules, validation rules, value
+/// transformers, indexes, renaming identifiers, user info, version identifiers, configurations, or
+/// any order of declaration.
+///
+/// Modifiers, composites, transient properties and ordered relationships are added to the text only
+/// if they exist, after a mark that differs from every byte count. So models without them keep
 /// their earlier hash.
 struct ModelHash {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -38,7 +43,7 @@ struct ModelHash {
     return (model.state, byName)
   }
 
-  /// Order by bytes, which no version of Unicode changes.
+  /// Compares bytes. That order does not depend on the Unicode version.
   private static func precedes(_ left: String, _ right: String) -> Bool {
     left.utf8.lexicographicallyPrecedes(right.utf8)
   }

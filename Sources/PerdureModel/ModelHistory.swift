@@ -1,40 +1,41 @@
 /// The versions of the model that a store has adopted, oldest first.
 ///
-/// Two models are one version if their version hashes and version identifiers are equal.
+/// Two models are the same version if their version hashes and version identifiers are equal.
 ///
 /// Invariants:
-/// 1. There is at least one version. Numbers ascend; a number is used once.
-/// 2. There are at most `countMax` versions: a further one drops the oldest. Numbers continue.
+/// 1. There is at least one version. Numbers ascend and are never reused.
+/// 2. There are at most `countMax` versions. One more version drops the oldest one, and numbers
+///    continue.
 package struct ModelHistory: Sendable, Hashable {
   package struct Version: Sendable, Hashable {
-    /// Counts the versions of one store, from 1.
+    /// The ordinal of the version in its store, from 1.
     package let number: UInt32
     /// The `versionHash` of the model.
     package let hash: UInt64
     package let identifiers: Set<String>
-    /// The newest commit of the store before it adopted the version; 0 if it is unknown.
+    /// The newest commit of the store before it adopted the version; 0 if unknown.
     package let sequence: UInt64
   }
 
-  /// Bounds what each opening reads: some 10 KB.
+  /// The maximum number of versions. It limits what each opening reads, to about 10 KB.
   static let countMax = 256
 
   package let versions: [Version]
 
-  /// The caller vouches for the invariants.
+  /// The caller must ensure the invariants.
   init(_ versions: [Version]) {
     precondition(!versions.isEmpty, "invariant 1")
     self.versions = versions
   }
 
-  /// The history of a store that has had one model.
+  /// The history of a store that has had only one model.
   init(of model: ManagedObjectModel, at sequence: UInt64) {
     self.init([Version(model, number: 1, at: sequence)])
   }
 
   package var newest: Version { versions[versions.count - 1] }
 
-  /// The history behind the adoption of a model.
+  /// The history after a model was adopted.
   ///
   /// - Throws: `ModelError` `numbersExhausted`.
   func adopting(_ model: ManagedObjectModel, at sequence: UInt64) throws(ModelError) -> ModelHistory {

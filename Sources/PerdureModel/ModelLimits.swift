@@ -1,17 +1,17 @@
-/// The sizes that a model may have. They bound what hostile bytes can cost, and stay far above what
-/// models in use need.
+/// The maximum sizes of a model. They limit the cost of reading hostile bytes, and are far above
+/// the needs of real models.
 package enum ModelLimits {
-  /// Entities of a model; their stored numbers are 16 bits wide and begin at 1.
+  /// The number of entities in a model. Their stored numbers have 16 bits and begin at 1.
   package static let entityCount = 16_384
-  /// Properties of an entity, inherited ones included.
+  /// The number of properties in an entity, including inherited ones.
   package static let propertyCount = 4_096
-  /// Entities from a root to its deepest subentity, both counted.
+  /// The number of entities from a root to its deepest subentity, including both.
   package static let hierarchyDepth = 64
-  /// Composite attributes in each other.
+  /// The nesting depth of composite attributes.
   package static let compositeDepth = 8
-  /// Names that are followed to derive an attribute, those of attributes that it is derived from
-  /// included.
+  /// The number of names in the path of a derived attribute, including the paths of the derived
+  /// attributes that it depends on.
   package static let derivationLength = 64
-  /// UTF-8 bytes of a name.
+  /// The length of a name in UTF-8 bytes.
   package static let nameLengthBytes = 255
 }

@@ -1,40 +1,40 @@
 /// One error or suspicious declaration in a model: the place, the rule, and the remedy.
 public struct ModelProblem: Sendable, Hashable {
-  /// The rule that a description breaks.
+  /// The rule that a part of the model breaks.
   public enum Rule: String, Sendable, Hashable, CaseIterable {
     // Errors
 
     /// A name is empty, too long, no identifier, or begins with an underscore.
     case nameSyntax
-    /// A property is named like a member of every managed object.
+    /// A property has the name of a member of every managed object.
     case reservedName
-    /// Two entities have one name.
+    /// Two entities have the same name.
     case duplicateEntity
-    /// Two properties of an entity have one name.
+    /// Two properties of an entity have the same name.
     case duplicateProperty
     /// A property has the name of an inherited one.
     case redefinedProperty
     /// The superentity is not in the model.
     case unknownSuperentity
-    /// An entity is its own superentity, through any number of others.
+    /// An entity is its own superentity, directly or through others.
     case superentityCycle
     /// There are too many entities, properties or levels of inheritance.
     case tooMany
     /// The destination of a relationship is not in the model.
     case unknownDestination
-    /// The inverse does not exist, or is no relationship.
+    /// The inverse does not exist or is not a relationship.
     case unknownInverse
-    /// The two ends of a relationship do not name each other.
+    /// The two ends of a relationship do not name each other as inverses.
     case inverseMismatch
     /// The limits of a relationship's count contradict each other.
     case countRange
     /// A relationship to one object is ordered.
     case orderedToOne
-    /// A default value is not of the attribute's type.
+    /// A default value does not fit the attribute's type.
     case defaultType
-    /// A derivation is not one that is supported.
+    /// A derivation is not supported.
     case derivation
-    /// An index has no name or no element, or repeats a name or an element.
+    /// An index has no name or no element, or a name or an element is repeated.
     case indexShape
     /// An index names an element that is not an attribute or to-one relationship of the entity.
     case indexProperty
@@ -44,53 +44,52 @@ public struct ModelProblem: Sendable, Hashable {
     case constraintShape
     /// A uniqueness constraint names an element that is not a stored attribute of the entity.
     case constraintProperty
-    /// Two properties of an entity, or two entities, claim one earlier name.
+    /// Two properties of an entity, or two entities, have the same renaming identifier.
     case renamingClash
     /// A transient relationship is ordered, or its inverse is not transient.
     case transientRelationship
-    /// An attribute of the type undefined is not transient.
+    /// An attribute of the type `undefined` is not transient.
     case undefinedType
-    /// A composite attribute has no element, has elements that it cannot have, or is nested too
-    /// deeply.
+    /// A composite attribute has no elements or unsupported elements, or is nested too deeply.
     case compositeShape
     /// An attribute that is not transformable names a value transformer.
     case valueTransformer
     /// A validation rule does not fit the attribute's type, contradicts another, or cannot be read.
     case validationRule
-    /// A configuration has no valid name, names an entity that is not in the model, or has a part
-    /// of a hierarchy only.
+    /// A configuration has an invalid name, names an entity that is not in the model, or contains
+    /// only a part of a hierarchy.
     case configuration
 
     // Warnings
 
-    /// A relationship has no inverse: it drops deleted objects, and no delete rule applies in the
+    /// A relationship has no inverse. It drops deleted objects, and no delete rule applies in the
     /// other direction.
     case noInverse
-    /// Deletes can cascade from an entity back to itself through other entities.
+    /// Deletes can cascade from an entity through other entities back to it.
     case cascadeCycle
-    /// Deleting would leave a required relationship empty, and the save would fail.
+    /// Deleting an object would leave a required relationship empty, so the save would fail.
     case nullifiedRequired
     /// An abstract entity has no subentity that can have objects.
     case abstractWithoutConcrete
     /// The default value of an attribute breaks one of its validation rules.
     case defaultBreaksRule
-    /// A relationship leads out of a configuration: no store can be opened with it.
+    /// A relationship leads out of a configuration. No store can be opened with that configuration.
     case configurationSplitsRelationship
-    /// An index has a derived attribute, or an end of a one-to-one relationship, among several
-    /// elements: stores do without it, or may.
+    /// Stores do not keep an index, or may not keep it. It contains a derived attribute that cannot
+    /// be indexed in this way, or an end of a one-to-one relationship among several elements.
     case indexNotKept
-    /// A uniqueness constraint has a transformable attribute: the bytes are unique, not the values.
+    /// A uniqueness constraint contains a transformable attribute. Its bytes are unique, not its
+    /// values.
     case constraintOfBytes
-    /// An optional attribute has a default, so that it is not nil until a program removes it.
+    /// An optional attribute has a default, so it is not nil in a new object.
     case optionalWithDefault
   }
 
   /// The broken rule.
   public let rule: Rule
-  /// The entity, as named in its description; for a configuration its name, where no entity is
-  /// meant.
+  /// The entity's name. If the problem is not about an entity, the name of the configuration.
   public let entity: String
-  /// The property, index or constraint, or nil when the entity as a whole is meant.
+  /// The property, index or constraint; nil if the problem is about the entity as a whole.
   public let property: String?
   /// The problem, in one sentence.
   public let message: String

@@ -1,10 +1,11 @@
 // Finds cycles of cascading deletes. An object has the relationships that its entity inherits, and
-// may belong to a subentity with more relationships. So where a cascade arrives, it continues from
-// the entity, from all its superentities and from all its subentities.
+// may belong to a subentity with more relationships. So a cascade that reaches an entity continues
+// from that entity, all its superentities and all its subentities.
 
 extension ModelValidation {
-  /// Warns of each cascading relationship that leads, through other entities, back to its start. An
-  /// entity that cascades to itself directly (a tree's children), or to one above or below it, is
+  /// Warns about each cascading relationship that leads through other entities back to its start. A
+  /// direct cascade from an entity to itself, to a superentity or to a subentity is usual (the
+  /// children in a tree). It causes a warning only if its inverse cascades too.
   /// usual and not mentioned, unless its inverse cascades as well.
   mutating func checkCascades() {
     var search = CascadeSearch(parents)
@@ -38,7 +39,7 @@ extension ModelValidation {
   }
 }
 
-/// Where cascades lead among the entities of a model.
+/// The cascades between the entities of a model.
 private struct CascadeSearch {
   let parents: [Int?]
   private var children: [[Int]]
@@ -54,7 +55,7 @@ private struct CascadeSearch {
     }
   }
 
-  /// Whether one of the two is the other, or above it.
+  /// Whether the two are the same entity, or one is an ancestor of the other.
   func areKin(_ left: Int, _ right: Int) -> Bool { isAbove(left, right) || isAbove(right, left) }
 
   private func isAbove(_ ancestor: Int, _ index: Int) -> Bool {
@@ -66,7 +67,7 @@ private struct CascadeSearch {
     return false
   }
 
-  /// Whether an object of `goal` may be deleted after one of `start`. O(entities and
+  /// Whether deleting an object of `start` may delete an object of `goal`. O(entities +
   /// relationships).
   func arrives(at goal: Int, from start: Int) -> Bool {
     var seen: Set<Int> = [start]
@@ -82,12 +83,12 @@ private struct CascadeSearch {
   }
 }
 
-/// The entities above and below others, each once.
+/// Collects entities and their superentities and subentities, each once.
 private struct KinWalk {
   private var above: Set<Int> = []
   private var below: Set<Int> = []
 
-  /// An entity, its superentities and its subentities, except those returned before.
+  /// The entity, its superentities and its subentities, without those that were returned before.
   mutating func new(of index: Int, _ parents: [Int?], _ children: [[Int]]) -> [Int] {
     var found: [Int] = []
     var current = parents[index]

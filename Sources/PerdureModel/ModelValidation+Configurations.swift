@@ -1,7 +1,7 @@
 extension ModelValidation {
-  /// Checks the named subsets of entities. A configuration has all entities of a hierarchy or none:
-  /// a store looks for subentities with every fetch, and an object belongs to its superentities
-  /// too.
+  /// Checks the configurations. A configuration must contain all entities of a hierarchy or none:
+  /// every fetch also finds objects of subentities, and an object also belongs to its
+  /// superentities.
   mutating func checkConfigurations() {
     for (name, members) in configurations.sorted(by: { $0.key < $1.key }) {
       if !Self.isIdentifier(name) {

@@ -1,8 +1,8 @@
-// The check of derived attributes. Each follows from at most one other attribute, so the
-// derivations form chains. A cycle is found as in superentities that are their own ancestors.
+// Checks derived attributes. Each depends on at most one other attribute, so the derivations form
+// chains. Cycles are found as in the check of superentities.
 
 extension ModelValidation {
-  /// An attribute by the entity that declares it.
+  /// An attribute, identified by the declaring entity and its name.
   private struct Place: Hashable {
     let entity: Int
     let name: String
@@ -12,7 +12,7 @@ extension ModelValidation {
   private struct End {
     let place: Place
     let attribute: AttributeDescription
-    /// The property that may have no value, so that the derived attribute may have none.
+    /// An optional property on the path, which makes the derived attribute optional; otherwise nil.
     let optional: String?
   }
 
@@ -56,8 +56,8 @@ extension ModelValidation {
     }
   }
 
-  /// - Returns: The attribute at the end of the derivation, if it can be followed, and the number
-  ///   of names on the path.
+  /// - Returns: The attribute at the end of the derivation and the number of names in the path; nil
+  ///   if the path cannot be followed.
   private mutating func checkDerivation(
     of attribute: AttributeDescription, in index: Int
   ) -> (place: Place, length: Int)? {
@@ -99,7 +99,8 @@ extension ModelValidation {
     }
   }
 
-  /// Follows a derivation; nil for a count, and if another error on the path is reported elsewhere.
+  /// Follows a derivation. Returns nil for a count, or if another check reports an error in the
+  /// path.
   private func end(of derivation: Derivation, in index: Int) throws(Derivation.Flaw) -> End? {
     switch derivation.form {
     case .count(let name):
@@ -121,7 +122,7 @@ extension ModelValidation {
     var optional: String?
     var names = names[...]
     while names.count > 1, let name = names.first {
-      // The part after a composite is the rest of the path to one of its attributes.
+      // The names after a composite are the rest of the path of one of its leaves.
       if case .composite? = visible[here][name]?.property {
         names = [names.joined(separator: ".")]
         continue
@@ -139,15 +140,15 @@ extension ModelValidation {
     return End(place: end.place, attribute: end.attribute, optional: optional)
   }
 
-  /// The optional parts of an attribute: itself, or a composite that contains it, the outermost
-  /// first.
+  /// The outermost optional part of an attribute: a composite that contains it, or the attribute
+  /// itself.
   private func optionalPart(of path: String, in index: Int) -> String? {
     let names = path.split(separator: ".")
     let parts = names.indices.map { names[...$0].joined(separator: ".") }
     return parts.first { part(at: $0, in: index)?.isOptional == true }
   }
 
-  /// A property, a composite in others, or a leaf.
+  /// The property at a path: a property, a composite inside other composites, or a leaf.
   private func part(at path: String, in index: Int) -> PropertyDescription? {
     let names = path.split(separator: ".").map(String.init)
     return names.dropFirst().reduce(names.first.flatMap { visible[index][$0]?.property }) { outer, name in
@@ -211,8 +212,8 @@ extension ModelValidation {
 
   // MARK: Types
 
-  /// The error in the value transformer of a copy: another transformer cannot read the bytes of the
-  /// original. In a stored model this is not checked, because rows have no copies.
+  /// The error in a copy whose value transformer differs from that of its source: it could not read
+  /// the source's bytes. Stored models are not checked, because rows contain no copies.
   private func transformerFlaw(
     _ copy: AttributeDescription, _ derivation: Derivation, _ source: AttributeDescription
   ) -> Derivation.Flaw? {
@@ -225,8 +226,7 @@ extension ModelValidation {
         + "\(words(source.valueTransformerName)).", "Name the same value transformer for both, or none.")
   }
 
-  /// The error in the type of a derived attribute, given the type of the attribute that it follows
-  /// from.
+  /// The error in the type of a derived attribute, given the type of its source.
   private static func typeFlaw(
     _ type: AttributeType, _ derivation: Derivation, _ source: AttributeType
   ) -> Derivation.Flaw? {

@@ -57,8 +57,8 @@ extension ModelValidation {
     }
   }
 
-  /// One end of a one-to-one relationship is in rows. Which one a store decides, by the order in
-  /// which it came to know the two.
+  /// Warns about an index with an end of a one-to-one relationship. Rows store only one of the two
+  /// ends. The store chooses it by the order in which it learned of the two.
   private mutating func warnOfOneToOne(_ description: FetchIndexDescription, in index: Int) {
     guard description.elements.count > 1 else { return }
     for element in description.elements {
@@ -75,8 +75,8 @@ extension ModelValidation {
     }
   }
 
-  /// Whether an attribute is derived as a function of a stored text of the same entity: it is
-  /// indexed as such.
+  /// Whether an attribute is a function of a stored text in the same entity. Its index is an index
+  /// of that function.
   private func isFunctionOfOwnText(_ name: String, in index: Int) -> Bool {
     guard case .attribute(let attribute)? = visible[index][name]?.property,
       let derivation = attribute.derivation.flatMap({ try? Derivation($0) }),
@@ -85,7 +85,8 @@ extension ModelValidation {
     return isText(visible[index][names.joined(separator: ".")]?.property)
   }
 
-  /// Whether stores keep sums: of stored numbers, of objects with a to-one relationship back.
+  /// Whether stores maintain the sum. The summed attribute must be a stored number, in objects with
+  /// a to-one relationship back.
   private func isSummed(_ attribute: String, over name: String, in index: Int) -> Bool {
     guard case .relationship(let relationship)? = visible[index][name]?.property,
       let inverse = relationship.inverseName,
@@ -97,7 +98,7 @@ extension ModelValidation {
     return summed.type.isSummed && summed.derivation == nil && !summed.isTransient
   }
 
-  /// Whether stores keep indexes on an attribute, if it is derived.
+  /// Whether stores keep an index on the attribute, if it is derived.
   private func isKept(_ property: PropertyDescription?, in index: Int) -> Bool {
     guard case .attribute(let attribute)? = property,
       let derivation = attribute.derivation.flatMap({ try? Derivation($0) })
@@ -110,11 +111,11 @@ extension ModelValidation {
     }
   }
 
-  /// Whether a copy, directly or through other copies, has a stored attribute as its source. The
-  /// index uses the source at the end of the path.
+  /// Whether the source of a copy, followed through other copies, is a stored attribute. The index
+  /// uses the attribute at the end of the path.
   private func endsInStored(_ path: [String], from start: Int) -> Bool {
     var (here, names) = (start, path[...])
-    // A derivation cycle has no end, and is an error.
+    // Limit the steps: a cycle of derivations has no end. It is reported as an error elsewhere.
     for _ in 0...ModelLimits.derivationLength {
       let isComposite = visible[here][names.joined(separator: ".")] != nil
       guard let name = isComposite ? names.joined(separator: ".") : names.first else { return true }
@@ -211,7 +212,7 @@ extension ModelValidation {
   }
 }
 
-// MARK: - Entities as wholes
+// MARK: - Whole entities
 
 extension ModelValidation {
   mutating func checkAbstractEntities() {
@@ -236,7 +237,8 @@ extension ModelValidation {
           .renamingClash, entity.name, nil, "Two entities were called \"\(name)\".",
           "Keep the renaming identifier on one of them.")
       }
-      // An earlier version let a store have them twice in a hierarchy.
+      // A store may contain the same identifier twice in a hierarchy, because an earlier version
+      // allowed it.
       var propertyNames = isStored ? [] : parents[index].map { claimed[$0] } ?? []
       for property in entity.properties {
         if let name = property.renamingIdentifier, !propertyNames.insert(name).inserted {

@@ -1,8 +1,8 @@
 internal import PerdurePredicates
 
 extension ModelValidation {
-  /// Errors of an index's predicate. The predicate of a stored model may be one that a later
-  /// version allows: then the index is not kept (`SchemaResolution`).
+  /// Checks the predicate of a partial index. A stored predicate may need a later version: then the
+  /// index is not kept (`SchemaResolution`).
   mutating func checkPartialPredicate(_ description: FetchIndexDescription, in index: Int) {
     if isStored { return }
     let entity = entities[index].name
@@ -36,8 +36,8 @@ extension ModelValidation {
 }
 
 extension PartialPredicate.Column {
-  /// - Parameter inverse: The other end of a relationship. Of two to-one ends a store chooses the
-  ///   one that is in rows.
+  /// - Parameter inverse: Returns the inverse of a relationship. If both ends are to-one, the store
+  ///   chooses the end that rows store, so neither end can be used.
   init?(_ property: PropertyDescription, inverse: (RelationshipDescription) -> RelationshipDescription?) {
     switch property {
     case .attribute(let attribute):

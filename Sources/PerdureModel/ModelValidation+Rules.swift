@@ -7,7 +7,7 @@ internal import PerdurePredicates
 #endif
 
 extension ModelValidation {
-  /// Checks the validation rules of one attribute: each alone, then against each other, then the
+  /// Checks the validation rules of an attribute: each alone, then all together, then with the
   /// default.
   mutating func checkRules(_ attribute: AttributeDescription, _ entity: String) {
     guard !attribute.rules.isEmpty else { return }
@@ -76,7 +76,7 @@ extension ModelValidation {
           "A predicate has nothing to ask of an id.", "Look at the object in validateForInsert and its like."
         )
       }
-      // For stored models, a predicate that cannot be evaluated is found when it is evaluated.
+      // In stored models, such an error is found when the predicate is evaluated.
       return isStored ? nil : Self.flaw(of: predicate)
     case .unreadablePredicate(let text, _):
       if !isStored { return ("The predicate \(text) cannot be read.", "Use a predicate of this version.") }
@@ -99,7 +99,8 @@ extension ModelValidation {
     }
   }
 
-  /// A rule concerns the value alone, and must be stored as text.
+  /// The error in a predicate of a rule. The predicate may use only the value, and must be storable
+  /// as text.
   private static func flaw(of predicate: FetchPredicate) -> (message: String, remedy: String)? {
     var names = Set(predicate.properties)
     var hasObject = false
@@ -169,7 +170,7 @@ extension AttributeType {
     }
   }
 
-  /// The subject of the messages about values.
+  /// The subject of messages about values of the type.
   fileprivate var phrase: String {
     switch self {
     case .undefined: "An attribute that holds anything"

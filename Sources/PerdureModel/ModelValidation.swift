@@ -1,13 +1,13 @@
 import PerdurePredicates
 
-/// The check of a whole model: every rule is tried on every description, and everything found is
-/// listed, so that a model is corrected in one go.
+/// Checks a whole model. It applies every rule to every description and lists all problems, so that
+/// a model can be corrected in one go.
 ///
-/// Later steps use the results of earlier ones. Where an earlier step found an error (an unknown
-/// superentity, a cycle), it resolves to a harmless substitute. So the later steps still run and
-/// end: an entity with a broken superentity counts as a root.
+/// Later steps use the results of earlier steps. If a step finds an error, such as an unknown
+/// superentity or a cycle, it continues with a harmless substitute. So the later steps still run
+/// and end. For example, an entity with a broken superentity counts as a root.
 struct ModelValidation {
-  /// A property as an entity sees it: its own or inherited.
+  /// A property of an entity, declared or inherited.
   struct VisibleProperty {
     let declaringEntity: Int
     let property: PropertyDescription
@@ -15,18 +15,18 @@ struct ModelValidation {
 
   let entities: [EntityDescription]
   let configurations: [String: [String]]
-  /// Whether the model was read from a store. A program checked it when it was written. Its
-  /// patterns may be hostile bytes now, and are not compiled as regular expressions before an
+  /// Whether the model was read from a store. A program checked it before it was stored, but the
+  /// bytes may be hostile now. So its patterns are compiled as regular expressions only when an
   /// object needs them.
   let isStored: Bool
   private(set) var errors: [ModelProblem] = []
   private(set) var warnings: [ModelProblem] = []
-  /// The first entity of each name.
+  /// The index of the first entity with each name.
   private(set) var indicesByName: [String: Int] = [:]
-  /// The superentity of each entity, free of cycles.
+  /// The superentity of each entity. Cycles are removed.
   private(set) var parents: [Int?]
-  /// For each entity the properties it declares and inherits, by name; composites and their leaves,
-  /// by path.
+  /// For each entity, its declared and inherited properties by name. Composites and their leaves
+  /// are included by path.
   private(set) var visible: [[String: VisibleProperty]] = []
 
   init(
@@ -67,8 +67,8 @@ struct ModelValidation {
       ModelProblem(rule: rule, entity: entity, property: property, message: message, remedy: remedy))
   }
 
-  /// The end of a remedy for a name that is not among the known ones. Empty for a model from a
-  /// store, whose names can be any bytes, and as many as to make this slow.
+  /// The end of a remedy: a question that suggests similar known names. It is empty for stored
+  /// models. Their names can be any bytes, and so many that the search would be slow.
   func question(_ name: String, in known: some Sequence<String>) -> String {
     isStored ? "" : NearMisses.question(name, in: known)
   }
@@ -84,7 +84,7 @@ struct ModelValidation {
 // MARK: - Names
 
 extension ModelValidation {
-  /// Whether `name` can be written in Swift and in a key path. Underscores in front are kept for
+  /// Whether `name` is valid in Swift and in a key path. Leading underscores are reserved for
   /// generated code.
   static func isIdentifier(_ name: String) -> Bool {
     guard let first = name.unicodeScalars.first, name.utf8.count <= ModelLimits.nameLengthBytes else {
@@ -126,7 +126,7 @@ extension ModelValidation {
       for property in entity.properties {
         let name = property.name
         checkSyntax(name, entity.name, name, "property")
-        // A stored model is accepted nevertheless: a later version may have reserved the name.
+        // A stored model is accepted, because a later version may have reserved the name.
         if !isStored, ReservedNames.all.contains(name) {
           error(
             .reservedName, entity.name, name, "Every managed object already has a member \"\(name)\".",
@@ -150,7 +150,7 @@ extension ModelValidation {
       "Rename or remove one of them.")
   }
 
-  /// - Parameter depth: How many composites the elements are in.
+  /// - Parameter depth: The number of composites that contain the elements.
   private mutating func checkElements(
     _ composite: CompositeAttributeDescription, _ entity: String, _ path: String, depth: Int
   ) {
@@ -204,7 +204,7 @@ extension ModelValidation {
     checkDepth()
   }
 
-  /// Walks up from every entity; an entity that reaches itself is on a cycle and becomes a root.
+  /// Makes every entity on a cycle of superentities a root.
   private mutating func breakCycles() {
     let state = CycleSearch.membersOfCycles(parents)
     for index in entities.indices where state[index] {
@@ -228,10 +228,10 @@ extension ModelValidation {
     }
   }
 
-  /// All entities, each after its superentity; otherwise in the given order.
+  /// All entities, each after its superentity.
   func ancestorsFirst() -> [Int] { EntityOrder.ancestorsFirst(parents) }
 
-  /// Fills `visible`; false when there are too many properties to continue.
+  /// Fills `visible`. Returns false if there are too many properties to continue.
   private mutating func resolveVisibleProperties() -> Bool {
     guard !errors.contains(where: { $0.rule == .tooMany }) else { return false }
     visible = Array(repeating: [:], count: entities.count)

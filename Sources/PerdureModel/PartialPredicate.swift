@@ -1,11 +1,12 @@
-// The allowed predicates of a partial index.
+// The predicates that a partial index can have.
 //
-//   PP1. Whether a row is in the index follows from the row alone. The predicate has comparisons of
-//        the entity's own stored attributes, or of functions of their text, with constants, joined
-//        by AND, OR and NOT.
-//   PP2. It is the same on every system and in every version: no regular expressions, no time, no
-//        chance.
-//   PP3. It has an answer for every row: constants are of the attribute's kind, and text operators
+//   PP1. The row alone determines whether it is in the index. The predicate compares the entity's own
+//        stored attributes, or functions of their text, with constants. AND, OR and NOT can combine
+//        comparisons.
+//   PP2. The result is the same on every system and in every version: no regular expressions, time or
+//        random numbers.
+//   PP3. The predicate can be evaluated for every row: a constant has the attribute's kind, and text
+//        operators have text.
 //        have text.
 
 internal import PerdurePredicates
@@ -16,19 +17,19 @@ struct PartialPredicateFlaw: Hashable {
   let remedy: String
 }
 
-/// Looks through the predicate of a partial index.
+/// Checks the predicate of a partial index.
 struct PartialPredicate {
-  /// The target of a name from an object of the entity.
+  /// The meaning of a property name in the predicate.
   enum Column {
     case attribute(AttributeType)
-    /// A to-one relationship whose object is named in the row.
+    /// A to-one relationship whose object id the row stores.
     case reference
   }
 
-  /// The column with a name; nil for everything that is none.
+  /// Returns the column with a name; nil if there is none.
   let column: (String) -> Column?
 
-  /// The first thing that the predicate may not ask; nil when it may ask all of it.
+  /// The first part of the predicate that is not allowed; nil if all parts are allowed.
   func flaw(in predicate: FetchPredicate) -> PartialPredicateFlaw? {
     switch predicate {
     case .true, .false: nil
@@ -119,7 +120,7 @@ extension FetchComparison.Operator {
 }
 
 extension Value {
-  /// Whether a value of an attribute's type may be equal to this one.
+  /// Whether an attribute of the type can have a value that equals this one.
   fileprivate func compares(with type: AttributeType) -> Bool {
     switch (type, self) {
     case (.boolean, .bool), (.boolean, .integer): true

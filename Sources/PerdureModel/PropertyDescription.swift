@@ -1,6 +1,6 @@
 /// A property of an entity: an attribute, a composite of attributes, or a relationship.
 ///
-/// The functions below write the usual ones in a line each:
+/// Short forms for the usual properties are below:
 ///
 ///     EntityDescription("Company", properties: [
 ///       .string("name", optional: false),
@@ -24,7 +24,7 @@ public enum PropertyDescription: Sendable, Hashable {
     }
   }
 
-  /// Whether an object may be saved without a value, or with nothing at the other end.
+  /// Whether an object may be saved without a value, or without an object at the other end.
   public var isOptional: Bool {
     switch self {
     case .attribute(let attribute): attribute.isOptional
@@ -51,7 +51,7 @@ public enum PropertyDescription: Sendable, Hashable {
     }
   }
 
-  /// A part of the version hash that the program chooses.
+  /// A text that changes the version hash.
   public var versionHashModifier: String? {
     switch self {
     case .attribute(let attribute): attribute.versionHashModifier
@@ -60,7 +60,7 @@ public enum PropertyDescription: Sendable, Hashable {
     }
   }
 
-  /// Whether no store has the property's content: a value, or links.
+  /// Whether no store contains the property's values or links.
   public var isTransient: Bool {
     switch self {
     case .attribute(let attribute): attribute.isTransient
