@@ -57,9 +57,9 @@ public final class ManagedObjectModel: Sendable {
   /// Checks `entities` together and makes a model of them.
   ///
   /// - Parameters:
-  ///   - configurations: Named subsets of the entities, as lists of entity names. A store that is opened
-  ///     with a configuration contains only its entities. An entity may be in several configurations.
-  ///     A configuration contains all entities of a hierarchy or none.
+  ///   - configurations: Named subsets of the entities, as lists of entity names. A store that is
+  ///     opened with a configuration contains only its entities. An entity may be in several
+  ///     configurations. A configuration contains all entities of a hierarchy or none.
   ///   - versionIdentifiers: Names for this version of the model.
   /// - Throws: `ModelError` `invalidModel` with every broken rule.
   /// - Complexity: O(p) for p properties. Inherited properties count once per entity.

@@ -144,12 +144,11 @@ extension PropertyDescription {
     _ name: String, optional: Bool = true, default value: DefaultValue? = nil, rules: [ValidationRule] = []
   ) -> PropertyDescription { .attribute(name, .binary, optional: optional, default: value, rules: rules) }
 
-  /// Describes a value that follows from other properties, for example `"workers.@count"`,
-  /// `"workers.salary.@sum"`, `"company.name"` or `"canonical:(name)"`; see
-  /// ``AttributeDescription/derivation``.
+  /// Describes a derived attribute, for example `"workers.@count"`, `"workers.salary.@sum"`,
+  /// `"company.name"` or `"canonical:(name)"`. See ``AttributeDescription/derivation``.
   ///
-  /// - Parameter optional: Whether there may be no value. Without it counts and sums always have
-  ///   one, and others may have none.
+  /// - Parameter optional: Whether the value may be absent. By default, counts and sums are always
+  ///   present, and other derived values may be absent.
   public static func derived(
     _ name: String, _ derivation: String, type: AttributeType = .int64, optional: Bool? = nil
   ) -> PropertyDescription {
@@ -158,8 +157,7 @@ extension PropertyDescription {
       AttributeDescription(name, type, isOptional: optional ?? !isAggregate, derivation: derivation))
   }
 
-  /// Describes a value that exists with the object and is never stored; of any type unless one is
-  /// given.
+  /// Describes an attribute that is never stored. By default its values can have any type.
   public static func transient(
     _ name: String, _ type: AttributeType = .undefined, optional: Bool = true,
     default value: DefaultValue? = nil, rules: [ValidationRule] = []
@@ -181,8 +179,9 @@ extension PropertyDescription {
         isOptional: optional, deleteRule: deleteRule, isTransient: transient))
   }
 
-  /// Describes a relationship to any number of objects; `maxCount` 0 means no limit. An `ordered`
-  /// one keeps them in the order that the program gives them; see
+  /// Describes a relationship to any number of objects. A `maxCount` of 0 means no limit.
+  ///
+  /// An `ordered` relationship keeps the objects in the program's order. See
   /// ``RelationshipDescription/isTransient`` for `transient`.
   public static func toMany(
     _ name: String, _ destination: String, inverse: String? = nil, optional: Bool = true,

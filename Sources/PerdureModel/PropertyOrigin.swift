@@ -1,12 +1,12 @@
-/// A stored model's record of the addition of a property.
+/// The origin of a property in a stored model: when it was added, and with which default.
 ///
-/// Rows that are older than the property do not have it. They read `standIn`, whatever default the
-/// model has later.
+/// Rows that are older than the property do not contain it. They read `standIn`, even if the model
+/// has another default later.
 package struct PropertyOrigin: Sendable, Hashable {
   /// The number of the version of the model that added the property (`ModelHistory`).
   package let version: UInt32
-  /// The default that the property had then, in the form of its type; nil for none, and for one
-  /// that is made for each object.
+  /// The default that the property had when it was added, in the form of its type. Nil if it had
+  /// none, or one that makes a new value for each object.
   package let standIn: DefaultValue?
 }
 
@@ -20,7 +20,7 @@ extension PropertyOrigin {
   func fits(_ property: PropertyDescription) -> Bool {
     guard let standIn else { return true }
     guard case .attribute(let attribute) = property, attribute.isInRows, !standIn.isMade else { return false }
-    // A date that is no number does not equal itself.
+    // Compare the type only: a NaN date does not equal itself.
     if case .date = standIn { return attribute.type == .date }
     return standIn.converted(to: attribute.type) == standIn
   }
@@ -39,7 +39,7 @@ extension AttributeDescription {
 }
 
 extension StoredModel {
-  /// The origins of all properties of a model that a store has without origins: of versions 1 to 4.
+  /// The origins of all properties in a stored model of version 1 to 4, which contains no origins.
   static func origins(of model: ManagedObjectModel, _ entries: [Entry]) -> [UInt32: PropertyOrigin] {
     var origins: [UInt32: PropertyOrigin] = [:]
     for (entity, entry) in zip(model.entities, entries) {

@@ -1,7 +1,7 @@
-/// A property as the graph uses it: in its slot of one entity, with its inverse resolved.
+/// A property as the graph uses it: in a slot of one entity, with its inverse resolved.
 ///
-/// An inherited property has one schema for each entity that has it; `declaringEntity` is the
-/// entity that declares it.
+/// An inherited property has a schema in each entity that inherits it. `declaringEntity` is the
+/// declaring entity.
 package final class PropertySchema: Sendable {
   /// The content of the property.
   package enum Kind: Sendable, Hashable {
@@ -13,14 +13,14 @@ package final class PropertySchema: Sendable {
     case toMany
   }
 
-  /// Where the link of a relationship is kept. Each link is kept once: of two ends of the same kind
-  /// (one-to-one, many-to-many) a store uses the one with the lower property number.
+  /// Where the links of a relationship are stored. Each link is stored once. If both ends have the
+  /// same kind (one-to-one, many-to-many), the end with the lower property number is used.
   package enum LinkStorage: Sendable, Hashable {
     /// As an id in this object's row: a to-one relationship.
     case reference
     /// In the rows of the other side, whose relationship is to-one: a to-many relationship.
     case inverseReference
-    /// As entries of their own: both sides are to-many, or the to-many side has no inverse.
+    /// As separate entries: both sides are to-many, or a to-many relationship has no inverse.
     case links
   }
 
@@ -34,8 +34,8 @@ package final class PropertySchema: Sendable {
 
   /// The property's name.
   package let name: String
-  /// The position among the entity's properties. A subentity has its inherited ones at the same
-  /// slots.
+  /// The position among the entity's properties. An inherited property has the same slot in
+  /// subentities.
   package let slot: Int
   /// The content of the property.
   package let kind: Kind
@@ -49,7 +49,7 @@ package final class PropertySchema: Sendable {
   package let derivation: Derivation?
   /// The slot of the to-many relationship that a derived attribute counts.
   package let countedSlot: Int?
-  /// Whether no store has the property's content.
+  /// Whether no store contains the property's values or links.
   package let isTransient: Bool
   /// The name of the transformer that converts the values of a transformable attribute into bytes.
   package let transformerName: String?
@@ -63,7 +63,7 @@ package final class PropertySchema: Sendable {
   package let destination: Int?
   /// The other end, for relationships that have an inverse.
   package let inverse: Endpoint?
-  /// Where links are kept, for relationships that are not transient.
+  /// Where links are stored, for relationships that are not transient.
   package let linkStorage: LinkStorage?
   /// The relationship's delete rule; `noAction` for attributes.
   package let deleteRule: DeleteRule

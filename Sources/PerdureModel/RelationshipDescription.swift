@@ -1,12 +1,12 @@
-/// The effect on the objects at the other end when an object is deleted. Raw values are stored.
+/// The effect of deleting an object on the objects at the other end. The raw values are stored.
 public enum DeleteRule: UInt8, Sendable, Hashable, CaseIterable {
-  /// None: references to the deleted object stay. The program is responsible.
+  /// No effect: references to the deleted object remain. The program must handle them.
   case noAction = 0
   /// The other end drops the deleted object.
   case nullify = 1
   /// The objects at the other end are deleted too, each once.
   case cascade = 2
-  /// The delete is refused while an object is at the other end.
+  /// The delete is rejected while there is an object at the other end.
   case deny = 3
 }
 
@@ -25,19 +25,22 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// The greatest number of objects at the other end: 1 makes the relationship to-one, 0 means no
   /// limit.
   public var maxCount: Int
-  /// Whether an object may be saved without an object at the other end. If not, saving one without
-  /// is error 1570 for a to-one and 1580 for a to-many relationship.
+  /// Whether an object may be saved without an object at the other end.
+  ///
+  /// If false, saving such an object is error 1570 for a to-one and 1580 for a to-many
+  /// relationship.
   public var isOptional: Bool
   /// What deleting an object does to the other end.
   public var deleteRule: DeleteRule
-  /// Whether the program orders the objects at the other end; only for to-many relationships. Each
-  /// end of a many-to-many relationship may have one, or both.
+  /// Whether the program orders the objects at the other end. Only for to-many relationships; in a
+  /// many-to-many relationship, each end may be ordered.
   public var isOrdered = false
-  /// Whether the links are not stored. They exist in the context that made them. They end when an
-  /// object that has the relationship or its inverse is refreshed without merging or deleted, and
-  /// with the context. A save keeps them and writes nothing. The inverse must be transient as well;
-  /// neither can be ordered. Counts, whether it is optional, and delete rules hold as for any other
-  /// relationship.
+  /// Whether the links are not stored. They exist only in the context that made them.
+  ///
+  /// The links end with the context. They also end when an object with the relationship or its
+  /// inverse is deleted, or refreshed without merging. A save keeps them and writes nothing. The
+  /// inverse must be transient too, and neither end can be ordered. Count limits, `isOptional` and
+  /// delete rules apply as usual.
   public var isTransient = false
   /// The name that the relationship had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?

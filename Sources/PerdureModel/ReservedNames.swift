@@ -1,5 +1,5 @@
-/// Names that a property cannot have. Every managed object has a member of that name, or the
-/// language or key-value coding gives the name a meaning of its own.
+/// Names that a property cannot have. Every managed object has a member with that name, or Swift or
+/// key-value coding uses the name.
 enum ReservedNames {
   static let all: Set<String> = [
     // Identity and state

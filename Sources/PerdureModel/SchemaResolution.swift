@@ -1,6 +1,6 @@
 internal import PerdurePredicates
 
-/// A property on its way into a slot.
+/// A property and the data from which its slot is resolved.
 struct PropertySource {
   let property: PropertyDescription
   let declaringEntity: Int
@@ -10,14 +10,14 @@ struct PropertySource {
   let slots: [String: Int]
 }
 
-/// What resolving needs to know of the whole model. Only for models that passed every check.
+/// The data of the whole model for resolving entities. Only for models that passed every check.
 struct SchemaResolution {
   let entities: [EntityDescription]
   let parents: [Int?]
   let indices: [String: Int]
-  /// For each entity itself and all above it, nearest first.
+  /// For each entity, the entity and its ancestors, nearest first.
   let lineages: [[Int]]
-  /// For each entity all below it, ascending.
+  /// For each entity, all entities below it, ascending.
   let subentities: [[Int]]
   /// For each entity the slots by name, inherited ones included.
   let slots: [[String: Int]]

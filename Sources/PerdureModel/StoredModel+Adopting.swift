@@ -10,12 +10,12 @@ extension StoredModel {
     return try numbering.number(model, previous: nil)
   }
 
-  /// This model replaced by `newModel`, if the differences are additions that existing rows can
-  /// lack, or do not affect rows.
+  /// The stored model after `newModel` replaces this one. The differences must be additions that
+  /// existing rows can lack, or must not affect rows.
   ///
-  /// Entities and properties keep their numbers; added ones get the next numbers. Each entity whose
-  /// slots changed gets a new layout, and all older layouts stay. Existing properties keep their
-  /// stand-ins, whatever their defaults are now; added ones get theirs.
+  /// Entities and properties keep their numbers, and added ones get the next numbers. Each entity
+  /// whose slots changed gets a new layout, and all older layouts remain. Existing properties keep
+  /// their stand-ins, even if their defaults changed. Added properties get stand-ins.
   ///
   /// - Parameter sequence: The newest commit of the store.
   /// - Returns: The new stored model (to be written when the differences are not empty) and all
@@ -49,8 +49,8 @@ extension StoredModel {
       : encode() == other.encode()
   }
 
-  /// Whether a reader of rows and indexes may use `other` instead. The models may differ only in
-  /// rules, user info, version identifiers, configurations, names of classes, earlier names,
+  /// Whether `other` can replace this model for reading rows and indexes. The models may differ
+  /// only in rules, user info, version identifiers, configurations, class names, earlier names,
   /// defaults of new objects, and transient properties.
   package func hasSameRows(as other: StoredModel) -> Bool {
     hasSameNumbers(as: other) && origins.mapValues(\.standIn) == other.origins.mapValues(\.standIn)
@@ -102,11 +102,11 @@ extension PropertyDescription {
   }
 }
 
-/// Hands out numbers, each once.
+/// Allocates numbers and never reuses one.
 private struct Numbering {
   var last = StoredModel.LastNumbers()
   var layouts: [LayoutSchema] = []
-  /// With the version of the model that is numbered.
+  /// The history, including the version of the model that is numbered.
   let history: ModelHistory
 
   mutating func number(
@@ -140,7 +140,8 @@ private struct Numbering {
       skippedSections: previous?.skippedSections ?? [])
   }
 
-  /// An older layout of the entity serves again when it has just these properties in this order.
+  /// The number of the entity's layout with exactly these properties in this order. An older layout
+  /// is reused, or a new one is added.
   private mutating func layoutNumber(
     _ current: LayoutSchema?, _ entity: UInt16, _ properties: [UInt32]
   ) throws(ModelError) -> UInt16 {

@@ -1,5 +1,5 @@
 extension StoredModel {
-  /// What breaks an invariant in numbers that were read, or nil. Numbers refer to those in
+  /// The violated invariant in numbers that were read, or nil. The invariants are those of
   /// `StoredModel`.
   static func flaw(
     _ model: ManagedObjectModel, _ entries: [Entry], _ layouts: [LayoutSchema], _ last: LastNumbers

@@ -68,8 +68,8 @@ extension StoredModel {
 
   /// Reads what `encode()` wrote, and the versions before.
   ///
-  /// - Parameter known: The model that the bytes probably have. If they equal its encoding, it is
-  ///   used, and need not be made and checked a second time.
+  /// - Parameter known: The model that the bytes probably contain. If the bytes equal its encoding,
+  ///   it is used, so no second model is made and checked.
   /// - Throws: `ModelError` `unreadableModel` with the offset, for any other bytes; never traps.
   package init(decoding bytes: [UInt8], as known: ManagedObjectModel? = nil) throws(ModelError) {
     var reader = ByteReader(bytes)

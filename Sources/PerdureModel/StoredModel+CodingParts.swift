@@ -53,7 +53,7 @@ extension ByteReader {
     }
   }
 
-  /// Rows can be read without the rules: text that this version does not understand stays text.
+  /// Rows can be read without the rules, so an unreadable predicate is kept as text.
   private static func predicate(_ text: String, message: String) -> ValidationRule {
     readable(text).map { .predicate($0, message: message) } ?? .unreadablePredicate(text, message: message)
   }
@@ -71,7 +71,7 @@ extension ByteReader {
 // MARK: - User info, identifiers, configurations
 
 extension Sequence {
-  /// In the order of bytes, which no version of Unicode changes.
+  /// The elements sorted by bytes. That order does not depend on the Unicode version.
   func sortedByBytes(_ key: (Element) -> String) -> [Element] {
     sorted { key($0).utf8.lexicographicallyPrecedes(key($1).utf8) }
   }

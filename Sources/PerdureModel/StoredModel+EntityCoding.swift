@@ -85,8 +85,7 @@ extension ByteReader {
         FetchIndexDescription.Element(try reader.string(), ascending: try reader.bool())
       })
     guard version >= 3, let text = try optional(readString) else { return index }
-    // Without the index everything can be read: text that this version does not understand stays
-    // text.
+    // Rows can be read without the index, so an unreadable predicate is kept as text.
     if let predicate = Self.readable(text) {
       index.partialPredicate = predicate
     } else {

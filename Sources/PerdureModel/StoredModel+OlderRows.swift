@@ -1,6 +1,6 @@
-// Rows of older layouts lack the properties that were added since. They read the default that a
-// property was added with (`PropertyOrigin`), so a property can be added only if rows can lack it,
-// or if it has such a default. A later default does not affect them.
+// Rows of older layouts lack the properties that were added later. They read the default with which
+// a property was added (`PropertyOrigin`); a later default does not affect them. So a property can
+// be added only if rows can lack it, or if it has such a default.
 //
 //   OR1. A required property that a layout lacks has a default that is the same for all rows.
 //   OR2. An element that is added to an optional composite has none: alone it would be half a
@@ -15,9 +15,10 @@ extension StoredModel {
 }
 
 extension PropertyDescription {
-  /// Whether rows that lack the property can do without (OR1, OR2).
+  /// Whether the property can be added although older rows lack it (OR1, OR2).
   ///
-  /// - Parameter isPresent: Whether the composite of the element has a value in all rows.
+  /// - Parameter isPresent: Whether the composite that contains the element has a value in all
+  ///   rows.
   func canBeAdded(isPresent: Bool) -> Bool { canBeAdded && (isPresent || !hasValueInOlderRows) }
 
   private var canBeAdded: Bool {
@@ -26,8 +27,8 @@ extension PropertyDescription {
       attribute.isOptional || attribute.hasValueInOlderRows || attribute.derivation != nil
         || attribute.isTransient
     case .relationship(let relationship): relationship.isOptional || relationship.isTransient
-    // Without a default of a leaf, an older row has no value. Otherwise it has one, which must be
-    // whole.
+    // If no leaf has a default, the composite is absent in older rows. Otherwise it is present, so
+    // all required elements need a default.
     case .composite(let composite):
       hasValueInOlderRows ? composite.elements.allSatisfy(\.canBeAdded) : composite.isOptional
     }

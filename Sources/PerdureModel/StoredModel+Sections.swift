@@ -3,8 +3,8 @@
 //   SS1. Sections come in the order of their numbers, each once.
 //   SS2. The content of a section never changes its form. A later version's additions get their own
 //        section.
-//   SS3. A reader refuses a required section that it does not know. It keeps the bytes of one that
-//        may be skipped, and writes them back.
+//   SS3. A reader rejects a required section that it does not know. It keeps the bytes of a section
+//        that may be skipped, and writes them back.
 
 /// A section that this version knows how to read. All of them are there in each stored model of
 /// version 5.
@@ -16,7 +16,8 @@ enum StoredModelSection: UInt16, CaseIterable {
   case origins = 5
   case history = 6
 
-  /// Whether a reader that does not know it must refuse the model: rows cannot be read without it.
+  /// Whether a reader that does not know the section must reject the model, because it cannot read
+  /// rows.
   var isRequired: Bool { self != .names && self != .history }
 
   /// The purpose of the section, in messages; also of future ones. Nil for a number without a name.
@@ -45,7 +46,7 @@ enum StoredModelSection: UInt16, CaseIterable {
   }
 }
 
-/// A section that may be skipped, and that this version does not know (SS3).
+/// A section that this version does not know and may skip (SS3).
 struct SkippedSection: Sendable, Hashable {
   let number: UInt16
   let bytes: [UInt8]

@@ -1,5 +1,5 @@
-/// A model together with the numbers that a store uses in its place: keys and rows name entities,
-/// properties and layouts by number, never by name or position.
+/// A model with the numbers that a store uses for it. Keys and rows identify entities, properties
+/// and layouts by number, never by name or position.
 ///
 /// Invariants:
 /// 1. A number is used once. No later model of the store gives it to anything else.
@@ -20,10 +20,10 @@ package struct StoredModel: Sendable {
   /// For each entity of the model, by index.
   let entries: [Entry]
   let lastNumbers: LastNumbers
-  /// By the number of a property: the default that was frozen when it was added.
+  /// The origins of the properties, by property number.
   let origins: [UInt32: PropertyOrigin]
   package let history: ModelHistory
-  /// Sections of a later version, written back as they were.
+  /// Sections of a later version, which are written back unchanged.
   let skippedSections: [SkippedSection]
 
   private let indicesByNumber: [UInt16: Int]
@@ -34,19 +34,19 @@ package struct StoredModel: Sendable {
   struct Entry: Sendable, Hashable {
     let number: UInt16
     let currentLayout: UInt16
-    /// Of the properties that the entity declares itself, in the order of the description; of a
-    /// composite its leaves.
+    /// The numbers of the declared properties, in the order of the description. A composite has the
+    /// numbers of its leaves.
     let propertyNumbers: [UInt32]
   }
 
-  /// The greatest number of each kind given so far; see invariant 1.
+  /// The highest number of each kind that was ever allocated (invariant 1).
   struct LastNumbers: Sendable, Hashable {
     var entity: UInt16 = 0
     var property: UInt32 = 0
     var layout: UInt16 = 0
   }
 
-  /// The caller vouches for the invariants.
+  /// The caller must ensure the invariants.
   init(
     model: ManagedObjectModel, entries: [Entry], layouts: [LayoutSchema], lastNumbers: LastNumbers,
     origins: [UInt32: PropertyOrigin], history: ModelHistory, skippedSections: [SkippedSection]
@@ -69,7 +69,7 @@ package struct StoredModel: Sendable {
     model.schemas.map { schema in schema.lineage.reversed().flatMap { own[$0] } }
   }
 
-  /// A layout's entry for the numbers of each entity (invariant 4).
+  /// For each entity, the numbers that its current layout must list (invariant 4).
   static func storedNumbers(_ model: ManagedObjectModel, _ bySlot: [[UInt32]]) -> [[UInt32]] {
     zip(model.schemas, bySlot).map { schema, numbers in
       zip(schema.properties, numbers).filter { !$0.0.isTransient }.map(\.1)
@@ -121,10 +121,10 @@ extension StoredModel {
     positionsByLayout[number].map { layouts[$0] }
   }
 
-  /// For each slot of the layout's entity the position in rows of `layout`, or nil where such rows
-  /// are older than the property and its stand-in is read.
+  /// For each slot of the layout's entity, the position in rows of `layout`. Nil if such rows are
+  /// older than the property, so its stand-in is read.
   ///
-  /// - Complexity: O(p) for p properties; callers keep the answer.
+  /// - Complexity: O(p) for p properties. Callers should cache the result.
   package func rowPositions(bySlotIn layout: LayoutSchema) -> [Int?] {
     guard let index = indicesByNumber[layout.entityNumber] else { return [] }
     let positions = Dictionary(

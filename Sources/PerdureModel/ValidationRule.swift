@@ -1,17 +1,17 @@
 public import PerdurePredicates
 
-/// The requirements that an attribute's values must meet for a save.
+/// A requirement that an attribute's values must meet at a save.
 ///
 ///     AttributeDescription("age", .int16, rules: [.minimum(0), .maximum(150)])
 ///     AttributeDescription("code", .string, rules: [.minimumLength(1), .pattern("[A-Z]+")])
 ///
-/// Rules are data: a store keeps them with its model, and every program that reads the model sees
+/// Rules are data: a store contains them with its model, so every program that reads the model sees
 /// them. They are checked when an object is saved and when its context is validated, never at
 /// assignment. An absent value breaks no rule: only `isOptional` concerns absence.
 public enum ValidationRule: Sendable, Hashable {
-  /// The least number or the earliest date. A value that is not a number breaks it.
+  /// The minimum of a number or a date. NaN breaks the rule.
   case minimum(DefaultValue)
-  /// The greatest number or the latest date. A value that is not a number breaks it.
+  /// The maximum of a number or a date. NaN breaks the rule.
   case maximum(DefaultValue)
   /// The least count of characters of a text or URI, or of bytes.
   case minimumLength(Int)
@@ -19,15 +19,17 @@ public enum ValidationRule: Sendable, Hashable {
   case maximumLength(Int)
   /// A regular expression that the whole text, or the whole URI, matches.
   case pattern(String)
-  /// A predicate that holds for the value, which it calls `SELF`; it names no property and no
-  /// variable.
+  /// A predicate that the value, called `SELF`, must satisfy. It uses no properties and no
+  /// variables.
   ///
-  /// The message states the requirement, after the name of the property: "must be even". A
-  /// pattern is checked quicker by `pattern` than by a predicate with MATCHES.
+  /// The message states the requirement and follows the name of the property: "must be even". A
+  /// pattern is checked faster by `pattern` than by a predicate with MATCHES.
   case predicate(FetchPredicate, message: String)
-  /// The text of a predicate in a store's model that this version cannot read, because a later one
-  /// wrote it. Such a store can be read nevertheless; a new value cannot be checked against the
-  /// rule, and breaks it. The model of a program has none.
+  /// The text of a predicate in a stored model that this version cannot read, because a later
+  /// version wrote it.
+  ///
+  /// The store can still be read. A new value cannot be checked against the rule, so it breaks the
+  /// rule. The model of a program contains no such rule.
   case unreadablePredicate(String, message: String)
 }
 
