@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// A context on a queue of its own, for work off the caller's isolation.
+/// A context on its own queue, for work outside the caller's isolation.
 ///
 /// The context is accessible only inside `perform` and `performAndWait`, and objects cannot leave
 /// them: their results are `Sendable`. Between two calls the context keeps its objects and its
@@ -9,7 +9,7 @@ public final class BackgroundContext {
   private let context: ManagedObjectContext
   private let mark: QueueMark
   private let turn: QueueTurn
-  /// Those of the context, which may be reached from anywhere.
+  /// The event streams of the context, which any thread may use.
   let streams: EventStreams
 
   init(_ source: ContextSource) {
@@ -63,8 +63,8 @@ public final class BackgroundContext {
   }
 }
 
-// Unchecked: the context is touched on the queue only, one call at a time, and the compiler keeps
-// it from leaving the closures.
+// Unchecked: the context is used only on its queue, by one call at a time. The compiler prevents it
+// from leaving the closures.
 extension BackgroundContext: @unchecked Sendable {}
 
 /// Runs functions on a queue, one at a time, as parts of the tasks that call it.

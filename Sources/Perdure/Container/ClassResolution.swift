@@ -1,13 +1,14 @@
-// Which class the objects of each entity have.
+// Determines the class of the objects of each entity.
 //
-// Classes and entities are two trees, and need not look alike. For each entity the first of these
-// decides:
+// Classes and entities form two trees, which may differ. For each entity, the first of these rules
+// that applies decides:
 //
 //   1. the class that was passed to the container for the entity by name;
 //   2. a given class with the name in the entity's description, `Class` or `Module.Class`; of
-//      several the one that describes the entity itself;
-//   3. a given class that describes the entity; of several the last;
-//   4. what holds for the parent entity; at the root `ManagedObject` (GraphSchema.swift).
+//      several, the class that describes the entity itself;
+//   3. a given class that describes the entity; of several, the last one;
+//   4. the class of the parent entity; for a root, `ManagedObject` (GraphSchema.swift).
+//
 //
 // A class with accessors accesses properties by position. So it serves only entities that have its
 // properties at the same positions: its own entity, one with the same description, and their
@@ -22,7 +23,7 @@ struct ClassResolution {
   let given: [ManagedObject.Type]
   let byEntityName: [String: ManagedObject.Type]
 
-  /// The classes by entity name, for entities that have one of their own.
+  /// The classes by entity name, for entities with their own class.
   ///
   /// - Throws: `PerdureError` with code 134080 when a name fits several classes, or a class does
   ///   not fit its entity.
@@ -60,7 +61,7 @@ struct ClassResolution {
   }
 
   private static func isCalled(_ type: ManagedObject.Type, _ name: String) -> Bool {
-    // A dot in front means the program's own module.
+    // A leading dot means the program's own module.
     let name = name.hasPrefix(".") ? name.dropFirst() : name[...]
     return String(describing: type) == name || String(reflecting: type) == name
   }
@@ -84,7 +85,7 @@ struct ClassResolution {
 }
 
 extension ClassResolution {
-  /// A key that is misspelt would be found by the first save of an object.
+  /// Reports a misspelt key now. Otherwise it would be found only by the first save of an object.
   private func checkKeys(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
     guard let schema = model.schemas.first(where: { $0.name == entity.name }),
       let key = type.validatedKeys.first(where: {

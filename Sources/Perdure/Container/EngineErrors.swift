@@ -1,7 +1,7 @@
-// The engine's errors in Foundation's form, for programs that use the graph.
+// The engine's errors as Foundation's `LocalizedError`, for programs that use the graph.
 //
-// PerdureLog and PerdureFileIO import no part of Foundation, as a program that uses the engine
-// alone would double in size (docs/decisions). Such a program prints the errors themselves.
+// PerdureLog and PerdureFileIO do not import Foundation, because that would double the size of a
+// program that uses only the engine (docs/decisions). Such a program prints the errors themselves.
 
 public import PerdureFileIO
 public import PerdureLog

@@ -4,10 +4,10 @@
   public import Foundation
 #endif
 
-/// A store that a container has opened, as a value that can be sent to any isolation and retains
-/// nothing.
+/// A store that a container has opened. It is a value that can be sent to any isolation, and it
+/// retains nothing.
 public struct LoadedStore: Sendable, Hashable {
-  /// Names the store for ever; part of the URI form of the ids of its objects.
+  /// The permanent identifier of the store. It is part of the URI form of its objects' ids.
   public let identifier: String
   /// Its path, and its options.
   public let persistentStoreDescription: PersistentStoreDescription

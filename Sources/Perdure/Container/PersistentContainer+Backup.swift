@@ -6,9 +6,9 @@ public import PerdureLog
 extension PersistentContainer {
   /// Makes a backup of an open store in a folder, while contexts read and save.
   ///
-  /// The backup holds every save that had returned when this was called, whole saves only, and
-  /// nothing that is pending in contexts. It is a store with the identity of the original: ids mean
-  /// the same object in both. Do not open it for writing: copy it with
+  /// The backup contains every save that had returned before the call. It contains only whole
+  /// saves, and no pending changes of contexts. It is a store with the identity of the original, so
+  /// ids mean the same object in both. Do not open it for writing: copy it with
   /// `copyPersistentStore(at:to:)` first. The copied bytes are verified.
   ///
   /// - Parameters:

@@ -1,8 +1,8 @@
 // Opening and closing stores.
 //
-// Contexts are made on a `ContextSource`, which never changes: that of a single store is the store
-// itself, that of several a `JoinedStore`. Adding or removing a store makes another source, for the
-// contexts that are made from then on.
+// Contexts are made on a `ContextSource`, which never changes. For a single store, its store is
+// that store. For several stores, it is a `JoinedStore`. Adding or removing a store makes a new
+// source, for contexts that are made later.
 
 internal import PerdureFileIO
 internal import PerdureModel
@@ -29,8 +29,8 @@ extension PersistentContainer {
   /// Opens the stores of `persistentStoreDescriptions`, and creates the missing ones. Stores that
   /// are already open stay unchanged.
   ///
-  /// A crash's unfinished changes are rolled back, and every save that had returned is present.
-  /// When the model has additions, entities, properties or indexes, a store takes them on.
+  /// Unfinished changes of a crash are rolled back, and every save that had returned is present. If
+  /// the model only has additional entities, properties or indexes, a store adopts them.
   ///
   /// - Throws: `PerdureError`. No further store is open then, and the call can be repeated: 134080
   ///   with the store's error as `cause`, for example that another process is writing it; 134020
@@ -57,8 +57,9 @@ extension PersistentContainer {
     }
   }
 
-  /// Opens the stores one by one, then reports the result of each, and returns. Those without an
-  /// error are open, all of them when the handler is first called.
+  /// Opens the stores one by one, then calls the handler with the result of each.
+  ///
+  /// When the handler is first called, all stores without an error are open.
   public func loadPersistentStores(
     completionHandler: (PersistentStoreDescription, PerdureError?) -> Void
   ) {
@@ -87,11 +88,12 @@ extension PersistentContainer {
     loaded.withLock { $0?.members.map(\.name) ?? [] }
   }
 
-  /// Opens one more store, or makes it.
+  /// Opens one more store, and creates it if it is missing.
   ///
-  /// Contexts made from now on have it; existing ones continue without it. `viewContext` is made
-  /// anew when it is requested next. If it has pending changes, it is made anew after they are
-  /// saved or rolled back. A request for a context meanwhile waits until the store is open.
+  /// Contexts that are made later contain the store. Existing contexts continue without it. The
+  /// next access to `viewContext` makes a new context; if the old one has pending changes, only
+  /// after they are saved or rolled back. Meanwhile a request for a context waits until the store
+  /// is open.
   ///
   /// - Throws: `PerdureError`, as `loadPersistentStores()`, and nothing has changed: 134080 also
   ///   when the container has the store open already, or a copy of it.
@@ -107,11 +109,11 @@ extension PersistentContainer {
     }
   }
 
-  /// Closes one of the stores. Its files stay.
+  /// Closes one of the stores. Its files are not removed.
   ///
-  /// Contexts made from now on do not have it. Existing ones can still read the state of it that
-  /// they see, also after `close()`. A save with changes for it is refused with 134030 and saves
-  /// nothing. If it was the last open store, fetches and saves of contexts made from now on throw.
+  /// Contexts that are made later do not contain the store. Existing contexts can still read the
+  /// state that they see, even after `close()`. A save with changes for the store throws 134030 and
+  /// saves nothing. If it was the last open store, fetches and saves of later contexts throw.
   ///
   /// - Throws: `PerdureError`: 134070 when it is not open, and nothing has changed; 134030 when the
   ///   commits could not be made durable.
@@ -153,7 +155,7 @@ extension PersistentContainer {
     try Self.close(closing.source.store)
   }
 
-  /// Notes what contexts are made on while no store is open.
+  /// Stores the source for contexts that are made while no store is open.
   private func noteClosed(_ open: OpenStores) {
     let source = ContextSource(
       store: ClosedStore(open.source.store), graph: open.source.graph, durability: open.source.durability,
@@ -186,7 +188,7 @@ extension PersistentContainer {
       }
       return OpenStores(members: members, source: try source(members, classes))
     } catch {
-      // Why they are not wanted matters more than how they close.
+      // Ignore errors of closing: the original error matters more.
       for member in members.dropFirst(before.count) { try? member.store.close() }
       throw error
     }
@@ -205,7 +207,7 @@ extension PersistentContainer {
     }
   }
 
-  /// An id would name an object of each.
+  /// Throws if the store or a copy of it is already open: an id would then identify two objects.
   private func checkIsNew(
     _ member: OpenStores.Member, beside others: some Sequence<OpenStores.Member>
   ) throws(PerdureError) {
@@ -242,7 +244,7 @@ extension PersistentContainer {
     return resolved
   }
 
-  /// What contexts need of some stores.
+  /// The source on which contexts of the stores are made.
   private func source(
     _ members: [OpenStores.Member], _ classes: [String: ManagedObject.Type]
   ) throws(PerdureError) -> ContextSource {

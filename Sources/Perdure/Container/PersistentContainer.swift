@@ -32,7 +32,7 @@ public final class PersistentContainer: Sendable {
   let classesByEntityName: [String: ManagedObject.Type]
   let factory: StoreFactory
   let loaded = Guarded<OpenStores?>(nil)
-  /// What contexts are made on while no store is open; nil before the first store was closed.
+  /// The source for contexts while no store is open; nil before the first store was closed.
   let closed = Guarded<ContextSource?>(nil)
   let logSwitch = LogSwitch()
   private let backgroundTasks = TaskLimiter(

@@ -37,20 +37,22 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// has them. No relationship of the configuration may lead out of it. A store that was created
   /// with a configuration accepts a larger one, or all entities, but no smaller one.
   public var configuration: String?
-  /// Changes the options that the engine is opened with; nil for the options that suit most graphs:
-  /// the engine's defaults, and a checkpoint at close from 128 KiB on
-  /// (`CheckpointOptions.closeTailBytes`). Called at each opening, on the thread that opens.
+  /// Changes the options with which the engine opens the store. It is called at each opening, on
+  /// the opening thread.
+  ///
+  /// With nil, the engine's defaults apply, and closing writes a checkpoint from 128 KiB on
+  /// (`CheckpointOptions.closeTailBytes`). That suits most graphs.
   ///
   ///     description.configuresEngine = { options in
   ///       options.fileSystem = fileSystem
   ///       (options.checkpoints, options.compactsAutomatically) = (.manual, false)
   ///     }
   ///
-  /// For crash-recovery suites, which supply their own file system (PerdureTestSupport has one),
-  /// and for stores that the defaults do not suit. `isReadOnly` and `durability` of the options are
-  /// those of the description, whatever the closure sets. Descriptions are equal whatever it does:
-  /// functions cannot be compared. Functions that take a path alone (such as
-  /// `PersistentContainer.destroyPersistentStore(at:)`) ignore it, and use the system's files.
+  /// It is for crash-recovery suites with their own file system (PerdureTestSupport has one), and
+  /// for stores that the defaults do not suit. `isReadOnly` and `durability` always come from the
+  /// description. Comparisons of descriptions ignore the closure. Functions that take only a path,
+  /// such as `PersistentContainer.destroyPersistentStore(at:)`, ignore it and use the system's
+  /// files.
   public var configuresEngine: (@Sendable (inout StoreOptions) -> Void)?
 
   /// Describes a store in a directory.

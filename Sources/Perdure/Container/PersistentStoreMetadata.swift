@@ -29,7 +29,7 @@ public struct PersistentStoreMetadata: Sendable {
 }
 
 extension ManagedObjectModel {
-  /// Whether a container with this model opens a store: equal, or different by what stores take on.
+  /// Whether a container with this model can open a store without a migration.
   ///
   /// - Parameters:
   ///   - configuration: The configuration to open it with; nil for all entities.
@@ -94,13 +94,13 @@ extension PersistentContainer {
     }
   }
 
-  /// Puts a copy of one store in the place of another; neither may be open for writing.
+  /// Replaces one store by a copy of another. Neither store may be open for writing.
   ///
-  /// The copy is written beside the other store, at its name with the suffix `.copy`, where no
-  /// other file may be. It is durable when the call returns. A failure before the copy is complete
-  /// changes nothing. After a power cut the old store or the new one opens, and the call can be
-  /// repeated. The next opening for writing, or the repetition, completes the rest. Until then a
-  /// reader of a store whose files were being removed is refused.
+  /// The copy is first written next to the other store, under its name with the suffix `.copy`,
+  /// which must be unused. It is durable when the call returns. A failure before the copy is
+  /// complete changes nothing. After a power loss, the old store or the new one opens, and the call
+  /// can be repeated. The next opening for writing, or the repetition, completes the work. Until
+  /// then, a store whose files were being removed cannot be opened for reading.
   ///
   /// - Throws: `PerdureError` with code 134080, as for copying and destroying, and when the
   ///   directory holds a file that does not belong to the store.

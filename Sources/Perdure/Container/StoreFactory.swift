@@ -13,7 +13,7 @@ package struct StoreFactory: Sendable {
     self.open = open
   }
 
-  /// From which length on of the log behind the last checkpoint closing writes another one.
+  /// Closing writes a checkpoint if the log after the last checkpoint has at least this length.
   ///
   /// Less than the engine's own default: each small save changes several indexes, which the next
   /// opening must repeat. With the default of a MiB, opening after many small saves took twenty

@@ -5,8 +5,9 @@ internal import PerdureFileIO
 // Fetches and saves block their thread, so each running task needs one. Without a limit, a server
 // would have a thread for each request. Tasks beyond the limit wait in order, without a thread.
 //
-//   BT1. A task begins only while fewer than `limit` tasks run, in the order of asking.
-//   BT2. A task that is cancelled while it waits leaves the line with `CancellationError`.
+//   BT1. A task begins only while fewer than `limit` tasks run. Tasks begin in the order of their
+//        requests.
+//   BT2. A task that is cancelled while it waits leaves the queue with `CancellationError`.
 
 /// Lets a limited number of tasks run at a time.
 final class TaskLimiter: Sendable {
@@ -16,7 +17,7 @@ final class TaskLimiter: Sendable {
     var nextID: UInt64 = 0
     /// The tasks that wait, by id.
     var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-    /// The ids of tasks in the order of asking, from `first` on. Some have left.
+    /// The ids of tasks in the order of their requests, from `first` on. Some no longer wait.
     private var line: [UInt64] = []
     private var first = 0
 
@@ -34,7 +35,7 @@ final class TaskLimiter: Sendable {
       line.append(id)
     }
 
-    /// Takes the first waiting tasks that the limit allows out of the line.
+    /// Removes the first waiting tasks that the limit allows from the queue.
     mutating func admit() -> [CheckedContinuation<Void, any Error>] {
       var admitted: [CheckedContinuation<Void, any Error>] = []
       while !waiting.isEmpty, begin() { admitted.append(dequeue()) }
@@ -102,7 +103,7 @@ final class TaskLimiter: Sendable {
           return state.admit()
         }
         resume(admitted)
-        // The handler may have run before the task was in the line.
+        // The task may have been cancelled before it was in the queue.
         if Task.isCancelled { leave(id) }
       }
     } onCancel: {

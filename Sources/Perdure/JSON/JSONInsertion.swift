@@ -17,7 +17,7 @@ struct JSONInsertion {
 
   private enum Place {
     case existing(ManagedObject)
-    /// The object that is inserted for the object of the JSON at a position.
+    /// The new object for the JSON object at a position in the list.
     case new(Int)
   }
 
@@ -30,8 +30,8 @@ struct JSONInsertion {
 
   /// Finds all objects (J1).
   ///
-  /// - Throws: `PerdureError` 139002 if an object is missing or of another entity, or if two
-  ///   constraints name two objects; what a fetch throws.
+  /// - Throws: `PerdureError` 139002 if an object is missing or has another entity, or if two
+  ///   constraints identify different objects. Also the errors of a fetch.
   init(_ objects: [JSONObject], _ context: ManagedObjectContext) throws {
     (self.objects, self.context) = (objects, context)
     for index in objects.indices { places.append(try place(of: index)) }

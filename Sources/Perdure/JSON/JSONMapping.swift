@@ -1,6 +1,6 @@
-// How JSON and objects correspond. Attribute values have the JSON of their Swift types, as
-// `JSONEncoder` and `JSONDecoder` write and read it. The classes tell these types: the model knows
-// that a status is a text, and the class that only some texts are.
+// The mapping between JSON and objects. Attribute values have the JSON of their Swift types, in the
+// form of `JSONEncoder` and `JSONDecoder`. The classes provide these types. For example, the model
+// says that a status is a string, and the class says which strings are valid.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -11,9 +11,9 @@ internal import PerdurePredicates
   import Foundation
 #endif
 
-/// The entities of a context, as JSON has them.
+/// The entities of a context, as JSON represents them.
 struct JSONMapping {
-  /// The levels of objects in objects that JSON can have. Each level takes stack space.
+  /// The maximum nesting of objects in JSON. Each level needs stack space.
   static let depthLimit = 64
   /// The key for the entity of an object. No property can have this name.
   static let entityKey = JSONKey("entity")

@@ -12,7 +12,7 @@ internal import PerdurePredicates
 
 /// An object of JSON.
 struct JSONObject {
-  /// What a relationship leads to.
+  /// The target of a relationship.
   enum Target {
     /// Another object of the JSON, by its position in the list.
     case object(Int)
@@ -242,7 +242,7 @@ final class JSONReading {
 // thread, and removes it from the decoder at its end.
 extension JSONReading: @unchecked Sendable {}
 
-/// What a decoder is asked for. The objects are in the reading.
+/// The type that the decoder decodes. Its initializer puts the objects into the reading.
 struct JSONRoot: Decodable {
   init(from decoder: any Decoder) throws {
     guard let key = JSONReading.key, let reading = decoder.userInfo[key] as? JSONReading else {

@@ -11,11 +11,10 @@ extension ManagedObjectContext {
   ///
   ///     let workers = try context.decode([Worker].self, from: data)
   ///
-  /// The keys of a JSON object are names of properties. The objects get the values that are there;
-  /// a missing key changes nothing, and an unknown key is skipped, as are derived and transient
-  /// properties. An object that has the values of a uniqueness constraint is found by them, among
-  /// unsaved objects too. JSON objects with the same unique values are one object. Nothing is
-  /// saved.
+  /// The keys of a JSON object are names of properties. An object gets the values in the JSON. A
+  /// missing key changes nothing, and unknown keys, derived properties and transient properties are
+  /// skipped. An object is found by the values of its uniqueness constraints, including among
+  /// unsaved objects. JSON objects with the same unique values are one object. Nothing is saved.
   ///
   /// | property | JSON |
   /// |---|---|
@@ -85,10 +84,10 @@ extension ManagedObjectContext {
   ///
   ///     let data = try context.encode(workers, including: ["company", "projects"])
   ///
-  /// Each object has its attributes, derived ones included; `null` means no value. A to-one
-  /// relationship that is not followed is the value of the unique attribute of its object; it is
-  /// left out if the entity there has none. A to-many relationship that is not followed is left
-  /// out, as are transient attributes. An object that is met twice is written twice.
+  /// The JSON of an object contains its attributes, including derived ones; `null` means no value.
+  /// For a to-one relationship that is not followed, it contains the value of the unique attribute
+  /// of its object, if the object's entity has one. To-many relationships that are not followed,
+  /// and transient attributes, are omitted. An object that is reached twice is written twice.
   ///
   /// - Parameters:
   ///   - objects: Objects of this context. The class `T` must have an entity.

@@ -1,9 +1,10 @@
 // The positions in an ordered relationship, including unsaved changes, and moving members to
 // positions.
 //
-// The store has an index by order key, whose ranges can be counted; unsaved changes are a tree
-// (OrderDelta). So finding a position, and moving a member there, takes O(log n), and nothing is
-// loaded. If the store has order keys for fewer members than are linked (StoredOrder, SO2), the
+// The store has an index by order key, which can count the entries in a range. Unsaved changes are
+// a tree (OrderDelta). So finding a position, and moving a member to it, takes O(log n) and loads
+// nothing. If the store has fewer order keys than linked members (StoredOrder, SO2), the missing
+// keys are computed first, with the same result every time.
 // missing keys are made first, the same every time.
 
 internal import PerdurePredicates
@@ -54,8 +55,8 @@ extension ContextCore {
     return places
   }
 
-  /// The result of a read; if the store cannot be read, a substitute, and the next save has the
-  /// reason.
+  /// Returns the result of `body`. If the store cannot be read, returns `other`, and the next save
+  /// throws the error.
   func reading<T>(_ owner: ObjectReference, or other: T, _ body: () throws -> T) -> T {
     do { return try body() } catch {
       noteReadFailure(error, owner)
@@ -203,7 +204,7 @@ extension ContextCore {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
     let stored = delta.placed[member].map(\.stored) ?? storedKey(of: member, under: owner, order)
-    // Removed first, so that positions are those of the others.
+    // Remove it first, so that positions refer to the other members.
     delta.hide(member, stored: stored)
     place(member, stored: stored, at: position, of: owner, relationship, delta)
     setOrder(delta, owner, relationship)
@@ -211,7 +212,8 @@ extension ContextCore {
 
   /// Moves a member to a known order key.
   ///
-  /// - Parameter isSpread: Whether the program did not request the move.
+  /// - Parameter isSpread: Whether the move only makes space for others, or adds a missing key,
+  ///   without a request of the program.
   func setPlace(
     of member: ObjectReference, to key: OrderKey, of owner: ObjectReference,
     _ relationship: RelationshipShape, isSpread: Bool
@@ -223,7 +225,7 @@ extension ContextCore {
     setOrder(delta, owner, relationship)
   }
 
-  /// Forgets where members were moved to.
+  /// Discards the unsaved moves of members that have a stored position.
   func leaveInStoredOrder(
     _ members: [ObjectReference], of owner: ObjectReference, _ relationship: RelationshipShape
   ) {
@@ -238,7 +240,7 @@ extension ContextCore {
     dropIfUnchanged(overlay)
   }
 
-  /// - Parameter delta: Without the member.
+  /// - Parameter delta: The unsaved order, which must not contain the member.
   private func place(
     _ member: ObjectReference, stored: OrderKey?, at position: Int?, of owner: ObjectReference,
     _ relationship: RelationshipShape, _ delta: OrderDelta
@@ -258,7 +260,7 @@ extension ContextCore {
     makeRoom(for: member, stored: stored, at: position, of: count, owner, relationship, delta)
   }
 
-  /// The last order key; nil also if finding it takes more work.
+  /// The place with the last order key. Nil also if finding it needs more work.
   private func lastPlace(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> OrderPlace? {
@@ -289,8 +291,8 @@ extension ContextCore {
     return stored + delta.tree.weight
   }
 
-  /// Gives the neighbours of a position new order keys, 64 of them, or twice as many, until there
-  /// is enough distance.
+  /// Assigns new order keys to the neighbours of a position. It starts with 64 neighbours and
+  /// doubles the number until the keys have enough distance.
   private func makeRoom(
     for member: ObjectReference, stored: OrderKey?, at position: Int, of count: Int, _ owner: ObjectReference,
     _ relationship: RelationshipShape, _ delta: OrderDelta
@@ -322,18 +324,18 @@ extension ContextCore {
   }
 }
 
-// MARK: - After the view has moved on
+// MARK: - After the view has advanced
 
 extension ContextCore {
-  /// Restores OD1 and OD2 for an object's ordered relationships. Moves that only made room for
-  /// others are replaced by positions that were saved since.
+  /// Restores OD1 and OD2 for an object's ordered relationships. A move that only made space for
+  /// others is discarded if another context has saved a position meanwhile.
   func reconcileOrders(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
       guard let order = relationship.order else { continue }
       let old = overlay.order(relationship.slot)
       let links = overlay.delta(relationship.slot)
       if old == nil, links == nil { continue }
-      // It is not a change, so no hook is called.
+      // This is not a change, so no hook is called.
       let wasTouched = overlay.isTouched
       defer { overlay.isTouched = wasTouched }
       overlay.setOrder(nil, relationship.slot)

@@ -3,7 +3,7 @@
 internal import PerdurePredicates
 
 extension ContextCore {
-  /// The members that the store has for an owner, in order; of places alone, linked or not.
+  /// The order entries that the store has for an owner, in order. Some may have no link.
   func storedMembers(of owner: ObjectReference, _ order: OrderIndexes) -> [ObjectReference] {
     reading(owner, or: []) { try storedPlaces(of: owner, order).map(\.reference) }
   }
@@ -18,9 +18,8 @@ extension ContextCore {
     return placed.filter(members.contains) + linked.filter { !known.contains($0) }
   }
 
-  /// Appends the members that the store has for several owners, each owner's in order and behind
-  /// those of the one before; `ends` and `countMax` as for
-  /// `StoreView.appendReferences(underEach:in:countMax:to:ends:)`.
+  /// Appends the stored members of several owners, owner by owner, each in order. `ends` and
+  /// `countMax` are as in `StoreView.appendReferences(underEach:in:countMax:to:ends:)`.
   func appendStoredMembers(
     underEach owners: [ObjectReference], _ relationship: RelationshipShape, _ order: OrderIndexes,
     countMax: Int, to found: inout [ObjectReference], ends: inout [Int]

@@ -1,7 +1,7 @@
 internal import PerdurePredicates
 
-/// The difference between the order of a relationship and the stored one. A class, so that changes
-/// are made in place.
+/// The difference between the unsaved and the stored order of a relationship. It is a class, so
+/// that changes are made in place.
 ///
 /// Invariants, at the context's view:
 ///   OD1. `tree` has the order key of each member in `placed`. As hidden entries, it has the stored
@@ -15,18 +15,18 @@ final class OrderDelta {
     let key: OrderKey
     /// The stored order key; nil for none.
     let stored: OrderKey?
-    /// Whether the program did not request it: the member made room, or had no order key.
+    /// Whether the program did not request the move: the member made space, or had no order key.
     let isSpread: Bool
   }
 
-  // Not checked for exclusivity at run time: no function here calls out.
+  // Unchecked exclusivity: no function here calls code outside this class.
   @exclusivity(unchecked) private(set) var placed: [ObjectReference: Placement] = [:]
   @exclusivity(unchecked) private(set) var hidden: [ObjectReference: OrderKey] = [:]
   @exclusivity(unchecked) private(set) var tree = OrderTree()
 
   var isEmpty: Bool { placed.isEmpty && hidden.isEmpty }
 
-  /// The same, apart from this one.
+  /// An independent copy.
   func copy() -> OrderDelta {
     let copy = OrderDelta()
     (copy.placed, copy.hidden, copy.tree) = (placed, hidden, tree)
@@ -46,7 +46,7 @@ final class OrderDelta {
     placed[member] = Placement(key: key, stored: stored, isSpread: isSpread)
   }
 
-  /// Takes a member out.
+  /// Removes a member from the order.
   func hide(_ member: ObjectReference, stored: OrderKey?) {
     forget(member)
     guard let stored else { return }
@@ -54,7 +54,7 @@ final class OrderDelta {
     hidden[member] = stored
   }
 
-  /// Leaves a member at its stored position.
+  /// Discards the unsaved state of a member, so that it is at its stored position.
   func forget(_ member: ObjectReference) {
     if let placement = placed.removeValue(forKey: member) {
       tree.remove(OrderPlace(key: placement.key, reference: member))

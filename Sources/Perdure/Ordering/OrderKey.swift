@@ -2,14 +2,14 @@
 // after the point.
 //
 // A key is 1 to 24 bytes, the last of which is not zero; the order of keys is that of fractions.
-// Between two keys there are always keys, as long as there are bytes; so an insertion writes one
-// key, and moves no other member.
+// Between two keys there is always another key, as long as bytes are left. So an insertion writes
+// one key and moves no other member.
 //
-// Keys are made in levels of three bytes. If a level has space, the next key of a run (always
-// after, or always before, the last inserted member) is one step away from that member's key, on
-// its level. A run is recognised by the lengths: one neighbour's key is longer than the other's. So
-// the front, the end and any cursor take tens of thousands of insertions before keys grow by a
-// level. Everything else takes the middle.
+// Keys are made in levels of three bytes. In a run, each member is inserted after (or before) the
+// one that was inserted last. The next key of a run is one step from the previous key, on the same
+// level while that has space. A run is recognized by the lengths: one neighbour's key is longer
+// than the other's. So at the front, at the end or at a cursor, tens of thousands of insertions fit
+// before keys grow by a level. Any other insertion uses the middle of its neighbours' keys.
 //
 //   KY1. A key has 1 to 24 bytes and does not end with a zero byte; so keys are equal where their
 //        bytes are.
@@ -17,7 +17,7 @@
 //        process.
 //   KY3. Members with equal keys are in the order of references.
 
-/// A place in an ordered relationship. Pure: bytes in, bytes out.
+/// The order key of a member. It has no side effects.
 package struct OrderKey: Hashable, Sendable {
   /// The longest key, in bytes.
   package static let lengthMax = 24
@@ -93,7 +93,7 @@ extension OrderKey {
   /// The distance of a run's keys on their level: it leaves space for later insertions between
   /// them.
   private static let runStep = 256
-  /// The same at an end, where there is only a run.
+  /// The same distance at the beginning or the end, where only runs occur.
   private static let endStep = 16
 
   /// A key between two others (KY2).
@@ -166,9 +166,9 @@ extension OrderKey {
     return nil
   }
 
-  /// Keys of that many bytes leave as many again for later insertions between them.
+  /// The maximum length of spread keys. It leaves an equal number of bytes for later insertions.
   private static let spreadLengthMax = 12
-  /// How many units of the last byte are at least between them.
+  /// The minimum distance of spread keys, in units of the last byte.
   private static let spreadRoomMin = 65_536
 }
 
@@ -222,7 +222,7 @@ private struct BigFraction {
   private func units(_ number: UInt64) -> BigFraction {
     var result = BigFraction((0, 0, 0), whole: 0, count)
     let shift = 8 * (OrderKey.lengthMax - count)
-    // Digits beyond the top level do not occur here.
+    // Numbers that need more than the highest word do not occur.
     let (low, rest) =
       shift < 64 ? (number << UInt64(shift), shift == 0 ? 0 : number >> UInt64(64 - shift)) : (0, 0)
     switch shift / 64 {
@@ -235,8 +235,8 @@ private struct BigFraction {
     return result
   }
 
-  /// Adds units of the last byte; false, and nonsense left, where the result is not above 0 and
-  /// below 1.
+  /// Adds units of the last byte. Returns false unless the result is between 0 and 1; the value is
+  /// then unspecified.
   mutating func add(_ step: Int) -> Bool {
     let amount = units(step.magnitude == 0 ? 0 : UInt64(step.magnitude))
     if step >= 0 {
@@ -282,14 +282,15 @@ private struct BigFraction {
 
   func isBetween(_ low: BigFraction, _ high: BigFraction) -> Bool { low.isBefore(self) && isBefore(high) }
 
-  /// Half of the sum, down to the last byte.
+  /// Half of the sum, rounded down to the last byte.
   static func middle(_ left: BigFraction, _ right: BigFraction) -> BigFraction {
     var sum = left
     sum.add(right)
     return sum.divided(by: 2)
   }
 
-  /// The part of the distance to a smaller number, down to the last byte; nil if it is zero.
+  /// The distance to a smaller number divided by `divisor`, rounded down to the last byte; nil if
+  /// it is zero.
   func distance(from other: BigFraction, dividedBy divisor: Int) -> BigFraction? {
     guard other.isBefore(self) else { return nil }
     var distance = self

@@ -1,9 +1,9 @@
 // The unsaved changes of one ordered relationship, in order: the entries that they add, and the
-// stored entries that they hide. With the counts of the store's index they find the member at a
-// position, and the position of a member, in O(log n).
+// stored entries that they hide. Together with the counts of the store's index, the tree finds the
+// member at a position, and the position of a member, in O(log n).
 //
-// A treap: a search tree by order key, and a heap by a number made from the reference; so it is as
-// deep as a random tree, and the same in every run.
+// It is a treap: a search tree by order key, and a heap by a number derived from the reference. So
+// it has the depth of a random tree, and is the same in every run.
 
 internal import PerdurePredicates
 
@@ -18,7 +18,7 @@ struct OrderPlace: Hashable, Comparable {
   }
 }
 
-/// Order keys, each of which adds one object to the stored ones or hides one of them.
+/// A tree of order keys. Each adds an object to the stored ones or hides a stored object.
 struct OrderTree {
   private struct Node {
     let place: OrderPlace
@@ -26,7 +26,7 @@ struct OrderTree {
     let weight: Int
     var left = -1
     var right = -1
-    /// The weights below and of the node itself.
+    /// The sum of the weights of the node and of all nodes below it.
     var sum: Int
 
     var priority: UInt64 {
@@ -44,7 +44,7 @@ struct OrderTree {
 
   var isEmpty: Bool { root < 0 }
 
-  /// The difference between the number of objects here and in the store.
+  /// The number of objects here minus the number in the store.
   var weight: Int { weight(root) }
 
   /// Adds an order key that is absent.
