@@ -6,7 +6,6 @@
 // All other structures use positions in the body: the map refers to them, and frame headers are
 // bound to them.
 //
-//
 //     body:  | frame header | record | record | record | frame header | record ...
 //     file:  | group 0   | group 1 |   ...   | map | checksums | entry 0 | entry 1 | ... | footer
 //

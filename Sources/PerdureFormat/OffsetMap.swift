@@ -5,7 +5,6 @@
 // after the header and all kept units before it. To count those with one memory access, bits and
 // counts share a cache line:
 //
-//
 //     line:  u64 rank | 7 x u64 bits           64 bytes for 448 units, 3,584 bytes of the segment
 //
 // `rank` is the number of kept units in all lines before. Lines after the last kept unit are
