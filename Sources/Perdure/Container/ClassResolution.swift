@@ -9,7 +9,6 @@
 //   3. a given class that describes the entity; of several, the last one;
 //   4. the class of the parent entity; for a root, `ManagedObject` (GraphSchema.swift).
 //
-//
 // A class with accessors accesses properties by position. So it serves only entities that have its
 // properties at the same positions: its own entity, one with the same description, and their
 // subentities.

@@ -17,7 +17,7 @@
 //        process.
 //   KY3. Members with equal keys are in the order of references.
 
-/// The order key of a member. It has no side effects.
+/// The order key of a member: an immutable value.
 package struct OrderKey: Hashable, Sendable {
   /// The longest key, in bytes.
   package static let lengthMax = 24

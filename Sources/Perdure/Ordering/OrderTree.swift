@@ -85,7 +85,8 @@ struct OrderTree {
     root = merge(left, right)
   }
 
-  /// The difference between the number of objects before a key here and in the store.
+  /// The weight of the entries before a key: the number of objects before it here, minus that in
+  /// the store.
   func weight(before place: OrderPlace) -> Int {
     var sum = 0
     var position = root
@@ -101,11 +102,11 @@ struct OrderTree {
     return sum
   }
 
-  /// The entry at a position of all.
+  /// The object at a position of the combined order.
   enum Found {
-    /// An object that is added.
+    /// An added object.
     case added(OrderPlace)
-    /// The object at a position among those of the store.
+    /// A stored object, by its position among the stored objects.
     case stored(Int)
   }
 
@@ -128,7 +129,7 @@ struct OrderTree {
     return .stored(wanted - before)
   }
 
-  /// The places that are added, in order.
+  /// The added places, in order.
   var added: [OrderPlace] {
     var result: [OrderPlace] = []
     var path: [Int] = []
@@ -145,9 +146,9 @@ struct OrderTree {
     return result
   }
 
-  /// The last added key.
+  /// The last added place.
   var lastAdded: OrderPlace? {
-    // A hidden entry may follow it.
+    // Search backwards, because hidden entries may follow it.
     var candidates: [Int] = []
     var position = root
     while position >= 0 || !candidates.isEmpty {

@@ -10,10 +10,11 @@ internal import PerdurePredicates
 ///     conversation.messages.move(message, to: 3)
 ///     let last = conversation.messages.last
 ///
-/// Every operation on one object, at any position, is O(log n). It loads nothing, and a save of it
+/// Every operation on one object, at any position, is O(log n). It loads nothing, and saving it
 /// writes one short record with the object's order key. Insertions of several contexts at different
-/// positions all succeed. Insertions at the same position are adjacent, in an order that is the
-/// same for all contexts. If both have moved the same object, the second save is a conflict.
+/// positions all succeed. If several contexts insert at the same position, the objects are
+/// adjacent, in the same order for all contexts. If two contexts move the same object, the second
+/// save is a conflict.
 public struct OrderedToMany<Element: ManagedObject> {
   @usableFromInline let owner: ManagedObject
   @usableFromInline let slot: Int
@@ -82,8 +83,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     for object in objects { append(object) }
   }
 
-  /// Connects an object, so that it has a position of at most `count`. One that is there stays
-  /// where it is.
+  /// Connects an object at a position of at most `count`. An object that is already connected does
+  /// not move.
   public func insert(
     _ object: Element, at position: Int, file: StaticString = #fileID, line: UInt = #line
   ) {
@@ -94,8 +95,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     place(object, at: position)
   }
 
-  /// Connects objects, so that the first of them has a position. Those that are there stay where
-  /// they are.
+  /// Connects objects, the first of them at a position. Objects that are already connected do not
+  /// move.
   public func insert(
     contentsOf objects: some Sequence<Element>, at position: Int, file: StaticString = #fileID,
     line: UInt = #line
@@ -107,8 +108,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     }
   }
 
-  /// Moves an object that is there, so that it has a position below `count`. One that is not there
-  /// is not moved.
+  /// Moves a connected object to a position below `count`. An object that is not connected is
+  /// ignored.
   public func move(
     _ object: Element, to position: Int, file: StaticString = #fileID, line: UInt = #line
   ) {
@@ -131,7 +132,7 @@ public struct OrderedToMany<Element: ManagedObject> {
     let old = self[position]
     if contains(object) { return }
     insert(object, at: position)
-    // An object that cannot be connected is refused, and the old one stays.
+    // If the object cannot be connected, the old one stays.
     if contains(object) { remove(old) }
   }
 
@@ -152,8 +153,8 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// Connects exactly these objects, in this order; a repeated object counts at its first
   /// occurrence.
   ///
-  /// - Complexity: O(n log n). Objects already in the right relative order are mostly not moved:
-  ///   each decision considers only the next object.
+  /// - Complexity: O(n log n). Most objects that are already in the right relative order are not
+  ///   moved, but not all: each step considers only the next object.
   public func replace(with objects: some Sequence<Element>) {
     var seen: Set<ManagedObjectID> = []
     let wanted = objects.filter { seen.insert($0.objectID).inserted }
@@ -168,8 +169,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     }
   }
 
-  /// Whether the owner has been removed, so that the relationship cannot change. If so, notes a
-  /// refused change, which the next save reports.
+  /// Whether the relationship cannot change because the owner was removed. If so, notes a rejected
+  /// change, which the next save reports.
   private var isRefused: Bool { owner.contextForConnecting(slot) == nil }
 
   private func place(_ object: Element, at position: Int) {
@@ -192,7 +193,8 @@ public struct OrderedToMany<Element: ManagedObject> {
 extension OrderedToMany: Sendable {}
 
 extension OrderedToMany: Sequence {
-  /// The objects connected now, in order; changes during the iteration do not affect it.
+  /// Iterates over the currently connected objects, in order. Changes during the iteration have no
+  /// effect on it.
   @inlinable
   public func makeIterator() -> ToMany<Element>.Iterator { ToMany<Element>.Iterator(owner.siblings(slot)) }
 }

@@ -1,21 +1,21 @@
-// How a store keeps the order of a relationship.
+// The stored order of a relationship.
 //
-// Each member of an ordered relationship has an entry of its own in the keyspace `order/P`: owner
-// and member, and the order key as the value. The derived index `ordered/P` has owner and order key
-// as its key. So a move writes one short record and neither row, and does not count as a change of
-// attributes. Members that two contexts insert at the same time are both there, in the order of
-// keys, and of references if keys are equal.
+// Each member of an ordered relationship has an entry in the keyspace `order/P`. Its key is the
+// owner and the member, and its value is the order key. The key of the derived index `ordered/P` is
+// the owner and the order key. So a move writes one short record and neither row, and does not
+// count as a change of attributes. If two contexts insert members at the same time, both are
+// present, in the order of keys. Members with equal keys are in the order of references.
 //
 // Invariants
-//   SO1. An entry of `order/P` has its link. Every commit that makes or ends a link of an ordered
-//        relationship makes or ends the entry with it. A commit that changes an entry requires that
+//   SO1. Every entry of `order/P` has a link. A commit that adds or removes a link of an ordered
+//        relationship also adds or removes its entry. A commit that changes an entry requires that
 //        no other commit has changed it.
-//   SO2. A link may lack its entry (the relationship was not ordered when it was made, or the entry
-//        was lost): its member is after all others, in the order of references.
+//   SO2. A link may have no entry, if the relationship was not ordered when the link was made, or
+//        if the entry was lost. Such members follow all others, in the order of references.
 
 package import PerdurePredicates
 
-/// Where a store keeps the order of a relationship.
+/// The indexes in which a store keeps the order of a relationship.
 package struct OrderIndexes: Hashable, Sendable {
   /// From an owner and a member to the member's order key.
   package let keys: StoreIndex
@@ -55,12 +55,13 @@ package struct OrderIndexes: Hashable, Sendable {
   }
 }
 
-/// The place that a member of an ordered relationship gets.
+/// The new place of a member in an ordered relationship.
 package struct StorePlace: Hashable, Sendable {
   /// Owner and member, in the index `OrderIndexes.keys`.
   package let link: StoreLink
   package let key: OrderKey
-  /// Whether the program did not move the member: it made room for others. A store may ignore it.
+  /// Whether the program did not move the member: it only made space for others. A store may ignore
+  /// it.
   package let isSpread: Bool
 
   package init(link: StoreLink, key: OrderKey, isSpread: Bool = false) {
@@ -71,7 +72,7 @@ package struct StorePlace: Hashable, Sendable {
 }
 
 extension StoreView {
-  /// For stores that know no better: reads entries until it has found it.
+  /// The default implementation, which reads entries until it finds the member.
   package func orderKey(
     of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
   ) throws -> OrderKey? {
@@ -83,7 +84,7 @@ extension StoreView {
     return found
   }
 
-  /// For stores that know no better: counts entries.
+  /// The default implementation, which counts entries.
   package func withEntry(
     at position: Int, of range: KeyRange, in index: StoreIndex,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void

@@ -1,11 +1,11 @@
-// Every row of an entity, including unreadable ones: the inspection of a damaged store continues
-// after one.
+// Visits every row of an entity, including unreadable rows: the inspection of a damaged store
+// continues after them.
 
 internal import PerdurePredicates
 
 extension StoreView {
-  /// Hands out the rows of one concrete entity in order of their ids, or why one cannot be read,
-  /// until `body` returns false.
+  /// Visits the rows of one concrete entity in order of their ids, until `body` returns false. For
+  /// an unreadable row, `body` receives the error.
   func visitEveryRow(
     entity: UInt16, _ body: (ObjectReference, Result<StoredRow, any Error>) throws -> Bool
   ) throws {
@@ -22,7 +22,7 @@ extension StoreView {
         }
       }
     } catch {
-      // After the last row that was returned, one by one.
+      // Continue after the last row that was visited, one reference at a time.
       try visitReferences(entity: entity, from: next) { reference in
         let row: Result<StoredRow?, any Error> = Result { try self.row(reference) }
         switch row {

@@ -1,23 +1,23 @@
-// Whether the rows and links of a store make a whole graph. Needs only the stored model, so it
-// works on any store, without the program that wrote it.
+// Checks whether the rows and links of a store form a consistent graph. It needs only the stored
+// model, so it works on any store, without the program that wrote it.
 //
 // Invariants of a graph
-//   G1  every row reads as a row of its entity, in a layout that the stored model knows
-//   G2  a to-one reference leads to a row of the destination or of one of its subentities; if the
-//       rule of the other end is noAction, the row may be absent
-//   G3  a link's ends are rows of the entities that the relationship joins
+//   G1  every row can be decoded as a row of its entity, in a layout of the stored model
+//   G2  a to-one reference refers to a row of the destination or of one of its subentities; the row
+//       may be absent if the inverse has the delete rule noAction
+//   G3  a link's ends are rows of the entities that the relationship connects
 //   G4  no two objects have the same values in a uniqueness constraint
-//   G5  in a one-to-one relationship each object has at most one partner; a relationship that is
-//       its own inverse is equal at both ends
-//   G6  a relationship has as many objects as its limits ask for, at least one where it is not
+//   G5  in a one-to-one relationship, each object has at most one partner; a relationship that is
+//       its own inverse is the same at both ends
+//   G6  the number of objects in a relationship is within its limits, and at least one if it is not
 //       optional
 //   G7  an object with an entry in an ordered relationship is a member of it, and the entry's value
 //       is an order key
 //
-// G5 and G6 are judged in RelationshipChecks.swift, G7 in OrderChecks.swift.
-// That indexes are what the rows give is an invariant of the engine (V4 of its own verification),
-// derived counts included. G4 is one as well (V5), which names index and key; here objects,
-// properties and values are named.
+// RelationshipChecks.swift checks G5 and G6, and OrderChecks.swift checks G7. That the indexes
+// match the rows, including derived counts, is an invariant of the engine (V4 of its verification).
+// G4 is an invariant of the engine too (V5). The engine reports index and key, and this check
+// reports objects, properties and values.
 
 internal import PerdureLog
 internal import PerdurePredicates
@@ -30,7 +30,7 @@ public struct GraphVerificationReport: Sendable {
     public let invariant: Int
     /// The object, the link, or the constraint, that breaks it.
     public let place: String
-    /// The problem there.
+    /// The problem.
     public let message: String
 
     /// One line for a log.
@@ -39,34 +39,34 @@ public struct GraphVerificationReport: Sendable {
 
   /// The findings; empty for an intact graph.
   public internal(set) var findings: [Finding] = []
-  /// Members of ordered relationships without an order key, which come after those with one. They
-  /// are no damage.
+  /// The number of members of ordered relationships without an order key. They follow the other
+  /// members and are not damaged.
   public internal(set) var membersWithoutPlace = 0
-  /// Rows that were read, of all entities.
+  /// The number of rows that were read, of all entities.
   public internal(set) var rows = 0
-  /// Links of many-to-many relationships that were followed.
+  /// The number of checked links of many-to-many relationships.
   public internal(set) var links = 0
-  /// References to deleted objects, left by the delete rule noAction, which leaves them to the
-  /// program. They are no damage.
+  /// The number of references to deleted objects that the delete rule noAction left. They are not
+  /// damage, because the program must handle them.
   public internal(set) var referencesLeft = 0
 
   /// Whether there are no findings.
   public var isClean: Bool { findings.isEmpty }
 }
 
-/// One run over one view of a store.
+/// One verification of one view of a store.
 package struct GraphVerification {
   private let view: any StoreView
   private let schema: StoreSchema
   private let model: ManagedObjectModel
   private var report = GraphVerificationReport()
-  /// Further findings add no information.
+  /// The number of findings after which the verification ends.
   private let findingsMax: Int
   private let steps: VerificationSteps
   private let relationships: RelationshipChecks
 
-  /// - Parameter goesOn: Called now and then with the finished rows and entries, and their total;
-  ///   false cancels.
+  /// - Parameter goesOn: Called at intervals with the number of checked rows and entries, and their
+  ///   total. Returning false cancels.
   package init(
     _ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel, findingsMax: Int = 1000,
     goesOn: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
@@ -80,7 +80,7 @@ package struct GraphVerification {
       of: goesOn == nil ? 0 : Self.stepCount(view, schema, relationships.pairs), goesOn)
   }
 
-  /// Rows, and entries to be checked; an index that cannot be counted counts as 0.
+  /// The number of rows and of entries to check. An index that cannot be counted counts as 0.
   private static func stepCount(
     _ view: any StoreView, _ schema: StoreSchema, _ pairs: [RelationshipChecks.Pair]
   ) -> Int {
@@ -179,7 +179,7 @@ package struct GraphVerification {
     }
   }
 
-  /// The owners of references to one object are adjacent.
+  /// Checks G5. References to the same object are adjacent in the index.
   private mutating func checkPairs(_ pair: RelationshipChecks.Pair) throws {
     var found = report
     defer { report = found }
@@ -245,7 +245,7 @@ package struct GraphVerification {
     }
   }
 
-  /// Entries with one key are adjacent.
+  /// Checks G4. Entries with the same key are adjacent.
   private mutating func checkUniqueness(_ index: StoreIndex) throws {
     var found = report
     defer { report = found }
@@ -301,7 +301,8 @@ package struct GraphVerification {
     return try view.version(of: target) == nil ? "is not there" : nil
   }
 
-  /// Whether deleting the target of a reference leaves the reference unchanged.
+  /// Whether the delete rule of the inverse leaves the reference unchanged when its target is
+  /// deleted.
   private func isLeftBehind(_ property: PropertyStorage, in entity: EntityStorage) -> Bool {
     guard let inverse = model.schema(named: entity.name)?.property(named: property.name)?.inverse else {
       return false
@@ -324,7 +325,7 @@ package struct GraphVerification {
 }
 
 extension IndexDefinition {
-  /// Whether its entries are checked separately: links, and uniqueness.
+  /// Whether the entries of the index are checked separately: links, orders and unique values.
   fileprivate var isVerified: Bool {
     switch kind {
     case .links, .orders: return true

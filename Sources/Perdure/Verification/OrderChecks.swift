@@ -1,15 +1,15 @@
-// What the order of a relationship promises (G7), by the stored model.
+// Checks the order of relationships (G7), based on the stored model.
 
 internal import PerdurePredicates
 
 /// One ordered relationship to check.
 struct OrderCheck {
   let name: String
-  /// From an owner to its members.
+  /// The index from an owner to its members.
   let members: StoreIndex
   let order: OrderIndexes
 
-  /// The ordered relationships, each once.
+  /// All ordered relationships, each once.
   static func all(of schema: StoreSchema) -> [OrderCheck] {
     var checks: [OrderCheck] = []
     for case let entity? in schema.entities {
@@ -23,10 +23,10 @@ struct OrderCheck {
     return checks
   }
 
-  /// Passes each member with an order key, and its error if there is one, until the body returns
+  /// Visits each entry with an order key, with the error if there is one, until `body` returns
   /// false.
   ///
-  /// - Returns: How many members have one; nil when the body ended the walk.
+  /// - Returns: The number of members that have an entry; nil if `body` ended the visit.
   func visit(
     _ view: any StoreView, _ body: (ObjectReference, ObjectReference, String?) throws -> Bool
   ) throws -> Int? {

@@ -1,18 +1,18 @@
-// What the ends of relationships promise beyond leading to objects (G5, G6), by the stored model.
+// Checks the other invariants of relationships (G5, G6), based on the stored model.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// The checks of one view, prepared for one model.
+/// The checks of relationships in one view.
 struct RelationshipChecks {
   /// A one-to-one relationship.
   struct Pair {
-    /// From a target to the owners that lead there.
+    /// The index from a target to the owners that refer to it.
     let index: StoreIndex
-    /// The name of the end that has the column.
+    /// The name of the end that is stored as a column.
     let name: String
     let destination: UInt16?
-    /// Whether both objects have the column.
+    /// Whether the relationship is its own inverse, so that both objects have the column.
     let isOwnInverse: Bool
   }
 
@@ -21,7 +21,7 @@ struct RelationshipChecks {
   let pairs: [Pair]
   /// The link keyspaces in which each link needs its reverse.
   private var symmetric: Set<StoreIndex> = []
-  /// By entity, the relationships that must have some number of objects.
+  /// The relationships with a required number of objects, by entity.
   private var limited: [UInt16: [RelationshipShape]] = [:]
 
   init(_ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel) {
@@ -50,7 +50,7 @@ struct RelationshipChecks {
     self.pairs = pairs
   }
 
-  /// The sentences about an object with too few or too many members.
+  /// The violated count limits of an object, as sentences.
   func brokenLimits(of reference: ObjectReference, _ row: RowView) throws -> [String] {
     try (limited[reference.entityNumber] ?? []).compactMap { relationship in
       let count: Int
@@ -73,7 +73,7 @@ struct RelationshipChecks {
     return try !view.hasEntry(under: target, source, in: links)
   }
 
-  /// Whether of two objects that have each other only the first one has.
+  /// Whether only the first of two objects refers to the other one.
   func isOneSided(_ pair: Pair, _ source: ObjectReference, _ target: ObjectReference) throws -> Bool {
     guard pair.isOwnInverse, source != target else { return false }
     return try !view.hasEntry(under: source, target, in: pair.index)

@@ -8,7 +8,7 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// An object as stored, readable without the program that wrote it.
+/// A stored object, readable without the program that wrote it.
 public struct InspectedObject: Sendable {
   /// A value of a property.
   public enum Property: Sendable, Hashable {
@@ -18,10 +18,10 @@ public struct InspectedObject: Sendable {
     case bool(Bool)
     /// A whole number.
     case integer(Int64)
-    /// A floating-point number; of a Float the one that shows the same digits.
+    /// A floating-point number. A Float becomes the Double with the same decimal digits.
     case double(Double)
-    /// Text; also of a decimal, a UUID, a URL, or a date: ISO 8601 to the millisecond for the years
-    /// 1 to 4000, else the seconds since the start of 2001.
+    /// Text, a decimal, a UUID, a URL, or a date. Dates in the years 1 to 4000 are ISO 8601 text to
+    /// the millisecond. Other dates are seconds since the start of 2001.
     case text(String)
     /// Bytes.
     case data([UInt8])
@@ -43,9 +43,10 @@ public struct InspectedObject: Sendable {
 }
 
 extension StoreInspection {
-  /// Visits the objects of one entity, without those of its sub-entities, in the order of their
-  /// numbers; of an abstract entity those of its sub-entities, one after the other. Unreadable ones
-  /// are visited too.
+  /// Visits the objects of one entity in the order of their numbers, without those of subentities.
+  ///
+  /// For an abstract entity, it visits the objects of its subentities, one entity after the other.
+  /// Unreadable objects are visited too.
   ///
   /// - Parameter entity: The name of the entity.
   /// - Parameter ids: The numbers to visit.
@@ -125,8 +126,8 @@ extension InspectedObject.Property {
       }
   }
 
-  /// To the millisecond; without a fraction if there is none. Calendars have no form
-  /// for dates beyond their range and for values that are no dates: these are shown in seconds.
+  /// The date to the millisecond, without a fraction if that is zero. Dates outside the calendar's
+  /// range, and NaN, are shown as seconds.
   private static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
     let first = Date.distantPast.timeIntervalSinceReferenceDate

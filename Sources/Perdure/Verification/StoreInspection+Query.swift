@@ -3,7 +3,7 @@
 package import PerdureModel
 package import PerdurePredicates
 
-/// A query by names alone.
+/// A query that uses names only.
 package struct InspectionQuery: Sendable {
   /// The name of the entity. Objects of its subentities are results too.
   package var entity: String
@@ -14,9 +14,9 @@ package struct InspectionQuery: Sendable {
   /// Paths of the values to read, such as `company.name` or `workers.@count`. The name `objectID`
   /// is the object itself. Empty for all values that are not to-many relationships.
   package var columns: [String] = []
-  /// The most objects; nil for all.
+  /// The maximum number of objects; nil for no limit.
   package var limit: Int?
-  /// How many objects to skip at the front.
+  /// The number of objects to skip at the beginning.
   package var offset = 0
 
   package init(entity: String) {
@@ -31,7 +31,7 @@ package struct InspectedColumn: Sendable, Hashable {
   package let isNumeric: Bool
 }
 
-/// The results of a query, read one after the other.
+/// The results of a query, which are read one by one.
 package struct InspectionResults {
   package let columns: [InspectedColumn]
   private let inspection: StoreInspection
@@ -45,12 +45,12 @@ package struct InspectionResults {
     columns = paths.map { InspectedColumn(name: $0.name, isNumeric: $0.isNumeric) }
   }
 
-  /// Visits the objects, each as the values of the columns, until `body` returns false.
+  /// Visits the objects until `body` returns false. `body` receives the values of the columns.
   ///
-  /// - Throws: What `body` throws; `FetchError`, `PredicateEvaluationError` or `StoreError` for an
-  ///   object that cannot be read or compared. The visit ends there.
-  /// - Complexity: As the fetch. Memory for one object at a time. If no index gives the order,
-  ///   memory for the keys of all objects, or of as many as the limit.
+  /// - Throws: The errors of `body`. `FetchError`, `PredicateEvaluationError` or `StoreError` if an
+  ///   object cannot be read or compared. The visit then ends.
+  /// - Complexity: That of the fetch. It needs memory for one object at a time. If no index
+  ///   provides the order, it needs memory for the keys of all objects, or of as many as the limit.
   package func forEach(_ body: ([InspectedObject.Property]) throws -> Bool) throws {
     do {
       try executor.visit { reference, stored in
@@ -129,7 +129,7 @@ extension StoreInspection {
     of column: ColumnPath, _ source: RowSource, _ reference: ObjectReference
   ) throws -> InspectedObject.Property {
     guard let path = column.path else { return inspected(.reference(reference), .reference) }
-    // The kind matters for Float alone, and a value that is not one is shown by itself.
+    // The kind matters only for Float. Other values show their kind themselves.
     return inspected(try FetchExpression.keyPath(path).value(with: source), column.kind ?? .absent)
   }
 }

@@ -2,7 +2,7 @@ public import PerdureLog
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// A view of a graph's store from outside, as the `perdure` command shows it.
+/// Read-only access to the store of a graph from outside its program, as in the `perdure` command.
 ///
 /// It opens the store for reading only, by the model that is stored in it.
 public struct StoreInspection: Sendable {
@@ -17,7 +17,7 @@ public struct StoreInspection: Sendable {
     try self.init(of: path, options: options)
   }
 
-  /// As the options say, also for writing.
+  /// Opens the store according to the options, possibly for writing.
   package init(of path: String, options: StoreOptions) throws {
     store = try LogPersistentStore(at: path, model: nil, options: options)
   }
@@ -27,8 +27,7 @@ public struct StoreInspection: Sendable {
   /// The engine below.
   public var engine: Store { store.store }
 
-  /// The entities with how many objects each has, in the order of the model; abstract ones are left
-  /// out.
+  /// The number of objects of each entity, in the order of the model, without abstract entities.
   public var objectCounts: [(entity: String, count: Int)] {
     let view = store.view()
     return store.schema.entities.compactMap { entity in
@@ -37,8 +36,10 @@ public struct StoreInspection: Sendable {
     }
   }
 
-  /// The indexes in words, with the number of entries of each. Nil for one that cannot be counted,
-  /// because it could not be built at opening, or cannot be read.
+  /// The indexes, described in words, with their number of entries.
+  ///
+  /// The number is nil for an index that cannot be read, or could not be built when the store was
+  /// opened.
   public var indexCounts: [(name: String, count: Int?)] {
     let view = store.view()
     return store.schema.indexes.indices.map { position in
@@ -47,16 +48,16 @@ public struct StoreInspection: Sendable {
     }
   }
 
-  /// Existing entities that are nearly called so, the nearest first.
+  /// The entities with similar names, the most similar one first.
   package func entities(like name: String) -> [String] {
     NearMisses.of(name, in: schema.entities.compactMap { $0?.name })
   }
 
-  /// Checks that rows and links make a whole graph. An unreadable row is a finding, and the next
-  /// one follows.
+  /// Verifies that rows and links form a consistent graph. An unreadable row is a finding, and the
+  /// verification continues.
   ///
-  /// - Parameter progress: Called now and then with the checked rows and entries of indexes, and
-  ///   their total. Throw from it to cancel.
+  /// - Parameter progress: Called at intervals with the number of checked rows and index entries,
+  ///   and their total. Throw from it to cancel.
   /// - Throws: the errors of `progress`, and no others.
   /// - Complexity: reads every row once, every link, and every unique value.
   public func verifyGraph(
