@@ -1,6 +1,6 @@
-// One value from many: @count, @sum, @avg, @min, @max and the functions of the same names. Nulls
-// are ignored but in counts; sums are in Sums.swift. Least and greatest are by the sorting order,
-// so any kinds may be mixed.
+// Aggregates: one value from many, by @count, @sum, @avg, @min, @max and the functions with the
+// same names. Nulls are ignored except in counts. Sums are in Sums.swift. Minimum and maximum use
+// the sort order, so values of different kinds can be mixed.
 
 package enum Aggregation {
   static func apply(
@@ -26,7 +26,7 @@ package enum Aggregation {
     Value.sortOrder(left, right) == .ascending
   }
 
-  /// The mean of numbers, null of none.
+  /// The mean of numbers; null if there are none.
   package static func average(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
     if values.isEmpty { return .null }
     return try Arithmetic.apply(.divide, try sum(values), .integer(Int64(values.count)))
@@ -50,7 +50,7 @@ package enum Aggregation {
     values.indices.max { precedes(values[$0], values[$1]) }
   }
 
-  /// Where the values are that are equal to no earlier one, in order.
+  /// The positions of the values that equal no earlier value, in order.
   package static func firstAppearances(in values: [Value]) -> [Int] { Operand.distinctIndices(values) }
 
   static func median(_ values: [Value]) throws(PredicateEvaluationError) -> Value {

@@ -1,17 +1,17 @@
 // Arithmetic on numbers of mixed kinds.
 //
-//   AR1. A null operand makes the result null; an operand that is no number is an error.
-//   AR2. Truth values are 0 and 1. With a decimal operand the result is decimal, also beside a real
-//        one, which counts as the decimal that it compares as (NumberOrder.swift): `price * 1.1` is
-//        exact. Else with a real operand real; else whole.
-//   AR3. A whole result that does not fit 64 bits is a decimal (exact up to 38 digits). Nothing
+//   AR1. A null operand makes the result null. An operand that is not a number is an error.
+//   AR2. Truth values are 0 and 1. If one operand is decimal, the result is decimal. A real operand
+//        then counts as the decimal with which it is compared (NumberOrder.swift), so `price * 1.1`
+//        is exact. Otherwise, if one operand is real, the result is real. Otherwise it is whole.
+//   AR3. A whole result that does not fit in 64 bits is a decimal (exact up to 38 digits). Nothing
 //        overflows or traps.
-//   AR4. Products and quotients of decimals with exponents beyond 40 are done in reals:
-//        Foundation's Decimal stops the process when the exponent of a result leaves its range.
-//        Their sums are exact (Sums.swift). Calculations with real numbers that no Decimal can
-//        represent use reals too.
-//   AR5. Division by zero, and the remainder of one, is null. Whole by whole is whole when nothing
-//        is left over.
+//   AR4. Products and quotients of decimals with exponents beyond 40 are computed as reals:
+//        Foundation's Decimal traps if the exponent of a result leaves its range. Their sums are
+//        exact (Sums.swift). Calculations with real numbers that no Decimal can represent use reals
+//        too.
+//   AR5. Division by zero, and its remainder, is null. A whole number divided by a whole number is
+//        whole if there is no remainder.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -72,8 +72,8 @@ enum Arithmetic {
 // MARK: By kind
 
 extension Arithmetic {
-  /// Products and quotients of two such numbers have exponents of at most 119 either way; Decimal
-  /// can represent up to 127.
+  /// Products and quotients of two numbers with this exponent have exponents of at most 119 in
+  /// either direction. Decimal can represent exponents up to 127.
   private static let safeExponent = 40
 
   private static func whole(_ function: FetchFunction, _ a: Int64, _ b: Int64) -> Value {

@@ -61,7 +61,7 @@ enum Conversion {
 
   @Sendable private static func decimal(_ value: Value) -> Value {
     if case .string(let text) = value { return Value.decimal(text).map(Value.decimal) ?? .null }
-    // A number beyond a Decimal's range has no Decimal; it does not count as "no number".
+    // A number beyond a Decimal's range becomes null, but not a NaN decimal.
     guard let decimal = try? Arithmetic.decimal(value), !decimal.isNaN || value.isNaN else { return .null }
     return .decimal(decimal)
   }
@@ -82,7 +82,7 @@ enum Conversion {
     }
   }
 
-  /// A decimal number without its fraction, in the direction of the rule.
+  /// The decimal rounded to a whole number, according to the rule.
   static func rounded(_ decimal: Decimal, _ rule: FloatingPointRoundingRule) -> Decimal {
     if decimal.isNaN || decimal.exponent >= 0 { return decimal }
     let whole = truncated(decimal)

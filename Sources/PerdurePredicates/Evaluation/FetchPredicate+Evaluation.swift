@@ -1,4 +1,4 @@
-// Evaluating once. For many objects, make a PredicateEvaluator.
+// Evaluates a predicate once. For many objects, make a `PredicateEvaluator`.
 
 extension FetchPredicate {
   /// Whether the predicate holds for an object, with values for variables.
@@ -33,7 +33,8 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  /// The value of the expression for an object; objects in it become references, collections lists.
+  /// The value of the expression for an object. Objects become references, and collections become
+  /// lists.
   ///
   /// - Throws: as `FetchPredicate.evaluate(with:variables:)`.
   public func value(

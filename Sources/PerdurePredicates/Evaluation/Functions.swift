@@ -1,5 +1,5 @@
-// Calls of functions. A null argument makes the result null, but for collections (where nulls are
-// ignored).
+// Function calls. A null argument makes the result null, except in collections, where nulls are
+// ignored.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -106,8 +106,8 @@ extension PredicateEvaluator {
     throw PredicateEvaluationError(.invalidOperand, "A text function needs text, not \(value.kindName).")
   }
 
-  /// A whole number of 64 bits. A number from `Int64.max` + 1 to `UInt64.max`, such as the mask
-  /// 0x8000000000000000, gives the integer with the same bits.
+  /// A whole number of 64 bits. A number between `Int64.max` + 1 and `UInt64.max`, such as the mask
+  /// 0x8000000000000000, becomes the integer with the same bits.
   private static func integer(_ value: Value) throws(PredicateEvaluationError) -> Int64 {
     switch try Arithmetic.number(value) {
     case .integer(let integer): return integer
@@ -141,8 +141,7 @@ extension PredicateEvaluator {
 }
 
 extension FetchFunction {
-  /// What one of the three functions from text to text makes of a text; the text itself for any
-  /// other function.
+  /// The result if this is one of the three functions from text to text; otherwise the text itself.
   package func applied(to text: String) -> String {
     TextFunction(self)?.applied(to: text) ?? text
   }

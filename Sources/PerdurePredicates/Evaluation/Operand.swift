@@ -84,7 +84,7 @@ extension Operand {
   }
 }
 
-/// Values in sorting order, for asking whether one is among them.
+/// Values in sort order, for fast membership tests.
 struct SortedValues {
   private let values: [Value]
 

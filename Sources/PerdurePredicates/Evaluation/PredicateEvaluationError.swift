@@ -2,7 +2,7 @@
 
 /// A predicate could not be evaluated.
 public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible {
-  /// What kind of failure it is.
+  /// The kind of a failure.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String, Sendable {
       case unknownProperty, unboundVariable, invalidOperand, invalidPattern, matchTooLong
@@ -20,7 +20,7 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
     public static let invalidPattern = Code(kind: .invalidPattern)
     /// A regular expression takes too many steps on a text.
     public static let matchTooLong = Code(kind: .matchTooLong)
-    /// The function is part of the language but not evaluated.
+    /// The function is part of the language but is not supported.
     public static let unsupportedFunction = Code(kind: .unsupportedFunction)
     /// The predicate is nested more than 200 levels deep.
     public static let tooDeep = Code(kind: .tooDeep)
@@ -31,11 +31,11 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
     public var description: String { kind.rawValue }
   }
 
-  /// What kind of failure it is.
+  /// The kind of the failure.
   public let code: Code
   /// The error and the remedy.
   public let message: String
-  /// The failure below this one, if any.
+  /// The underlying error, if any.
   public let cause: (any Error)?
 
   /// An error with a message.

@@ -63,7 +63,7 @@ extension PredicateEvaluator {
     }
   }
 
-  /// By position in a collection, or by name in an object.
+  /// The element at a position of a collection, or the property with a name of an object.
   static func element(_ position: Value, of base: Operand) throws(PredicateEvaluationError) -> Operand {
     if case .string(let name) = position { return try follow(PropertyPath(name), from: base) }
     if base.isNull || position.isNull { return .null }
@@ -79,7 +79,7 @@ extension PredicateEvaluator {
 // MARK: Paths
 
 extension PredicateEvaluator {
-  /// The target of a path; a collection for every to-many step, flattened.
+  /// The target of a path. To-many steps give one flat collection.
   static func follow(_ path: PropertyPath, from base: Operand) throws(PredicateEvaluationError) -> Operand {
     let end = try follow(path.names[...], from: base)
     guard let aggregate = path.aggregate else { return end }
@@ -160,7 +160,7 @@ extension PredicateEvaluator {
     return false
   }
 
-  /// One step; nil for no elements at all (EV3).
+  /// Follows one name. Returns nil if the path gives an empty collection (EV3).
   private static func step(
     _ name: String, then rest: ArraySlice<String>, from source: any PropertySource
   ) throws(PredicateEvaluationError) -> Operand? {

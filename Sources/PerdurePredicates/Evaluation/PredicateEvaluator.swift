@@ -1,22 +1,23 @@
-// The meaning of predicates, on objects in memory. Everything else that runs predicates (on rows,
-// by indexes) must agree with this.
-//
+// The semantics of predicates, defined by evaluation on objects in memory. Every other
+// implementation (on rows, with indexes) must agree with this one.
 // Rules beside the comparison table (Value+Comparison.swift)
-//   EV1. Logic has two values. An ordering or text comparison with null is false, so NOT of it is
+//   EV1. Logic has two values. An ordering or text comparison with null is false, so its NOT is
 //        true.
-//   EV2. ANY holds for at least one element, ALL for every one (so for none at all), over the
-//        flattened path. Null counts as no elements, a single value as one.
-//   EV3. A path through a missing to-one object gives null, or no elements if it crosses a to-many
-//        behind it.
-//   EV4. Inside SUBQUERY plain paths and SELF still mean the outer object; the variable hides an
-//        outer one of the same name.
-//   EV5. AND and OR stop at the first part that decides; an error in a later part does not show.
+//   EV2. ANY requires that at least one element of the flattened path matches. ALL requires that
+//        every element matches, so it is true without elements. Null counts as no elements, and a
+//        single value as one element.
+//   EV3. A path through a missing to-one object gives null. If the path crosses a to-many
+//        relationship later, it gives no elements.
+//   EV4. Inside SUBQUERY, plain paths and SELF still mean the outer object. The variable hides an
+//        outer variable with the same name.
+//   EV5. AND and OR stop at the first part that decides the result. Errors in later parts do not
+//        appear.
 //   EV6. A collection can equal another one, contain an element, and be the right side of IN. A
-//        comparison with a single value, null included, needs ANY, ALL, NONE or an aggregate;
+//        comparison with a single value, including null, needs ANY, ALL, NONE or an aggregate;
 //        otherwise it is an error.
-//   EV7. Under ANY and ALL, a collection operator applies to each group: a path over several
+//   EV7. Under ANY and ALL, a collection operator is applied to each group. A path over several
 //        to-many relationships has one group for each object before the last of them. So `ANY
-//        teams.members.@count > 1` asks for a team with two members.
+//        teams.members.@count > 1` requires a team with at least two members.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -24,10 +25,10 @@
   public import Foundation
 #endif
 
-/// A predicate made ready to be asked about many objects.
+/// A predicate that is prepared for evaluation on many objects.
 ///
-/// It keeps data from one evaluation for the next, such as parsed regular expressions, and the time
-/// of `now()`. Not `Sendable`: make one for each task.
+/// It caches data between evaluations, such as parsed regular expressions, and the time of `now()`.
+/// It is not `Sendable`: make one for each task.
 public final class PredicateEvaluator {
   private let predicate: FetchPredicate
   let now: Date
@@ -39,7 +40,7 @@ public final class PredicateEvaluator {
     var options: StringOptions
   }
 
-  /// Makes a predicate ready, with values for its variables; `now()` means the moment given.
+  /// Prepares a predicate with values for its variables. `now()` returns `now`.
   public init(
     _ predicate: FetchPredicate, variables: [String: any PredicateArgument] = [:], now: Date = Date()
   ) {
@@ -71,7 +72,7 @@ public final class PredicateEvaluator {
   }
 }
 
-/// The meaning of names at a position in the tree.
+/// What names mean at a position in the tree.
 struct Scope {
   var root: Operand
   var variables: [String: Operand]
@@ -115,7 +116,7 @@ extension PredicateEvaluator {
     return !isAny
   }
 
-  /// The operands that ANY and ALL compare (EV7).
+  /// The operands that ANY and ALL compare one by one (EV7).
   private func elements(
     of expression: FetchExpression, in scope: Scope
   ) throws(PredicateEvaluationError) -> [Operand] {
@@ -123,7 +124,8 @@ extension PredicateEvaluator {
     return try operand(of: expression, in: scope).spread
   }
 
-  /// Compares, with a long literal as a decimal beside a decimal.
+  /// Compares two operands. If one is a decimal, a long literal on the other side is read as a
+  /// decimal.
   private func compareExactly(
     _ left: Operand, _ comparison: FetchComparison, _ right: Operand
   ) throws(PredicateEvaluationError) -> Bool {
@@ -153,7 +155,7 @@ extension PredicateEvaluator {
     }
   }
 
-  /// The chosen operand of a TERNARY: it decides whether the result is many values (EV6).
+  /// The operand that a TERNARY selects. It determines whether the result is a collection (EV6).
   private func chosen(
     _ expression: FetchExpression, in scope: Scope
   ) throws(PredicateEvaluationError) -> FetchExpression {
@@ -184,7 +186,7 @@ extension PredicateEvaluator {
     }
   }
 
-  /// A path can give many values, and those are neither equal to, nor in order with, a single one
+  /// Throws if a path gives a collection where a single value is needed: they cannot be compared
   /// (EV6).
   private static func checkManyValues(
     _ left: Operand, _ comparison: FetchComparison, _ right: Operand
@@ -228,7 +230,7 @@ extension PredicateEvaluator {
     return isAtMost(list[0], value, options) && isAtMost(value, list[1], options)
   }
 
-  /// Membership in a collection, or a part of a text.
+  /// Whether a collection contains a value, or a text contains another one.
   private static func holds(_ whole: Value, _ part: Value, _ options: StringOptions) -> Bool {
     switch (whole, part) {
     case (.list(let list), _): list.contains { $0.equals(part, options: options) }
@@ -274,7 +276,8 @@ extension FetchExpression {
     if case .conditional = self { true } else { false }
   }
 
-  /// Whether the path leads to values of objects; a literal list may be used in place of a value.
+  /// Whether the expression can give values of several objects. A literal list may be compared like
+  /// a value.
   fileprivate var isPath: Bool {
     switch self {
     case .keyPath, .member, .subquery: true

@@ -1,7 +1,7 @@
-// The source of the values. The query language asks for one property at a time, and does not know
+// The source of property values. The evaluator requests one property at a time, and does not know
 // the type behind this protocol.
 
-/// The kind of an object's property.
+/// The result of reading a property.
 public enum PropertyResult {
   /// A value; null when it is absent.
   case value(Value)
@@ -13,7 +13,7 @@ public enum PropertyResult {
   case unknown
 }
 
-/// Something whose properties a predicate can ask for.
+/// A type whose properties a predicate can read.
 public protocol PropertySource {
   /// The identity of the object, for comparing objects; nil when it has none.
   var reference: ObjectReference? { get }

@@ -1,14 +1,15 @@
 // A predicate with the same results and less work.
 //
-//   SI1. If the predicate has a result, the simplified one has the same. (An error may vanish with
-//        the part that would have made it; none appears.)
+//   SI1. If the predicate has a result, the simplified one has the same result. Simplification may
+//        remove a part that would throw an error, but never adds an error.
 //   SI2. The evaluator itself computes constants, so they have the same meaning as at run time. A
-//        constant whose evaluation fails stays unchanged.
-//   SI3. NOT moves into == and != only: with null neither < nor >= holds, so they are no opposites.
+//        constant expression whose evaluation fails stays unchanged.
+//   SI3. NOT is moved only into == and !=. With null, neither < nor >= is true, so they are not
+//        opposites.
 
 extension FetchPredicate {
-  /// The predicate with constants computed, nested ANDs and ORs made flat, repeated parts and
-  /// double negations dropped. Its truth is the same for every object.
+  /// The predicate with computed constants, flattened ANDs and ORs, and without repeated parts and
+  /// double negations. The result is the same for every object.
   public func simplified() -> FetchPredicate {
     let inner = mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
     switch inner {
@@ -62,7 +63,8 @@ extension FetchExpression {
   /// The expression with constants computed. Its value is the same for every object.
   public func simplified() -> FetchExpression {
     if case .member(let base, let path) = self, case .conditional = base {
-      // Joined with a path out of the condition, it would meet missing objects otherwise (EV3).
+      // Keep the path outside the condition: joined with it, the path would treat missing objects
+      // differently (EV3).
       let parts = base.mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
       return .member(of: parts, path)
     }
@@ -76,7 +78,7 @@ extension FetchExpression {
     }
   }
 
-  /// The value when everything directly below is constant and the evaluation succeeds.
+  /// The value, if all direct children are constants and the evaluation succeeds.
   private var computed: FetchExpression {
     var isConstant = true
     forEachChild(

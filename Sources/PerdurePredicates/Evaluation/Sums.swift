@@ -1,12 +1,13 @@
 // Sums of values: exact, and rounded once at the end. So the same numbers have the same sum in any
 // order, and a stored sum (`IndexDefinition.Kind.sums` of the graph) equals a new one.
 //
-//   SM1. The sum of whole numbers is whole, or a decimal if 64 bits cannot hold it.
-//   SM2. With a decimal among them the sum is a decimal of at most 38 digits. A real number then
-//        counts as the decimal that it compares as (AR2 in Arithmetic.swift). With real numbers
-//        that no decimal can represent, it is a real.
-//   SM3. Else, with a real number among them, it is the real number next to the sum.
-//   SM4. A sum beyond all decimals is real.
+//   SM1. The sum of whole numbers is whole, or a decimal if it does not fit in 64 bits.
+//   SM2. If one of the numbers is decimal, the sum is a decimal of at most 38 digits. A real number
+//        then counts as the decimal with which it is compared (AR2 in Arithmetic.swift). If no
+//        decimal can represent one of the real numbers, the sum is real.
+//   SM3. Otherwise, if one of the numbers is real, the sum is the real number nearest to the exact
+//        sum.
+//   SM4. A sum beyond the range of decimals is real.
 
 package import PerdureNumbers
 
@@ -46,15 +47,15 @@ extension ExactSum.Term {
 }
 
 extension ExactSum {
-  /// The sum as values have it: a real number of real ones (SM3), else whole where it is, or a
-  /// decimal (SM1, SM2).
+  /// The sum as a value. It is real if it has binary base (SM3). Otherwise it is whole if possible,
+  /// or a decimal (SM1, SM2).
   package var value: Value {
     if radix == .binary { return .double(double) }
     if !isFinite { return .decimal(.nan) }
     return int64.map(Value.integer) ?? decimalValue
   }
 
-  /// The sum as a decimal, also where it is whole.
+  /// The sum as a decimal, even if it is whole.
   fileprivate var decimalValue: Value {
     if !isFinite { return .decimal(.nan) }
     var (isNegative, coefficient, exponent) = coefficientAndExponent
@@ -75,7 +76,7 @@ extension ExactSum {
 }
 
 extension Aggregation {
-  /// The sum of numbers, 0 of none (SM1 to SM4); null where one of them is.
+  /// The exact sum of numbers (SM1 to SM4); 0 without numbers, and null if one of them is null.
   ///
   /// - Throws: `PredicateEvaluationError` for a value that is not a number.
   package static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
@@ -96,8 +97,8 @@ extension Aggregation {
     return hasDecimal && sum.radix == .decimal ? sum.decimalValue : sum.value
   }
 
-  /// Whether decimals hold all real numbers among some values (SM2). That requires printing and
-  /// parsing each one, so it is done only if it decides the result.
+  /// Whether decimals can represent all real numbers among the values (SM2). The check prints and
+  /// parses each number, so it is done only if it decides the result.
   private static func areDecimals(_ values: [Value]) -> Bool {
     values.allSatisfy { value in
       if case .double(let double) = value { Decimal(counting: double) != nil } else { true }

@@ -1,11 +1,11 @@
-// Upper and lower case of one scalar, by tables of our own (StringFolding.swift says why).
+// Upper and lower case of one scalar, from our own tables (StringFolding.swift explains why).
 //
-// The mappings are the full ones, scalar by scalar and without rules by language or by place in a
-// word: what `String.uppercased()` and `lowercased()` give for the scalars of Unicode 14. Scalars
-// that Unicode took in later are their own case.
+// The mappings are the full ones, scalar by scalar, without rules for languages or for positions in
+// a word. They equal those of `String.uppercased()` and `lowercased()` for the scalars of Unicode
+// 14. Scalars that were added to Unicode later do not change.
 
 struct CaseTable: Sendable {
-  /// Scalars that all move by one distance.
+  /// Scalars whose mappings have the same distance.
   private struct Run {
     let first: UInt32
     let last: UInt32
@@ -16,12 +16,12 @@ struct CaseTable: Sendable {
   static let lower = CaseTable(CaseTableData.lower, letters: UInt8(ascii: "A")...UInt8(ascii: "Z"))
   static let upper = CaseTable(CaseTableData.upper, letters: UInt8(ascii: "a")...UInt8(ascii: "z"))
 
-  /// Ascending, and apart from each other.
+  /// The runs, ascending and disjoint.
   private var runs: [Run] = []
-  /// Ascending: scalars that become several.
+  /// The scalars that map to several scalars, ascending.
   private var growing: [(scalar: UInt32, to: [UInt32])] = []
 
-  /// The ASCII letters of the other case; all else in ASCII stays.
+  /// The ASCII letters to change. Other ASCII characters do not change.
   private let letters: ClosedRange<UInt8>
 
   private init(_ data: StaticString, letters: ClosedRange<UInt8>) {
@@ -75,7 +75,8 @@ struct CaseTable: Sendable {
 }
 
 extension Array {
-  /// The first element for which a condition holds that holds for all after it. O(log n).
+  /// The index of the first element that satisfies the condition. All later elements must satisfy
+  /// it too. O(log n).
   fileprivate func partition(where holds: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -1,24 +1,25 @@
-// A constant text, folded once, against many texts in UTF-8 bytes, such as those of rows.
+// Compares one constant text, which is folded once, with many texts in UTF-8, such as those of
+// rows.
 //
-// The definition of a match. Both texts are taken in folded form (StringFolding.swift). A part of a
-// text may match only from boundary to boundary. A boundary is before every scalar that does not
-// belong to the previous one (marks, Hangul vowels and trailing letters do). So "e" does not match
-// in "é" unless marks are ignored, however é is composed, and `?` in a pattern matches a letter
-// with all its marks.
+// The definition of a match: Both texts are compared in folded form (StringFolding.swift). A part
+// of a text can match only between boundaries. There is a boundary before every scalar that does
+// not belong to the previous one. Marks, Hangul vowels and trailing letters belong to it. So "e"
+// does not match in "é" unless marks are ignored, however é is composed. And `?` in a pattern
+// matches a letter with all its marks.
 //
-// Why ASCII is fast. An ASCII text is its own decomposition and all its positions are boundaries.
-// So it is compared as bytes, in lower case on the way with `c`, without allocation. And a constant
-// that is not ASCII after folding matches nothing in it. Every other text is folded first, unless
-// its ASCII front or end has decided before.
+// ASCII is fast: an ASCII text is its own decomposition, and all its positions are boundaries. So
+// it is compared as bytes, without allocation; with `c`, each byte is converted to lower case. A
+// constant that is not ASCII after folding matches nothing in an ASCII text. Any other text is
+// folded first, unless its ASCII beginning or end already decides the result.
 
-/// A text in folded form that other texts are compared with.
+/// A folded text that is compared with other texts.
 package struct FoldedText: Hashable, Sendable {
   @usableFromInline package let bytes: [UInt8]
   @usableFromInline package let isASCII: Bool
   package let options: StringOptions
-  /// Whether ASCII bytes are lowered before comparing.
+  /// Whether ASCII bytes are converted to lower case before comparing.
   @usableFromInline package let lowers: Bool
-  /// Whether bytes are compared as they are, whatever they are.
+  /// Whether all bytes are compared unchanged.
   @usableFromInline package let isVerbatim: Bool
 
   package init(_ text: String, options: StringOptions) {
@@ -61,7 +62,7 @@ package struct FoldedText: Hashable, Sendable {
     }
   }
 
-  /// Whether this one is a part of the text.
+  /// Whether the text contains this one.
   @inlinable
   package func isPart(of text: UnsafeRawBufferPointer) -> Bool {
     if isVerbatim { return firstMatch(in: text, from: 0, lowers: false) != nil }
@@ -69,8 +70,8 @@ package struct FoldedText: Hashable, Sendable {
     return isPartFolding(text)
   }
 
-  /// Whether the text as a whole matches this one as a pattern: `?` is one character, `*` any
-  /// number, `\` makes the next one literal.
+  /// Whether the whole text matches this one as a pattern: `?` is one character, `*` any number of
+  /// characters, and `\` makes the next character literal.
   ///
   /// - Complexity: length of the text times length of the pattern at worst; no recursion.
   @inlinable

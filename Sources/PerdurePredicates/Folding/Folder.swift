@@ -1,10 +1,9 @@
-// Folding in one pass over UTF-8. Only text with bytes beyond ASCII comes here.
+// Folds UTF-8 in one pass. Only text with non-ASCII bytes needs it.
 //
-// Scalars go through decomposition one by one. Marks (class other than 0) wait until the next
-// starter comes; then they are put into order and written. Case is folded while writing. Of all
-// marks only U+0345 has a case folding. It has the highest class and so is last in its run, and it
-// folds to a starter. No other folding of a decomposed scalar has a class, so the order stays
-// right.
+// Scalars are decomposed one by one. Marks (class other than 0) are kept until the next starter;
+// then they are sorted and written. Case is folded while writing. U+0345 is the only mark with a
+// case folding. It has the highest class, so it is the last of its marks, and it folds to a
+// starter. No other folding of a decomposed scalar has a class, so the order remains correct.
 
 struct Folder {
   private(set) var utf8: [UInt8] = []
@@ -76,8 +75,8 @@ struct Folder {
     }
   }
 
-  /// Canonical ordering: by class, stable. By class and then by position, so that any sorting
-  /// algorithm gives the stable order, in n log n.
+  /// Writes the marks in canonical order: a stable sort by class. The position is part of the sort
+  /// key, so any sort algorithm gives the stable order, in O(n log n).
   private mutating func writeMarks() {
     let marks = waiting
     waiting.removeAll(keepingCapacity: true)

@@ -1,4 +1,4 @@
-// LIKE: `?` is one character (a scalar with all that belongs to it), `*` any number of them, `\`
+// LIKE: `?` is one character (a scalar with its marks), `*` is any number of characters, and `\`
 // makes the next byte of the pattern literal. The whole text must match.
 //
 // Two positions advance together. After a mismatch, the last star takes one more character and the
@@ -13,7 +13,8 @@ enum LikeMark {
 }
 
 package enum LikePattern {
-  /// Whether a text in folded form (or ASCII, lowered on the way) matches a pattern in folded form.
+  /// Whether a text matches a folded pattern. The text is folded, or it is ASCII and is converted
+  /// to lower case here.
   @usableFromInline package static func matches(
     _ text: UnsafeRawBufferPointer, _ pattern: FoldedText, lowers: Bool
   ) -> Bool {
@@ -45,7 +46,7 @@ package enum LikePattern {
     }
   }
 
-  /// Takes one character or byte of both, or nothing when they differ.
+  /// Advances over one character or byte of both. Returns nil if they differ.
   private static func step(
     _ text: UnsafeRawBufferPointer, _ position: Int, _ pattern: UnsafeRawBufferPointer, _ mark: Int,
     lowers: Bool

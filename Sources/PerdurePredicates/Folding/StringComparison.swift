@@ -1,4 +1,4 @@
-// Two texts of which neither is constant, as UTF-8 bytes.
+// Compares two texts, neither of which is constant, as UTF-8 bytes.
 
 extension StringFolding {
   /// Whether two texts are equal: canonically equivalent, and with options after folding.
@@ -21,9 +21,9 @@ extension StringFolding {
     fold(left, options) == fold(right, options)
   }
 
-  /// Order of two texts: by the bytes of the folded forms, which without options is the canonical
-  /// decomposition; with `n` by the bytes as they are. Stored indexes have this order, so it does
-  /// not depend on the platform's Unicode. Equal texts are in no order.
+  /// The order of two texts: that of the bytes of their folded forms. Without options, the folded
+  /// form is the canonical decomposition. With `n`, the original bytes are compared. Stored indexes
+  /// have this order, so it does not depend on the platform's Unicode version.
   @inlinable
   package static func order(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ options: StringOptions

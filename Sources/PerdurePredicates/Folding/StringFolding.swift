@@ -1,21 +1,21 @@
-// Folding: one form for all texts that a comparison with [c], [d] or [cd] takes for the same.
+// Folding: a common form for all texts that a comparison with [c], [d] or [cd] treats as equal.
 //
-//   1. canonical decomposition (NFD), marks put into canonical order;
-//   2. with `d`: nonspacing marks (Mn) are left out;
-//   3. with `c`: full case folding of every scalar, decomposed, and marks put into order again.
+//   1. canonical decomposition (NFD), with marks in canonical order;
+//   2. with `d`: nonspacing marks (Mn) are removed;
+//   3. with `c`: full case folding of every scalar, decomposed, and marks in order again.
 //
-// Without options only step 1 is done; two texts are canonically equivalent just when these forms
-// are equal bytes. Order matters in 2 and 3: U+0345 is a mark that folds to a letter, and it must
-// go with the marks.
+// Without options only step 1 is done. Two texts are canonically equivalent if and only if these
+// forms have equal bytes. Step 2 must precede step 3: U+0345 is a mark that folds to a letter, and
+// it must be removed as a mark.
 //
 // The tables are our own and pinned (version 1, Unicode 14.0.0), because folded text is stored and
-// must not depend on the platform. Scalars that Unicode took in later fold to themselves. There are
-// no rules by language: a dotless i is not an i, anywhere. Letters with a stroke (ø, ł, đ) do not
-// decompose, so `d` keeps them.
+// must not depend on the platform. Scalars that were added to Unicode later fold to themselves.
+// There are no rules for languages: a dotless i never equals an i. Letters with a stroke (ø, ł, đ)
+// do not decompose, so `d` keeps them.
 //
 // ASCII text is never decoded: its form is itself, in lower case with `c`.
 
-/// The pinned folding of text behind `[c]`, `[d]`, `canonical:` and canonical derived attributes.
+/// The pinned text folding of `[c]`, `[d]`, `canonical:` and canonical derived attributes.
 public enum StringFolding {
   /// The version of the tables. Text folded under one version never changes.
   public static let version = 1

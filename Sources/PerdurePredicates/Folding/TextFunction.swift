@@ -10,7 +10,7 @@ package enum TextFunction: String, Hashable, Sendable, CaseIterable {
   /// Text in upper case.
   case uppercase = "uppercase:"
 
-  /// The text function that a function is, or nil.
+  /// Converts a function; nil if it is not a function from text to text.
   package init?(_ function: FetchFunction) {
     self.init(rawValue: function.rawValue)
   }
@@ -51,9 +51,9 @@ package enum TextFunction: String, Hashable, Sendable, CaseIterable {
 }
 
 extension TextFunction {
-  /// A function of a property as text, or a property alone: `canonical:(name)`, `address.street`.
+  /// Parses a property path with or without a function: `canonical:(name)`, `address.street`.
   ///
-  /// - Returns: nil when the text is another call, or not a call in this form.
+  /// - Returns: The parts; nil if the text has another form.
   package static func parse(_ text: String) -> (function: TextFunction?, path: String)? {
     guard let colon = text.firstIndex(of: ":") else {
       return text.contains("(") || text.contains(")") ? nil : (nil, text)

@@ -16,8 +16,8 @@ indirect enum CharacterTest: Sendable {
   case newline
   /// The characters whose first scalar has one of these general categories.
   case categories(Set<Unicode.GeneralCategory>)
-  /// What one of the tests holds for. A union that has CR and LF has CR LF too, which is one
-  /// character.
+  /// Characters that satisfy one of the tests. A union with CR and LF also matches CR LF, which is
+  /// one character.
   case union([CharacterTest])
   case intersection(CharacterTest, CharacterTest)
   case not(CharacterTest)
