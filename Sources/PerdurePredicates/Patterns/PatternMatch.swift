@@ -7,7 +7,7 @@
 
 /// One match: a text, and the number of steps that are left.
 struct PatternMatch {
-  /// The most instructions that one match visits.
+  /// The maximum number of instructions that one match visits.
   static let stepMax = 50_000_000
 
   /// The ASCII code of each character, or `notASCII`.
@@ -17,11 +17,11 @@ struct PatternMatch {
 
   private static let notASCII: UInt8 = 0xFF
 
-  /// Whether a program matches the whole text; nil if that takes more than `stepMax` steps.
+  /// Whether a program matches the whole text; nil if that needs more than `stepMax` steps.
   static func wholeMatch(_ program: PatternProgram, _ text: String) -> Bool? {
     var text = text
     let plain = text.withUTF8 { bytes -> Bool?? in
-      // A CR may be half of a CR LF, which is one character of two bytes.
+      // A CR may be part of CR LF, which is one character of two bytes.
       guard bytes.allSatisfy({ $0 < 0x80 && $0 != 0x0D }) else { return nil }
       var match = PatternMatch(codes: bytes, characters: [])
       return .some(match.run(program))
@@ -110,10 +110,10 @@ struct PatternMatch {
     return answer
   }
 
-  /// The state of a lookahead; nil if its cache takes more than the steps that are left.
+  /// The state of a lookahead; nil if its cache needs more than the remaining steps.
   private mutating func lookahead(_ number: Int, _ state: ProgramState) -> ProgramState? {
     if let known = state.lookaheads[number] { return known }
-    // So the memory of all caches is bounded, too.
+    // The cache counts as steps, so the memory of all caches is limited too.
     stepsLeft -= codes.count + 1
     guard stepsLeft >= 0 else { return nil }
     return state.makeLookahead(number, positions: codes.count + 1)

@@ -51,7 +51,7 @@ extension PatternParser {
     return .range(first...last, ignoresCase: options.ignoresCase)
   }
 
-  /// The tests of a character. A set with CR LF has CR and LF too.
+  /// The tests for a character of a set. A set with CR LF also contains CR and LF.
   private func member(_ character: Character) -> [CharacterTest] {
     character == "\r\n" ? [literal("\r"), literal("\n")] : folded(String(character)).map(literal)
   }

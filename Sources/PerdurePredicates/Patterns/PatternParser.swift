@@ -131,7 +131,7 @@ struct PatternParser {
     return parts.count == 1 ? parts[0] : .sequence(parts)
   }
 
-  /// The nodes of the literals so far, which end here, and a node with its quantifier.
+  /// The nodes of the preceding literals, followed by a node with its quantifier.
   private func repeated(
     _ node: PatternNode, _ counts: (min: Int, max: Int?)?, after literals: inout String
   ) -> [PatternNode] {

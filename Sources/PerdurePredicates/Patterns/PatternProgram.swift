@@ -101,7 +101,7 @@ struct PatternProgram: Sendable {
     for _ in 0..<min {
       let size = instructions.count
       try append(part, &room)
-      // A part without instructions has none when it is repeated, either.
+      // If the part has no instructions, repeating it adds none.
       if instructions.count == size { return }
     }
     guard let max else {

@@ -65,7 +65,7 @@ extension FetchPredicate {
     return isFound
   }
 
-  /// The predicate with the nearest Doubles in place of its long literals.
+  /// The predicate with each long literal replaced by the nearest Double.
   package func replacingLongLiterals() -> FetchPredicate {
     mapChildren(
       predicate: { $0.replacingLongLiterals() }, expression: { $0.replacingLongLiterals() })

@@ -1,18 +1,18 @@
 // Suggestions for misspelt names. All errors about a name that is not in a known set use this file.
 
-/// Finds known names that are nearly another one.
+/// Finds known names that are similar to a given name.
 package enum NearMisses {
   /// Longer names are not compared: the time for two names grows with the product of their lengths.
   private static let lengthMax = 255
 
-  /// Returns at most three known names within a third of the characters, the nearest first. Names
-  /// at one distance are in ascending order. Case does not count.
+  /// Returns at most three known names whose distance is at most a third of the name's characters,
+  /// nearest first. Names with the same distance are in ascending order. Case is ignored.
   ///
   /// - Complexity: O(k · m) for k known names and a name of m characters, times the third of m.
   package static func of(_ name: String, in known: some Sequence<String>) -> [String] {
     let wanted = Array(name.lowercased())
     guard wanted.count <= lengthMax else { return [] }
-    // A name of one character is near to nothing but itself in the other case.
+    // A name of one character matches only itself, in either case.
     let limit = wanted.count < 2 ? 0 : max(1, wanted.count / 3)
     var near: [(name: String, distance: Int)] = []
     for name in Set(known) {
@@ -33,8 +33,8 @@ package enum NearMisses {
     names.isEmpty ? "" : " Did you mean \(names.joined(separator: " or "))?"
   }
 
-  /// Counts the characters to insert, remove or replace, and the neighbours to exchange. Returns
-  /// nil above the limit.
+  /// The number of insertions, removals, replacements and exchanges of neighbours that convert one
+  /// name to the other. Returns nil if it exceeds the limit.
   private static func distance(_ left: [Character], _ right: [Character], atMost limit: Int) -> Int? {
     guard abs(left.count - right.count) <= limit else { return nil }
     // Distances between the first characters of the left and each beginning of the right: for one

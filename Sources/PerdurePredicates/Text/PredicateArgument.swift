@@ -1,7 +1,8 @@
-// The arguments for `%@`, `%K`, `%d` and similar ones.
+// The arguments for `%@`, `%K`, `%d` and similar specifiers.
 //
-// An argument is a value and never text of the language: whatever a string holds, it cannot change
-// the shape of the predicate. Text pasted into the format is code; pass it as an argument instead.
+// An argument is a value and never part of the language. So the content of a string cannot change
+// the structure of the predicate. Text that is inserted into the format is code; pass it as an
+// argument instead.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -14,14 +15,15 @@ public protocol PredicateArgument {
   /// The value to put in the predicate.
   var predicateValue: Value { get }
 
-  /// The value's meaning as an argument of a format, or as the value of a variable: the value
-  /// itself. A Float, also in collections and optionals, counts as the number that it prints, as if
-  /// that were in the text. So a comparison with a Float attribute finds the same Float, and one
-  /// with a Decimal or Double attribute finds the printed number.
+  /// The value to use as an argument of a format, or as the value of a variable.
+  ///
+  /// By default it is the value itself. A Float, also in collections and optionals, counts as its
+  /// printed number, as if that were in the text. So a comparison with a Float attribute finds the
+  /// same Float, and one with a Decimal or Double attribute finds the printed number.
   var argumentValue: Value { get }
 
-  /// The value at the end of a path from this value, for a path behind a variable that this value
-  /// replaces: `$FETCH_SOURCE.name`.
+  /// The value at the end of a path from this value. It is used if this value replaces the variable
+  /// of a path: `$FETCH_SOURCE.name`.
   ///
   /// - Parameter names: The names of the path, without the variable.
   /// - Returns: Nil if the value does not have these properties. The path then stays in the
@@ -48,7 +50,7 @@ extension ObjectReference: PredicateArgument {
 }
 
 extension PredicateArgument where Self: BinaryInteger {
-  /// The number; as a decimal number when it does not fit 64 bits with a sign.
+  /// The number; a decimal number if it does not fit in a signed 64-bit integer.
   public var predicateValue: Value {
     if let integer = Int64(exactly: self) { return .integer(integer) }
     if let unsigned = UInt64(exactly: self) { return .decimal(Decimal(unsigned)) }
@@ -76,8 +78,8 @@ extension Float: PredicateArgument {
   /// The number, widened without loss.
   public var predicateValue: Value { .double(Double(self)) }
 
-  /// The Double that shows the same digits: 9.99 for 9.99, where the Float widened is
-  /// 9.989999771118164.
+  /// The Double with the same decimal digits. For the Float 9.99 it is 9.99, while converting the
+  /// Float gives 9.989999771118164.
   public var argumentValue: Value {
     guard let double = Double(description), Self(double) == self else { return predicateValue }
     return .double(double)
@@ -133,7 +135,7 @@ extension Optional: PredicateArgument where Wrapped: PredicateArgument {
   /// The wrapped value, or null.
   public var predicateValue: Value { self?.predicateValue ?? .null }
 
-  /// The meaning of the wrapped value, or null.
+  /// The argument value of the wrapped value, or null.
   public var argumentValue: Value { self?.argumentValue ?? .null }
 }
 
@@ -141,7 +143,7 @@ extension Array: PredicateArgument where Element: PredicateArgument {
   /// The elements as a list.
   public var predicateValue: Value { .list(map(\.predicateValue)) }
 
-  /// The meaning of the elements, as a list.
+  /// The argument values of the elements, as a list.
   public var argumentValue: Value { .list(map(\.argumentValue)) }
 }
 
@@ -149,7 +151,7 @@ extension ArraySlice: PredicateArgument where Element: PredicateArgument {
   /// The elements as a list.
   public var predicateValue: Value { .list(map(\.predicateValue)) }
 
-  /// The meaning of the elements, as a list.
+  /// The argument values of the elements, as a list.
   public var argumentValue: Value { .list(map(\.argumentValue)) }
 }
 
@@ -157,7 +159,7 @@ extension Set: PredicateArgument where Element: PredicateArgument {
   /// The elements as a list, in no particular order.
   public var predicateValue: Value { .list(map(\.predicateValue)) }
 
-  /// The meaning of the elements, as a list.
+  /// The argument values of the elements, as a list.
   public var argumentValue: Value { .list(map(\.argumentValue)) }
 }
 
@@ -165,7 +167,7 @@ extension Dictionary: PredicateArgument where Value: PredicateArgument {
   /// The dictionary's values as a list, in no particular order.
   public var predicateValue: PerdurePredicates.Value { .list(values.map(\.predicateValue)) }
 
-  /// The meaning of the values, as a list.
+  /// The argument values of the dictionary's values, as a list.
   public var argumentValue: PerdurePredicates.Value { .list(values.map(\.argumentValue)) }
 }
 
@@ -173,6 +175,6 @@ extension ClosedRange: PredicateArgument where Bound: PredicateArgument {
   /// The two bounds as a list, for `BETWEEN`.
   public var predicateValue: Value { .list([lowerBound.predicateValue, upperBound.predicateValue]) }
 
-  /// The meaning of the two bounds.
+  /// The argument values of the two bounds, as a list.
   public var argumentValue: Value { .list([lowerBound.argumentValue, upperBound.argumentValue]) }
 }

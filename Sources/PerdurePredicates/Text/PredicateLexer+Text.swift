@@ -1,6 +1,5 @@
-// Quoted text and its escapes. An unknown escape is an error and not the character itself: `"\d"`
-// was meant for a regular expression, and losing the backslash would change its meaning without a
-// word.
+// Quoted text and its escapes. An unknown escape is an error: `"\d"` was probably meant for a
+// regular expression, and silently dropping the backslash would change its meaning.
 
 extension PredicateLexer {
   /// Reads text in single or double quotes; the position is at the opening one.

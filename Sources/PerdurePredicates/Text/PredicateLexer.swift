@@ -1,13 +1,13 @@
-// Text -> tokens, one at a time.
+// Splits text into tokens, one at a time.
 //
-// The lexer works on UTF-8 and never looks past the end. Bytes of 0x80 and above belong to names,
-// so property names in any script are names without knowing their letters. Offsets are bytes; they
-// become columns (characters) only in an error.
+// The lexer works on UTF-8 and never reads beyond the end. Bytes of 0x80 and above belong to names,
+// so property names can be in any script. Offsets are in bytes; errors convert them to columns, in
+// characters.
 
 struct Token: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     case word(String)
-    /// `#word`: a name although the word is reserved.
+    /// `#word`: a name, even if the word is reserved.
     case escapedWord(String)
     /// `#"any text"`: a name of any characters.
     case quotedWord(String)
@@ -32,7 +32,7 @@ struct PredicateLexer {
     bytes = Array(format.utf8)
   }
 
-  /// The next token, `.end` at the end and ever after.
+  /// The next token. At the end of the text, always `.end`.
   mutating func next() throws(PredicateSyntaxError) -> Token {
     skipSpace()
     let start = position
@@ -51,8 +51,8 @@ struct PredicateLexer {
     return Token(kind: kind, offset: start)
   }
 
-  /// Takes `name:name:` up to an opening parenthesis when the word before was only the start of
-  /// such a selector; takes nothing otherwise.
+  /// Reads the rest of a selector, such as `:name:`, up to an opening parenthesis. Returns nil, and
+  /// reads nothing, if the text does not continue like that.
   mutating func readSelectorRest() -> String? {
     var end = position
     guard end < bytes.count, bytes[end] == UInt8(ascii: ":") else { return nil }
@@ -149,8 +149,8 @@ extension PredicateLexer {
     return .escapedWord(try readName(after: peek() == UInt8(ascii: "#") ? "#" : "\\"))
   }
 
-  /// Digits, letters of a radix or an exponent, one point, and the sign of an exponent; judged
-  /// later.
+  /// Reads digits, letters of a radix or an exponent, one point, and the sign of an exponent. The
+  /// parser checks them later.
   private mutating func readNumber() -> String {
     let start = position
     let isRadix = peek() == UInt8(ascii: "0") && peek(1).map { "xXoObB".utf8.contains($0) } == true

@@ -1,14 +1,14 @@
 // Words followed by parentheses: functions, SUBQUERY, TERNARY, CAST, FUNCTION and typed literals.
 
 extension PredicateParser {
-  /// The name of a call and where it stands.
+  /// The name of a call and its token.
   struct CallName {
     var spelling: String
     var token: Token
   }
 
-  /// Takes the word in `token` and an opening parenthesis behind it; takes nothing when there is
-  /// none.
+  /// Reads the word in `token` and an opening parenthesis after it. Returns nil, and reads nothing,
+  /// if there is no parenthesis.
   mutating func acceptCall(_ word: String) throws(PredicateSyntaxError) -> CallName? {
     let start = token
     let spelling = word + (lexer.readSelectorRest() ?? "")
@@ -19,7 +19,7 @@ extension PredicateParser {
     return nil
   }
 
-  /// Reads the rest of a call, its opening parenthesis read already.
+  /// Reads the rest of a call, after its opening parenthesis.
   mutating func parseCall(_ name: CallName) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
     let upper = name.spelling.uppercased()
     if upper == "SUBQUERY" { return try parseSubquery() }
@@ -88,7 +88,7 @@ extension PredicateParser {
       over: [predicate.height, first.height, second.height])
   }
 
-  /// `DATE("0.5")` and its kin.
+  /// Parses a typed literal such as `DATE("0.5")`.
   private mutating func parseTypedLiteral(
     _ type: String
   ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {

@@ -1,5 +1,5 @@
-// Expressions: binary operators by precedence (all associate to the left), signs, then what may
-// follow a primary: `[index]` and `.path`.
+// Expressions: binary operators by precedence (all associate to the left), then signs, then
+// primaries with the suffixes `[index]` and `.path`.
 //
 //   UNION INTERSECT MINUS   1 (loosest)
 //   |                       2
@@ -11,14 +11,14 @@
 //   **                      8
 //   sign, ~                 9
 //
-// The bitwise operators have the precedence of C among each other. They bind less tightly than
+// Among each other, the bitwise operators have the precedence of C. They bind less tightly than
 // arithmetic and more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
 
 extension PredicateParser {
   private typealias Binary = (precedence: Int, build: (FetchExpression, FetchExpression) -> FetchExpression)
 
-  // Small functions on the way down, as in PredicateParser.swift: whatever is rare has a frame of
-  // its own.
+  // The recursive functions are small, as in PredicateParser.swift: rare cases are in separate
+  // functions, so the recursion uses small stack frames.
 
   /// Reads an expression.
   mutating func parseExpression(minimum: Int = 1) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
@@ -26,7 +26,7 @@ extension PredicateParser {
     return startsOperator ? try parseOperators(after: left, minimum: minimum) : left
   }
 
-  /// Reads an expression whose first operand stood in parentheses and has been read.
+  /// Reads an expression whose first operand was in parentheses and was already read.
   mutating func parseExpression(
     startingWith first: Grown<FetchExpression>
   ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
@@ -110,7 +110,8 @@ extension PredicateParser {
 // MARK: Primaries
 
 extension PredicateParser {
-  /// Dispatch only: this is part of the recursion, and small functions keep its frame small.
+  /// Selects the parser of a primary. It is part of the recursion, so its stack frame must stay
+  /// small.
   private mutating func parsePrimaryExpression() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
     if isSymbol("(") { return try parseParenthesizedExpression() }
     if isSymbol("{") { return try parseList() }
@@ -135,7 +136,7 @@ extension PredicateParser {
     }
   }
 
-  /// Takes the token that stood for a constant.
+  /// Reads the token of a constant.
   private mutating func parseConstant(_ value: Value) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
     try advance()
     return leaf(.constant(value))
@@ -157,7 +158,7 @@ extension PredicateParser {
     return try grow(.list(elements.map(\.node)), over: elements.map(\.height))
   }
 
-  /// Expressions with commas between them, up to and including the closing mark.
+  /// Reads expressions that are separated by commas, including the closing symbol.
   mutating func parseElements(until close: String) throws(PredicateSyntaxError) -> [Grown<FetchExpression>] {
     try descend()
     defer { depth -= 1 }
@@ -201,7 +202,7 @@ extension PredicateParser {
     case itself
   }
 
-  /// What may follow an operand: indexes and paths, in any number.
+  /// Reads any number of indexes and paths after an operand.
   private mutating func parsePostfix(
     _ start: Grown<FetchExpression>
   ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {
@@ -272,8 +273,8 @@ extension PredicateParser {
           NearMisses.of(name, in: CollectionOperator.allCases.map(\.rawValue)).map { "@" + $0 }))
   }
 
-  /// The path in a `%K` argument. Its names are taken as they are; no word in it is reserved but
-  /// SELF.
+  /// The path in a `%K` argument. Its names are used unchanged; SELF is the only reserved word in
+  /// it.
   private mutating func keyArgument() throws(PredicateSyntaxError) -> [Segment] {
     guard case .string(let path) = try takeArgument("K") else {
       throw failure(
@@ -296,8 +297,7 @@ extension PredicateParser {
     return segments
   }
 
-  /// Puts segments on an operand: names in front of an operator and names behind it belong to one
-  /// path.
+  /// Applies segments to an operand. The names before and after an operator belong to one path.
   private mutating func apply(
     _ segments: [Segment], to base: Grown<FetchExpression>
   ) throws(PredicateSyntaxError) -> Grown<FetchExpression> {

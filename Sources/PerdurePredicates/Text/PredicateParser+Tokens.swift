@@ -1,4 +1,4 @@
-// Moving through tokens, taking arguments, keeping the tree low, and saying what is wrong.
+// Reading tokens and arguments, limiting the height of the tree, and reporting errors.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -49,7 +49,7 @@ extension PredicateParser {
 // MARK: Height (P2)
 
 extension PredicateParser {
-  /// Goes one level down in the text; the caller comes back up.
+  /// Enters a nesting level of the text. The caller must leave it.
   mutating func descend() throws(PredicateSyntaxError) {
     depth += 1
     guard depth <= Self.depthLimit else { throw tooDeep() }
@@ -90,7 +90,7 @@ extension PredicateParser {
     return arguments[argumentsUsed - 1]
   }
 
-  /// The constant that a specifier other than `%K` stands for.
+  /// The constant for a specifier other than `%K`.
   mutating func parseArgument(_ specifier: String) throws(PredicateSyntaxError) -> Value {
     let value = try takeArgument(specifier)
     guard let expected = Self.mismatch(of: value, specifier: specifier) else { return value }
@@ -99,7 +99,7 @@ extension PredicateParser {
       remedy: "Use %@, which takes any value, or pass an argument of that type.")
   }
 
-  /// What the specifier wants when the value is not that.
+  /// The kind that the specifier requires, if the value has another kind; otherwise nil.
   private static func mismatch(of value: Value, specifier: String) -> String? {
     switch (specifier.last, value) {
     case ("@", _): nil

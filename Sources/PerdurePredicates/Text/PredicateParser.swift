@@ -1,4 +1,4 @@
-// Text -> tree, by recursive descent; predicates here, expressions in
+// Parses text into a tree by recursive descent. Predicates are here, and expressions are in
 // `PredicateParser+Expression.swift`.
 //
 //   or         ::= and { OR and }            OR binds loosest, then AND, then NOT
@@ -8,12 +8,12 @@
 //   comparison ::= [ANY | SOME | ALL | NONE] expression operator [options] expression
 //
 // Invariants
-//   P1. After "(" it is not known whether a predicate or an expression follows. Both are read by
-//       one function that tells afterwards what it was (`Part`), never by trying twice: reading is
-//       linear in the text.
-//   P2. Neither the recursion nor the height of the tree goes beyond `depthLimit`, so that no text
-//       overflows the stack here or in whoever walks the tree. Loops (`1+1+1+…`) count too: they
-//       grow trees to the left.
+//   P1. After "(" it is not known whether a predicate or an expression follows. One function reads
+//       both and returns which one it was (`Part`). Nothing is read twice, so reading is linear in
+//       the length of the text.
+//   P2. Neither the recursion nor the height of the tree exceeds `depthLimit`, so no text overflows
+//       the stack here or in code that traverses the tree. Loops (`1+1+1+…`) count too, because
+//       they grow trees to the left.
 
 /// A tree and its height.
 struct Grown<Node> {
@@ -21,7 +21,7 @@ struct Grown<Node> {
   var height: Int
 }
 
-/// What parentheses turned out to hold.
+/// The content of parentheses.
 enum Part {
   case predicate(Grown<FetchPredicate>)
   case expression(Grown<FetchExpression>)
@@ -31,7 +31,7 @@ struct PredicateParser {
   static let depthLimit = 50
 
   var lexer: PredicateLexer
-  /// The token to look at; the lexer stands behind it.
+  /// The current token. The lexer is positioned after it.
   var token: Token
   var arguments: [Value]
   var argumentsUsed = 0
@@ -73,15 +73,14 @@ struct PredicateParser {
 // MARK: Logic
 
 extension PredicateParser {
-  /// Reads what must be a predicate.
+  /// Reads a predicate, and throws for an expression.
   mutating func parseWholePredicate() throws(PredicateSyntaxError) -> Grown<FetchPredicate> {
     let part = try parseOr()
     return try requirePredicate(part)
   }
 
-  // The functions below call each other through their first operand at every level of parentheses.
-  // What comes after that operand is read in functions of its own, to keep the frames of the
-  // recursion small.
+  // At every level of parentheses, the functions below call each other for their first operand.
+  // Separate functions read the rest, to keep the stack frames of the recursion small.
 
   private mutating func parseOr() throws(PredicateSyntaxError) -> Part {
     let first = try parseAnd()
@@ -146,7 +145,7 @@ extension PredicateParser {
     return nil
   }
 
-  /// Goes on after parentheses: an expression in them may be the start of a comparison.
+  /// Continues after parentheses: an expression in them may begin a comparison.
   private mutating func parseRest(
     after part: Part, _ modifier: ReadModifier?, from start: Token
   ) throws(PredicateSyntaxError) -> Part {
@@ -183,7 +182,7 @@ extension PredicateParser {
     }
   }
 
-  /// The question about a word that is nearly an operator.
+  /// A suggestion for a word that is similar to an operator; otherwise nil.
   private var misspeltOperator: String? {
     guard case .word(let word) = token.kind else { return nil }
     let near = NearMisses.of(word, in: Self.wordOperators.keys)

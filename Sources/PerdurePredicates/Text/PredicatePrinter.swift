@@ -1,9 +1,9 @@
-// Tree -> text that is parsed to the same tree.
+// Prints a tree as text that parses to the same tree.
 //
-// Parentheses enclose every AND and OR inside another node, everything under NOT, and an operand
-// that binds less tightly than its position requires. Trees in normal form (see
-// FetchExpression.swift; AND and OR with two parts or more) are parsed back as equal trees; other
-// trees are parsed back in normal form, with the same meaning.
+// Parentheses enclose every AND and OR inside another node, the operand of NOT, and an operand that
+// binds less tightly than its position requires. Trees in normal form are parsed back as equal
+// trees (see FetchExpression.swift; AND and OR have two or more parts). Other trees are parsed back
+// in normal form, with the same meaning.
 
 extension FetchPredicate: CustomStringConvertible {
   /// The predicate as text that can be read back. Values of kinds without a literal in the language
@@ -81,7 +81,7 @@ extension FetchExpression: CustomStringConvertible {
     return precedence < minimum ? "(\(text))" : text
   }
 
-  /// The text without parentheses around it, and how tightly it binds.
+  /// The text without enclosing parentheses, and its precedence.
   private var plain: (String, precedence: Int) {
     switch self {
     case .constant(let value): (value.description, value.isSignedOrNumber ? 5 : Self.primary)
@@ -105,7 +105,8 @@ extension FetchExpression: CustomStringConvertible {
     }
   }
 
-  /// As the base of a path: an operator in it would otherwise take the names that follow.
+  /// The text as the base of a path. Without parentheses, an operator in it would include the names
+  /// that follow.
   private var printedAsBase: String {
     switch self {
     case .keyPath(let path) where path.aggregate != nil: "(\(printed))"

@@ -2,7 +2,7 @@
 
 /// A predicate's text could not be read. Nothing was built.
 public struct PredicateSyntaxError: Error, Hashable, Sendable {
-  /// What kind of mistake it is.
+  /// The kind of a mistake.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String, Sendable {
       case unexpectedToken, unclosedText, badLiteral, unknownName, argumentMissing, argumentsLeft
@@ -22,20 +22,20 @@ public struct PredicateSyntaxError: Error, Hashable, Sendable {
     public static let argumentMissing = Code(kind: .argumentMissing)
     /// There are more arguments than specifiers.
     public static let argumentsLeft = Code(kind: .argumentsLeft)
-    /// An argument is of a type that its specifier does not take.
+    /// An argument has a type that its specifier does not accept.
     public static let argumentType = Code(kind: .argumentType)
     /// Parts are nested deeper than the limit.
     public static let tooDeep = Code(kind: .tooDeep)
-    /// Part of the language that Perdure leaves out.
+    /// A part of the language that Perdure does not support.
     public static let unsupported = Code(kind: .unsupported)
 
     /// The name of the code.
     public var description: String { kind.rawValue }
   }
 
-  /// What kind of mistake it is.
+  /// The kind of the mistake.
   public let code: Code
-  /// Where, in characters of the text, counted from 1.
+  /// The position in the text, as a character number from 1.
   public let column: Int
   /// The expected text.
   public let expected: String

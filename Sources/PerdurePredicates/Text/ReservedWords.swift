@@ -1,14 +1,15 @@
-// Words that are not property names unless escaped with `#`. Upper and lower case are the same.
+// Words that are property names only if they are escaped with `#`. Case is ignored.
 
 enum ReservedWords {
-  /// Words that cannot be a property where an expression starts.
+  /// Words that cannot begin an expression as a property.
   static let strict: Set<String> = [
     "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "MATCHES", "CONTAINS", "BEGINSWITH",
     "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE", "YES", "FALSE", "NO", "SUBQUERY", "TERNARY",
     "TRUEPREDICATE", "FALSEPREDICATE", "UNION", "INTERSECT", "MINUS", "ANYKEY",
   ]
 
-  /// Words that we read as properties but escape in print, for other readers of the language.
+  /// Words that the parser accepts as properties. The printer escapes them for other readers of the
+  /// language.
   static let lenient: Set<String> = [
     "CASEINSENSITIVE", "CI", "FIRST", "LAST", "SIZE", "FETCH", "CAST", "FUNCTION",
   ]

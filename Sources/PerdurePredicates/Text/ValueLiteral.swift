@@ -1,8 +1,7 @@
-// Constants in text, both directions.
+// Constants as text, in both directions.
 //
-// The language has literals for text, numbers, truth values and null. The other kinds are written
-// as a typed literal of our own, `DATE("631152000.5")`, so that every tree can be printed and read
-// back.
+// The language has literals for text, numbers, truth values and null. Other kinds are written as a
+// typed literal, such as `DATE("631152000.5")`, so that every tree can be printed and parsed back.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -78,8 +77,8 @@ extension Value: CustomStringConvertible {
     }
   }
 
-  /// The value of a number in text: whole numbers in four radices, reals; nil when it is neither or
-  /// too large.
+  /// The value of a number's text: an integer in one of four radices, or a real number. Nil if the
+  /// text is neither, or if the number is too large.
   init?(number text: String, isNegative: Bool) {
     let (digits, radix) = Self.splitRadix(text)
     if let magnitude = UInt64(digits, radix: radix), digits.first != "+" {
@@ -110,8 +109,8 @@ extension Value: CustomStringConvertible {
     }
   }
 
-  /// A decimal number when the whole text is one. (`Decimal(string:)` stops at the first odd
-  /// character.)
+  /// The decimal number in a text; nil if the whole text is not a number. (`Decimal(string:)` stops
+  /// at the first invalid character.)
   static func decimal(_ text: String) -> Decimal? {
     if text == "NaN" { return .nan }
     let isNumber =

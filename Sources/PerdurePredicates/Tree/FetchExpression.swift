@@ -12,7 +12,8 @@ public indirect enum FetchExpression: Hashable, Sendable {
   case constant(Value)
   /// A path from the evaluated object: `company.name`.
   case keyPath(PropertyPath)
-  /// `$name`: replaced before evaluation, given with it, or bound by a subquery around it.
+  /// `$name`: a variable. It is replaced before evaluation, gets a value for the evaluation, or is
+  /// bound by an enclosing subquery.
   case variable(String)
   /// `SELF`: the evaluated object.
   case evaluatedObject
@@ -20,12 +21,12 @@ public indirect enum FetchExpression: Hashable, Sendable {
   case member(of: FetchExpression, PropertyPath)
   /// One element of a collection, or its size: `list[0]`, `list[LAST]`.
   case element(of: FetchExpression, ElementIndex)
-  /// A function of some arguments; arithmetic is one of these.
+  /// A function call. Arithmetic operators are functions too.
   case function(FetchFunction, [FetchExpression])
   /// `{a, b, 3}`: a list with at least one element that is not constant.
   case aggregate([FetchExpression])
-  /// The elements of a collection for which a predicate holds. Inside the predicate the element is
-  /// reachable only as the variable; plain paths and `SELF` still refer to the outer object.
+  /// The elements of a collection that satisfy a predicate. Inside the predicate, only the variable
+  /// refers to the element. Plain paths and `SELF` still refer to the outer object.
   case subquery(collection: FetchExpression, variable: String, predicate: FetchPredicate)
   /// `TERNARY(p, a, b)`: one of two expressions.
   case conditional(FetchPredicate, FetchExpression, FetchExpression)
@@ -44,7 +45,7 @@ public indirect enum FetchExpression: Hashable, Sendable {
     case size
   }
 
-  /// A set operation; results keep the order of first appearance and hold no value twice.
+  /// A set operation. Results contain no value twice, in the order of first appearance.
   public enum SetOperation: String, Hashable, Sendable, CaseIterable {
     /// The elements of either.
     case union = "UNION"
@@ -66,8 +67,8 @@ public indirect enum FetchExpression: Hashable, Sendable {
 }
 
 extension FetchExpression {
-  /// A path in normal form: from the evaluated object where `base` is that, extending a path
-  /// without operator.
+  /// A path in normal form. If `base` is the evaluated object or a path without an operator, the
+  /// two are combined.
   package static func path(from base: FetchExpression, _ path: PropertyPath) -> FetchExpression {
     if path.names.isEmpty, path.aggregate == nil { return base }
     switch base {

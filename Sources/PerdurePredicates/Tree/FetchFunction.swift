@@ -1,5 +1,5 @@
-// The functions of the language: their names, their numbers of arguments, and whether the result
-// depends on the arguments alone.
+// The functions of the language: their names, their argument counts, and whether their results
+// depend only on the arguments.
 
 /// A function that an expression can call. The raw value is its selector spelling, `add:to:`.
 public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
@@ -25,8 +25,7 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case subtract = "from:subtract:"
   /// `a * b`
   case multiply = "multiply:by:"
-  /// `a / b`: a whole number when both are whole and the division leaves no remainder, else a real
-  /// one.
+  /// `a / b`: a whole number if both are whole and there is no remainder, otherwise a real number.
   case divide = "divide:by:"
   /// Remainder of the division of whole numbers, with the sign of the dividend.
   case modulus = "modulus:by:"
@@ -42,9 +41,9 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case naturalLog = "ln:"
   /// e to a power.
   case exponential = "exp:"
-  /// The greatest whole number that is not greater.
+  /// The greatest whole number that is at most the argument.
   case floor = "floor:"
-  /// The least whole number that is not less.
+  /// The least whole number that is at least the argument.
   case ceiling = "ceiling:"
   /// The whole part.
   case truncate = "trunc:"
@@ -60,15 +59,15 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case length = "length:"
   /// The time of evaluation.
   case now = "now"
-  /// A random number; parsed, not evaluated.
+  /// A random number. It can be parsed but not evaluated.
   case random = "random"
-  /// A random number below a bound; parsed, not evaluated.
+  /// A random number below a bound. It can be parsed but not evaluated.
   case randomBelow = "randomn:"
   /// Bits set in both.
   case bitwiseAnd = "bitwiseAnd:with:"
   /// Bits set in either.
   case bitwiseOr = "bitwiseOr:with:"
-  /// Bits set in one alone.
+  /// Bits set in exactly one of the two.
   case bitwiseXor = "bitwiseXor:with:"
   /// Bits moved up.
   case leftShift = "leftshift:by:"
@@ -78,13 +77,13 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case onesComplement = "onesComplement:"
   /// The argument itself; a hint not to use an index for it.
   case noIndex = "noindex:"
-  /// Distance between locations; parsed, not evaluated.
+  /// The distance between locations. It can be parsed but not evaluated.
   case distance = "distanceToLocation:fromLocation:"
   /// A value converted to another type, named by text.
   case cast = "castObject:toType:"
   /// Element of a collection by position.
   case objectFrom = "objectFrom:withIndex:"
-  /// `FUNCTION(receiver, 'selector', …)`; parsed, not evaluated.
+  /// `FUNCTION(receiver, 'selector', …)`. It can be parsed but not evaluated.
   case call = "FUNCTION"
 }
 
@@ -111,7 +110,7 @@ extension FetchFunction {
     }
   }
 
-  /// The operator that prints this function, and how tightly it binds.
+  /// The operator that prints this function, and its precedence.
   package var infix: (symbol: String, precedence: Int)? {
     switch self {
     case .add: ("+", 2)
@@ -132,8 +131,8 @@ extension FetchFunction {
     self = function
   }
 
-  /// The names to compare with a misspelt one: selectors for a selector, else words without a
-  /// colon.
+  /// The names to compare with a misspelt name: selectors if it contains a colon, otherwise names
+  /// without a colon.
   static func spellings(comparableWith spelling: String) -> [String] {
     let selectors = allCases.filter { $0 != .call }.map(\.rawValue)
     if spelling.contains(":") { return selectors }

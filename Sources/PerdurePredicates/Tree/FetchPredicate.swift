@@ -1,22 +1,22 @@
-// A question that is true or false of an object.
+// A condition that is true or false for an object.
 
 /// A predicate: a tree of comparisons joined by AND, OR and NOT.
 ///
-/// Logic has two values. There is no third one for null: `a != "x"` holds when `a` is null.
+/// Logic has two values, with no third value for null: `a != "x"` is true if `a` is null.
 ///
-/// Predicates are joined by `and(_:)`, `or(_:)`, `not(_:)`, and by operators in Swift. One with
-/// more than 200 levels is not evaluated: a fetch throws `FetchError.Code.tooDeep`. AND in AND and
-/// OR in OR do not count.
+/// Predicates are combined with `and(_:)`, `or(_:)`, `not(_:)`, and with Swift operators. A
+/// predicate with more than 200 levels is not evaluated: a fetch throws `FetchError.Code.tooDeep`.
+/// An AND inside an AND, and an OR inside an OR, do not count as levels.
 public indirect enum FetchPredicate: Hashable, Sendable {
   /// Holds always.
   case `true`
   /// Never holds.
   case `false`
-  /// Holds when all parts hold; so with no parts it holds.
+  /// True if all parts are true. True without parts.
   case and(PredicateParts)
-  /// Holds when at least one part holds; so with no parts it does not.
+  /// True if at least one part is true. False without parts.
   case or(PredicateParts)
-  /// Holds when the part does not.
+  /// True if the part is false.
   case not(PredicateParts)
   /// A comparison of two expressions.
   case comparison(FetchComparison)
@@ -29,14 +29,14 @@ public struct FetchComparison: Hashable, Sendable {
     get { operands.left }
     set { operands = Operands(newValue, operands.right) }
   }
-  /// What is asked about the two.
+  /// The operator between the two operands.
   public var op: Operator
   /// The right operand.
   public var right: FetchExpression {
     get { operands.right }
     set { operands = Operands(operands.left, newValue) }
   }
-  /// How a collection on the left is treated.
+  /// The treatment of a collection on the left.
   public var modifier: Modifier
   /// How text is compared.
   public var options: StringOptions
@@ -86,13 +86,13 @@ public struct FetchComparison: Hashable, Sendable {
     case between = "BETWEEN"
   }
 
-  /// How a collection on the left is treated. `NONE` is the negation of `any`.
+  /// The treatment of a collection on the left. `NONE` is the negation of `any`.
   public enum Modifier: Hashable, Sendable, CaseIterable {
     /// The left operand is compared as it is.
     case direct
-    /// The comparison must hold for every element; so it holds for an empty collection.
+    /// The comparison must be true for every element. It is true for an empty collection.
     case all
-    /// The comparison must hold for at least one element.
+    /// The comparison must be true for at least one element.
     case any
   }
 }
@@ -112,9 +112,9 @@ public struct StringOptions: OptionSet, Hashable, Sendable {
   public static let caseInsensitive = StringOptions(rawValue: 1)
   /// `d`: letters with and without diacritics are the same.
   public static let diacriticInsensitive = StringOptions(rawValue: 2)
-  /// `n`: both sides are already in the wanted form; bytes are compared, `c` and `d` are ignored.
+  /// `n`: both sides are already normalized, so their bytes are compared. `c` and `d` are ignored.
   public static let normalized = StringOptions(rawValue: 4)
-  /// `l`: by the rules of a language. Accepted and kept; comparisons use the same pinned tables
-  /// everywhere.
+  /// `l`: compare by the rules of a language. The option is accepted and kept, but comparisons use
+  /// the same pinned tables everywhere.
   public static let localeSensitive = StringOptions(rawValue: 8)
 }

@@ -1,6 +1,6 @@
-// The edges of the tree of a predicate. Every walk of a tree is recursive, and so are its release,
-// its comparison and its hash. So no tree gets deeper than `levelMax`: where one would, a fixed
-// predicate replaces the part, and every fetch rejects that.
+// The edges in the tree of a predicate. Every traversal of a tree is recursive, and so are its
+// deallocation, comparison and hashing. So no tree may be deeper than `levelMax`. A part that would
+// be deeper is replaced by a fixed predicate, which every fetch rejects.
 //
 //   PJ1. Parts and comparisons know the number of their levels. So joining costs O(1) for each part.
 //   PJ2. Above `plainMax` levels, AND in AND and OR in OR are flattened, into groups of `groupMax`
@@ -41,7 +41,8 @@ public struct PredicateParts: Sendable {
     elements.reduce(0) { Swift.max($0, $1.depth) } + 1
   }
 
-  /// The parts with those of deep parts with the same operator in their place, in order (PJ2).
+  /// The parts, in which deep parts with the same operator are replaced by their own parts, in
+  /// order (PJ2).
   private static func rejoined(_ elements: [FetchPredicate], ofAnd isAnd: Bool) -> [FetchPredicate] {
     var parts: [FetchPredicate] = []
     var waiting = Array(elements.reversed())
@@ -83,21 +84,21 @@ extension PredicateParts: Hashable {
 }
 
 extension FetchPredicate {
-  /// Holds when all parts hold; so with no parts it holds.
+  /// True if all parts are true. True without parts.
   ///
   /// - Complexity: O(n) for n parts. Above 50 levels, parts nested in them count too.
   public static func and(_ parts: [FetchPredicate]) -> FetchPredicate {
     .and(PredicateParts(parts, ofAnd: true))
   }
 
-  /// Holds when at least one part holds; so with no parts it does not.
+  /// True if at least one part is true. False without parts.
   ///
   /// - Complexity: O(n) for n parts. Above 50 levels, parts nested in them count too.
   public static func or(_ parts: [FetchPredicate]) -> FetchPredicate {
     .or(PredicateParts(parts, ofAnd: false))
   }
 
-  /// Holds when the part does not.
+  /// True if the part is false.
   public static func not(_ part: FetchPredicate) -> FetchPredicate {
     if case .not(let inner) = part, inner.depth > PredicateParts.plainMax { return inner.only }
     return .not(PredicateParts([part]))
@@ -136,8 +137,8 @@ struct Operands: Hashable, Sendable {
 }
 
 extension FetchExpression {
-  /// The expression with the number of its levels, or a fixed one that every fetch rejects if this
-  /// one has too many.
+  /// The expression and its number of levels. If it has too many, a fixed expression that every
+  /// fetch rejects.
   ///
   /// - Complexity: O(n) for n nodes, without those in predicates.
   package var bounded: (expression: FetchExpression, depth: Int) {

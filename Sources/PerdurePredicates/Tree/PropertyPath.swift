@@ -1,12 +1,12 @@
 // A path through properties, with at most one collection operator.
 //
-// `employees.@sum.salary` and `employees.salary.@sum` mean the same: the operator works on the
-// values reached by the whole path, to-many steps flattened. So a path is its property names plus
-// an operator; the operator's position in the text is not kept. The part after an operator's result
-// (`a.@distinctUnionOfObjects.b.@count`) is a separate path applied to that result
-// (`FetchExpression.member`).
+// `employees.@sum.salary` and `employees.salary.@sum` mean the same. The operator is applied to the
+// values at the end of the whole path, with to-many steps flattened. So a path consists of its
+// property names and an operator; the operator's position in the text is not stored. Names after an
+// operator's result (`a.@distinctUnionOfObjects.b.@count`) are a separate path that is applied to
+// that result (`FetchExpression.member`).
 
-/// What a path does with the collection of values it reaches.
+/// The operation on the collection of values at the end of a path.
 public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
   /// The number of elements, nulls included; 0 for a missing collection.
   case count
@@ -40,10 +40,10 @@ public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
 /// A path of property names, for example `company.name`, and the collection operator at its end, if
 /// any.
 public struct PropertyPath: Hashable, Sendable {
-  /// The properties to follow in turn. Empty only together with an operator, on an expression that
-  /// is a collection already (`SUBQUERY(…).@count`).
+  /// The names of the properties to follow, in order. Empty only with an operator on an expression
+  /// that is already a collection (`SUBQUERY(…).@count`).
   public var names: [String]
-  /// The operator on the values reached, or nil for the values themselves.
+  /// The operator on the values at the end; nil for the values themselves.
   public var aggregate: CollectionOperator?
 
   /// A path over the given names. None may be empty.

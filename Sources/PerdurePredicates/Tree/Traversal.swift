@@ -115,8 +115,8 @@ extension FetchExpression {
 // MARK: Questions about a tree
 
 extension FetchPredicate {
-  /// All paths from the evaluated object in the predicate, also within subqueries, where plain
-  /// paths mean the outer object too. Paths from variables are not among them.
+  /// All paths from the evaluated object in the predicate, including plain paths inside subqueries,
+  /// which start at the outer object too. Paths from variables are not included.
   public var paths: Set<PropertyPath> {
     var paths: Set<PropertyPath> = []
     forEachExpression { expression in

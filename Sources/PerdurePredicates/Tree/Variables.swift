@@ -1,5 +1,6 @@
-// Variables: which are free, and values for them. A subquery binds its variable in its predicate,
-// not in its collection; there an outer variable of the same name is out of reach.
+// Variables: finding the free ones, and replacing them by values. A subquery binds its variable in
+// its predicate, not in its collection. Inside the predicate, an outer variable with the same name
+// is hidden.
 
 extension FetchPredicate {
   /// The names of variables that need a value: all but those bound by a subquery around them.
@@ -11,10 +12,10 @@ extension FetchPredicate {
     return names
   }
 
-  /// The predicate with values in place of variables. Variables without a value here stay.
+  /// The predicate with variables replaced by values. Variables without a value are not changed.
   ///
-  /// If the value of a variable is an object, a path behind it is replaced by its present value:
-  /// `$FETCH_SOURCE.name` becomes the name that the object has now.
+  /// If the value of a variable is an object, a path from it is replaced by its current value. For
+  /// example, `$FETCH_SOURCE.name` becomes the object's current name.
   ///
   /// - Parameter variables: The values by the names of the variables, without `$`.
   /// - Complexity: O(n) for n nodes.

@@ -6,11 +6,11 @@
 //   whole   : decimal   both as  digits * 2^p * 10^q , powers brought to one side each, then multiplied out
 //   real    : decimal   the same, the real number being the shortest decimal number that reads as it
 //
-// The last line makes 9.99 equal 9.99. No real number is exactly 9.99, and the shortest decimal
-// that reads as the nearest real is the usual way to write and print it. All four lines compare
-// positions on one line of numbers, on which a real number is at its shortest decimal; so equality
-// is transitive and the order total. That the first lines may be exact and agree with this rests
-// on:
+// The last line makes 9.99 equal to 9.99. No real number is exactly 9.99, and the shortest decimal
+// that converts to the nearest real number is the usual way to write and print it. All four lines
+// compare positions on one number line, on which a real number is at its shortest decimal. So
+// equality is transitive and the order is total. The first lines may be exact and still agree with
+// this because:
 //
 //   NO1  Shortest decimals ascend with their real numbers: each is nearer to its own than to any
 //        other.
@@ -78,7 +78,7 @@ struct ScaledNumber {
     digits = UInt128(integer.magnitude)
   }
 
-  /// The position of a finite real number among decimal ones (NO2).
+  /// The position of a finite real number among decimal numbers (NO2).
   init(_ double: Double) {
     sign = double == 0 ? 0 : double < 0 ? -1 : 1
     let magnitude = double.magnitude
@@ -90,8 +90,8 @@ struct ScaledNumber {
     }
   }
 
-  /// The digits that a number is printed with, and where their point is. "0.25" is 25, -2; "5e-324"
-  /// is 5, -324.
+  /// The digits with which a number is printed, and its exponent. "0.25" is 25, -2; "5e-324" is 5,
+  /// -324.
   private static func shortest(_ magnitude: Double) -> (digits: UInt128, powerOf10: Int) {
     var (digits, power, isFraction) = (UInt128(0), 0, false)
     var text = Substring(magnitude.description)
@@ -130,7 +130,7 @@ private struct BigMagnitude {
     }
   }
 
-  /// Multiplies by a small number several times, as many at once as fit a digit.
+  /// Multiplies by a small number several times, combining as many factors as fit in a digit.
   mutating func multiply(by factor: UInt64, times: Int) {
     let (step, power) = factor == 2 ? (31, UInt64(1) << 31) : (9, 1_000_000_000)
     for _ in 0..<times / step { multiply(by: power) }
@@ -157,9 +157,9 @@ private struct BigMagnitude {
 }
 
 extension Decimal {
-  /// The decimal number that replaces a real one beside decimals: the number itself if it is whole
-  /// and large, otherwise the shortest decimal that reads as it. Nil if a Decimal cannot represent
-  /// it.
+  /// The decimal number that represents a real number in comparisons with decimals. It is the
+  /// number itself if it is whole and large, otherwise the shortest decimal that converts to it.
+  /// Nil if a Decimal cannot represent it.
   package init?(counting double: Double) {
     guard double.isFinite, double.magnitude < 0x1p127, double == 0 || double.magnitude > 1e-100 else {
       return nil

@@ -1,5 +1,5 @@
-// The comparison table: what `==`, `<` and sorting mean for every pair of values. The row compiler
-// and indexes must give the same answers; this file is where they are defined.
+// The comparison table: the meaning of `==`, `<` and sorting for every pair of values. This file
+// defines it, and the row compiler and indexes must give the same results.
 //
 //              | equals                       | order (< <= > >= BETWEEN)  | sortOrder
 //   null, null | true                         | none: all false            | same
@@ -59,8 +59,7 @@ extension Value {
     }
   }
 
-  /// The order a predicate finds between two values, or nil when neither `<` nor `>=` holds between
-  /// them.
+  /// The order of two values in a predicate; nil if neither `<` nor `>=` is true.
   public func order(_ other: Value, options: StringOptions = []) -> ValueOrder? {
     switch (self, other) {
     case (.string(let left), .string(let right)): StringFolding.order(left, right, options)

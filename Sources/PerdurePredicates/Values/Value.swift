@@ -1,8 +1,8 @@
-// The closed list of values that a predicate can hold or meet.
+// The closed list of values that a predicate can contain or compare.
 //
-// Two relations are defined on values and must not be mixed up. `==` of this type is structural
-// (same kind, same content): it is what makes trees comparable. A *predicate* compares and sorts
-// with `==`, `<` as in the table in `Value+Comparison.swift`, where 1 equals 1.0.
+// Two relations are defined on values. `==` of this type is structural (same kind, same content),
+// so that trees can be compared. A *predicate* compares and sorts with the relations of the table
+// in `Value+Comparison.swift`, in which 1 equals 1.0.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -22,8 +22,8 @@ public struct ObjectReference: RawRepresentable, Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Hashes by two multiplications. A save uses many sets and dictionaries of references, and a
-  /// caller cannot choose references that collide: the store assigns them.
+  /// Hashes with two multiplications. A save uses many sets and dictionaries of references.
+  /// Collisions are no risk: the store assigns the references, so a caller cannot choose them.
   @inlinable
   public func _rawHashValue(seed: Int) -> Int {
     let mixed = (rawValue ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15
@@ -150,6 +150,6 @@ extension Value {
 }
 
 extension Date {
-  /// Whether it is no moment, as NaN is no number.
+  /// Whether the date is NaN, so that it is not a point in time.
   fileprivate var isNone: Bool { timeIntervalSinceReferenceDate.isNaN }
 }
