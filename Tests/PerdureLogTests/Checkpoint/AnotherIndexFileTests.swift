@@ -47,7 +47,7 @@ struct AnotherIndexFileTests {
     #expect(try memory.indexFiles().count == 1)
   }
 
-  /// Some of them too long for a node.
+  /// Some of the keys are too long for a node.
   private static func key(_ id: UInt64) -> [UInt8] {
     Array("name \(id)".utf8) + [UInt8](repeating: 120, count: id % 50 == 0 ? 400 : 0)
   }

@@ -30,8 +30,8 @@ struct CheckpointBesideWritersTests {
 
   private struct Stopped: Error {}
 
-  /// Commits and compacts on another thread, and gives it some time: it may have to wait for this
-  /// thread.
+  /// Commits and compacts on another thread, and waits a limited time, because that thread may have
+  /// to wait for this one.
   private static func compactMeanwhile(
     _ rows: Keyspace, _ store: Store, _ outcome: Guarded<Result<Void, any Error>?>
   ) {
@@ -72,7 +72,7 @@ struct CheckpointBesideWritersTests {
       let store = try memory.open()
       let rows = try store.keyspace("rows", .dense)
       try Self.put(1, 0..<200, rows, store)
-      // Garbage in the segment that the checkpoint ends in.
+      // This is garbage in the segment in which the checkpoint ends.
       try Self.put(1, 180..<200, rows, store)
       let outcome = Guarded<Result<Void, any Error>?>(nil)
       stepping.run(before: call) { Self.compactMeanwhile(rows, store, outcome) }
@@ -115,7 +115,7 @@ struct CheckpointBesideWritersTests {
       try store.checkpoint()
       isThrough = stepping.isWaiting
       if let failure = stepping.failure { throw failure }
-      // Neither was lost because of the other.
+      // Both the checkpoint and the commit must be present after reopening.
       store.engine.abandon()
       memory.options.fileSystem = memory.fileSystem
       let again = try memory.open()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store in memory whose checkpoints are written at every close, and by hand.
+/// A store in memory. Checkpoints are written at every close, and on request.
 struct CheckpointedStore {
   static let path = "/s.perdure"
   let fileSystem: any FileSystem
@@ -29,7 +29,7 @@ struct CheckpointedStore {
     return try Store(at: Self.path, options: options)
   }
 
-  /// The index files that are there.
+  /// The names of the existing index files.
   func indexFiles() throws -> [String] {
     try fileSystem.contents(of: Self.path).filter { $0.hasSuffix(".index") }
   }
@@ -72,8 +72,8 @@ struct CheckpointedStore {
     }
   }
 
-  /// Changes the root block of the newest checkpoint, with all checksums right; it keeps its
-  /// length.
+  /// Changes the root block of the newest checkpoint, and corrects all checksums. The block keeps
+  /// its length.
   func changeRoot(_ body: (inout CheckpointRoot) throws -> Void) throws {
     var superblock = try bytes("SUPERBLOCK").withUnsafeBytes { try Superblock.newest(in: $0) }
     let reference = try #require(superblock.checkpoint)
@@ -100,7 +100,7 @@ struct CheckpointedStore {
   }
 }
 
-/// Puts the group, a serial number and some more into rows.
+/// A value with the group, a serial number and padding.
 private func value(group: UInt8, serial: UInt64, length: Int = 40) -> [UInt8] {
   [0, 0, 0, 0, 0, 0, 0, group] + withUnsafeBytes(of: serial.bigEndian) { Array($0) }
     + [UInt8](repeating: UInt8(truncatingIfNeeded: serial), count: length)
@@ -110,7 +110,7 @@ private func value(group: UInt8, serial: UInt64, length: Int = 40) -> [UInt8] {
 struct CheckpointTests {
   private let memory = CheckpointedStore()
 
-  /// Rows in groups, counted; names of all lengths, the long ones out of line.
+  /// Puts rows in counted groups, and names of all lengths. Long names are stored outside of nodes.
   private func fill(_ store: Store, _ ids: ClosedRange<UInt64>) throws -> (rows: Keyspace, names: Keyspace) {
     let rows = try store.keyspace("rows", .dense)
     let names = try store.keyspace("names", .bytes)
@@ -129,7 +129,7 @@ struct CheckpointTests {
     return (rows, names)
   }
 
-  @Test("After a close nothing of the log has to be read")
+  @Test("After a close, an opening reads nothing of the log")
   func nothingToRead() throws {
     let store = try memory.open()
     let (rows, _) = try fill(store, 1...300)
@@ -144,7 +144,7 @@ struct CheckpointTests {
     #expect(try again.verify().findings.map(\.description) == [])
   }
 
-  @Test("A tail after it is read, and the derived entries are updated")
+  @Test("An opening reads the log after the checkpoint, and updates the derived entries")
   func tail() throws {
     let store = try memory.open()
     let (rows, names) = try fill(store, 1...200)
@@ -168,7 +168,7 @@ struct CheckpointTests {
     #expect(try third.verify().isClean)
   }
 
-  @Test("Opening from it reads no record of the log before it but the catalog's")
+  @Test("An opening from a checkpoint reads no older record of the log except the catalog's")
   func oldLogUntouched() throws {
     var memory = memory
     memory.options.segmentCapacityBytes = 64 << 10
@@ -183,8 +183,8 @@ struct CheckpointTests {
     try store.write { try $0.put([9], id: 1, in: rows) }
     let last = store.snapshot().sequence
     store.engine.abandon()
-    // All frames and records of the older segments become noise; headers of segments and the
-    // catalog stay.
+    // Overwrites all frames and records of the older segments. The segment headers and the catalog
+    // stay.
     let segments = try memory.fileSystem.contents(of: CheckpointedStore.path).filter {
       $0.hasSuffix(".segment")
     }
@@ -201,7 +201,7 @@ struct CheckpointTests {
     #expect(throws: StoreError.self) { try again.snapshot().value(id: 300, in: rows) }
   }
 
-  @Test("Without its file, or with a damaged one, everything follows from the log, and the report says why")
+  @Test("If the index file is missing or damaged, the index is rebuilt from the log, and the report says why")
   func rebuild() throws {
     let store = try memory.open()
     _ = try fill(store, 1...100)
@@ -229,7 +229,7 @@ struct CheckpointTests {
     #expect(try CrashOracle.content(of: fourth) == before)
   }
 
-  @Test("Checkpoint after checkpoint, with tails between, the content is that of a sorted dictionary")
+  @Test("After many checkpoints and log tails the content equals a model")
   func random() throws {
     var random = SeededGenerator.forTest("checkpoints")
     for round in 0..<6 {
@@ -274,7 +274,7 @@ struct CheckpointTests {
     }
   }
 
-  @Test("The file does not grow without bound when the same keys are written again and again")
+  @Test("The index file has a bounded length when the same keys are overwritten repeatedly")
   func reuse() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -287,7 +287,7 @@ struct CheckpointTests {
       let file = try #require(try memory.indexFiles().first)
       lengths.append(Int(try memory.fileSystem.open(CheckpointedStore.path + "/" + file, .read).size()))
     }
-    // At most what two checkpoints reach, and a little more for what does not fit exactly.
+    // The bound is the units of two checkpoints, and some space for fragmentation.
     #expect(lengths[29] <= lengths[0] * 3, "\(lengths)")
     #expect(lengths[29] <= lengths[20] + 8192, "\(lengths)")
     try store.close()
@@ -300,7 +300,7 @@ struct CheckpointTests {
     }
     let file = try #require(try memory.indexFiles().first)
     let length = Int(try memory.fileSystem.open(CheckpointedStore.path + "/" + file, .read).size())
-    // The first close had no older state to write over.
+    // The first close had no older checkpoint whose units it could reuse.
     #expect(length <= lengths[0] * 4)
     let last = try memory.open()
     #expect(last.recoveryReport.checkpointSequence > 0)

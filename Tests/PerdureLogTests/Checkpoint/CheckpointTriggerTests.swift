@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Checkpoints happen")
+@Suite("When checkpoints are written")
 struct CheckpointTriggerTests {
   private let rowsOptions: StoreOptions
 
@@ -25,12 +25,12 @@ struct CheckpointTriggerTests {
     }
   }
 
-  /// Waits for something that another thread does; however long that takes.
+  /// Waits without a timeout until another thread has made the condition true.
   private func wait(until isThere: () throws -> Bool) async throws {
     while try !isThere() { try await Task.sleep(nanoseconds: 2_000_000) }
   }
 
-  @Test("In the background, when the tail has grown long, while commits continue")
+  @Test("A background checkpoint is written when the tail is long, while commits continue")
   func long() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 16 << 10
@@ -49,7 +49,7 @@ struct CheckpointTriggerTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("Again when the tail has grown by as much, where the system gave no thread")
+  @Test("If the system refused a thread, a checkpoint is tried again when the tail has grown further")
   func refusedThread() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 16 << 10
@@ -65,7 +65,7 @@ struct CheckpointTriggerTests {
     }
   }
 
-  @Test("In the background, when the store is idle")
+  @Test("A background checkpoint is written when the store is idle")
   func idle() async throws {
     var options = rowsOptions
     options.checkpoints.idleTailBytes = 16 << 10
@@ -75,7 +75,7 @@ struct CheckpointTriggerTests {
     try put(10, from: 0, into: store, rows)
     #expect(try store.statistics.checkpointsSinceOpen == 0)
     try put(200, from: 10, into: store, rows)
-    // On a slow machine it is idle between commits, too.
+    // On a slow machine the store is also idle between commits.
     try await wait {
       try store.statistics.checkpointsSinceOpen > 0 && store.statistics.checkpointTailBytes < 16 << 10
     }
@@ -84,7 +84,7 @@ struct CheckpointTriggerTests {
     #expect(again.recoveryReport.checkpointSequence > 0 && again.recoveryReport.logBytes < 16 << 10)
   }
 
-  @Test("Soon after opening, when the tail that was found is long")
+  @Test("A checkpoint is written soon after opening, if the opening found a long tail")
   func afterOpening() async throws {
     var options = rowsOptions
     var store = try Store(at: "/s.perdure", options: options)
@@ -97,7 +97,7 @@ struct CheckpointTriggerTests {
     #expect(try store.statistics.checkpointTailBytes == 0)
   }
 
-  @Test("At close, when the tail is long enough, and not for a short one")
+  @Test("Closing writes a checkpoint if the tail is long enough, and none for a short tail")
   func atClose() throws {
     var options = rowsOptions
     options.checkpoints.closeTailBytes = 20_000
@@ -114,7 +114,7 @@ struct CheckpointTriggerTests {
     #expect(try store.statistics.checkpointTailBytes == 0)
   }
 
-  @Test("Not twice for the same, not in a store opened for reading, and not after the store was closed")
+  @Test("An unchanged store gets no second checkpoint, and a read-only or closed store refuses to write one")
   func refused() throws {
     let store = try Store(at: "/s.perdure", options: rowsOptions)
     try store.checkpoint()
@@ -146,7 +146,7 @@ struct CheckpointTriggerTests {
     }
   }
 
-  @Test("A long index waits longer, an idle store does not")
+  @Test("A longer index allows a longer tail, and the limit of an idle store stays the same")
   func policy() {
     let options = CheckpointOptions()
     #expect(options.dueTailBytes(indexBytes: 0) == 64 << 20)
@@ -156,7 +156,7 @@ struct CheckpointTriggerTests {
     #expect(!CheckpointOptions.manual.isDueAtClose(tail: 1 << 40))
   }
 
-  @Test("Beside writers and readers, again and again, and cut short by the end of the store")
+  @Test("Checkpoints beside writers and readers stay valid, also when the store ends during one")
   func concurrency() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 4096
@@ -168,7 +168,7 @@ struct CheckpointTriggerTests {
         for writer in 0..<3 as Range<UInt64> {
           group.addTask {
             for step in 0..<150 as Range<UInt64> {
-              // Both or neither, and so both or neither is seen.
+              // Each commit puts both values, so a reader must see both or neither.
               let (id, value) = (writer * 64 + step % 50, [UInt8](repeating: UInt8(step), count: 120))
               try store.write(durability: .relaxed) { transaction in
                 try transaction.put(value, id: id, in: rows)

@@ -6,8 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose index file was damaged while it was closed, and that found nothing wrong when it
-/// opened.
+/// The index file was damaged while the store was closed, and the opening detected no damage.
 @Suite("Damage in the index that a read finds")
 struct FirstTouchTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -43,7 +42,7 @@ struct FirstTouchTests {
     return (memory, name, try memory.bytes(name))
   }
 
-  /// One read, which must be right or throw an error with the damage.
+  /// Makes one read. The read must return the right result, or throw an error about the damage.
   private static func isRight(_ store: Store, _ random: inout SeededGenerator) throws -> Bool {
     let rows = try store.keyspace("rows", .dense)
     let texts = try store.keyspace("texts", .bytes)
@@ -101,8 +100,7 @@ struct FirstTouchTests {
     return damaged
   }
 
-  @Test(
-    "Each answer is right or an error, nothing is lost, and the next opening builds the index from the log")
+  @Test("Each read is right or throws, nothing is lost, and the next opening rebuilds the index")
   func randomDamage() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -126,7 +124,7 @@ struct FirstTouchTests {
       if errors > 0 {
         let rows = try store.keyspace("rows", .dense)
         #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: 1, in: rows) } }
-        // Whatever becomes of these: the content is looked at below.
+        // These may fail or succeed. The content is checked below.
         _ = try? store.checkpoint()
         _ = try? store.compact()
       }
@@ -138,7 +136,7 @@ struct FirstTouchTests {
         do {
           #expect(try CrashOracle.content(of: again) == content)
         } catch let error as StoreError {
-          // Nodes that were not read before.
+          // This opening read nodes that no earlier read had reached.
           #expect(errors == 0 && error.code == .corruption)
         }
       }
@@ -147,7 +145,7 @@ struct FirstTouchTests {
     #expect(found > 5)
   }
 
-  @Test("A commit that comes to a damaged node is refused, and leaves no trace in the log")
+  @Test("A commit that reaches a damaged node is refused, and leaves no trace in the log")
   func commits() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -193,7 +191,7 @@ struct FirstTouchTests {
   @Test("A snapshot of an earlier opening in a precondition is checked against its own index file")
   func earlierOpening() throws {
     let (memory, name, _) = try Self.makeStore()
-    // All of the rows' nodes but the root, which an opening reads.
+    // All nodes of the rows except the root, because an opening reads the root.
     let nodes = try memory.nodes(name).dropFirst()
     try memory.change(name) { file in
       for node in nodes { file[node.lowerBound + 100] ^= 0xFF }
@@ -202,7 +200,7 @@ struct FirstTouchTests {
     let rows = try first.keyspace("rows", .dense)
     let snapshot = first.snapshot()
     first.engine.abandon()
-    // The second opening makes an index file of its own.
+    // The second opening must create its own index file.
     try memory.fileSystem.remove(CheckpointedStore.path + "/" + name)
     let second = try memory.open()
     try second.write { transaction in
@@ -218,8 +216,7 @@ struct FirstTouchTests {
     #expect(try second.snapshot().value(id: 100, in: rows) == nil)
   }
 
-  @Test(
-    "A snapshot that outlives its store leaves the next writer's index file alone, and its state stays")
+  @Test("A snapshot that outlives its store keeps its state, and does not touch the next writer's index file")
   func outliving() throws {
     let (memory, name, _) = try Self.makeStore()
     let first = try memory.open()
@@ -245,7 +242,7 @@ struct FirstTouchTests {
     #expect(header.contains { $0 != 0 })
   }
 
-  @Test("A store opened for reading is checked as a whole on request, and reports damage")
+  @Test("A store opened for reading checks the whole index on request, and reports damage")
   func readOnly() throws {
     let (memory, name, bytes) = try Self.makeStore()
     let content = try CrashOracle.content(of: memory.open(readOnly: true))
@@ -255,13 +252,13 @@ struct FirstTouchTests {
     let store = try memory.open(readOnly: true, checking: true)
     #expect(store.recoveryReport.indexRebuild != nil)
     #expect(try CrashOracle.content(of: store) == content)
-    // V10 concerns the present file.
+    // V10 reports on the index file as it is now.
     #expect(try store.verify().findings.map(\.invariant) == [.checkpoint])
   }
 }
 
 extension InMemoryFileSystem {
-  /// The files of a store in memory, in another file system.
+  /// Copies the files of a store in memory to another file system.
   fileprivate static func copy(of store: CheckpointedStore) throws -> InMemoryFileSystem {
     let copy = InMemoryFileSystem()
     try copy.createDirectory(CheckpointedStore.path)

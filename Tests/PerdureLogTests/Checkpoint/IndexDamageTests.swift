@@ -6,8 +6,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// After any damage of an index file, a store that checks it at opening opens with its whole
-/// content. Other cases: FirstTouchTests.
+/// A store that checks its index file at opening opens with its whole content after any damage of
+/// that file. FirstTouchTests has the cases without that check.
 @Suite("A damaged index file")
 struct IndexDamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -29,14 +29,14 @@ struct IndexDamageTests {
     return try DamagedStore.open(store.withFile(file, damaged)).recoveryReport.indexRebuild == nil
   }
 
-  @Test("Undamaged, it is used")
+  @Test("An undamaged index file is used")
   func undamaged() throws {
     #expect(try isUsed(bytes))
     let opened = try DamagedStore.open(store.image.fileSystem())
     #expect(opened.recoveryReport.checkpointSequence == store.last && opened.recoveryReport.logBytes == 0)
   }
 
-  @Test("Any changed bit in it changes no read")
+  @Test("Any changed bit in the index file changes no read")
   func bits() throws {
     var random = SeededGenerator(seed: seed)
     print("PERDURE_SEED=\(seed)")
@@ -60,7 +60,7 @@ struct IndexDamageTests {
     #expect(used < places.count * 3 / 4)
   }
 
-  @Test("Nor does truncation, nor do zeros, misplaced units, or an old file in its place")
+  @Test("Truncation, zeros, misplaced units, or another store's file change no read either")
   func larger() throws {
     var random = SeededGenerator(seed: seed)
     for length in stride(from: 0, to: bytes.count, by: 192) { _ = try isUsed(Array(bytes[..<length])) }
@@ -81,7 +81,7 @@ struct IndexDamageTests {
       }
       _ = try isUsed(damaged)
     }
-    // Another store's file, intact in itself.
+    // Another store's index file, which is intact.
     let stranger = try DamagedStore(closing: true, withCheckpoints: true)
     #expect(try !isUsed(stranger.bytes(file)))
   }
@@ -116,7 +116,7 @@ struct IndexDamageTests {
       let reader = try memory.open(readOnly: true, checking: true)
       #expect(try CrashOracle.content(of: reader) == content)
       for _ in 0..<25 {
-        // A node of the table: 9 or 17 units.
+        // The range is at least one node of the table, which has 9 or 17 units.
         let start = 64 * Int.random(in: 1..<(bytes.count / 64), using: &random)
         let end = min(bytes.count, start + 64 * [9, 17, 40].randomElement(using: &random)!)
         try memory.change(name) { file in
@@ -128,7 +128,7 @@ struct IndexDamageTests {
         if reader.recoveryReport.indexRebuild != nil { refused += 1 }
       }
       try memory.change(name) { $0.replaceSubrange(0..<newest.count, with: newest) }
-      // Each node that was written in another one's place goes back to it, all others stay.
+      // Restores the older bytes of each node that replaced another one. All other nodes stay.
       for range in nodes {
         guard range.upperBound <= bytes.count, bytes[range] != newest[range] else { continue }
         try memory.change(name) { file in
@@ -150,7 +150,7 @@ struct IndexDamageTests {
     var random = SeededGenerator(seed: seed)
     for file in store.files where !file.hasSuffix(".index") {
       let bytes = store.bytes(file)
-      // The used slots of the superblock.
+      // The ranges in use of the superblock's slots.
       let places =
         file.hasSuffix("SUPERBLOCK") ? (0..<4).flatMap { slot in (0..<128).map { slot * 4096 + $0 } } : []
       for place in places + (0..<200).map({ _ in Int.random(in: 0..<bytes.count, using: &random) }) {
@@ -163,7 +163,7 @@ struct IndexDamageTests {
   }
 
   @Test(
-    "Counts of live bytes that the trees contradict make the index unusable, and the store opens nevertheless"
+    "If the trees contradict the counts of live bytes, the index is rebuilt, and the store opens"
   )
   func lowUsage() throws {
     let memory = CheckpointedStore()
@@ -186,7 +186,8 @@ struct IndexDamageTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A lost newer superblock leads to an intact checkpoint, or to none")
+  @Test(
+    "If newer superblocks are lost, the store opens with an intact older checkpoint, or rebuilds the index")
   func olderSuperblock() throws {
     let memory = CheckpointedStore()
     let store = try memory.open()
@@ -208,7 +209,7 @@ struct IndexDamageTests {
       }
       let reader = try memory.open(readOnly: true, checking: true)
       #expect(try CrashOracle.content(of: reader) == content, "\(lost)")
-      // V10 says that the index could not be used.
+      // V10 reports that the index could not be used.
       let isUsed = reader.recoveryReport.indexRebuild == nil
       #expect(try reader.verify().findings.map(\.invariant) == (isUsed ? [] : [.checkpoint]))
       if isUsed { used += 1 }

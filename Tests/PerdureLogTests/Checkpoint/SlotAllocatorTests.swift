@@ -5,13 +5,14 @@ import Testing
 
 @Suite("Units of an index file")
 struct SlotAllocatorTests {
-  @Test("No unit is given out twice, nor before what reached it may be forgotten")
+  @Test("No unit is allocated twice, or while an older checkpoint may reach it")
   func model() throws {
     var random = SeededGenerator.forTest("slot allocator")
     for round in 0..<30 {
       var slots = SlotAllocator()
       var inUse: [SlotAllocator.Run] = []
-      /// Units that are taken or wait, with the checkpoint from which on they may be used.
+      /// Units in use, or waiting for release. The value is the first checkpoint that does not
+      /// reach the unit.
       var blocked: [UInt32: UInt64] = [:]
       var (checkpoint, confirmed) = (1 as UInt64, 0 as UInt64)
       for _ in 0..<400 {
@@ -40,7 +41,7 @@ struct SlotAllocatorTests {
     }
   }
 
-  @Test("Free runs are joined, and runs cut from them are adjacent")
+  @Test("Adjacent free runs are joined, and runs cut from a joined run are adjacent")
   func joining() throws {
     var slots = SlotAllocator()
     let runs = try (0..<20).map { _ in SlotAllocator.Run(slot: try slots.allocate(16), unitCount: 16) }
@@ -55,7 +56,7 @@ struct SlotAllocatorTests {
     #expect(try slots.allocate(1) == end)
   }
 
-  @Test("Unreached units are free without a reader of an older checkpoint, the header is not")
+  @Test("Unreached units become free when older checkpoints are released, and the header stays in use")
   func reached() throws {
     var map = SlotMap(unitCount: 100)
     #expect(map.claim(.none, unitCount: 1) && map.claim(NodeSlot(number: 10), unitCount: 40))
@@ -70,7 +71,7 @@ struct SlotAllocatorTests {
     #expect(try slots.allocate(1) == 100)
   }
 
-  @Test("A map of units takes runs whole or not at all, as a set does")
+  @Test("A map of units claims runs completely or not at all, and equals a set")
   func map() {
     var random = SeededGenerator.forTest("slot map")
     var map = SlotMap(unitCount: 1000)

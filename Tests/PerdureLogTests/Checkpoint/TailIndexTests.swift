@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Takes the first bytes of values; made only where it is given.
+/// An extractor of the first bytes of values. A store has it only if the test passes it.
 private struct Prefixes: IndexExtractorFactory {
   func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
     Extractor()
@@ -30,7 +30,7 @@ struct TailIndexTests {
     return IndexDefinition(name: name, source: source, isUnique: unique)
   }
 
-  /// With the extractor of this file.
+  /// A store with the extractor of this file.
   private var withPrefixes: CheckpointedStore {
     var memory = memory
     memory.options.indexExtractors = ["prefixes": Prefixes()]
@@ -47,8 +47,7 @@ struct TailIndexTests {
     return count
   }
 
-  @Test(
-    "One that the tail defines is built, one that it defines otherwise is built anew, the others are kept")
+  @Test("Indexes defined or changed after the checkpoint are built, and the others are kept")
   func defined() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -62,7 +61,7 @@ struct TailIndexTests {
     }
     try store.checkpoint()
     _ = try store.defineIndex(.slices("groups", rows, .value(offset: 1, length: 8)))
-    // An index of a lower number counts one of a higher number now.
+    // Now an index with a lower number counts one with a higher number.
     let late = try store.defineIndex(.slices("late", rows, .value(offset: 1, length: 8)))
     _ = try store.defineIndex(IndexDefinition(name: "changing", source: .groupCounts(of: late)))
     for id in 30..<80 as Range<UInt64> {
@@ -80,7 +79,7 @@ struct TailIndexTests {
     #expect(try third.verify().findings.map(\.description) == [])
   }
 
-  /// Nothing about the only index can be had, but an error that says so.
+  /// Every use of the only index throws the error that it is unavailable.
   private func expectUnavailable(_ store: Store) throws {
     let index = try #require(try store.indexes.first).index
     let rows = try store.keyspace("rows", .dense)
@@ -102,7 +101,7 @@ struct TailIndexTests {
     #expect(try !store.snapshot().contains(.id(77), in: rows))
   }
 
-  @Test("An index that becomes unique is known as such to the index that counts its groups")
+  @Test("An index that counts groups sees that the counted index became unique")
   func redefinedCounted() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -117,21 +116,21 @@ struct TailIndexTests {
     let again = try memory.open()
     #expect(try again.indexes.map(\.definition) == definitions)
     #expect(try again.verify().findings.map(\.description) == [])
-    // A different definition would be rebuilt; this is not one.
+    // A changed definition would cause a rebuild, and this one is unchanged.
     let sequence = again.snapshot().sequence
     let counted = try #require(try again.indexes.first).index
     _ = try again.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: counted)))
     #expect(again.snapshot().sequence == sequence)
   }
 
-  @Test("One that a program could not maintain is built again by the next that can")
+  @Test("An index that a program could not maintain is rebuilt by the next program that can")
   func unavailable() throws {
     var store = try withPrefixes.open()
     let rows = try store.keyspace("rows", .dense)
     _ = try store.defineIndex(definition("prefixes", rows))
     for id in 0..<40 as Range<UInt64> { try store.write { try $0.put([UInt8(id), 1], id: id, in: rows) } }
     try store.close()
-    // Without the extractor, with a checkpoint, and again without one.
+    // Opens without the extractor, and closes first with a checkpoint, then without one.
     for closing in [true, false] {
       store = try memory.open()
       #expect(store.recoveryReport.unavailableIndexes == ["prefixes"])
@@ -149,7 +148,7 @@ struct TailIndexTests {
     }
   }
 
-  @Test("A key that a unique index holds twice is reported at every opening, until it is put right")
+  @Test("A key that a unique index holds twice is reported at every opening until it is repaired")
   func duplicates() throws {
     var store = try withPrefixes.open()
     let rows = try store.keyspace("rows", .dense)
@@ -173,8 +172,7 @@ struct TailIndexTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test(
-    "Blob files: those that the tail replaced are removed, those it named stay, indexes are right")
+  @Test("After the tail, replaced blob files are removed, new ones stay, and indexes are right")
   func blobs() throws {
     var store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -183,7 +181,8 @@ struct TailIndexTests {
       try store.write { try $0.put([UInt8](repeating: UInt8(id), count: 3000), id: id, in: rows) }
     }
     try store.checkpoint()
-    // Replaced by one of another kind, by another file, twice; and one is new.
+    // The tail replaces a blob file by a short value, by another file, and by two files in turn. It
+    // also adds one.
     try store.write { try $0.put([100], id: 1, in: rows) }
     try store.write { try $0.put([UInt8](repeating: 101, count: 3000), id: 2, in: rows) }
     try store.write { try $0.put([UInt8](repeating: 102, count: 3000), id: 3, in: rows) }
@@ -216,7 +215,8 @@ struct CheckpointFailureTests {
     for id in 0..<500 as Range<UInt64> {
       try store.write(durability: .relaxed) { try $0.put([1], id: id, in: rows) }
     }
-    // The first makes the file, the last continues in one that holds a checkpoint.
+    // The first failing checkpoint creates the file. The last one continues in a file with a
+    // checkpoint.
     for (round, fails) in [true, false, true].enumerated() {
       if fails {
         simulated.inject(
@@ -240,7 +240,7 @@ struct CheckpointFailureTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("Without a number for its file a checkpoint is not made, and the next one is")
+  @Test("A checkpoint fails if no descriptor is free for its file, and the next one succeeds")
   func tooManyOpenFiles() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -256,7 +256,7 @@ struct CheckpointFailureTests {
   }
 
   @Test(
-    "After a sync of it that failed the checkpoint before counts, and the next one goes into another file")
+    "After a failed sync of the index file, the older checkpoint counts and the next one uses another file")
   func failedSync() throws {
     var store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

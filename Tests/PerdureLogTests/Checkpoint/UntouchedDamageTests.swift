@@ -6,8 +6,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A damaged node of the index file that only the checkpoint writer reads.
-@Suite("Damage in the index that only a checkpoint meets")
+/// Only the checkpoint writer reads the damaged node of the index file.
+@Suite("Damage in the index that only a checkpoint reads")
 struct UntouchedDamageTests {
   private static let count: UInt64 = 600
 
@@ -30,7 +30,7 @@ struct UntouchedDamageTests {
     return (memory, content)
   }
 
-  /// Commits to keys that are far from the damage.
+  /// Commits to keys whose nodes are not near the damage.
   private static func commit(to store: Store, _ content: inout CrashHistory.Content) throws {
     let rows = try store.keyspace("rows", .dense)
     try store.write { try $0.put([99], id: 1, in: rows) }
@@ -50,7 +50,7 @@ struct UntouchedDamageTests {
   }
 
   @Test(
-    "A checkpoint that comes to it says so as a read does, and the next opening builds the index from the log"
+    "A checkpoint that reads the damage throws as a read does, and the next opening rebuilds the index"
   )
   func byHand() throws {
     var (memory, content) = try Self.damagedStore()
@@ -72,7 +72,7 @@ struct UntouchedDamageTests {
     try Self.expectHealed(memory, content)
   }
 
-  @Test("The checkpoint of a close that reads it makes the file unusable")
+  @Test("If the checkpoint at closing reads the damage, the next opening rebuilds the index")
   func atClose() throws {
     var (memory, content) = try Self.damagedStore()
     memory.options.checkpoints.closeTailBytes = 0
