@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Writing in asynchronous functions")
 struct AsynchronousWriteTests {
-  /// Not Sendable.
+  /// A type that is not Sendable.
   private final class Ledger {
     var lines: [String] = []
   }

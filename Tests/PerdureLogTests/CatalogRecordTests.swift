@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, "Catalog".
+/// The records of FORMAT.md, "Catalog".
 @Suite("Catalog records")
 struct CatalogRecordTests {
   private let people = Keyspace(id: 1, name: "people", kind: .dense)
@@ -38,7 +38,7 @@ struct CatalogRecordTests {
     return catalog
   }
 
-  @Test("A keyspace's record is the documented one")
+  @Test("A keyspace's record has the documented bytes")
   func keyspaceBytes() {
     let record = CatalogRecord.keyspace(names)
     #expect(record.key == [1] + Array("näme".utf8))
@@ -55,7 +55,7 @@ struct CatalogRecordTests {
     }
   }
 
-  @Test("An index's record is the documented one")
+  @Test("An index's record has the documented bytes")
   func indexBytes() {
     let record = CatalogRecord.index(index, definition)
     #expect(record.key == [2] + Array("by".utf8))
@@ -67,7 +67,7 @@ struct CatalogRecordTests {
       counted.value == [1, 0, 0, 0, 0, 0, 12, 0, 1, 0, 0, 0] + Array("group-counts".utf8) + [0, 0, 0, 0])
   }
 
-  @Test("The record of an index that was removed is the documented one, and its number stays taken")
+  @Test("The record of a removed index has the documented bytes, and its number stays reserved")
   func removedBytes() throws {
     let record = CatalogRecord.index(index, .removed("by"))
     #expect(record.value == [0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0] + Array("removed".utf8))
@@ -79,7 +79,7 @@ struct CatalogRecordTests {
     #expect(catalog.presentIndexes.map(\.definition) == [definition])
   }
 
-  @Test("A reserved extractor with more than it needs makes no entry", arguments: [false, true])
+  @Test("A reserved extractor with surplus fields is rejected", arguments: [false, true])
   func surplus(_ isUnique: Bool) throws {
     func expect(_ definition: IndexDefinition, at offset: Int?, adding bytes: [UInt8] = []) throws {
       var catalog = try catalogOfTwo()
@@ -117,7 +117,7 @@ struct CatalogRecordTests {
         of: .integersAndDecimals, keyspaces: [people, names], extractor: "ex", parameters: [9, 8]))
   }
 
-  @Test("The records of sums and of their order are the documented ones, and are decoded as encoded")
+  @Test("The records of sums and of their order have the documented bytes, and decode to equal definitions")
   func sumBytes() throws {
     let index = DerivedIndex(id: 0, name: "s", isUnique: false)
     let record = CatalogRecord.index(index, sums)
@@ -132,7 +132,7 @@ struct CatalogRecordTests {
     try apply(ordered, to: &catalog)
     #expect(catalog.indexes.map(\.definition) == [sums, order])
     #expect(catalog.indexes.allSatisfy { !catalog.isStray($0) })
-    // By a program that knows no sums.
+    // Redefines index `s` as a program that has no sums does.
     try apply(
       CatalogRecord.index(
         index,
@@ -141,7 +141,7 @@ struct CatalogRecordTests {
     #expect(catalog.isStray(catalog.indexes[1]))
   }
 
-  @Test("Sums of a later kind are not understood, and not taken for damage; sums that are unique are damage")
+  @Test("Sums of a later kind are unsupported and not damage; unique sums are damage")
   func laterSums() throws {
     let record = CatalogRecord.index(DerivedIndex(id: 0, name: "s", isUnique: false), sums)
     let parameters = 12 + "group-sums".utf8.count + 8
@@ -168,7 +168,7 @@ struct CatalogRecordTests {
     #expect(catalog.isStray(catalog.indexes[1]))
   }
 
-  @Test("Definitions are decoded as encoded, and an index may be defined again")
+  @Test("Definitions decode to equal definitions, and an index can be defined again")
   func roundTrip() throws {
     var catalog = try catalogOfTwo()
     #expect(catalog.keyspaces.dropFirst() == [people, names])
@@ -180,7 +180,7 @@ struct CatalogRecordTests {
     #expect(catalog.indexes.map(\.definition) == [other])
   }
 
-  @Test("A keyspace cannot be defined twice, nor leave a gap")
+  @Test("A keyspace cannot be defined twice, and its number cannot leave a gap")
   func keyspaceTwice() throws {
     var catalog = try catalogOfTwo()
     #expect(throws: FormatError.self) { try apply(CatalogRecord.keyspace(people), to: &catalog) }
@@ -192,7 +192,7 @@ struct CatalogRecordTests {
     DictionaryEntry(number: 1, keyspace: 2, perMille: 0x1F4, bytes: [7, 8, 9])
   }
 
-  @Test("A dictionary's record is the documented one, and is decoded as encoded")
+  @Test("A dictionary's record has the documented bytes, and decodes to an equal dictionary")
   func dictionaryBytes() throws {
     let record = CatalogRecord.dictionary(dictionary)
     #expect(record.key == [3, 1, 0])
@@ -202,7 +202,7 @@ struct CatalogRecordTests {
     #expect(catalog.dictionaries == [dictionary])
   }
 
-  @Test("A dictionary cannot be defined twice, nor leave a gap, nor be empty, nor be of no keyspace")
+  @Test("A dictionary needs the next free number, a defined keyspace, and valid contents")
   func wrongDictionaries() throws {
     var catalog = try catalogOfTwo()
     for change in [
@@ -222,7 +222,7 @@ struct CatalogRecordTests {
     #expect(throws: FormatError.self) { try apply(CatalogRecord.dictionary(dictionary), to: &catalog) }
   }
 
-  @Test("A key of a later version is not understood, and is not taken for damage")
+  @Test("A catalog key of a later version is unsupported, and not damage")
   func laterKind() throws {
     var catalog = try catalogOfTwo()
     #expect(throws: FormatError(.unsupported, in: "catalog key", at: 0)) {

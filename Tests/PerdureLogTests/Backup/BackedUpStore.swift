@@ -13,7 +13,7 @@ final class BackedUpStore: Sendable {
     /// The changes of each commit, by sequence number.
     var puts: [UInt64: [UInt64: [UInt8]]] = [:]
     var removals: [UInt64: UInt64] = [:]
-    /// The contents after a commit.
+    /// The contents after a commit, in this value's history.
     var content: [UInt64: [UInt8]] = [:]
     var sequence: UInt64 = 0
   }

@@ -139,7 +139,7 @@ struct BackupPaceTests {
         + BackupPace.busyNanoseconds)
   }
 
-  @Test("A backup keeps to its speed where commits cannot be seen")
+  @Test("A backup keeps to its speed if it has no information about commits")
   func unseen() {
     var pace = BackupPace(bytesPerSecond: 1 << 20, activity: nil, now: 0)
     for piece in 1...9 as ClosedRange<UInt64> {

@@ -23,7 +23,8 @@ struct BackupTests {
     return { lock.withLock { while left.withLock({ $0 > 0 }) { condition.wait(lock) } } }
   }
 
-  /// Four threads write until `body` returns, at most some commits ahead of its requests.
+  /// Four threads write until `body` returns. They write a bounded number of commits until `body`
+  /// calls `goOn`.
   private func whileWriting(
     _ subject: BackedUpStore, _ body: (_ goOn: () -> Void) throws -> Void
   ) throws {
@@ -205,7 +206,7 @@ struct BackupTests {
     }
   }
 
-  @Test("Restoring a folder that lost the file of a live value throws, and dead values are not missed")
+  @Test("Restoring a folder without a live value's blob file throws, and dead values' files are not needed")
   func lostValue() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)

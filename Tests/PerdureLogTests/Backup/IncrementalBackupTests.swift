@@ -105,7 +105,7 @@ struct IncrementalBackupTests {
   }
 
   @Test(
-    "Files of another history are not shared: the store's folder was replaced by an older copy of it",
+    "Files of another history are not shared when an older copy replaced the store's folder",
     arguments: [3, 7])
   func rolledBack(changed: UInt64) throws {
     let directory = try TemporaryDirectory()

@@ -6,8 +6,7 @@ import Testing
 
 @Suite("Compaction in the background")
 struct AutomaticCompactionTests {
-  @Test(
-    "A store that is written again and again stays small by itself, and is whole when it is closed meanwhile")
+  @Test("A store that is overwritten repeatedly stays small, and is intact if it is closed during compaction")
   func overwrites() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     memory.options.compactsAutomatically = true
@@ -23,8 +22,8 @@ struct AutomaticCompactionTests {
       try store.close()
       store = try memory.open()
     }
-    // 11 MB were written, of which 0.1 live. The thread takes its time, however long that is on
-    // this machine: another run is due with each commit.
+    // 11 MB were written, of which 0.1 MB are live. The compactor may need long on this machine, so
+    // the loop makes commits. Each commit makes another run due.
     var next: UInt64 = 500
     while try memory.segmentBytes() > 4 << 20, next < 20_000 {
       try await store.write(durability: .powerLoss) {
@@ -42,7 +41,7 @@ struct AutomaticCompactionTests {
     #expect(try memory.open().verify().isClean)
   }
 
-  /// A store with 2.5 MB of unexamined garbage, and one row in ten live.
+  /// A store with 2.5 MB of unexamined garbage, in which one record in ten is live.
   private static func makeUntidy(_ memory: inout MemoryStore) throws -> (Store, Keyspace) {
     memory.options.compactsAutomatically = false
     let store = try memory.open()
@@ -61,8 +60,8 @@ struct AutomaticCompactionTests {
     }
   }
 
-  /// Waits for the work that the compactor's thread is about to do, however long that takes on this
-  /// machine. It waits for nothing else: no commit is made.
+  /// Waits until the compactor's thread has done its next work, on any machine. It makes no commit,
+  /// so nothing else can trigger that work.
   private static func wait(until condition: () throws -> Bool) async throws -> Bool {
     for _ in 0..<20_000 {
       if try condition() { return true }
@@ -81,12 +80,12 @@ struct AutomaticCompactionTests {
     #expect(try store.statistics.lastCompactionFailure?.contains("no thread") == true)
     #expect(try memory.segmentBytes() > 2 << 20)
     try Self.overwrite(rows, in: store)
-    // A run that went well takes the failure's place.
+    // A successful run clears the failure.
     #expect(try await Self.wait { try store.statistics.lastCompactionFailure == nil })
     #expect(try store.statistics.compactionBytesSinceOpen > 0)
   }
 
-  @Test("A store that is opened with garbage compacts itself, though nothing is committed")
+  @Test("A store that is opened with garbage compacts itself without a commit")
   func opening() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     try Self.makeUntidy(&memory).0.close()
@@ -97,7 +96,7 @@ struct AutomaticCompactionTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("When a snapshot goes that held garbage the store compacts itself, though nothing is committed")
+  @Test("The release of a snapshot that held garbage starts compaction without a commit")
   func release() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     memory.options.compactsAutomatically = true
@@ -112,12 +111,13 @@ struct AutomaticCompactionTests {
     try await store.write { transaction in
       for id in 250..<2500 as Range<UInt64> { try transaction.remove(id: id, in: rows) }
     }
-    // A run has looked, and found nothing to win.
+    // A run has checked the segments, and found no garbage that it can free.
     let compactor = try #require(store.engine.compactor)
     #expect(try await Self.wait { compactor.heldBytes.dead > 1 << 20 })
     #expect(try memory.segmentBytes() > 2 << 20)
     #expect(snapshot?.count(in: rows) == 2500)
-    // One that held nothing is released, and reported: the other one is still waited for.
+    // The release of a snapshot that holds nothing is handled. The compactor still waits for the
+    // other one.
     do { withExtendedLifetime(store.snapshot()) {} }
     #expect(try await Self.wait { compactor.isIdle })
     #expect(store.engine.pins.isAwaited)
@@ -127,7 +127,7 @@ struct AutomaticCompactionTests {
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test("The release of a snapshot triggers no work when it held nothing back")
+  @Test("The release of a snapshot that held nothing back triggers no work")
   func nothingHeld() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     let (store, rows) = try Self.makeUntidy(&memory)
@@ -146,8 +146,7 @@ struct AutomaticCompactionTests {
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test(
-    "Enough garbage is a part of the log, at least a minimum, without the last run's skipped garbage")
+  @Test("Compaction is due above a ratio and a minimum of garbage, without the last run's skipped garbage")
   func due() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(_ live: UInt64, _ total: UInt64) -> CompactionPolicy.Totals {
@@ -160,7 +159,7 @@ struct AutomaticCompactionTests {
     #expect(policy.isDue(totals(7000, 10_000), futile: 2000))
   }
 
-  @Test("With more garbage compaction is faster, and new garbage during a run is handled at once")
+  @Test("Compaction is faster with more garbage, and new garbage during a run is handled at once")
   func pace() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(garbage: UInt64) -> CompactionPolicy.Totals {
@@ -173,22 +172,25 @@ struct AutomaticCompactionTests {
     #expect(policy.bytesToWrite(forGarbage: 1000, totals(garbage: 5_000_000)) == 5000)
 
     var pace = CompactionPace(policy, totals(garbage: 2_000_000), now: 1_000_000_000)
-    // No new garbage: a millisecond for a thousand bytes, counted from when they could be written.
+    // Without new garbage, a thousand bytes take a millisecond, counted from when they could be
+    // written.
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_000_000) == 1_001_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_500_000) == 1_002_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_010_000_000) == 1_011_000_000)
-    // A segment was rewritten: less than before is no garbage that came.
+    // A segment was rewritten, so there is less garbage than before. A decrease does not count as
+    // new garbage.
     #expect(pace.pass(1000, totals(garbage: 1_000_000), now: 1_011_000_000) == 1_012_000_000)
-    // For a thousand bytes of garbage two thousand are written at once; the next ones wait.
+    // For a thousand bytes of new garbage, two thousand bytes are written without waiting. The next
+    // bytes wait.
     #expect(pace.pass(2000, totals(garbage: 1_001_000), now: 1_012_000_000) == 1_012_000_000)
     #expect(pace.pass(1000, totals(garbage: 1_001_000), now: 1_012_000_000) == 1_013_000_000)
-    // The bytes written at once are bounded: without new garbage there is no long rush.
+    // The number of bytes written without waiting is limited.
     let credit = Int(CompactionPace.creditMax)
     #expect(pace.pass(credit, totals(garbage: 9_000_000), now: 1_013_000_000) == 1_013_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_013_000_000) == 1_014_000_000)
   }
 
-  @Test("Of two segments with as much garbage the older one is chosen, and never one without")
+  @Test("Of two segments with equal garbage the older one is chosen, and never one without garbage")
   func choice() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func candidate(_ number: UInt64, live: UInt64, total: UInt64, age: UInt64) -> CompactionCandidate {

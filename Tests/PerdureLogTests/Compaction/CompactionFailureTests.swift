@@ -39,7 +39,7 @@ private final class MisreadingFile: ForwardingFile {
   }
 }
 
-@Suite("When the system fails under a compaction")
+@Suite("Compaction when the system fails")
 struct CompactionFailureTests {
   private static func options(_ fileSystem: any FileSystem) -> StoreOptions {
     var options = StoreOptions()
@@ -69,7 +69,7 @@ struct CompactionFailureTests {
     return store
   }
 
-  @Test("A rewritten segment that does not read back as written is skipped, and reported with a place")
+  @Test("A rewritten segment that does not read back as written is skipped, and the error names its file")
   func unreadableResult() throws {
     let fileSystem = MisreadingFileSystem(SimulatedFileSystem())
     let store = try Self.make(fileSystem)
@@ -83,7 +83,7 @@ struct CompactionFailureTests {
   }
 
   @Test(
-    "Whichever call fails, nothing is lost; the store can be used, or throws and is intact when opened",
+    "If any call fails, nothing is lost; the store stays usable, or is poisoned and opens intact",
     arguments: [FileIOError.Code.mediaError, .noSpace], [false, true])
   func everyCall(_ code: FileIOError.Code, repeats: Bool) throws {
     var nth = 1
@@ -119,13 +119,14 @@ struct CompactionFailureTests {
   }
 
   @Test(
-    "A refused segment is not begun: the store can be used, whatever is left of the file",
+    "If a segment is refused, the store stays usable with any remainder of its file",
     arguments: [nil, 0, 64, SegmentHeader.length] as [Int?], [FileIOError.Code.noSpace, .mediaError])
   func refusedSegment(_ written: Int?, _ code: FileIOError.Code) throws {
     for staysThere in [false, true] { try refuseSegment(written, code, staysThere: staysThere) }
   }
 
-  /// - Parameter written: How much of the header gets into the file; nil: there is none.
+  /// - Parameter written: The number of bytes of the header that reach the file; nil if there is no
+  ///   file.
   /// - Parameter staysThere: Whether the file cannot be removed.
   private func refuseSegment(_ written: Int?, _ code: FileIOError.Code, staysThere: Bool) throws {
     let fileSystem = SimulatedFileSystem()

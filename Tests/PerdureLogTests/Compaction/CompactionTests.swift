@@ -7,8 +7,7 @@ import Testing
 @testable import PerdureLog
 
 extension MemoryStore {
-  /// What all segments take, in bytes. A release meanwhile removes nothing, because the background
-  /// compaction is running.
+  /// The bytes of all segments. A segment that background compaction has just removed counts as 0.
   func segmentBytes() throws -> Int {
     try segmentNames().reduce(0) { sum, name in
       guard let file = try? fileSystem.open("/store.perdure/" + name, .read) else { return sum }
@@ -21,7 +20,7 @@ extension MemoryStore {
   }
 }
 
-/// All that a snapshot can see, by keyspace name.
+/// Everything that a snapshot can read, by keyspace name.
 private func content(_ snapshot: Snapshot, of store: Store) throws -> [CrashKey: [UInt8]] {
   var content: [CrashKey: [UInt8]] = [:]
   for keyspace in try store.keyspaces {
@@ -48,7 +47,7 @@ private func numbered(_ id: UInt64, _ round: UInt64) -> [UInt8] {
 struct CompactionTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("An opening reports the bytes read: for rewritten segments their present bytes")
+  @Test("An opening reports the bytes that it read, with the present lengths of rewritten segments")
   func bytesRead() throws {
     var memory = CheckpointedStore()
     memory.options.checkpoints = .manual
@@ -69,7 +68,7 @@ struct CompactionTests {
   }
 
   @Test(
-    "An opening says how much it read, also of a log that ends with zeros", arguments: [1, 7, 8, 100, 700])
+    "An opening reports the bytes read, also for a log with zeros at its end", arguments: [1, 7, 8, 100, 700])
   func zerosRead(_ count: Int) throws {
     var memory = CheckpointedStore()
     memory.options.checkpoints = .manual
@@ -83,7 +82,7 @@ struct CompactionTests {
     #expect(again.recoveryReport.tornTailBytes == 0)
   }
 
-  @Test("Overwritten records go, the others are read as before, and after opening again too")
+  @Test("Compaction removes overwritten records, and keeps the others readable, also after opening again")
   func overwrites() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     let store = try memory.open()
@@ -118,7 +117,7 @@ struct CompactionTests {
     #expect(try again.compact().recordsDropped == 0)
   }
 
-  @Test("After any commits, snapshots, compactions and openings every snapshot sees its first state")
+  @Test("A snapshot always sees its first state, after any commits, snapshots, compactions and openings")
   func model() throws {
     for round in 0..<12 as Range<UInt64> {
       let seed = SeededGenerator(seed: seed).derived(round).seed
@@ -127,8 +126,7 @@ struct CompactionTests {
     print("PERDURE_SEED=\(seed)")
   }
 
-  @Test(
-    "One snapshot held over ten full overwrites: its bytes and one and a half times the live ones are enough")
+  @Test("A snapshot held over ten full overwrites costs its own bytes and half of the live ones")
   func heldSnapshot() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 64 << 10)
     let store = try memory.open()
@@ -157,7 +155,7 @@ struct CompactionTests {
       #expect(try store.snapshot().value(id: id, in: rows) == [UInt8](repeating: 10, count: 200))
     }
     #expect(try store.verify().isClean)
-    // One generation of each segment for the snapshot, and no more.
+    // The snapshot keeps one generation of each segment, and no more.
     #expect(try store.statistics.replacedSegmentBytes < 2 * live)
   }
 
@@ -208,7 +206,7 @@ struct CompactionTests {
     #expect(try store.statistics.replacedSegmentBytes == 0)
   }
 
-  @Test("Segments of which nothing is left go, and the log is still whole")
+  @Test("Segments without live records are removed, and the log stays complete")
   func emptySegments() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 4096)
     var store = try memory.open()
@@ -227,7 +225,7 @@ struct CompactionTests {
     #expect(try store.statistics.segments == memory.segmentNames().count)
   }
 
-  @Test("After a compaction opening still begins with a checkpoint, and reads nothing that was rewritten")
+  @Test("After a compaction, opening still uses the checkpoint, and reads no rewritten segment")
   func checkpoints() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     memory.options.checkpoints = .manual
@@ -256,7 +254,7 @@ struct CompactionTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A cancelled compaction has done the work that it reports")
+  @Test("A cancelled compaction has completed the work that it reports")
   func cancelled() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 4096)
     let store = try memory.open()
@@ -336,7 +334,7 @@ extension Store {
   }
 }
 
-/// A random program held against copies of everything that its snapshots saw.
+/// A random program. It compares every snapshot with a copy of the state at which it was taken.
 private struct CompactionRun {
   let seed: UInt64
 

@@ -15,7 +15,7 @@ struct GroupCacheTests {
     }
   }
 
-  @Test("The cache keeps its limit; used groups stay longest, and evicted ones stay for their readers")
+  @Test("The cache keeps its limit, keeps used groups longest, and evicts none from its readers")
   func eviction() {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -40,7 +40,7 @@ struct GroupCacheTests {
     #expect(cache.bytes == 0)
   }
 
-  @Test("A second reader of a group finds the first one's")
+  @Test("A second insertion of a group keeps the first object")
   func twice() {
     let cache = GroupCache(bytesMax: 1000)
     let owner = cache.makeOwner()
@@ -50,7 +50,7 @@ struct GroupCacheTests {
     #expect(cache.group(7, of: owner) === known && cache.bytes == 100)
   }
 
-  @Test("A hold releases one group for another, and the last one at the end")
+  @Test("A hold releases its group when it takes another, and at the end")
   func hold() {
     var hold = GroupHold()
     #expect(hold.group == nil)
@@ -70,7 +70,7 @@ struct GroupCacheTests {
     #expect(hold.group == nil && !hold.covers(other.bytes))
   }
 
-  @Test("A walk over everything under one snapshot takes no more memory than the cache may")
+  @Test("A walk over all records under one snapshot keeps the cache within its limit")
   func walk() throws {
     var grouped = try GroupedStore()
     grouped.memory.options.compression.groupCacheBytes = 20_000
@@ -89,7 +89,7 @@ struct GroupCacheTests {
     }
   }
 
-  @Test("Many threads read in groups that come and go, while the store is compacted, and nested reads too")
+  @Test("Many threads read groups that are evicted, during compaction and in nested reads")
   func threads() async throws {
     var grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
     grouped.memory.options.compression.groupCacheBytes = 10_000

@@ -20,7 +20,7 @@ struct GroupDamageTests {
     try GroupedStore.fill(store, ids)
     try GroupedStore.group(store)
     try #require(store.groupedSegments().first == 1)
-    // So that opening does not read the segment.
+    // With a checkpoint the opening does not read the segment.
     try store.checkpoint()
     try store.close()
     bytes = try grouped.bytes(ofSegment: 1)
@@ -35,13 +35,13 @@ struct GroupDamageTests {
   private func mend(_ bit: Int) throws { try grouped.write([bytes[bit / 8]], at: bit / 8, ofSegment: 1) }
 
   @Test(
-    "A flipped bit, wherever it is, gives right values or an error that names corruption, in reading and in opening"
+    "After a flipped bit, reads and openings give right values or an error"
   )
   func bitFlips() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
     var (refused, errors) = (0, 0)
-    // One byte in two, at a random one of its bits.
+    // Flips a random bit in every second byte.
     for byte in stride(from: Int.random(in: 0...1, using: &random), to: bytes.count, by: 2) {
       let bit = 8 * byte + Int.random(in: 0..<8, using: &random)
       try damage(bit)
@@ -84,7 +84,8 @@ struct GroupDamageTests {
     }
     #expect(lost > 0 && lost < 20)
     let findings = try again.verify().findings
-    // One for the group, and not one for each record; the log's findings come first.
+    // There is one finding for the group, and not one for each record. Findings about the log come
+    // first.
     #expect(findings.count { $0.invariant == .address } == 1, "\(findings)")
     #expect(findings.contains { $0.place.contains("0000000000000001.segment") })
     #expect(findings.contains { $0.message.hasSuffix(" (\(lost) records)") }, "\(findings)")
@@ -94,7 +95,7 @@ struct GroupDamageTests {
   }
 
   @Test(
-    "Salvage gives back every record outside of the damaged group, and all when the footer or the table is damaged"
+    "Salvage restores all records outside the damaged group, and all if only the footer is damaged"
   )
   func salvage() throws {
     var random = SeededGenerator(seed: seed)
@@ -127,7 +128,7 @@ struct GroupDamageTests {
     let target = "/salvaged.perdure"
     let report = try Store.salvage(from: GroupedStore.path, to: target, options: grouped.memory.options)
     let store = try Store(at: target, options: grouped.memory.options)
-    // The keyspace's definition is in the first group.
+    // The first group has the keyspace's definition, so the keyspace may have another name.
     let name = try #require(report.contents.first).keyspace
     let rows = try store.keyspace(name, .dense)
     var lost = 0
@@ -143,7 +144,7 @@ struct GroupDamageTests {
     }
   }
 
-  @Test("A table with an excessive size of a group is refused before memory is allocated for it")
+  @Test("A table entry with an excessive group size is refused before memory is allocated for it")
   func hostileTable() throws {
     let table = bytes.count - RewrittenFooter.length - entries.count * GroupEntry.length
     for change in 0..<4 {
@@ -157,7 +158,7 @@ struct GroupDamageTests {
       var changed = [UInt8](repeating: 0, count: GroupEntry.length)
       changed.withUnsafeMutableBytes { entry.write(to: $0) }
       try grouped.write(changed, at: table + GroupEntry.length, ofSegment: 1)
-      // The catalog is in this segment, so that the log is read, and that refuses it too.
+      // The catalog is in this segment, so an opening reads the log, which refuses the table too.
       let error = #expect(throws: StoreError.self, "\(change)") { try grouped.open() }
       #expect(error?.code == .corruption)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Trying groups before anything is written")
+@Suite("Groups are tried on samples before anything is written")
 struct GroupSampleTests {
   private static func noise(_ id: UInt64, _ length: Int = 400) -> [UInt8] {
     var random = SeededGenerator(seed: id)
@@ -25,7 +25,7 @@ struct GroupSampleTests {
     #expect(first.segmentsExamined >= 3 && first.segmentsRewritten == 0)
     #expect(try store.compact().segmentsExamined == 0)
     #expect(counting.rewrittenBytes == 0)
-    // A record of the first segment dies.
+    // Replaces a record of the first segment.
     let rows = try store.keyspace("rows", .dense)
     try store.write { try $0.put(Self.noise(9999), id: 0, in: rows) }
     let changed = try store.compact()
@@ -33,7 +33,7 @@ struct GroupSampleTests {
     try GroupedStore.check(store.snapshot(), store, 1..<1000) { Self.noise($0) }
   }
 
-  @Test("What shrinks is written once, and what a new opening tries again is still not written")
+  @Test("Groups that shrink are written once; a new opening samples the rest again and writes nothing")
   func mixed() throws {
     let counting = CountingFileSystem(behind: InMemoryFileSystem())
     var grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
@@ -51,7 +51,7 @@ struct GroupSampleTests {
     #expect(counting.rewrittenBytes == Int(report.bytesAfter))
   }
 
-  @Test("Pieces lie in order, none over another, and are everything where that is not much")
+  @Test("Sample pieces are in order and do not overlap, and cover all of a short segment")
   func pieces() {
     #expect(GroupSample.pieces(of: 0, 100).isEmpty)
     #expect(GroupSample.pieces(of: 250, 100) == [0..<100, 100..<200, 200..<250])

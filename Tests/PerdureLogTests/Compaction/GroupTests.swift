@@ -9,7 +9,7 @@ import Testing
 struct GroupTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Everything is read as before, in any way and after opening again, and rewritten again")
+  @Test("Grouped records read as before, in all ways, after opening again and after rewriting")
   func roundTrip() throws {
     let grouped = try GroupedStore()
     var store = try grouped.open()
@@ -54,7 +54,7 @@ struct GroupTests {
     }
   }
 
-  @Test("Small values of one kind become twice as short, which is at least 1.8 times")
+  @Test("Groups of small similar values have at most half the bytes, and at least a ratio of 1.8")
   func ratio() throws {
     let grouped = try GroupedStore(
       segmentCapacityBytes: 1 << 20, groupLength: FormatLimits.groupLengthTarget)
@@ -68,7 +68,7 @@ struct GroupTests {
         })
     }
     func word() -> String {
-      // A few rows, often.
+      // A few words occur often.
       words[Int.random(in: 0...Int.random(in: 0..<words.count, using: &random), using: &random)]
     }
     for id in 0..<8000 as Range<UInt64> {
@@ -86,7 +86,7 @@ struct GroupTests {
     try GroupedStore.check(store.snapshot(), store, 0..<8000) { values[$0] }
   }
 
-  @Test("A snapshot that is held while records are grouped sees the same state")
+  @Test("A snapshot that is held while records are grouped keeps its state")
   func heldSnapshot() throws {
     let grouped = try GroupedStore()
     let store = try grouped.open()
@@ -125,7 +125,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Records that do not shrink are rewritten for garbage only, and are unpacked in their groups")
+  @Test("Records that do not shrink are rewritten only for garbage, and stay unpacked in groups")
   func noise() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
     let store = try grouped.open()
@@ -144,7 +144,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Values longer than a group, empty values and packed ones")
+  @Test("Values longer than a group, empty values and packed values can be grouped")
   func lengths() throws {
     var grouped = try GroupedStore()
     grouped.memory.options.blobThresholdBytes = 1 << 20
@@ -178,7 +178,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("The feature flag is in a superblock that was synced before the first grouped segment has its name")
+  @Test("The feature flag is in the synced superblock before the first grouped segment exists")
   func feature() throws {
     let fileSystem = SimulatedFileSystem()
     var grouped = try GroupedStore()
@@ -199,7 +199,7 @@ struct GroupTests {
     #expect(try features() & FormatVersion.groupedSegments != 0)
   }
 
-  @Test("The commit of a record is known in groups too")
+  @Test("The commit number of a record in a group is known")
   func commitNumbers() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 32 << 10)
     let store = try grouped.open()
@@ -221,7 +221,7 @@ struct GroupTests {
     }
   }
 
-  @Test("Rewritten segments, and the older three quarters of the log, are old")
+  @Test("Rewritten segments and the oldest three quarters of the segments are cold")
   func policy() {
     func cold(_ count: Int) -> [Int] {
       (0..<count).filter { ColdSegments.isCold(generation: 0, place: $0, of: count) }
@@ -246,7 +246,7 @@ struct GroupTests {
     #expect(report.segmentsGrouped == wanted.count && report.recordsDropped == 0)
     #expect(try store.compact().segmentsRewritten == 0)
     let rows = try store.keyspace("rows", .dense)
-    // A young segment, which loses half of its records twice.
+    // A young segment. Half of its records are removed, in two steps.
     let young = try (0..<2000 as Range<UInt64>).filter { id in
       let version = try #require(try store.snapshot().version(.id(id), in: rows))
       return RecordAddress(rawValue: version.rawValue).segment == UInt64(sealed - 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store in memory that puts what lives long into groups.
+/// A store in memory that groups cold records.
 struct GroupedStore {
   static let path = "/store.perdure"
   var memory: MemoryStore
@@ -19,10 +19,10 @@ struct GroupedStore {
 
   func open() throws -> Store { try memory.open() }
 
-  /// The row that is overwritten with every commit, so that there is garbage everywhere.
+  /// The row that every commit overwrites, so that every segment has garbage.
   private static let garbage: UInt64 = 1 << 40
 
-  /// Puts a value for each id, in commits of some.
+  /// Puts a value for each id, in commits of 40 ids.
   static func fill(
     _ store: Store, _ ids: Range<UInt64>, garbageBytes: Int = 1200,
     _ value: (UInt64) -> [UInt8] = { PackedStore.value($0) }
@@ -57,8 +57,7 @@ struct GroupedStore {
     }
   }
 
-  /// Everything with garbage in groups: twice, because young segments that were never rewritten are
-  /// not cold.
+  /// Compacts twice, because young segments that were never rewritten are not cold.
   static func group(_ store: Store) throws {
     for _ in 0..<2 { try store.compact() }
   }

@@ -43,7 +43,7 @@ private final class HeldStore {
   /// A commit of minimal size.
   func touch() throws { try store.write { try $0.put([1], id: 9999, in: rows) } }
 
-  /// - Returns: The number of runs until there was nothing more to free, or 20.
+  /// - Returns: The number of runs until no garbage could be freed, or 20.
   func runToRest() -> Int {
     var runs = 0
     while runs < 20, compactor.runIfDue(engine) { runs += 1 }
@@ -57,7 +57,7 @@ struct HeldGarbageTests {
     HeldGarbage.Share(version: version, bytes: HeldGarbage.Bytes(dead: dead, tombstones: tombstones))
   }
 
-  @Test("The garbage of a version is forgotten when the version is released, and no other")
+  @Test("Only the garbage of a released version is forgotten")
   func forgetting() {
     var garbage = HeldGarbage()
     #expect(!garbage.isAny)
@@ -75,7 +75,7 @@ struct HeldGarbageTests {
     #expect(garbage.bytes.dead == 0 && !garbage.isAny)
   }
 
-  @Test("A new run forgets the garbage of versions that it does not keep, which were released")
+  @Test("A new run forgets the garbage of released versions, which it does not keep")
   func beginning() {
     var garbage = HeldGarbage()
     garbage.note(1, [Self.share(3, dead: 100), Self.share(5, dead: 10)])
@@ -87,7 +87,7 @@ struct HeldGarbageTests {
     #expect(!garbage.isAny)
   }
 
-  @Test("Held tombstones and held dead records are not counted, and never more than there are")
+  @Test("Held tombstones and held dead records are subtracted from the totals, down to zero")
   func totals() {
     let totals = CompactionPolicy.Totals(liveBytes: 500, totalBytes: 1000, tombstoneBytes: 100)
     let rest = totals.without(held: HeldGarbage.Bytes(dead: 300, tombstones: 60))
@@ -95,7 +95,7 @@ struct HeldGarbageTests {
     #expect(totals.without(held: HeldGarbage.Bytes(dead: 9000, tombstones: 9000)).garbageBytes == 0)
   }
 
-  @Test("Snapshots taken and released beside an old one start no run, with commits between them or without")
+  @Test("Snapshots taken and released beside an old one start no run, with or without commits between them")
   func companions() throws {
     let held = try HeldStore()
     var companions: [Snapshot] = []
@@ -107,12 +107,12 @@ struct HeldGarbageTests {
     #expect((1...5).contains(first), "\(first)")
     let bytes = held.compactor.heldBytes.dead
     #expect(bytes > 240 * 300)
-    // Idle: one snapshot is released after the other.
+    // Without commits, one snapshot is released after the other.
     while companions.count > 1 {
       companions.removeFirst()
       #expect(held.runToRest() == 0)
     }
-    // With commits: there is always a further one when one is released.
+    // With commits, a newer snapshot exists whenever one is released.
     for _ in 0..<20 {
       companions.append(held.store.snapshot())
       try held.touch()
@@ -145,7 +145,7 @@ struct HeldGarbageTests {
     #expect(try heir.value(id: 7, in: held.rows) == [UInt8](repeating: 2, count: 300))
   }
 
-  @Test("A release between reading the pins and using them is not lost")
+  @Test("A release between reading the pins and using them is detected")
   func race() throws {
     let held = try HeldStore()
     _ = held.runToRest()
@@ -164,7 +164,7 @@ struct HeldGarbageTests {
     #expect(try held.store.statistics.replacedSegmentBytes == 0)
   }
 
-  @Test("A run takes no place of a snapshot, and its kept records stay after the snapshots' release")
+  @Test("A run pins no version, and keeps the records of snapshots that are released during it")
   func keeping() throws {
     let held = try HeldStore()
     var snapshots: [Snapshot] = []
@@ -194,7 +194,7 @@ struct HeldGarbageTests {
 
 @Suite("Waiting for snapshots to be released")
 struct AwaitedReleaseTests {
-  @Test("A pin is waited for if it was claimed before the scanned version was published")
+  @Test("A pin is awaited if it was claimed before the scanned version was published")
   func versions() {
     let pins = PinTable()
     let (old, racing, newest) = (pins.pin(5), pins.pin(6), pins.pin(7))
@@ -203,7 +203,7 @@ struct AwaitedReleaseTests {
     newest.settle(7)
     #expect(!pins.isAwaited && !pins.isAwaited(old))
     #expect(pins.heldAndAwaited(published: 7).exact == [5, 7, 7])
-    // A caller with an older number removes nothing.
+    // A caller with an older version number removes no awaited pin.
     _ = pins.heldAndAwaited(published: 6)
     #expect(pins.isAwaited && pins.isAwaited(old))
     #expect(pins.isAwaited(racing), "It was in the way while nobody knew what it would find")
@@ -215,7 +215,7 @@ struct AwaitedReleaseTests {
     #expect(!pins.isAnyHeld)
   }
 
-  @Test("Snapshots of the newest state wake no thread, whatever an old one holds back")
+  @Test("Snapshots of the newest state wake no thread while an older snapshot holds garbage")
   func newest() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     memory.options.checkpoints = .manual

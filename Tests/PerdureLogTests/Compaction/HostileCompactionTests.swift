@@ -3,13 +3,13 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store opened from a checkpoint has not read the segments before it: compaction reads them
-/// first.
+/// A store opened from a checkpoint has not read the segments before it. Compaction is the first to
+/// read them.
 @Suite("Compaction of hostile segments")
 struct HostileCompactionTests {
   private static let name = StoreFileName.segment(1).string
 
-  /// Commits of one row each, half of them garbage, and a checkpoint behind them.
+  /// Makes commits of one row each, half of them garbage, and then a checkpoint.
   private static func make() throws -> CheckpointedStore {
     let memory = CheckpointedStore(segmentCapacityBytes: 4096)
     let store = try memory.open()
@@ -21,8 +21,8 @@ struct HostileCompactionTests {
     return memory
   }
 
-  /// Takes the last row of the first segment, gives it a key of no bytes and a value that is longer
-  /// by the key, and makes all checksums right.
+  /// Changes the last row of the first segment: its key becomes empty, and its value is longer by
+  /// the key's length. All checksums are correct.
   private static func shortenKey(in memory: CheckpointedStore) throws {
     var bytes = try memory.bytes(name)
     let store = try bytes.withUnsafeBytes { try SegmentHeader(reading: $0).store }
@@ -54,7 +54,7 @@ struct HostileCompactionTests {
     try memory.change(name) { $0 = bytes }
   }
 
-  @Test("A row whose key is no id is an error of the compaction that comes to it, and is left as it is")
+  @Test("Compaction throws at a row whose key is not an id, and leaves the segment unchanged")
   func shortKey() throws {
     let memory = try Self.make()
     try Self.shortenKey(in: memory)

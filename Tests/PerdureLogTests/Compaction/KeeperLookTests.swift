@@ -5,9 +5,9 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Keepers of records, looked up together")
+@Suite("Batch lookup of the states that keep records")
 struct KeeperLookTests {
-  /// The keeper of a record, from all states, one after another.
+  /// The state that keeps a record, found by checking each state in turn.
   private func sight(
     of record: Record, at address: RecordAddress, of sequence: UInt64,
     _ roots: [UnsafeMutablePointer<Root>], _ catalog: Catalog
@@ -39,7 +39,7 @@ struct KeeperLookTests {
     }
   }
 
-  @Test("Each record has the keepers that all states give it, whatever its neighbours and the held snapshots")
+  @Test("A batch lookup gives each record the same keeper as a check of every state")
   func allTogether() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("PERDURE_SEED=\(seed)")
