@@ -5,10 +5,10 @@ import Testing
 
 @testable import PerdureLog
 
-/// Several threads at one store. These also run under the thread sanitizer.
+/// Several threads use one store. These tests also run under the thread sanitizer.
 @Suite("Many threads at one store")
 struct ConcurrencyTests {
-  /// Runs `body` on so many threads of their own, and waits for all; the first error is thrown.
+  /// Runs `body` on `count` new threads, and waits for all of them. It throws the first error.
   private func threads(_ count: Int, _ body: @escaping @Sendable (UInt64) throws -> Void) throws {
     let lock = Lock()
     let condition = Condition()
@@ -27,7 +27,7 @@ struct ConcurrencyTests {
     if let error = state.withLock({ $0.error }) { throw error }
   }
 
-  @Test("A snapshot shows one commit whole, also when it is held while many commits follow")
+  @Test("A snapshot shows one complete commit, also when it is held during many commits")
   func snapshotsAreWhole() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     let store = try memory.open()
@@ -71,7 +71,7 @@ struct ConcurrencyTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Writers that wait for syncs, that do not, and that do without a thread, side by side")
+  @Test("Writers with any durability, awaited or synchronous, commit side by side")
   func mixedWriters() async throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()
@@ -106,7 +106,7 @@ struct ConcurrencyTests {
     #expect(try memory.open().snapshot().count(in: rows) == 360)
   }
 
-  @Test("Closing while others write: each write is whole and promised, or says that the store is closed")
+  @Test("While a store is closed, each write is complete and durable, or throws that the store is closed")
   func closeWhileWriting() async throws {
     for round in 0..<12 as Range<UInt64> {
       let memory = try MemoryStore(segmentCapacityBytes: 8192)
@@ -156,7 +156,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("Every waiting commit gets the error of a failed sync, and none a success")
+  @Test("After a failed sync every waiting commit throws, and none succeeds")
   func failedSync() async throws {
     for nth in 3..<9 {
       let fileSystem = SimulatedFileSystem()
@@ -222,7 +222,7 @@ struct ConcurrencyTests {
     #expect(try store.statistics.snapshots == 0)
   }
 
-  @Test("A snapshot outlives its store, which releases its place nevertheless")
+  @Test("A snapshot is readable after its store is released, and the store can be opened again")
   func snapshotOutlivesStore() throws {
     let memory = try MemoryStore()
     var store: Store? = try memory.open()
@@ -236,7 +236,7 @@ struct ConcurrencyTests {
     #expect(try again.snapshot().value(id: 1, in: rows) == [3])
   }
 
-  @Test("A store can be read while it is open for writing, by openings that do not write")
+  @Test("Openings for reading can read a store that is open for writing")
   func readOnlyBesideWriter() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()
@@ -269,7 +269,7 @@ struct ConcurrencyTests {
   }
 }
 
-/// Runs `body` on a thread of its own, because it waits: the threads of the pool are few.
+/// Runs `body` on a new thread, because `body` blocks and the thread pool has few threads.
 @discardableResult
 private func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
   try await withCheckedThrowingContinuation { continuation in

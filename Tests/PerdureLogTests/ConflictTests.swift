@@ -29,7 +29,7 @@ struct ConflictTests {
     }
   }
 
-  @Test("It names the keyspace or the index, and the key")
+  @Test("A conflict's description names the keyspace or the index, and the key")
   func names() throws {
     let world = try World()
     let before = world.store.snapshot()
@@ -53,7 +53,7 @@ struct ConflictTests {
         .hasSuffix("keys of keyspace names from \"A\" to before \"B\" were added or removed"))
   }
 
-  @Test("Its length is bounded, however long the keys are and however many did not hold")
+  @Test("A conflict's description has a bounded length for any keys and any number of failed preconditions")
   func length() throws {
     let world = try World()
     let long = Precondition.exists(world.names, .bytes([UInt8](repeating: 65, count: 60_000)))
@@ -67,7 +67,7 @@ struct ConflictTests {
     .slices("by value", rows, .valueRest(offset: 0), isUnique: true)
   }
 
-  @Test("A duplicate key is named with both records")
+  @Test("The description of a duplicate key names both records")
   func duplicate() throws {
     let world = try World()
     _ = try world.store.defineIndex(definition(world.rows))
@@ -79,7 +79,7 @@ struct ConflictTests {
       error.description.contains("records 1 and 2 would share the key 780000 of the unique index by value"))
   }
 
-  @Test("An index that cannot be unique lists the first duplicates and counts the others; nothing is changed")
+  @Test("A refused unique index names the first duplicates, counts the others, and changes nothing")
   func manyDuplicates() throws {
     let world = try World()
     try world.store.write { transaction in

@@ -6,12 +6,12 @@ import Testing
 
 @testable import PerdureLog
 
-/// A manual repair, and the check of an error, rely on the byte that the error names.
+/// Manual repair and the checks of errors need the byte that the error names.
 @Suite("Where errors say that damage is")
 struct DamagePlaceTests {
   private static let segment = StoreFileName.segment(1).string
 
-  /// The byte that an error names, of the first segment.
+  /// The offset in the first segment that the error of `body` names.
   private func byte(_ body: () throws -> Void) throws -> Int {
     do { try body() } catch let error as StoreError {
       let place = try #require(error.place)
@@ -21,13 +21,13 @@ struct DamagePlaceTests {
     throw Violation("nothing was noticed")
   }
 
-  /// Where each byte of a pattern is found first.
+  /// The first offset at which `bytes` contain `value`.
   private func place(of value: [UInt8], in bytes: [UInt8]) throws -> Int {
     try #require((0...(bytes.count - value.count)).first { bytes[$0...].starts(with: value) })
   }
 
   @Test(
-    "An error about a frame's records names the record that is damaged",
+    "An error about a frame's records names the damaged record",
     arguments: [0, 5, 7, 12, 15, 17, 24 + 30])
   func record(at place: Int) throws {
     var memory = try MemoryStore()
@@ -41,7 +41,7 @@ struct DamagePlaceTests {
     let file = try memory.fileSystem.open("/store.perdure/" + Self.segment, .readWrite)
     let bytes = try file.read(Int(file.size()), at: 0)
     let record = try self.place(of: values[1], in: bytes) - 24
-    // The highest bit: in a length it leads far away.
+    // Flips the highest bit. A length becomes very large.
     try file.write([bytes[record + place] ^ 0x80], at: UInt64(record + place))
     let frame = try self.place(of: values[0], in: bytes) - 24 - FrameHeader.length
     let read = try byte { try store.readFrame(at: frame, ofSegment: 1) }
@@ -51,7 +51,7 @@ struct DamagePlaceTests {
     #expect((record..<(record + 80)).contains(opened))
   }
 
-  @Test("An error about the parts of a segment that compaction has put into groups names a byte of that part")
+  @Test("An error about a part of a grouped segment names a byte of that part")
   func grouped() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 16 << 10, groupLength: 1024)
     let store = try grouped.open()

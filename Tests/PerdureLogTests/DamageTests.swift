@@ -58,20 +58,20 @@ struct DamagedStore {
     return try Store(at: path, options: options)
   }
 
-  /// The files that say something, without the directory.
+  /// The files with content, without the directory and LOCK.
   var files: [String] { image.paths.filter { !$0.hasSuffix("/") && !$0.hasSuffix("/LOCK") } }
 
   func bytes(_ file: String) -> [UInt8] { image.bytes(at: file) ?? [] }
 
-  /// With one file changed.
+  /// A file system in which one file has other bytes.
   func withFile(_ file: String, _ bytes: [UInt8]) -> any FileSystem {
     var damaged = image
     damaged.setBytes(bytes, at: file)
     return damaged.fileSystem()
   }
 
-  /// Opens and reads everything: gives the number of the last commit if all is as it was after it,
-  /// nil for an error of ours, and throws for anything else.
+  /// Opens the store and reads everything. Returns the number of the last commit if the content is
+  /// that after the commit, and nil for an error of the store. Throws in all other cases.
   func outcome(_ fileSystem: any FileSystem) throws -> UInt64? {
     let found: CrashHistory.Content
     let sequence: UInt64
@@ -91,12 +91,12 @@ struct DamagedStore {
   var last: UInt64 { UInt64(contents.count - 1) }
 }
 
-/// What happens to single bits, lengths and sectors: the campaign `rot` (Proof).
+/// Tests with single bits. The campaign `rot` (Proof) covers bits, lengths and sectors.
 @Suite("A damaged store")
 struct DamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("In a store that was not closed, nothing but the last commit can be taken for a torn tail")
+  @Test("In a store that was not closed, damage can lose only the last commit without an error")
   func unclosed() throws {
     let store = try DamagedStore(closing: false)
     #expect(try store.outcome(store.image.fileSystem()) == store.last)
@@ -117,7 +117,7 @@ struct DamageTests {
     #expect(lost > 0)
   }
 
-  @Test("A value that is damaged can be replaced, and does not keep an index from being defined again")
+  @Test("A damaged value can be replaced, and an index can be defined again despite it")
   func damagedBlob() throws {
     let store = try DamagedStore(closing: true)
     let file = try #require(store.files.first { $0.hasSuffix(".blob") })
@@ -160,7 +160,7 @@ struct DamageTests {
     return (options, fileSystem)
   }
 
-  @Test("The error of an index that counts one which lacks a damaged value says so, and where")
+  @Test("The error of an index that counts an index without a damaged value names the value's file")
   func countedDamage() throws {
     let (options, fileSystem) = try countedStore()
     let file = try #require(
@@ -176,7 +176,7 @@ struct DamageTests {
     }
   }
 
-  @Test("The error of an index without a refused value gives the reason, and does not advise removing it")
+  @Test("The error of an index without a refused value gives the reason, and does not suggest removing it")
   func refusedValue() throws {
     let (options, fileSystem) = try countedStore()
     fileSystem.inject(

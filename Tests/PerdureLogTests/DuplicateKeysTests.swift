@@ -4,10 +4,10 @@ import Testing
 
 @testable import PerdureLog
 
-/// A unique index that nothing kept for a while.
+/// A unique index that no program maintained for some commits.
 @Suite("Keys that a unique index holds twice")
 struct DuplicateKeysTests {
-  /// The whole value is the key.
+  /// The whole value is the index key.
   private struct Whole: IndexExtractorFactory, IndexExtractor {
     func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) -> any IndexExtractor { self }
 
@@ -19,7 +19,7 @@ struct DuplicateKeysTests {
     }
   }
 
-  @Test("The first thousand are listed and all are counted, at opening and by a verification")
+  @Test("Opening and verification list the first thousand duplicates, and count all of them")
   func many() throws {
     let fileSystem = InMemoryFileSystem()
     var knowing = StoreOptions()
@@ -46,7 +46,7 @@ struct DuplicateKeysTests {
     }
     try store.close()
 
-    // 1,200 keys for 3,000 records: each holder of a key but its first is one too many.
+    // There are 1,200 keys for 3,000 records. Each record of a key except the first is a duplicate.
     store = try Store(at: "/store", options: knowing)
     #expect(store.recoveryReport.duplicates.count == DuplicateKeys.listedMax)
     #expect(store.recoveryReport.duplicateCount == 1_800)

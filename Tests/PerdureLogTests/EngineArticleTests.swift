@@ -89,13 +89,13 @@ private enum EngineExample {
 
 @Suite("The examples of the article about the engine")
 struct EngineArticleTests {
-  @Test("They run, and do what the article says")
+  @Test("The examples run, and do what the article says")
   func run() throws {
     let directory = try TemporaryDirectory()
     try EngineExample.run(directory.path)
   }
 
-  @Test("They are what this file runs")
+  @Test("The examples in the article are the code of this file")
   func sameText() throws {
     let here = URL(fileURLWithPath: #filePath)
     let lines = try String(contentsOf: here, encoding: .utf8).components(separatedBy: "\n")

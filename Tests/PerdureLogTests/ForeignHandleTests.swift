@@ -11,8 +11,8 @@ struct ForeignHandleTests {
   private let rows: Keyspace
   private let names: Keyspace
   private let byFirst: DerivedIndex
-  /// Of another store: the number of `rows` with another name, then another kind, then a number
-  /// that `store` has not.
+  /// Keyspaces of another store. They have the number of `rows` with another name, with another
+  /// kind, and a number that `store` does not have.
   private let foreign: [Keyspace]
   private let other: Store
 
@@ -46,7 +46,7 @@ struct ForeignHandleTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A put or a removal in its keyspace is refused, and so is all of the commit")
+  @Test("A commit with a put or a removal in a foreign keyspace is refused completely")
   func writes() throws {
     let before = store.snapshot().sequence
     for keyspace in foreign {
@@ -63,7 +63,7 @@ struct ForeignHandleTests {
     try store.write { try $0.put([2], id: 2, in: rows) }
   }
 
-  @Test("A long value for its keyspace leaves no file, and one written in pieces can be put elsewhere")
+  @Test("A long value for a foreign keyspace leaves no file, and a written blob can be put elsewhere")
   func blobs() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -80,7 +80,7 @@ struct ForeignHandleTests {
     #expect(try store.snapshot().value(id: 1, in: rows) == long)
   }
 
-  @Test("A precondition with it, or with a snapshot of its store, is refused")
+  @Test("A precondition with a foreign keyspace, or with a snapshot of its store, is refused")
   func preconditions() throws {
     let snapshot = store.snapshot()
     for keyspace in foreign {
@@ -104,7 +104,7 @@ struct ForeignHandleTests {
     try expectUntouched()
   }
 
-  @Test("A precondition whose key is of the other kind is refused")
+  @Test("A precondition whose key has the wrong kind is refused")
   func kinds() throws {
     let snapshot = store.snapshot()
     let conditions: [Precondition] = [
@@ -118,7 +118,7 @@ struct ForeignHandleTests {
     }
   }
 
-  @Test("Reads throw, and the count of all keys, which cannot, is 0")
+  @Test("Reads in a foreign keyspace throw, and the count of all keys, which cannot throw, is 0")
   func reads() throws {
     let snapshot = store.snapshot()
     let (dense, wrongKind) = (foreign[0], foreign[1])
@@ -134,7 +134,7 @@ struct ForeignHandleTests {
       expectRefused(keyspace) { _ = try snapshot.count(in: keyspace, ids: 0 ... .max) }
       expectRefused(keyspace) { _ = try snapshot.contains(.id(1), in: keyspace) }
     }
-    // A number that the store has not, or has not yet: there is nothing.
+    // A keyspace whose number the store does not have, or not yet, is empty.
     #expect(try snapshot.value(id: 1, in: foreign[2]) == nil)
     let bytes = try MemoryStore().open().keyspace("texts", .bytes)
     expectRefused(bytes) { _ = try snapshot.value(key: [1], in: bytes) }
@@ -144,7 +144,7 @@ struct ForeignHandleTests {
     expectRefused(bytes) { try snapshot.forEachKey(in: bytes) { _ in true } }
   }
 
-  @Test("Transactions refuse it when they read, and when they write")
+  @Test("Transactions refuse a foreign keyspace for reads and for writes")
   func transactions() throws {
     for keyspace in foreign.dropLast() {
       expectRefused(keyspace) { try store.transaction { _ = try $0.value(id: 1, in: keyspace) } }
@@ -158,7 +158,7 @@ struct ForeignHandleTests {
     try expectUntouched()
   }
 
-  @Test("An index is refused where it is read, counted and made a condition")
+  @Test("A foreign index is refused for reads, counts and preconditions")
   func indexes() throws {
     let people = foreign[0]
     let foreignIndex = try other.defineIndex(.slices("by age", people, .value(offset: 0, length: 1)))
@@ -181,7 +181,7 @@ struct ForeignHandleTests {
     #expect(try snapshot.count(in: byFirst) == 1)
   }
 
-  @Test("One of a store that is laid out alike is refused, and is not equal to this one's")
+  @Test("A handle of a store with equal definitions is refused, and is not equal to this store's handle")
   func twins() throws {
     let memories = try [MemoryStore(), MemoryStore()]
     var stores = try memories.map { try $0.open() }
@@ -210,7 +210,7 @@ struct ForeignHandleTests {
     }
   }
 
-  @Test("One of an earlier opening is good, and one that is younger than the snapshot is empty in it")
+  @Test("A handle of an earlier opening is valid, and a keyspace newer than the snapshot is empty in it")
   func goodHandles() throws {
     let memory = try MemoryStore()
     let first = try memory.open()
@@ -230,7 +230,7 @@ struct ForeignHandleTests {
   }
 
   @Test(
-    "No dictionary is made for it, whatever is compressed",
+    "No dictionary is made for a foreign keyspace",
     arguments: [CompressionOptions.Mode.dictionary, .off])
   func dictionaries(_ mode: CompressionOptions.Mode) throws {
     var memory = try MemoryStore()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The worked example of FORMAT.md")
 struct FormatExampleTests {
-  /// The files of the example: hex blocks, of which each line is `offset: bytes ; what they are`.
+  /// The files of the example. Each line of a hex block is `offset: bytes ; meaning`.
   private func files() throws -> [String: [UInt8]] {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("FORMAT.md").path
@@ -40,7 +40,7 @@ struct FormatExampleTests {
     return memory
   }
 
-  @Test("It opens, and has the content in the document")
+  @Test("The example store opens, and has the content in the document")
   func opens() throws {
     let store = try makeStore().open()
     let notes = try store.keyspace("notes", .dense)
@@ -53,7 +53,7 @@ struct FormatExampleTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("It can be written to, and opened again")
+  @Test("The example store can be written to, and opened again")
   func goesOn() throws {
     let memory = try makeStore()
     let store = try memory.open()

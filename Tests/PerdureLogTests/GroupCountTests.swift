@@ -19,7 +19,7 @@ struct GroupCountTests {
     return groups
   }
 
-  @Test("Two that count one index both follow it, also where it is defined anew, and when opened again")
+  @Test("Two indexes that count one index follow it, also after a new definition and after opening again")
   func redefined() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Gives the whole number in a value, a given number of times.
+/// Gives the whole number in a value a limited number of times.
 private final class FickleExtractor: IndexExtractorFactory, IndexExtractor {
   private let times = Atomic<Int>(1)
 
@@ -46,7 +46,7 @@ struct GroupSumBuildTests {
     return (rows, sums)
   }
 
-  /// The entries of all indexes, from a build that holds this many groups beside a tree.
+  /// The entries of all indexes, from a build that keeps at most this many groups in memory.
   private func built(_ store: Store, groupsMax: Int) throws -> [[UInt8]] {
     try store.engine.looking { state in
       let arena = NodeArena()
@@ -68,13 +68,13 @@ struct GroupSumBuildTests {
     }
   }
 
-  @Test("A build that may hold few groups at a time gives the same sums", arguments: [1, 3, 19, 20, 21])
+  @Test("A build with a small limit of groups in memory gives the same sums", arguments: [1, 3, 19, 20, 21])
   func spilled(_ groupsMax: Int) throws {
     let store = try memory.open()
     let rows = try define(in: store).rows
     var random = SeededGenerator.forTest("builds of sums")
     for id in 0..<300 as Range<UInt64> {
-      // Groups come again behind others.
+      // Groups recur after other groups.
       let value = [UInt8.random(in: 0..<20, using: &random), UInt8.random(in: 0...255, using: &random)]
       try store.write(durability: .relaxed) { try $0.put(value, id: id, in: rows) }
     }
@@ -85,7 +85,7 @@ struct GroupSumBuildTests {
     try store.close()
   }
 
-  /// Neither of the two says anything, but why.
+  /// Checks that both indexes are unavailable, and that the error names the reason.
   private func expectLeftOut(_ store: Store, _ sums: DerivedIndex, _ order: DerivedIndex) throws {
     for index in [sums, order] {
       let error = #expect(throws: StoreError.self) { try store.snapshot().count(in: index) }
@@ -130,7 +130,7 @@ struct GroupSumBuildTests {
     try store.close()
   }
 
-  @Test("An index file whose sums are none stops no commit, however often the store is opened and closed")
+  @Test("An index file with invalid sums stops no commit, also after any number of openings")
   func hostile() throws {
     var store = try memory.open()
     let (rows, sums) = try define(in: store)

@@ -28,7 +28,8 @@ private enum Numbers {
 /// Gives the numbers in values; counts its calls.
 private final class NumberExtractor: IndexExtractorFactory, IndexExtractor {
   private let calls = Mutex(0)
-  /// If so, the numbers of a record are given once: none is ever removed from a sum again.
+  /// Whether the extractor gives the numbers of a record only once. Then no number is ever removed
+  /// from a sum.
   private let forgets: Bool
   private let seen = Mutex<Set<[UInt8]>>([])
 
@@ -142,8 +143,7 @@ struct GroupSumTests {
     }
   }
 
-  @Test(
-    "They are those of the members, whatever comes, goes and moves, from log, checkpoint, reader and salvage")
+  @Test("Sums are those of the members after any changes, from log, checkpoint, reader and salvage")
   func model() throws {
     var random = SeededGenerator.forTest("sums of groups")
     for round in 0..<4 {
@@ -200,7 +200,7 @@ struct GroupSumTests {
     }
   }
 
-  @Test("A commit that changes one member of a large group reads that record alone, and writes a few nodes")
+  @Test("A commit that changes one member of a large group reads only that record, and writes a few nodes")
   func cost() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -217,8 +217,7 @@ struct GroupSumTests {
       try $0.put(Numbers.value(7_000, [.integer(1)]), id: 400, in: rows)
     }
     #expect(extractor.callCount - calls == 2)
-    // Of the rows three levels; of either index a root and leaves that are left and come to, with
-    // room to spare.
+    // The bound allows three levels of nodes of the rows, and a root and two leaves of each index.
     #expect(try store.statistics.indexBytes - bytes < 16 << 10)
     let sum = (0..<300 as Range<Int64>).reduce(0) { $0 + 2 * $1 }
     #expect(try store.snapshot().sum(of: 7_000, in: index)?.int64 == sum - 400 + 1)
@@ -231,7 +230,7 @@ struct GroupSumTests {
     #expect(try store.snapshot().sum(of: 7_000, in: index)?.termCount == 200)
   }
 
-  @Test("An engine that never removes a number is caught, by verification and by its results")
+  @Test("Verification and wrong results reveal an engine that never removes a number from a sum")
   func forgets() throws {
     for forgets in [false, true] {
       var memory = CheckpointedStore()
@@ -283,7 +282,7 @@ struct GroupSumTests {
     }
   }
 
-  @Test("An entry of another index is no sum, though it reads as one")
+  @Test("An entry of another index is not a sum, even if its bytes could be one")
   func alike() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -295,7 +294,7 @@ struct GroupSumTests {
   }
 
   @Test(
-    "A new definition rebuilds them and their order; removal deletes them; two keyspaces are one sum"
+    "A new definition rebuilds sums and their order, removal deletes them, and sums can span keyspaces"
   )
   func defined() throws {
     let store = try memory.open()
@@ -344,7 +343,7 @@ struct GroupSumTests {
     #expect(try third.verify().findings.map(\.description) == [])
   }
 
-  @Test("Sums can be made by hand, and put together")
+  @Test("Sums can be made by a program, and added to each other")
   func byHand() {
     var (a, b) = (GroupSum(of: .integersAndDecimals), GroupSum(of: .integersAndDecimals))
     a.add(.integer(2))

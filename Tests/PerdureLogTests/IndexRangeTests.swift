@@ -54,7 +54,7 @@ struct IndexRangeTests {
   }
 
   @Test(
-    "A walk up, a walk down and a count agree with the keys, whatever the bounds are", arguments: [2, 3, 8])
+    "For any bounds, walks up and down and a count agree with the keys", arguments: [2, 3, 8])
   func walks(length: Int) throws {
     var random = SeededGenerator.forTest("ranges of a derived index \(length)")
     let store = try MemoryStore().open()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, "Catalog": an index whose extractor is `removed`.
+/// An index whose extractor is `removed`, as in FORMAT.md, "Catalog".
 @Suite("Removing a derived index")
 struct IndexRemovalTests {
   private let memory = CheckpointedStore()
@@ -25,8 +25,7 @@ struct IndexRemovalTests {
 
   private func names(_ store: Store) throws -> [String] { try store.indexes.map(\.index.name) }
 
-  @Test(
-    "Definition, entries and memory are removed by one small commit, and stay removed after opening again")
+  @Test("One small commit removes an index's definition, entries and memory, also after opening again")
   func removed() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -52,7 +51,7 @@ struct IndexRemovalTests {
     }
   }
 
-  @Test("A handle of it is refused from then on; snapshots that were taken before still have it")
+  @Test("A handle of a removed index is refused, and earlier snapshots still have the index")
   func handles() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -82,7 +81,7 @@ struct IndexRemovalTests {
     #expect(try old.count(in: index) == 20)
   }
 
-  @Test("Its name can be defined again, in the same or another way, before and after a checkpoint")
+  @Test("A removed index's name can be defined again, in any way, before and after a checkpoint")
   func again() throws {
     for (checkpoints, isSame) in [(false, true), (true, true), (true, false)] {
       let memory = CheckpointedStore()
@@ -106,7 +105,7 @@ struct IndexRemovalTests {
     }
   }
 
-  @Test("What another index is made from is removed after that one; in a store that is only read nothing is")
+  @Test("An index is removed only after the index made from it, and never in a store opened for reading")
   func order() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -124,7 +123,7 @@ struct IndexRemovalTests {
     #expect(throws: StoreError.self) { try reader.removeIndex(index) }.map { #expect($0.code == .readOnly) }
   }
 
-  @Test("A reader in another process loses it when it is refreshed, and not before")
+  @Test("A reader in another process loses a removed index at its refresh, and not before")
   func readers() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -144,7 +143,7 @@ struct IndexRemovalTests {
     #expect(try reader.verify().findings.map(\.description) == [])
   }
 
-  @Test("An index that nothing here maintains can be removed, and keeps nothing unavailable")
+  @Test("An index that this program cannot maintain can be removed, and then nothing is unavailable")
   func unavailable() throws {
     var withExtractor = memory
     withExtractor.options.indexExtractors = ["theirs": SliceExtractor()]
@@ -162,7 +161,7 @@ struct IndexRemovalTests {
     #expect(try again.verify().findings.map(\.description) == [])
   }
 
-  @Test("Salvage does not bring it back")
+  @Test("Salvage does not restore a removed index")
   func salvaged() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -177,7 +176,7 @@ struct IndexRemovalTests {
     #expect(try names(salvaged) == ["kept"])
   }
 
-  @Test("Salvage keeps an order of sums whose name is older than the index that it is made from")
+  @Test("Salvage keeps an order of sums whose name is older than that of its source index")
   func salvagedOrder() throws {
     var memory = memory
     memory.options.indexExtractors = ["numbers": SliceExtractor()]
@@ -201,7 +200,7 @@ struct IndexRemovalTests {
     #expect(salvaged.recoveryReport.unavailableIndexes == [])
   }
 
-  @Test("A definition by an older handle is stored as made from the present index")
+  @Test("A definition that refers to an older handle is stored with the present index")
   func oldHandle() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -219,7 +218,7 @@ struct IndexRemovalTests {
     #expect(store.snapshot().sequence == sequence)
   }
 
-  @Test("Names of extractors that mean something to the engine are refused for other things")
+  @Test("Names of the engine's own extractors are refused for other purposes")
   func reserved() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

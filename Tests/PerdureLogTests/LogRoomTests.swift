@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("A log whose file has its length before the log comes there")
+@Suite("Preallocated length of the log file")
 struct LogRoomTests {
   private static let path = "/s.perdure"
   private static let segment = path + "/0000000000000001.segment"
@@ -37,7 +37,7 @@ struct LogRoomTests {
     [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: 100)
   }
 
-  @Test("The extension is a limited part of the length, where commits wait for syncs, within the segment")
+  @Test("The extension is a limited part of the length, and is made only if commits wait for syncs")
   func policy() {
     let room = LogRoom()
     let (mebibyte, capacity): (UInt64, UInt64) = (1 << 20, 64 << 20)
@@ -56,7 +56,7 @@ struct LogRoomTests {
     #expect(room.length(end: mebibyte, synced: mebibyte, capacity: 0) == nil)
   }
 
-  @Test("Durable commits find their length there; others make the file longer by themselves only")
+  @Test("Durable commits use preallocated length, and other commits extend the file only by their bytes")
   func lengths() throws {
     var room = LogRoom.always(upTo: 2000)
     room.unsyncedMax = 300
@@ -93,7 +93,7 @@ struct LogRoomTests {
     #expect(new.snapshot().count(in: try new.keyspace("rows", .dense)) == 20)
   }
 
-  @Test("A reader finds frames in the zeros, and opens nothing again if there are none")
+  @Test("A reader finds frames in preallocated zeros, and a refresh without new frames opens nothing")
   func reading() throws {
     let (store, rows) = try open()
     try store.write { try $0.put(value(1), id: 1, in: rows) }
@@ -114,7 +114,7 @@ struct LogRoomTests {
     #expect(steps > 15)
   }
 
-  @Test("A partly written frame is not new to a reader, and the complete one is")
+  @Test("A reader ignores a partly written frame, and sees the complete frame")
   func halfAFrame() throws {
     let (store, rows) = try open()
     try store.write { try $0.put(value(1), id: 1, in: rows) }
@@ -140,7 +140,7 @@ struct LogRoomTests {
     #expect(reader.snapshot().count(in: try reader.keyspace("rows", .dense)) == 2)
   }
 
-  @Test("A commit without space is rolled back; one that is complete in the file nevertheless succeeds")
+  @Test("A commit without space is rolled back, and one whose frame is complete in the file succeeds")
   func refusals() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -152,7 +152,7 @@ struct LogRoomTests {
       defer { fileSystem.removeInjectedFailures() }
       try store.write { try $0.put(value, id: id, in: rows) }
     }
-    // Of this one only zeros are missing, which the file had.
+    // Only zeros are missing of this frame, and the file already had them.
     let zeros = [7] + [UInt8](repeating: 0, count: 200)
     try write(zeros, id: 4, stoppingAfter: 140)
     let refusal = #expect(throws: StoreError.self) { try write(value(5), id: 5, stoppingAfter: 100) }
@@ -166,7 +166,7 @@ struct LogRoomTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A torn tail in it has the torn bytes' length, and the log to be read the log's length")
+  @Test("A torn tail in preallocated length has the length of the torn bytes")
   func torn() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -184,7 +184,7 @@ struct LogRoomTests {
     #expect(again.snapshot().count(in: rows) == 3)
   }
 
-  @Test("A commit that comes into it while a reader opens is no torn tail to that one")
+  @Test("A commit that is written while a reader opens is not a torn tail for the reader")
   func beside() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -204,7 +204,7 @@ struct LogRoomTests {
     #expect(try reader.refresh())
   }
 
-  @Test("The holes of the room are read, and never touched in a mapping")
+  @Test("Holes of the preallocated length are read with system calls, and never through a mapping")
   func holes() throws {
     let (store, rows) = try open(.always(upTo: 12_000))
     for id in 1...20 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -217,7 +217,7 @@ struct LogRoomTests {
     #expect(chain.links[0].logEnd <= end)
   }
 
-  @Test("Without space for the length commits continue without it")
+  @Test("If the preallocation has no space, commits continue without it")
   func noLength() throws {
     let (store, rows) = try open(.always(upTo: 100))
     for id in 1...10 as ClosedRange<UInt64> {
@@ -230,7 +230,7 @@ struct LogRoomTests {
     #expect(store.snapshot().count(in: rows) == 10)
   }
 
-  /// A program that opens the store three times, and the states that it may leave.
+  /// A program that opens the store three times, with the states that it may leave.
   private struct Program {
     let history = CrashHistory()
     var options: StoreOptions
@@ -269,7 +269,7 @@ struct LogRoomTests {
     }
   }
 
-  @Test("Whatever a power cut leaves of it, every durable commit is there, and the log continues")
+  @Test("After any power cut in preallocated length, every durable commit is present and the log continues")
   func powerCuts() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     var random = SeededGenerator(seed: seed)

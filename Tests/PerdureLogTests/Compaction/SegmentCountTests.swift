@@ -18,7 +18,7 @@ struct SegmentCountTests {
 
   private func segmentCount(_ store: Store) throws -> Int { try store.segmentNumbers.count }
 
-  /// A row that stays, and one that is garbage at once.
+  /// Puts a row that stays live, and another row twice, so that one record becomes garbage.
   private func putRound(_ store: Store, _ round: UInt64, garbage: Int) throws {
     let rows = try store.keyspace("rows", .dense)
     for _ in 0..<2 {
@@ -27,7 +27,7 @@ struct SegmentCountTests {
     try store.write { try $0.put([2, 3], id: 1 + round, in: rows) }
   }
 
-  @Test("Compactions by hand leave a bounded number of segments, however many they are")
+  @Test("Any number of manual compactions leaves a bounded number of segments")
   func bounded() throws {
     let store = try memory.open()
     let rounds = 60
@@ -42,7 +42,7 @@ struct SegmentCountTests {
     #expect(store.snapshot().count(in: rows) == rounds + 1)
   }
 
-  @Test("The last segment is not left out for ever: a quarter of its room is as much garbage as stays in it")
+  @Test("A manual compaction leaves garbage of less than a quarter of a segment in the last segment")
   func lastSegment() throws {
     let store = try memory.open()
     for round in 0..<40 as Range<UInt64> {
@@ -53,7 +53,7 @@ struct SegmentCountTests {
     }
   }
 
-  @Test("A compaction that can win nothing in the last segment does not end it")
+  @Test("A compaction that can free nothing in the last segment does not end it")
   func nothingToWin() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -64,7 +64,7 @@ struct SegmentCountTests {
     #expect(try segmentCount(store) == 1)
   }
 
-  @Test("Garbage in a small store goes with one compaction")
+  @Test("One compaction removes the garbage of a small store")
   func small() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -74,7 +74,7 @@ struct SegmentCountTests {
     #expect(store.engine.usageTotals.deadBytes == 0)
   }
 
-  @Test("Beside full segments, compactions by hand leave as few short ones as in a small log")
+  @Test("Beside full segments, manual compactions leave as few short segments as in a small log")
   func longLog() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

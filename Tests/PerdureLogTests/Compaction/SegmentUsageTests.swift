@@ -7,10 +7,10 @@ import Testing
 @testable import PerdureLog
 
 extension Store {
-  /// The counts as the committer keeps them.
+  /// The counts that the committer keeps.
   var usage: SegmentUsageTable { get throws { try engine.looking { $0.usage } } }
 
-  /// The counts computed again: live records from the index, the rest from the frames.
+  /// The counts computed again, with live records from the index and the rest from the frames.
   func countedUsage() throws -> SegmentUsageTable {
     try engine.looking { state in
       var table = SegmentUsageTable()
@@ -30,7 +30,7 @@ extension Store {
   }
 }
 
-/// Reads the frames of a segment one after another, with nothing of the engine's own walk.
+/// Reads the frames of a segment one after another, without the engine's own scan.
 private enum FrameCount {
   static func count(_ segment: Segment, upTo end: Int, into usage: inout SegmentUsage) throws {
     usage.generation = segment.header.generation
@@ -60,7 +60,7 @@ private enum FrameCount {
 struct SegmentUsageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("They are right after any commits, after refused ones, and after opening again")
+  @Test("The counts are right after commits, after refused commits, and after opening again")
   func exact() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -104,7 +104,7 @@ struct SegmentUsageTests {
     }
   }
 
-  @Test("A commit that a unique index refuses changes nothing about them")
+  @Test("A commit that a unique index refuses does not change the counts")
   func refusedByAnIndex() throws {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)
@@ -123,7 +123,7 @@ struct SegmentUsageTests {
     #expect(try store.usage == store.countedUsage())
   }
 
-  @Test("A commit whose writing fails changes nothing about them")
+  @Test("A commit whose write fails does not change the counts")
   func failedWrite() throws {
     let fileSystem = SimulatedFileSystem()
     var options = StoreOptions()
@@ -137,7 +137,7 @@ struct SegmentUsageTests {
     #expect(try store.usage == before)
   }
 
-  @Test("They are decoded as encoded, and no bytes make the decoder trap")
+  @Test("The counts decode to equal counts, and no bytes make the decoder trap")
   func coding() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

@@ -57,8 +57,8 @@ private final class Segments {
   }
 }
 
-/// What went wrong with removed keys in the best known store of this kind (basho/bitcask on
-/// GitHub), thread by thread.
+/// Each test covers one issue about removed keys of basho/bitcask on GitHub, the best known store
+/// of this kind.
 @Suite("Removed keys and compaction")
 struct TombstoneTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -76,7 +76,7 @@ struct TombstoneTests {
     #expect(try log.tombstoneBytes > 0)
     try log.reopen()
     #expect(try log.value(1) == nil)
-    // When the old value's segment is clean too, the tombstone has nothing left to do.
+    // When the old value's segment is clean too, the tombstone is no longer needed.
     try log.compact(Array(first..<second))
     #expect(try log.compact(Array(second..<log.segment)).tombstonesDropped == 1)
     try log.reopen()
@@ -125,7 +125,7 @@ struct TombstoneTests {
     }
   }
 
-  @Test("bitcask#134: any puts, removals, openings and compactions of any segments, with snapshots held")
+  @Test("bitcask#134: after any puts, removals, openings and compactions, the store and a snapshot are right")
   func anyHistory() throws {
     print("PERDURE_SEED=\(seed)")
     for round in 0..<30 as Range<UInt64> {
@@ -164,14 +164,14 @@ struct TombstoneTests {
     }
   }
 
-  @Test("bitcask#148: a removal that happens while its key's segment is compacted counts")
+  @Test("bitcask#148: a removal during the compaction of its key's segment takes effect")
   func removedMeanwhile() throws {
     let log = try Segments()
     for id in 1...30 as ClosedRange<UInt64> { try log.put(id, 1) }
     try log.roll()
     var removed: UInt64 = 0
     var limits = CompactionLimits()
-    // Between any two frames of the marking and any two slices of the copying.
+    // Removes a key between any two frames of the marking and any two slices of the copying.
     limits.pace = { _ in
       guard removed < 30 else { return }
       removed += 1
@@ -188,7 +188,7 @@ struct TombstoneTests {
     for id in 1...30 as ClosedRange<UInt64> { #expect(try log.value(id) == nil) }
   }
 
-  @Test("bitcask#156: when everything was removed, tombstones go too, and next to nothing is left")
+  @Test("bitcask#156: after all keys were removed, compaction drops the tombstones and nearly all bytes")
   func reclaimed() throws {
     let log = try Segments()
     for id in 1...200 as ClosedRange<UInt64> { try log.put(id, 1) }
@@ -243,7 +243,7 @@ struct TombstoneTests {
 
 @Suite("Which segments are clean")
 struct CleanedSegmentsTests {
-  @Test("A segment that was not cleaned blocks all that is behind it")
+  @Test("A segment that is not clean makes all later segments count as not clean")
   func prefixes() {
     var cleaned = CleanedSegments()
     cleaned.append(2, cleanedThrough: 9)

@@ -1,7 +1,7 @@
 import PerdureLog
 
-/// The commits of every golden store. Never changed: existing stores hold these values. A store of
-/// another kind gets a history of its own.
+/// The commits of every golden store. They never change, because existing stores hold these values.
+/// A store of another kind has its own history.
 struct GoldenHistory {
   /// The operation on one key.
   enum Change {
@@ -17,17 +17,17 @@ struct GoldenHistory {
 
   /// The content of the store after all commits.
   private(set) var contents: [Key: [UInt8]] = [:]
-  /// In each, changes that are one commit.
+  /// The changes of each commit.
   private(set) var commits: [[Change]] = []
 
-  /// Values longer than this have a file of their own.
+  /// Longer values are in files of their own.
   static let blobThresholdBytes = 1024
   static let segmentCapacityBytes = 4096
 
   init() {
     for id in 1...20 as ClosedRange<UInt64> { commit([.put(.row(id), length: 40)]) }
     commit((1...8 as ClosedRange<UInt8>).map { .put(.name([0x6E, $0]), length: 20 + Int($0)) })
-    // Longer than a segment: a commit of several parts.
+    // This commit is longer than a segment, so it has several parts.
     commit((100...160 as ClosedRange<UInt64>).map { .put(.row($0), length: 60) })
     commit([.put(.row(200), length: 1500), .put(.row(201), length: 1200), .put(.row(202), length: 1100)])
     commit((1...10 as ClosedRange<UInt64>).map { .put(.row($0), length: 48) })
@@ -50,7 +50,7 @@ struct GoldenHistory {
     commits.append(changes)
   }
 
-  /// The value that commit `number` puts: a group, a unique part, and filling.
+  /// The value that commit `number` puts. It has a group, a unique part, and padding.
   static func value(_ key: Key, _ length: Int, _ number: Int) -> [UInt8] {
     var start: [UInt8]
     switch key {
@@ -85,7 +85,7 @@ struct GoldenHistory {
     }
   }
 
-  /// Defines a plain index, one in which keys are unique, and one that counts.
+  /// Defines a plain index, a unique index, and an index that counts.
   static func defineIndexes(in store: Store) throws {
     let rows = try store.keyspace("rows", .dense)
     func define(_ name: String, _ slices: [SliceExtractor.Slice], isUnique: Bool) throws -> DerivedIndex {
@@ -101,7 +101,7 @@ struct GoldenHistory {
     _ = try store.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: groups)))
   }
 
-  /// The entries of its indexes: by index, the index key as a number, and the reference.
+  /// The entries of the store's indexes. Each has the index key as a number, and the reference.
   var entries: [String: Set<[UInt64]>] {
     var entries: [String: Set<[UInt64]>] = ["groups": [], "ids": [], "counts": []]
     var counts: [UInt64: UInt64] = [:]
@@ -137,7 +137,7 @@ extension Store {
     return found
   }
 
-  /// All that its indexes hold.
+  /// All entries of the store's indexes.
   func goldenEntries() throws -> [String: Set<[UInt64]>] {
     let snapshot = snapshot()
     var found: [String: Set<[UInt64]>] = [:]

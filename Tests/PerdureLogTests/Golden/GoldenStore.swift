@@ -4,8 +4,9 @@ import PerdureTestSupport
 
 @testable import PerdureLog
 
-// Golden stores are files that a version of Perdure wrote once, kept so that each later one has to
-// read them. They lie beside this file, in Stores/v<version>/<kind>, and are never written again.
+// Golden stores are files that one version of Perdure wrote. Every later version must be able to
+// read them. They are in the directory of this file, in Stores/v<version>/<kind>, and are never
+// written again.
 
 /// A store that is checked in.
 struct GoldenStore: Hashable, CustomStringConvertible {
@@ -39,7 +40,7 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     ]
     // Records are bound to their addresses.
     + [.checkpoint, .rewritten, .grouped, .packed, .cutOff].map { GoldenStore(version: 6, kind: $0) }
-  /// What the generator writes: those of `all` that have this version.
+  /// The version that the generator writes. It writes the stores of `all` with this version.
   static let newestVersion = 6
 
   /// Whether its index file is used: those of older versions are not (FORMAT.md, section 20).
@@ -56,10 +57,10 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     #filePath.split(separator: "/", omittingEmptySubsequences: false)
     .dropLast().joined(separator: "/") + "/Stores"
 
-  /// Its files, without the folder.
+  /// The store's files, by name without the folder.
   func files() throws -> [String: [UInt8]] { try POSIXFileSystem().files(in: path) }
 
-  /// Writes files where none are.
+  /// Writes files to a new folder.
   static func write(_ files: [String: [UInt8]], to folder: String) throws {
     let fileSystem = POSIXFileSystem()
     var path = ""
@@ -74,7 +75,7 @@ struct GoldenStore: Hashable, CustomStringConvertible {
   }
 }
 
-/// Makes stores as today's version writes them.
+/// Makes stores in the format of the present version.
 struct GoldenGenerator {
   private static let path = "/golden"
   private let fileSystem = SimulatedFileSystem()
@@ -99,7 +100,7 @@ struct GoldenGenerator {
     try history.write(0..<5, to: store)
     try GoldenHistory.defineIndexes(in: store)
     if kind == .sums { try GoldenHistory.defineSums(in: store) }
-    // Not all, so that there is a log after the commits in between.
+    // Some commits follow the checkpoint, so that an opening reads the log after it.
     let last = history.commits.count - 3
     if kind == .packed { try Self.train(store) }
     try history.write(5..<last, to: store)
@@ -144,7 +145,7 @@ struct GoldenGenerator {
     return files
   }
 
-  /// The first half of the last commit's bytes, and nothing of the other.
+  /// The files after the first half of the last commit's bytes.
   private static func cut(_ before: [String: [UInt8]], _ after: [String: [UInt8]]) -> [String: [UInt8]] {
     var files = before
     for (name, bytes) in after where name.hasSuffix(".segment") && bytes != before[name] {

@@ -5,11 +5,11 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Stores that were written by some version once")
+@Suite("Stores that an earlier version wrote")
 struct GoldenStoreTests {
   private let history = GoldenHistory()
 
-  /// A copy on the disk.
+  /// A copy of the store on the disk.
   private func copy(_ files: [String: [UInt8]]) throws -> TemporaryDirectory {
     let directory = try TemporaryDirectory()
     try GoldenStore.write(files, to: directory.path)
@@ -25,7 +25,7 @@ struct GoldenStoreTests {
     return try Store(at: path, options: options)
   }
 
-  /// Holds a store against its history, with a change to its rows.
+  /// Compares a store with its history, and with changes of its rows.
   private func check(_ store: Store, _ rows: [UInt64: [UInt8]?] = [:]) throws {
     var contents = history.contents
     for (id, value) in rows { contents[.row(id)] = value }
@@ -33,7 +33,7 @@ struct GoldenStoreTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  @Test("Every value is present, and every entry of an index", arguments: GoldenStore.all)
+  @Test("Every value and every index entry of a golden store is present", arguments: GoldenStore.all)
   func reading(_ golden: GoldenStore) throws {
     let directory = try copy(golden.files())
     let store = try open(directory.path)
@@ -42,10 +42,10 @@ struct GoldenStoreTests {
     try store.close()
   }
 
-  @Test("They can be written to, get a checkpoint and are compacted", arguments: GoldenStore.all)
+  @Test("Golden stores can be written to, checkpointed and compacted", arguments: GoldenStore.all)
   func writing(_ golden: GoldenStore) throws {
     let directory = try copy(golden.files())
-    // Too short for an index.
+    // The values 100 and 777 are too short for an index entry.
     let changed: [UInt64: [UInt8]?] = [3: nil, 100: [1], 777: [2, 3]]
     do {
       let store = try open(directory.path)
@@ -70,7 +70,7 @@ struct GoldenStoreTests {
     }
   }
 
-  @Test("Opened for reading only, they give every value and keep every byte", arguments: GoldenStore.all)
+  @Test("A golden store opened for reading gives every value and changes no byte", arguments: GoldenStore.all)
   func readingOnly(_ golden: GoldenStore) throws {
     let files = try golden.files()
     let directory = try copy(files)
@@ -81,7 +81,7 @@ struct GoldenStoreTests {
     #expect(try POSIXFileSystem().files(in: directory.path) == files)
   }
 
-  @Test("Each has the content that its name promises")
+  @Test("Each golden store has the content that its name promises")
   func kinds() throws {
     func has(_ suffix: String, _ golden: GoldenStore) throws -> Bool {
       try golden.files().keys.contains { $0.hasSuffix(suffix) }
@@ -106,7 +106,7 @@ struct GoldenStoreTests {
     }
   }
 
-  @Test("What today's version writes reads the same", arguments: GoldenStore.Kind.allCases)
+  @Test("Stores that the present version writes have the same content", arguments: GoldenStore.Kind.allCases)
   func today(_ kind: GoldenStore.Kind) throws {
     let directory = try copy(GoldenGenerator.files(of: kind))
     let store = try open(directory.path)

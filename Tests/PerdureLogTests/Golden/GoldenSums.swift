@@ -1,10 +1,10 @@
 import PerdureLog
 import PerdureProving
 
-// What stores of the kind `sums` have besides: never changed, like `GoldenHistory`.
+// The additional content of stores of the kind `sums`. It never changes, like `GoldenHistory`.
 
 extension GoldenHistory {
-  /// Defines the sums of ids by group, their order, and an index that is removed again.
+  /// Defines the sums of ids by group, their order, and an index that is then removed.
   static func defineSums(in store: Store) throws {
     let rows = try store.keyspace("rows", .dense)
     try store.removeIndex(store.defineIndex(.slices("gone", rows, .value(offset: 16, length: 1))))
@@ -12,8 +12,8 @@ extension GoldenHistory {
     _ = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
   }
 
-  /// The entries of the indexes of a store; of keys that are longer than eight bytes the last
-  /// eight.
+  /// The entries of a store's indexes. A key longer than eight bytes is given by its last eight
+  /// bytes.
   func entries(_ kind: GoldenStore.Kind) -> [String: Set<[UInt64]>] {
     guard kind == .sums else { return entries }
     var sums: [UInt64: (sum: Int128, count: Int)] = [:]
