@@ -7,7 +7,7 @@ import Testing
 
 /// Disabled, and so not passed, where it cannot be checked; in CI that is a failure.
 @Suite(
-  "Isolation is the compiler's job",
+  "The compiler checks isolation",
   .enabled(
     if: Compiler.found != nil || ProcessInfo.processInfo.environment["CI"] != nil,
     "There is no swiftc in PATH, or no modules beside the tests."))
@@ -102,7 +102,7 @@ struct CompileFailTests {
       """, refusedFor: "risks causing data races")
   }
 
-  @Test("Contexts that are local, an actor's, moved as a whole, or used inside perform are accepted")
+  @Test("Contexts that are local, owned by an actor, moved with all objects, or used inside perform compile")
   func accepted() throws {
     let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
     let result = try compiler.compile(
@@ -144,7 +144,7 @@ struct CompileFailTests {
     #expect(result.status == 0, "\(result.output)")
   }
 
-  @Test("Classes with macros are held to the same")
+  @Test("The compiler checks classes with macros in the same way")
   func macros() throws {
     let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
     let result = try compiler.compile(
@@ -164,7 +164,7 @@ struct CompileFailTests {
       lines.count >= 2 && lines.allSatisfy { $0.contains("risks causing data races") }, "\(result.output)")
   }
 
-  @Test("A type that no property can have is refused, and the sentence says which can")
+  @Test("A type that no property can have is refused, and the message names the possible types")
   func wrongType() throws {
     try check(
       """
@@ -174,7 +174,7 @@ struct CompileFailTests {
       """, refusedFor: "No property can have this type. Attributes are Bool, Int, Int16")
   }
 
-  @Test("A required value that an initializer call omits is refused, and its name is given")
+  @Test("An initializer call that omits a required value is refused, and the message names the value")
   func omittedValue() throws {
     try check(
       """

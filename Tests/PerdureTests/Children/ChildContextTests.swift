@@ -15,7 +15,7 @@ struct ChildContextTests {
 
   private func draft() throws -> ManagedObjectContext { try context.newChildContext() }
 
-  @Test("A child's save goes into its parent, and into the store with the parent's")
+  @Test("A child's save goes into its parent, and reaches the store with the parent's save")
   func saves() throws {
     let child = try draft()
     let ada = child.worker("Ada")
@@ -83,7 +83,7 @@ struct ChildContextTests {
     #expect(throws: PerdureError.self) { try child.existingObject(with: gone.objectID) }
   }
 
-  @Test("A child stays at its first state, until it saves, rolls back or refreshes")
+  @Test("A child keeps its first state until it saves, rolls back or refreshes")
   func staysAtItsState() throws {
     let child = try draft()
     context.worker("late")
@@ -116,7 +116,7 @@ struct ChildContextTests {
     #expect(!context.hasChanges && ada.name == "Ada")
   }
 
-  @Test("A child's changes of relationships are on both sides in the parent, and saved with it")
+  @Test("A child's changes of relationships appear on both sides in the parent, and are saved with it")
   func relationships() throws {
     let (first, second) = (context.company("1"), context.company("2"))
     let ada = context.worker("Ada")
@@ -201,7 +201,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "Different properties changed by parent and child are both kept; the same one is a conflict of the child's save"
+    "Parent and child may change different properties, and the same one is a conflict of the child's save"
   )
   func conflicts() throws {
     let ada = context.worker("Ada")
@@ -226,7 +226,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "That the parent was saved meanwhile is no conflict, whatever the policy",
+    "A save of the parent in the meantime is no conflict, with any policy",
     arguments: [
       MergePolicy.error, .rollback, .overwrite, .mergeByPropertyStoreTrump,
     ])
@@ -242,7 +242,7 @@ struct ChildContextTests {
     #expect(try container.newContext().same(ada).name == "Eve")
   }
 
-  @Test("What the parent has reset or deleted is a conflict of the child that has changed it")
+  @Test("A child's change of an object that its parent has reset or deleted is a conflict")
   func parentReset() throws {
     let ada = context.worker("Ada")
     let child = try draft()
@@ -255,7 +255,7 @@ struct ChildContextTests {
     #expect(try child.count(for: Employee.fetchRequest()) == 0)
   }
 
-  @Test("Siblings see each other's saves when they move on")
+  @Test("Siblings see each other's saves when they advance")
   func siblings() throws {
     let (first, second) = (try draft(), try draft())
     let ada = first.worker("Ada")
@@ -270,7 +270,7 @@ struct ChildContextTests {
     #expect(above.salary == 2 && above.email == "a" && ada.salary == 2)
   }
 
-  @Test("Grandchildren save one level up")
+  @Test("A grandchild's save goes one level up")
   func grandchildren() throws {
     let child = try draft()
     let ada = child.worker("Ada")
@@ -288,7 +288,7 @@ struct ChildContextTests {
     #expect(try container.newContext().count(for: Employee.fetchRequest()) == 2)
   }
 
-  @Test("A uniqueness constraint is asked of the parent and its unsaved changes")
+  @Test("A uniqueness constraint of a child is checked in the parent and its unsaved changes")
   func uniqueness() throws {
     context.worker("stored", email: "s")
     try context.save()
@@ -339,7 +339,7 @@ struct ChildContextTests {
     #expect(try container.newContext().fetch(Employee.fetchRequest()).map(\.name) == ["Eve"])
   }
 
-  @Test("A parent that cannot be read refuses its children, and takes nothing over")
+  @Test("If the parent cannot be read, a child's save throws and the parent takes over nothing")
   func unreadable() throws {
     let (container, failing) = try UnreadableStore.container()
     let parent = container.newContext()
@@ -357,7 +357,7 @@ struct ChildContextTests {
     #expect(ada.name == "Eve")
   }
 
-  @Test("With several stores a child is refused")
+  @Test("A container with several stores refuses child contexts")
   func severalStores() throws {
     let joined = try Staff.context(.joined)
     let error = #expect(throws: PerdureError.self) { try joined.newChildContext() }

@@ -19,7 +19,7 @@ struct ChildUniquenessTests {
   }
 
   @Test(
-    "In a ring, from a deleted object, to a new one, to no object and from none: all in one save",
+    "One save can move unique values in a ring, from a deleted object, to a new one, and to or from nil",
     arguments: [0, 1, 2])
   func handedOn(depth: Int) throws {
     let container = try Staff.container(.engine)

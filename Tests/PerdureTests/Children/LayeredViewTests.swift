@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Unsaved changes laid over a store")
 struct LayeredViewTests {
-  @Test("They show what a save makes of them")
+  @Test("The view over unsaved changes shows what a save of them makes")
   func likeSaved() throws {
     var random = SeededGenerator.forTest("layered views")
     for _ in 0..<4 {
@@ -23,7 +23,7 @@ struct LayeredViewTests {
     }
   }
 
-  @Test("A state stays the same while nothing changes, and a row keeps its version until it does")
+  @Test("The view is the same object until a change, and an unchanged row keeps its version")
   func versions() throws {
     let context = try Staff.context(.engine)
     let (ada, bob) = (context.worker("Ada"), context.worker("Bob"))

@@ -14,7 +14,7 @@ import Testing
 @Suite("Families of contexts on random models")
 struct RandomFamilyTests {
   @Test(
-    "Ends agree everywhere, a parent shows exactly its child's saves, and the stored graph is intact",
+    "Both ends agree in every context, a parent shows its child's saves, and the stored graph is intact",
     arguments: [false, true])
   func random(_ isUnique: Bool) throws {
     var random = SeededGenerator.forTest("families on random models \(isUnique)")

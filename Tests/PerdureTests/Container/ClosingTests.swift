@@ -26,7 +26,7 @@ struct ClosingTests {
   }
 
   @Test(
-    "After many small saves the next opening reads none in the log, and after few closing writes nothing"
+    "Closing writes a checkpoint after many small saves, and none after a few"
   )
   func checkpoint() throws {
     let directory = try TemporaryDirectory()
@@ -100,7 +100,7 @@ struct ClosingTests {
     try container.close()
   }
 
-  @Test("A fault of a closed container reads as without values, and the next fetch throws the reason")
+  @Test("A fault of a closed container reads as having no values, and the next fetch throws the reason")
   func faults() throws {
     let directory = try TemporaryDirectory()
     let (container, _) = try opened(directory)
@@ -115,7 +115,7 @@ struct ClosingTests {
     #expect(error?.code == .readFailed && (error?.cause as? StoreError)?.code == .closed)
   }
 
-  @Test("Contexts of a removed store read on, and later ones throw, also for metadata and backups")
+  @Test("Contexts of a removed store can still read, and later contexts, metadata and backups throw")
   func removed() throws {
     let directory = try TemporaryDirectory()
     let (container, _) = try opened(directory)
@@ -140,7 +140,7 @@ struct ClosingTests {
     try container.close()
   }
 
-  @Test("What the description says of checkpoints holds")
+  @Test("A description can replace the default checkpoint at closing")
   func configured() throws {
     let directory = try TemporaryDirectory()
     var description = PersistentStoreDescription(path: directory.file("notes.perdure"))

@@ -31,7 +31,7 @@ struct ContainerBackupTests {
     return count
   }
 
-  @Test("A backup has saved changes and no pending ones, and a later backup the later saves")
+  @Test("A backup has the saved changes only, and a later backup also has the later saves")
   func saved() throws {
     let directory = try TemporaryDirectory()
     let container = try opened(.init(path: directory.file("notes"), durability: .processCrash))
@@ -45,7 +45,7 @@ struct ContainerBackupTests {
     try container.close()
   }
 
-  @Test("A backup that its progress cancels throws CancellationError, and leaves no backup")
+  @Test("A backup that its progress handler cancels throws CancellationError, and leaves no backup")
   func cancelled() async throws {
     let directory = try TemporaryDirectory()
     let container = try opened(.init(path: directory.file("notes"), durability: .processCrash))

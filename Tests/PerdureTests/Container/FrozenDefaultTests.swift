@@ -69,7 +69,7 @@ struct FrozenDefaultTests {
     return (try store.store.indexes.map(\.definition), store.view().sequence)
   }
 
-  @Test("They keep the default that it was added with when a later model has another one")
+  @Test("Old objects keep the first default of an added attribute when a later model has another one")
   func keep() throws {
     var container = try open(nil)
     try add(["a", "b", "c"], container)
@@ -93,7 +93,7 @@ struct FrozenDefaultTests {
     #expect(after.definitions == before.definitions)
   }
 
-  @Test("Reads, fetches, indexes, sums and rewritten rows agree on it, in every opening")
+  @Test("Reads, fetches, indexes, sums and rewritten rows agree on the default, in every opening")
   func agree() throws {
     var container = try open(nil)
     try add(["a", "b", "c"], container)
@@ -123,7 +123,7 @@ struct FrozenDefaultTests {
     }
   }
 
-  @Test("A new default is one commit, and builds no index anew")
+  @Test("A new default is one commit, and rebuilds no index")
   func oneCommit() throws {
     var container = try open(nil)
     try add(["a"], container)

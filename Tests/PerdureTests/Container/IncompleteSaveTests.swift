@@ -42,7 +42,7 @@ private final class TreacherousStore: PersistentStore {
 }
 
 /// JoinedStore, J3: what happens when a store refuses after another one has committed.
-@Suite("Saves over several stores of which one fails")
+@Suite("Saves over several stores in which one store fails")
 struct IncompleteSaveTests {
   private let container: PersistentContainer
   private let stores: [TreacherousStore]
@@ -95,7 +95,7 @@ struct IncompleteSaveTests {
     return Set(objects.compactMap { $0["x"] as? String })
   }
 
-  @Test("Objects that there were no ids for are refused with the cause of their store, one store at a time")
+  @Test("Objects for which no ids could be reserved are refused with their store's error, store by store")
   func withoutIDs() throws {
     let context = container.newContext()
     try container.removePersistentStore(container.persistentStores[0])
@@ -180,7 +180,7 @@ struct IncompleteSaveTests {
     #expect(a["x"] as? String == "5" && b["x"] as? String == "3")
   }
 
-  @Test("A save into one store asks no other")
+  @Test("A save into one store does not access the others")
   func single() throws {
     let context = container.newContext()
     make("C", "new", context)
@@ -190,7 +190,7 @@ struct IncompleteSaveTests {
     #expect(try stored("C") == ["new"])
   }
 
-  @Test("What others have saved is found before anything is written, in every store")
+  @Test("Conflicts with other saves are found in every store before any store is written")
   func judged() throws {
     let context = container.newContext()
     let (a, b) = (make("A", "1", context), make("B", "1", context))
@@ -213,7 +213,8 @@ struct IncompleteSaveTests {
     #expect(try twins?.code == .constraintConflict && stored("A") == ["1", "2"])
   }
 
-  @Test("A save that ends between two stores leaves the part of the first, and nothing of the others")
+  @Test(
+    "A save that ends between two stores leaves the complete part of the first, and no part of the others")
   func reopened() throws {
     let directory = try TemporaryDirectory()
     func open() throws -> (container: PersistentContainer, stores: [TreacherousStore]) {

@@ -5,7 +5,7 @@ import Testing
 /// The behaviour when one of several stores opened for reading cannot be advanced.
 @Suite("Several stores of which one cannot be refreshed")
 struct JoinedRefreshTests {
-  @Test("Only fetches that ask the store get the error that its newest state is unavailable, once")
+  @Test("A store whose newest state is unavailable once makes only one fetch from it throw")
   func refresh() throws {
     let names = ["A", "B"]
     let model = try ManagedObjectModel(

@@ -153,7 +153,7 @@ struct PersistentContainerTests {
     #expect(seen == 8)
   }
 
-  @Test("Many background contexts at once lose nothing")
+  @Test("Many concurrent background contexts lose no save")
   func parallel() async throws {
     let container = try Staff.container(.stored)
     let company = try await container.performBackgroundTask { context in
@@ -182,7 +182,7 @@ struct PersistentContainerTests {
   }
 
   @MainActor
-  @Test("The view context is the main actor's, and there is one")
+  @Test("The view context belongs to the main actor, and a container has only one")
   func viewContext() throws {
     let container = try Staff.container()
     #expect(container.viewContext === container.viewContext)
@@ -203,7 +203,7 @@ struct PersistentContainerTests {
 
   @MainActor
   @Test(
-    "A store that is closed and loaded again has a new view context; objects of the old one show what they have"
+    "A store closed and loaded again has a new view context, and objects of the old one keep their values"
   )
   func viewContextAfterReopening() throws {
     let container = try Staff.container()
@@ -224,7 +224,7 @@ struct PersistentContainerTests {
     }
   }
 
-  @Test("A class with other property positions than the model is refused: it would read wrong values")
+  @Test("A class whose property positions differ from the model's is refused")
   func otherModel() throws {
     for properties in [
       [.string("right"), .string("left")], [.string("left"), .int64("right")],
@@ -239,7 +239,7 @@ struct PersistentContainerTests {
     }
   }
 
-  @Test("A context may be an actor's own")
+  @Test("An actor can own a context")
   func actorContext() async throws {
     actor Registry {
       private let context: ManagedObjectContext

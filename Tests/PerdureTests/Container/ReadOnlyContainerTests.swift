@@ -48,7 +48,7 @@ struct ReadOnlyContainerTests {
     try context.fetch(FetchRequest<Employee>()).count
   }
 
-  @Test("A context sees what the writer has saved when it moves on, and not before")
+  @Test("A context sees the writer's saves when it advances, and not before")
   func follows() throws {
     let pair = try Pair()
     let context = pair.reader.newContext()
@@ -74,7 +74,7 @@ struct ReadOnlyContainerTests {
     #expect(error?.code == .readFailed && error?.message.contains("closed") == true)
   }
 
-  @Test("A background context sees it at the start of each task, and its retained objects are updated")
+  @Test("A background context sees the writer's saves at the start of each task, and updates its objects")
   func background() throws {
     let pair = try Pair()
     let background = pair.reader.newBackgroundContext()
@@ -99,7 +99,7 @@ struct ReadOnlyContainerTests {
     try pair.close()
   }
 
-  @Test("A model that the writer has changed is an error of the next fetch; a container that has it reads on")
+  @Test("A model changed by the writer is an error of the next fetch, unless the container has that model")
   func changedModel() throws {
     let pair = try Pair()
     let context = pair.reader.newContext()
@@ -134,7 +134,7 @@ struct ReadOnlyContainerTests {
     try next.close()
   }
 
-  @Test("A newest state that is unavailable once is an error of the next fetch alone, and is requested again")
+  @Test("A newest state that is unavailable once makes only the next fetch throw")
   func passingFailure() throws {
     let (container, failing) = try UnreadableStore.container(isReadOnly: true)
     let background = container.newBackgroundContext()
@@ -154,7 +154,7 @@ struct ReadOnlyContainerTests {
     #expect(try Self.workers(context) == 0)
   }
 
-  @Test("An object that is inserted all the same says at the save that the container only reads")
+  @Test("Saving an inserted object throws the error that the container only reads")
   func inserting() throws {
     let pair = try Pair()
     let context = pair.reader.newContext()

@@ -4,7 +4,7 @@ import PerdureTestSupport
 import Testing
 
 /// R1 to R3 of Store+Replacing.swift.
-@Suite("A store that is replaced by a copy of another one")
+@Suite("Replacing a store by a copy of another one")
 struct ReplacementTests {
   private func options(_ fileSystem: any FileSystem, creates: Bool = true) -> StoreOptions {
     var options = StoreOptions()
@@ -86,7 +86,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test("A power cut during the repetition, or during the opening, leaves the old or the new content too")
+  @Test("A power cut during the repetition or the opening also leaves the old or the new content")
   func twice() throws {
     let (journal, begin) = try replaced()
     let (explorer, second) = (explorer(2), explorer(2))
@@ -172,7 +172,7 @@ struct ReplacementTests {
     #expect(try content("/target", disk) == "new")
   }
 
-  @Test("A store can be replaced by a copy of itself, and a place without a store by a copy")
+  @Test("A store can be replaced by a copy of itself, and a copy can take a path without a store")
   func unusual() throws {
     let disk = InMemoryFileSystem()
     try fill("/source", "new", disk)

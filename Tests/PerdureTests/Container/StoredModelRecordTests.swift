@@ -5,7 +5,7 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-@Suite("The model that a store has, and the program's")
+@Suite("The stored model and the program's model")
 struct StoredModelRecordTests {
   private func model(
     _ rules: [ValidationRule] = [], identifiers: Set<String> = [], _ more: PropertyDescription...
@@ -45,7 +45,7 @@ struct StoredModelRecordTests {
     return found
   }
 
-  @Test("A store with a model of version 1 opens for reading and for writing, and its record stays as it is")
+  @Test("A store with a model of version 1 opens for reading and writing, and keeps its model record")
   func versionOne() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/e.perdure"
@@ -95,7 +95,7 @@ struct StoredModelRecordTests {
     try writer.close()
   }
 
-  @Test("A save asks for a row twice, to validate and to write it, however many of its attributes have rules")
+  @Test("A save reads a row twice, to validate and to write it, for any number of attributes with rules")
   func reads() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Top", properties: [.toMany("leaves", "Leaf", inverse: "top")]),

@@ -43,7 +43,7 @@ struct TaskLimiterTests {
     }
   }
 
-  @Test("At most as many tasks run at once as the limit allows, and others begin in the order of asking")
+  @Test("At most the limit of tasks run at once, and the others begin in the order of their requests")
   func limited() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 2

@@ -59,7 +59,7 @@ struct UnknownSectionTests {
     return files
   }
 
-  @Test("A required one is refused with an error that names it, by readers and writers, and no byte changes")
+  @Test("A required unknown section is refused with an error that names it, and no byte changes")
   func required() throws {
     let first = try container()
     try add(first)
@@ -82,7 +82,7 @@ struct UnknownSectionTests {
     #expect(after == before, "\(after.filter { before[$0.key] != $0.value }.keys)")
   }
 
-  @Test("One that may be skipped stays, through saves and through a model that grows")
+  @Test("An optional unknown section stays, through saves and through additions to the model")
   func skipped() throws {
     let first = try container()
     try add(first)
@@ -99,8 +99,7 @@ struct UnknownSectionTests {
     #expect(grown != bytes && grown.suffix(10) == bytes.suffix(10))
   }
 
-  @Test(
-    "A grown model is one commit with all keyspaces and indexes that follow from it, and so is a first one")
+  @Test("An extended or first model is one commit with all its keyspaces and indexes")
   func oneCommit() throws {
     func commits() throws -> UInt64 {
       var options = StoreOptions()

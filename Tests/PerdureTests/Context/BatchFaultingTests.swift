@@ -43,7 +43,7 @@ struct BatchFaultingTests {
 
   private var names: [String] { (0..<Self.count).map { "c\($0)" }.sorted() }
 
-  @Test("The to-one objects of n fetched ones cost a request for each block of them")
+  @Test("Reading the to-one objects of n fetched ones costs one request for each block of them")
   func toOne() throws {
     let context = try staff().newContext()
     let workers = try workers(context)
@@ -54,7 +54,7 @@ struct BatchFaultingTests {
     #expect(asked.relationshipRequestCount == 0)
   }
 
-  @Test("So they do in any order, and when they are gathered before they are touched", arguments: [0, 1, 2])
+  @Test("Reading in any order, or after gathering them, costs the same requests", arguments: [0, 1, 2])
   func toOneLater(order: Int) throws {
     let context = try staff().newContext()
     var workers = try workers(context)
@@ -67,7 +67,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("An object that many lead to is read once a block, even if it is released in between")
+  @Test("A to-one object of many objects is read once for each block, even if it is released in between")
   func shared() throws {
     let context = try staff(shared: true).newContext()
     let workers = try workers(context)
@@ -77,7 +77,7 @@ struct BatchFaultingTests {
     withExtendedLifetime(workers) { #expect(context.registeredObjects.count == Self.count) }
   }
 
-  @Test("Asking whether there is one reads no row, and does not make another caller read it twice")
+  @Test("Checking whether a to-one object exists reads no row, and causes no second read")
   func askedFirst() throws {
     let context = try staff(shared: true).newContext()
     let workers = try workers(context)
@@ -86,7 +86,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.since(before).rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("To-many relationships of n fetched objects cost a look-up for each block, and their rows likewise")
+  @Test("To-many relationships of n fetched objects cost one lookup for each block, and so do their rows")
   func toMany() throws {
     let context = try companies(workers: 3).newContext()
     let companies = try context.fetch(FetchRequest<Company>())
@@ -100,7 +100,7 @@ struct BatchFaultingTests {
     #expect(asked.rowRequestCount <= (3 * Self.count + 63) / 64 + Self.blocks + 1)
   }
 
-  @Test("So do the ends of one-to-one relationships without a column")
+  @Test("One-to-one relationships without a column cost one lookup for each block")
   func inverseToOne() throws {
     let container = try staff()
     let writer = container.newContext()
@@ -115,7 +115,7 @@ struct BatchFaultingTests {
     #expect(asked.rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("Relationships of relationships are got for all that lead to them")
+  @Test("Relationships of related objects are read for all objects that lead to them")
   func chains() throws {
     let container = try staff()
     let writer = container.newContext()
@@ -137,7 +137,7 @@ struct BatchFaultingTests {
   }
 
   @Test(
-    "Faults of one fetch fire together, as many at a time as the request says",
+    "Faults of one fetch fire together, in batches of the request's size",
     arguments: [0, 7, 500])
   func faults(batch: Int) throws {
     let context = try staff().newContext()
@@ -163,7 +163,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.rowRequestCount == Self.blocks)
   }
 
-  @Test("Unsaved changes are shown, whatever was got for the siblings")
+  @Test("Unsaved changes are shown over data that was read for siblings")
   func changes() throws {
     let container = try companies(workers: 2)
     let context = container.newContext()
@@ -200,7 +200,7 @@ struct BatchFaultingTests {
     for company in companies { #expect(company.workers.map(\.name).count { $0 != "gone" } == 1) }
   }
 
-  @Test("The memory of siblings goes with the last of them")
+  @Test("The cache of siblings is freed with the last of them")
   func memory() throws {
     let context = try staff(shared: true).newContext()
     do {

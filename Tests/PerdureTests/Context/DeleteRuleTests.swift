@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Delete rules")
 struct DeleteRuleTests {
-  @Test("Nullify clears the other side, without instances of unrequested objects")
+  @Test("Nullify clears the other side, and creates no instances of unrequested objects")
   func nullify() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -25,7 +25,7 @@ struct DeleteRuleTests {
     #expect(throws: PerdureError.self) { try other.existingObject(with: company.objectID) }
   }
 
-  @Test("Cascade takes the other side along, through rings, each object once")
+  @Test("Cascade deletes the other side, through rings, each object once")
   func cascade() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -72,7 +72,7 @@ struct DeleteRuleTests {
     #expect(throws: PerdureError.self) { try other.existingObject(with: contract.objectID) }
   }
 
-  @Test("Deny is content when the other side has moved elsewhere")
+  @Test("Deny allows the deletion when the other side has moved elsewhere")
   func denyMoved() throws {
     let context = try Staff.context()
     let (company, heir) = (context.company("C"), context.company("D"))
@@ -85,7 +85,7 @@ struct DeleteRuleTests {
     #expect(heir.contracts.count == 1)
   }
 
-  @Test("No action leaves the other side pointing at nothing")
+  @Test("No action leaves the other side with a reference to no object")
   func noAction() throws {
     let container = try Staff.container(.stored)
     let context = container.newContext()
@@ -110,7 +110,7 @@ struct DeleteRuleTests {
     try expectWhole(container)
   }
 
-  @Test("Deleting the side that holds the reference corrects the other one at once")
+  @Test("Deleting the side with the reference updates the other side at once")
   func deleteSource() throws {
     let container = try Staff.container()
     let context = container.newContext()

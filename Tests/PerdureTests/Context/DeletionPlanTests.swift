@@ -46,7 +46,7 @@ struct DeletionPlanTests {
     #expect(try !context.plan(delete: [company]).isDenied)
   }
 
-  @Test("It knows links without an inverse, saved or not, and references that are left behind")
+  @Test("A plan knows links without an inverse, saved or not, and references that no action leaves")
   func oneWay() throws {
     let context = try Staff.context()
     let workers = ["a", "b", "c"].map { context.worker($0) }
@@ -70,7 +70,7 @@ struct DeletionPlanTests {
     #expect(plan.cascaded.isEmpty && !plan.isDenied)
   }
 
-  @Test("Absent or deleted objects are not planned for, and none is there twice")
+  @Test("A plan omits absent or deleted objects, and has no object twice")
   func nothing() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -124,7 +124,7 @@ struct DeletionPlanTests {
     try expectWhole(container)
   }
 
-  @Test("Sets are counted, tested for members, and decomposed without a row or an object")
+  @Test("Counting, testing and splitting a to-many set reads no row and creates no object")
   func sets() throws {
     let (container, counts) = try counted()
     let setup = container.newContext()
@@ -150,7 +150,7 @@ struct DeletionPlanTests {
     try expectWhole(container)
   }
 
-  @Test("Batches hand out every object once, and keep no more in memory than one has")
+  @Test("Batches return every object once, and keep at most one batch in memory")
   func batches() throws {
     let container = try Staff.container()
     let setup = container.newContext()

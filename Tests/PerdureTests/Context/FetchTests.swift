@@ -12,7 +12,7 @@ struct FetchTests {
     return try context.fetch(request).map(\.name)
   }
 
-  @Test("A fetch gives the one instance of each object, and its row with it")
+  @Test("A fetch returns the one instance of each object, with its row")
   func uniquing() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -27,7 +27,7 @@ struct FetchTests {
     #expect(fetched.name == "A")
   }
 
-  @Test("Unsaved changes count: inserted, changed, linked and deleted objects")
+  @Test("Inserted, changed, linked and deleted objects count in a fetch before they are saved")
   func overlay() throws {
     let context = try Staff.context()
     let company = context.company("C")
@@ -57,7 +57,7 @@ struct FetchTests {
     #expect(try context.count(for: counted) == 1)
   }
 
-  @Test("A fetch of an abstract parent gives objects of its sub-entities, in their classes")
+  @Test("A fetch of an abstract parent returns objects of its sub-entities, in their classes")
   func subentities() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -270,8 +270,7 @@ struct InterleavingTests {
     return zip(plays, results).filter { $1.wasRefused }.map { $0.0 }
   }
 
-  @Test(
-    "Three saved edits each of delete, link, unlink and key: every choice, every order, all interleavings")
+  @Test("Two contexts with three edits each, saved one by one, are right in all orders and interleavings")
   func savesAfterEachEdit() throws {
     let turns = Play.merges(3)
     try runAll(Edit.ordered) { first, second in
@@ -279,8 +278,7 @@ struct InterleavingTests {
     }
   }
 
-  @Test(
-    "Three of them and a save each: every choice and order, and any number before the other one's save")
+  @Test("Two contexts with three edits and one save each are right in all orders and interleavings")
   func savesAtTheEnd() throws {
     try runAll(Edit.ordered) { first, second in
       Play.savesFirst.map { .savedAtOnce([first, second], $0) }
@@ -288,7 +286,7 @@ struct InterleavingTests {
   }
 
   @Test(
-    "Every choice of three of five edits, their order drawn, saved one by one or at once: all interleavings"
+    "Two contexts with three of five edits, saved one by one or at once, are right in all interleavings"
   )
   func drawn() throws {
     var random = SeededGenerator.forTest("interleavings")

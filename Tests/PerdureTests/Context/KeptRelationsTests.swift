@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("What objects keep of their relationships")
+@Suite("Relationships that objects cache")
 struct KeptRelationsTests {
   private static let count = 100
 
@@ -51,7 +51,7 @@ struct KeptRelationsTests {
     #expect(asked.rowRequestCount == 0)
   }
 
-  @Test("An attribute that loses its value leaves the cache, a relationship that becomes nil does not")
+  @Test("Setting an attribute to nil keeps the cache, and setting a relationship to nil clears it")
   func setToNil() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)
@@ -110,7 +110,7 @@ struct KeptRelationsTests {
   }
 
   @Test(
-    "Released rows are read together again, by a running walk too",
+    "Released rows are read together again, also by a running iteration",
     arguments: [false, true])
   func faults(isUnderWay: Bool) throws {
     let (context, company) = try scene()
@@ -125,7 +125,7 @@ struct KeptRelationsTests {
     withExtendedLifetime(workers) {}
   }
 
-  @Test("Siblings of a kept walk are asked for together, however long ago they were noted")
+  @Test("Siblings of a cached relationship are read together, even if they were noted long ago")
   func siblings() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)
@@ -141,7 +141,7 @@ struct KeptRelationsTests {
     withExtendedLifetime(workers) {}
   }
 
-  @Test("A fault whose to-one object was kept fires when it is touched")
+  @Test("A fault fires when it is read, although its to-one object was cached")
   func ownerFault() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("References to what another context has deleted")
+@Suite("References to objects that another context has deleted")
 struct LeftBehindTests {
   /// Two contexts that show the same parent and children, which are saved.
   private struct Scene {
@@ -90,8 +90,7 @@ struct LeftBehindTests {
     try expectWhole(scene.container)
   }
 
-  @Test(
-    "An object inserted again has one partner, even if the rule no action left another reference")
+  @Test("An object inserted again has one partner, even if the rule no action kept another reference")
   func insertedAgainToOne() throws {
     let scene = try Scene(.noAction, isToMany: false)
     scene.here.mergePolicy = .mergeByPropertyObjectTrump
@@ -124,7 +123,7 @@ struct LeftBehindTests {
     try expectWhole(scene.container)
   }
 
-  @Test("Objects related to a denied deletion are absent for it too, when another context removed them")
+  @Test("Objects related to a denied deletion also count as absent when another context removed them")
   func denied() throws {
     let scene = try Scene(.nullify, .deny)
     scene.children[0].setValue(scene.parent, forKey: "parent")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Lifetimes")
 struct LifetimeTests {
-  @Test("Released objects are freed, and their places with them")
+  @Test("Released objects are freed, and so are their entries in the identity map")
   func freed() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -58,7 +58,7 @@ struct LifetimeTests {
     #expect(watched.worker == nil)
   }
 
-  @Test("Links can be made and taken back after the context is released")
+  @Test("Links can be made and removed after the context is released")
   func changedAfterRelease() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -76,7 +76,7 @@ struct LifetimeTests {
     #expect(orphanage.workers.isEmpty && orphan.company == nil)
   }
 
-  @Test("A property that was set back to the stored value follows the saves of others")
+  @Test("A property that was set back to the stored value follows other contexts' saves")
   func setBack() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -103,7 +103,7 @@ struct LifetimeTests {
     #expect(worker.salary == 4 && !worker.isUpdated && !context.hasChanges)
   }
 
-  @Test("A loaded row is readable after the view has moved on, and after the context is reset")
+  @Test("A loaded row is readable after the view has advanced, and after the context is reset")
   func loadedRows() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -143,7 +143,7 @@ struct LifetimeTests {
     init(_ worker: Employee) { self.worker = worker }
   }
 
-  @Test("Faults fire at the first touch; identity, entity and state do not touch")
+  @Test("Reading an attribute fires a fault, and identity, entity and state do not")
   func faults() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -162,7 +162,7 @@ struct LifetimeTests {
     #expect(fault.isFault)
   }
 
-  @Test("A context sees one state until it moves on, and then what others have saved")
+  @Test("A context sees one state until it advances, and then other contexts' saves")
   func view() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -186,7 +186,7 @@ struct LifetimeTests {
     #expect(copy.managedObjectContext == nil)
   }
 
-  @Test("Rollback takes everything back: values, links, insertions and deletions")
+  @Test("Rollback undoes values, links, insertions and deletions")
   func rollback() throws {
     let context = try Staff.context()
     let (company, worker, other) = (context.company("C"), context.worker("W"), context.worker("X"))
@@ -208,7 +208,7 @@ struct LifetimeTests {
     #expect(worker.name == "W2")
   }
 
-  @Test("Refreshing one object without its changes takes back its links as well")
+  @Test("Refreshing one object without its changes also undoes its links")
   func refresh() throws {
     let context = try Staff.context()
     let (first, second, worker) = (context.company("1"), context.company("2"), context.worker("W"))
@@ -227,7 +227,7 @@ struct LifetimeTests {
     #expect(first.name == "kept")
   }
 
-  @Test("After a reset objects belong to no context, and the context starts again")
+  @Test("After a reset, objects belong to no context, and the context can be used again")
   func reset() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
@@ -241,7 +241,7 @@ struct LifetimeTests {
     #expect(again !== worker && again.name == "W")
   }
 
-  @Test("An id survives being written down, and finds its object again")
+  @Test("An id that was written and parsed finds its object")
   func identity() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -12,7 +12,7 @@ struct MergeInboxTests {
     return event
   }
 
-  @Test("However many saves wait, only the newest are kept, and it is known that there were more")
+  @Test("Of many waiting saves only the newest are kept, and the context knows that there were more")
   func bounded() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -31,7 +31,7 @@ struct MergeInboxTests {
     #expect(inbox.take().isComplete)
   }
 
-  @Test("A context that comes by after a thousand saves has merged the first of them too")
+  @Test("A context that merges after a thousand saves has merged the first of them too")
   func allMerged() throws {
     let container = try Staff.container()
     let there = container.newContext()

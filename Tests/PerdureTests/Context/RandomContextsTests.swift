@@ -14,10 +14,10 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Four contexts beside plain values")
+@Suite("Four random contexts compared with plain values")
 struct RandomContextsTests {
   @Test(
-    "Each shows its own changes, and those of all others at its state of the store",
+    "Each context shows its own changes, and the other contexts' saves up to its state of the store",
     arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random contexts")

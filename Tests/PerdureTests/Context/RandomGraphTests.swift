@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Random graphs")
 struct RandomGraphTests {
-  @Test("A context shows what plain values show, before and after saving", arguments: StoreKind.allCases)
+  @Test("A context equals a model of plain values, before and after saving", arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random graphs")
     for _ in 0..<(kind == .reference ? 12 : kind == .engine ? 6 : 4) {

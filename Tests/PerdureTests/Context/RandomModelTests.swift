@@ -10,7 +10,7 @@ import Testing
 @Suite("Random models")
 struct RandomModelTests {
   @Test(
-    "Whatever entities, relationships, rules and limits: a context shows what plain sets show",
+    "With random entities, relationships, rules and limits, a context shows the same as plain sets",
     arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random models")

@@ -29,7 +29,7 @@ private func pairs(_ left: DeleteRule, _ right: DeleteRule) throws -> ModelScene
 struct RelationshipSequenceTests {
   // MARK: New and deleted objects
 
-  @Test("Deny is content when both ends are new and deleted", arguments: [false, true])
+  @Test("Deny allows a deletion when both ends are new and deleted", arguments: [false, true])
   func denyOfNew(deletesChildFirst: Bool) throws {
     let scene = try family(.deny, .deny)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -40,7 +40,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Parent") == 0 && scene.count("Child") == 0)
   }
 
-  @Test("So it is in many-to-many relationships and in pairs")
+  @Test("Deny also allows it in many-to-many and one-to-one relationships")
   func denyOfNewLinks() throws {
     let scene = try ModelScene(
       EntityDescription(
@@ -125,7 +125,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Child") == 0)
   }
 
-  @Test("Deny is content when what a one-way relationship leads to is deleted later, and new")
+  @Test("Deny allows a deletion if the target of a one-way relationship is new and deleted later")
   func denyOneWay() throws {
     let scene = try ModelScene(
       EntityDescription("Node", properties: [.toMany("out", "Node", deleteRule: .deny)]))
@@ -159,7 +159,7 @@ struct RelationshipSequenceTests {
     try expectWhole(scene.container)
   }
 
-  @Test("Deleted objects deny nothing")
+  @Test("A deleted object denies no deletion")
   func denyOfGone() throws {
     let scene = try family(.noAction, .deny)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -178,7 +178,7 @@ struct RelationshipSequenceTests {
 
   // MARK: Strangers
 
-  @Test("An object that cannot be in a relationship is not in it, and removing it changes nothing")
+  @Test("An object of the wrong entity is in no relationship, and removing it changes nothing")
   func unrelated() throws {
     let scene = try ModelScene(
       EntityDescription(
@@ -240,7 +240,7 @@ struct RelationshipSequenceTests {
     try after.save()
   }
 
-  @Test("A pair that is taken apart stays so when others have saved, whatever slots the ends have")
+  @Test("A removed link stays removed when other contexts have saved, for any slots of the ends")
   func takenApart() throws {
     let scene = try ModelScene(
       EntityDescription("Left", properties: [.toOne("right", "Right", inverse: "left")]),
@@ -260,7 +260,7 @@ struct RelationshipSequenceTests {
 
   // MARK: Moving
 
-  @Test("Moved between owners and back, nothing has changed at the owners")
+  @Test("An object moved between owners and back leaves its owners unchanged")
   func movedBack() throws {
     let scene = try family(.nullify, .nullify)
     let owners = (0..<3).map { _ in scene.new("Parent") }
@@ -277,7 +277,7 @@ struct RelationshipSequenceTests {
     try scene.saveWhole()
   }
 
-  @Test("Replacing a whole set takes members from other owners, also when it is given the other owner's set")
+  @Test("Replacing a set takes members from their owners, also if it is another owner's whole set")
   func replacing() throws {
     let scene = try family(.nullify, .nullify)
     let owners = (0..<2).map { _ in scene.new("Parent") }
@@ -299,7 +299,7 @@ struct RelationshipSequenceTests {
     try scene.saveWhole()
   }
 
-  @Test("A pair set twice, swapped, and taken apart from its other end, before and after a save")
+  @Test("One-to-one partners can be set twice, swapped and removed at either end, before and after a save")
   func swappedPairs() throws {
     let scene = try pairs(.nullify, .nullify)
     let (left, right) = ((0..<3).map { _ in scene.new("Left") }, (0..<3).map { _ in scene.new("Right") })
@@ -329,7 +329,7 @@ struct RelationshipSequenceTests {
     try scene.saveWhole()
   }
 
-  @Test("A chain of next and last, closed to a ring, opened, and led back to itself")
+  @Test("A chain of one-to-one objects can be closed to a ring, opened, and connected to itself")
   func chain() throws {
     let scene = try ModelScene(
       EntityDescription(

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Relationships")
 struct RelationshipTests {
-  @Test("Both sides of a one-to-many relationship are right at once, from either side")
+  @Test("A change at either side of a one-to-many relationship is visible on both sides at once")
   func oneToMany() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -30,7 +30,7 @@ struct RelationshipTests {
     #expect(copy.workerCount == 1)
   }
 
-  @Test("A fault's to-many side shows the links made to it, without reading their rows")
+  @Test("A fault's to-many relationship shows links made to it, without reading their rows")
   func fault() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -184,7 +184,7 @@ struct RelationshipTests {
     #expect(try other.same(ada).bookmarks.map(\.objectID) == [second.objectID])
   }
 
-  @Test("A link that was made and undone leaves nothing")
+  @Test("A link that was made and undone leaves no change")
   func unchanged() throws {
     let context = try Staff.context()
     let (worker, project) = (context.worker("W"), Project(context: context))

@@ -22,7 +22,7 @@ import Testing
 }
 
 /// The reads of a save. The number of children is `PERDURE_CHILDREN`, a million in a long run.
-@Suite("A save reads the objects that it changes")
+@Suite("The reads of a save")
 struct SaveCostTests {
   /// The log engine, with a count of its reads.
   private final class Look: Sendable {
@@ -72,7 +72,7 @@ struct SaveCostTests {
     return (firm.objectID.uri, hands)
   }
 
-  @Test("One that touches one of many children reads at most eight pages of the index and two rows")
+  @Test("A save that changes one of many children reads at most eight pages of the index and two rows")
   func oneOfMany() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("cost.perdure")

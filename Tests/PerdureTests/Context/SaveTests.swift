@@ -25,7 +25,7 @@ struct SaveTests {
     #expect(changed.salary == 2)
   }
 
-  @Test("An id is fixed at insertion; it says itself whether there is a row yet")
+  @Test("An id is assigned at insertion, and tells whether the object has a row yet")
   func identity() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
@@ -37,7 +37,7 @@ struct SaveTests {
     #expect(id.uri == "x-perdure://\(id.storeIdentifier)/Employee/p1")
   }
 
-  @Test("Missing mandatory values are all named, nothing is saved, and the repaired save works")
+  @Test("A save names all missing mandatory values and saves nothing, and succeeds after they are set")
   func missing() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -75,7 +75,7 @@ struct SaveTests {
     #expect(copy.name == "W")
   }
 
-  @Test("The number of objects of a to-many relationship is kept within its limits")
+  @Test("A save refuses a to-many relationship outside of its limits")
   func counts() throws {
     let context = try Staff.context()
     let project = Project(context: context)
@@ -90,7 +90,7 @@ struct SaveTests {
     #expect(project.memberCount == 3)
   }
 
-  @Test("Two objects with one unique value are refused with both names, and the repaired save works")
+  @Test("Two objects with one unique value are refused with both names, and the save succeeds after a change")
   func unique() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -119,7 +119,7 @@ struct SaveTests {
     try other.save()
   }
 
-  @Test("Two objects swap a unique value in one save; a third takes that of a deleted one")
+  @Test("One save can swap unique values of two objects, and reuse the value of a deleted one")
   func uniqueSwap() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -137,7 +137,7 @@ struct SaveTests {
     #expect(try container.newContext().fetch(request).map(\.name) == ["C"])
   }
 
-  @Test("Of two contexts that change one object, the second gets an error and nothing of it is saved")
+  @Test("If two contexts change one object, the second save throws and saves nothing")
   func conflict() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -175,7 +175,7 @@ struct SaveTests {
     #expect(Set(copy.workers.map(\.name)) == ["A", "B"])
   }
 
-  @Test("A link to an object that another context deleted is refused, and so is deleting a newly linked one")
+  @Test("A link to an object deleted elsewhere is refused, and so is deleting an object linked elsewhere")
   func deletedTarget() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -215,7 +215,7 @@ struct SaveTests {
     return container
   }
 
-  @Test("A to-many relationship that is not optional is not saved empty, whatever its least number")
+  @Test("A to-many relationship that is not optional is never saved empty, whatever its minimum")
   func mandatoryToMany() throws {
     for minCount in [0, 1, 2] {
       let container = try Self.teams(minCount: minCount)
@@ -235,7 +235,7 @@ struct SaveTests {
     }
   }
 
-  @Test("Additions below the least number conflict with a removal that may empty the relationship")
+  @Test("Additions below the minimum conflict with a removal that could empty the relationship")
   func additionsBesideEmptying() throws {
     for (added, isRefused) in [(1, true), (2, false)] {
       let container = try Self.teams(minCount: 2, optional: true)
@@ -260,7 +260,7 @@ struct SaveTests {
     }
   }
 
-  @Test("Two contexts may add to a relationship with a least number, and remove while enough are left")
+  @Test("Two contexts may add to a relationship with a minimum, and remove while enough members stay")
   func additionsBesideLeastNumber() throws {
     for minCount in [0, 2] {
       let container = try Self.teams(minCount: minCount)
