@@ -141,7 +141,7 @@ private enum GuideExample {
 
 @Suite("The examples of GUIDE.md")
 struct GuideTests {
-  @Test("They run one after the other, and print the documented text")
+  @Test("The examples run one after the other, and print the documented text")
   func run() async throws {
     let directory = try TemporaryDirectory()
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -159,7 +159,7 @@ struct GuideTests {
     }
   }
 
-  @Test("They are what this file runs")
+  @Test("The examples in the document are the code of this file")
   func sameText() throws {
     let code = try DocumentedCode("GUIDE.md", in: #filePath)
     #expect(code.counts == (6, 6))

@@ -661,7 +661,7 @@ struct OperationArticleTests {
     _ = takePrintedLines()
   }
 
-  @Test("SavingAndConflicts runs, and prints what its comments say")
+  @Test("SavingAndConflicts runs, and prints the text of its comments")
   func saving() throws {
     try SavingExample.run()
     #expect(
@@ -674,7 +674,7 @@ struct OperationArticleTests {
   @Test("DurabilityOfSaves runs, also where a sync fails")
   func durability() throws { try DurabilityExample.run(directory.file("Readings.perdure")) }
 
-  @Test("ErrorsAndCodes runs, and prints what its comments say")
+  @Test("ErrorsAndCodes runs, and prints the text of its comments")
   func errors() throws {
     try ErrorExample.run(directory.file("Club.perdure"))
     let lines = takePrintedLines()
@@ -706,7 +706,7 @@ struct OperationArticleTests {
     #expect(try Self.article("Performance").contains("```\n\(plan)\n```\n"))
   }
 
-  @Test("ChangingAModel runs: the differences are those shown, and the copy has every object and link")
+  @Test("ChangingAModel runs, shows the documented differences, and the copy has every object and link")
   func model() throws {
     try ModelExample.run(directory.path)
     let lines = takePrintedLines()
@@ -822,7 +822,7 @@ struct OperationArticleTests {
   // end
 
   @Test(
-    "Are what this file runs",
+    "The articles have the code of this file",
     arguments: [
       ("SavingAndConflicts", 6), ("DurabilityOfSaves", 3), ("ErrorsAndCodes", 3), ("OnAServer", 6),
       ("TestingYourApp", 5), ("OperatingAStore", 4), ("Performance", 6), ("ChangingAModel", 5),

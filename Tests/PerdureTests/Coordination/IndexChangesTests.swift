@@ -112,7 +112,7 @@ struct IndexChangesTests {
     try store.close()
   }
 
-  @Test("Another predicate makes another index, and an opening without a model drops none")
+  @Test("A changed predicate makes a new index, and an opening without a model drops none")
   func otherPredicate() throws {
     let fileSystem = SimulatedFileSystem()
     func index(_ text: String) throws -> FetchIndexDescription {
@@ -133,7 +133,7 @@ struct IndexChangesTests {
     try store.close()
   }
 
-  @Test("Building and dropping write no row: the log grows by the model and some hundred bytes")
+  @Test("Building and dropping indexes writes no row, and adds the model and some hundred bytes to the log")
   func bytes() throws {
     let fileSystem = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), fileSystem)
@@ -153,7 +153,8 @@ struct IndexChangesTests {
     try store.close()
   }
 
-  @Test("A power cut during that leaves every object, and the next opening has the new indexes, all right")
+  @Test(
+    "After a power cut during the change every object is present, and the next opening builds the indexes")
   func powerCut() throws {
     let before = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), before)

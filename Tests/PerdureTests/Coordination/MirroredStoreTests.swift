@@ -68,7 +68,7 @@ struct MirroredStoreTests {
     try pair.log.close()
   }
 
-  @Test("Preconditions are judged alike")
+  @Test("Both stores accept and refuse the same preconditions")
   func preconditions() throws {
     var random = SeededGenerator.forTest("mirrored preconditions")
     var pair = try Pair()
@@ -90,7 +90,7 @@ struct MirroredStoreTests {
     }
   }
 
-  @Test("Fetches on the log give what asking each object gives")
+  @Test("Fetches on the log give the same as evaluating each object")
   func fetches() throws {
     var random = SeededGenerator.forTest("fetches on the log")
     let objects = try TestGraph.objects(&random)

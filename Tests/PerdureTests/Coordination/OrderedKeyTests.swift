@@ -92,7 +92,7 @@ struct OrderedKeyTests {
     }
   }
 
-  @Test("The bytes are those of the description")
+  @Test("Keys have the documented bytes")
   func golden() {
     #expect(key(.null, .string) == [0])
     #expect(key(.integer(-2), .int16) == [1, 0x7F, 255, 255, 255, 255, 255, 255, 254])

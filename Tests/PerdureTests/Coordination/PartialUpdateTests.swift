@@ -86,7 +86,7 @@ struct PartialUpdateTests {
     _ = try store.commit(change)
   }
 
-  @Test("Whatever columns a commit changes, every index is what the rows give, in older layouts too")
+  @Test("After commits of any columns every index equals the rows, in older layouts too")
   func random() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")
@@ -127,7 +127,7 @@ struct PartialUpdateTests {
     try store.close()
   }
 
-  @Test("Rows of one layout differ where their columns do: values, missing ones, empty ones and lengths")
+  @Test("Two rows of one layout differ in the columns with other values, missing or empty ones, or lengths")
   func comparison() throws {
     let store = try Self.open(Self.model(extras: 70), SimulatedFileSystem())
     let entity = try #require(store.schema.entity(named: "Item"))

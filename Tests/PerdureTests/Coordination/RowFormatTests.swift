@@ -22,7 +22,7 @@ struct RowFormatTests {
     return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
   }
 
-  @Test("The row is the one that the writer makes")
+  @Test("The writer makes the row in the document")
   func row() throws {
     let kinds: [FieldKind] = [.string, .int16, .string, .bool]
     let columns = kinds.enumerated().map { RowColumn(property: UInt32($0 + 1), kind: $1) }
@@ -32,7 +32,7 @@ struct RowFormatTests {
     #expect(try lines("row").flatMap { $0 } == bytes)
   }
 
-  @Test("The types of attributes are in the fields, and have the defaults, as in the table")
+  @Test("Attribute types have the fields and defaults of the table")
   func types() throws {
     let fields: [String: FieldKind] = [
       "none": .absent, "16-bit integer": .int16, "32-bit integer": .int32, "64-bit integer": .int64,

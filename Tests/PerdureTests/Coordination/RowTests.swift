@@ -52,7 +52,7 @@ struct RowTests {
     }
   }
 
-  @Test("A property that an older layout does not know reads as its default, and is written so")
+  @Test("A property that an older layout lacks reads as its default, and is written with that value")
   func olderLayout() throws {
     let old = RowLayout(
       number: 1, columns: [RowColumn(property: 2, kind: .string)], slots: [1, 2, 3])
@@ -123,7 +123,7 @@ struct RowTests {
     #expect(code { $0.append(0) } == .endOffsets)
   }
 
-  @Test("Decimals come apart and together without loss")
+  @Test("Decimals are taken apart and put together without loss")
   func decimals() {
     for text in RandomValue.decimals + ["NaN", "-0.00", "1.50", "-340282366920938463463374607431768211455"] {
       let decimal = Decimal(string: text) ?? .nan

@@ -6,7 +6,7 @@ import Testing
 @Suite("Rows on their way to a store")
 struct WrittenRowsTests {
   @Test(
-    "They are read as they were written, whatever number of them was expected",
+    "Rows are read as they were written, for any expected number of rows",
     arguments: [0, 1, 64, 65, 1000, 100_000])
   func asTheyCame(expected: Int) {
     var random = SeededGenerator.forTest("written rows")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Requests whose class is a value")
+@Suite("Requests with a dynamic class")
 struct ClassedRequestTests {
-  @Test("A request says the same whatever the class of its objects")
+  @Test("A request keeps its settings when its class changes")
   func everything() throws {
     var request = FetchRequest<Int>(
       entityName: "Item", predicate: try FetchPredicate(format: "a == 1"),

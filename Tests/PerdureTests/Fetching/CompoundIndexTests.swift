@@ -28,7 +28,7 @@ struct CompoundIndexTests {
 
   // MARK: Any index, any request
 
-  @Test("Ranges, prefixes and orders by indexes of any shape give what asking each object gives")
+  @Test("Ranges, prefixes and orders by indexes of any shape give the same as evaluating each object")
   func differential() throws {
     var random = SeededGenerator.forTest("compound indexes")
     var ordered = 0
@@ -160,7 +160,7 @@ struct CompoundIndexTests {
     return (plan, counting.rowsRead)
   }
 
-  @Test("The longest prefix of a compound index that a request has bounds for is used: so many rows are read")
+  @Test("A fetch uses the longest bounded prefix of a compound index, and reads only the rows in it")
   func longestPrefix() throws {
     let graph = try staff()
     let one = try run(graph, "int32 == 1")
@@ -178,7 +178,7 @@ struct CompoundIndexTests {
     #expect((gap.plan.candidateCount, gap.rowsRead) == (25, 25))
   }
 
-  @Test("A compound index gives the order for free, in both directions and around pinned properties")
+  @Test("A compound index gives the order without sorting, in both directions and around fixed properties")
   func orders() throws {
     let graph = try staff()
     let (up, down) = (FetchOrder("date"), FetchOrder("string", ascending: false))

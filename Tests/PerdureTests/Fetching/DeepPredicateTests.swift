@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Deep and long predicates")
 struct DeepPredicateTests {
-  @Test("Predicates nested by cases, in the middle, in subqueries and conditions end, compare and print")
+  @Test("Predicates nested in any way terminate, compare and print")
   func deepByCases() async throws {
     let container = try Staff.container(.engine)
     let context = container.newContext()
@@ -89,7 +89,7 @@ struct DeepPredicateTests {
     }
   }
 
-  @Test("Random joins of predicates keep their order and their truth, however long and deep they get")
+  @Test("Random joins of predicates keep their order and their truth value at any length and depth")
   func randomJoins() throws {
     var random = SeededGenerator.forTest("joined predicates")
     for _ in 0..<200 {

@@ -39,7 +39,7 @@ struct DerivedPlanTests {
     return (plan, found.count, view.rowsRead)
   }
 
-  @Test("An index on a copy finds the objects through the other entity, and reads no row of others")
+  @Test("An index on a copied attribute finds objects through the other entity, and reads no row of others")
   func copies() throws {
     let graph = try graph()
     let (plan, found, rows) = try run(graph, "companyName == 'c1'")
@@ -52,7 +52,7 @@ struct DerivedPlanTests {
     #expect(chained.rows == chained.found)
   }
 
-  @Test("The last objects in the order of a copy are found without a look at the others")
+  @Test("The last objects in the order of a copied attribute are found without reading the others")
   func orders() throws {
     let graph = try graph()
     let (plan, found, rows) = try run(graph, nil, [FetchOrder("companyName", ascending: false)], limit: 3)

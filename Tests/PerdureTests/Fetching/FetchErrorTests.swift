@@ -21,7 +21,7 @@ struct FetchErrorTests {
     }
   }
 
-  @Test("An unknown key is named with its entity and the nearest names")
+  @Test("The error about an unknown key names its entity and the nearest names")
   func unknownKey() throws {
     let error = try #require(try error("salery > 5"))
     #expect(error.code == .unknownProperty)
@@ -31,7 +31,7 @@ struct FetchErrorTests {
     #expect(error.message == "Employee has no property salery. Did you mean salary?")
   }
 
-  @Test("Two letters in the wrong order are one mistake")
+  @Test("Two exchanged letters count as one mistake")
   func exchanged() throws {
     #expect(try error("lable == 'x'", entity: "Tag")?.suggestions == ["label"])
     #expect(try error("agge == 1")?.suggestions == ["age"])
@@ -39,7 +39,7 @@ struct FetchErrorTests {
     #expect(try error("nmae == 'x'")?.suggestions == ["name"])
   }
 
-  @Test("An unknown key behind a relationship is searched in the other entity")
+  @Test("An unknown key behind a relationship gets suggestions of the other entity")
   func unknownKeyBehind() throws {
     let error = try #require(try error("company.fonded == nil"))
     #expect(error.entity == "Company")
@@ -53,7 +53,7 @@ struct FetchErrorTests {
     #expect(try error("ANY age == 1")?.code == .notARelationship)
   }
 
-  @Test("An aggregate is refused where its operands are objects, or a sum of texts")
+  @Test("An aggregate over objects, and a sum of texts, are refused")
   func aggregates() throws {
     for format in [
       "tags.@sum.holders > 1", "employees.@avg.boss > 1", "employees.@min.company == nil",
@@ -80,7 +80,7 @@ struct FetchErrorTests {
     }
   }
 
-  @Test("A comparison with a value of another kind is a mistake")
+  @Test("A comparison with a value of another type is an error")
   func types() throws {
     #expect(try error("name == 3")?.code == .typeMismatch)
     #expect(try error("age == 'x'")?.code == .typeMismatch)
@@ -91,7 +91,7 @@ struct FetchErrorTests {
     #expect(try error("active == 1 AND age == 1.5 AND level < 3 AND name == nil") == nil)
   }
 
-  @Test("Many values are not compared with one: ANY, ALL, NONE or an aggregate is required")
+  @Test("A comparison of many values with one is refused, and needs ANY, ALL, NONE or an aggregate")
   func manyValues() throws {
     let error = try #require(try error("tags.label == 'a'"))
     #expect(error.code == .manyValues)
@@ -116,14 +116,14 @@ struct FetchErrorTests {
     }
   }
 
-  @Test("A variable needs a value, inside a subquery its element")
+  @Test("A variable needs a value, and in a subquery the element")
   func variables() throws {
     #expect(try error("age == $x")?.code == .unboundVariable)
     #expect(try error("SUBQUERY(tags, $t, $t.label == 'x').@count > 0") == nil)
     #expect(try error("SUBQUERY(tags, $t, $t.labl == 'x').@count > 0")?.suggestions == ["label"])
   }
 
-  @Test("Objects are sorted by one value each")
+  @Test("Objects can be sorted only by single values")
   func order() throws {
     #expect(try error("TRUEPREDICATE", order: [FetchOrder("tags.label")])?.code == .toManyOrder)
     #expect(try error("TRUEPREDICATE", order: [FetchOrder("tags")])?.code == .toManyOrder)
@@ -131,12 +131,13 @@ struct FetchErrorTests {
     #expect(try error("TRUEPREDICATE", order: [FetchOrder("agee")])?.suggestions == ["age"])
   }
 
-  @Test("A window is not negative")
+  @Test("A negative offset or limit is an error")
   func window() throws {
     #expect(try error("TRUEPREDICATE", limit: -1)?.code == .invalidWindow)
   }
 
-  @Test("A request for a class that the entity's objects do not have is refused, and one that names nothing")
+  @Test(
+    "A request for a class that the entity's objects do not have is refused, and so is one without a name")
   func otherClass() throws {
     let context = try Staff.context()
     _ = context.worker("W")
@@ -153,7 +154,7 @@ struct FetchErrorTests {
     #expect(error?.code == .unknownEntity)
   }
 
-  @Test("An unknown entity is named with the nearest names")
+  @Test("The error about an unknown entity suggests the nearest names")
   func entity() throws {
     let schema = try TestModel.schema(indexed: true)
     let request = FetchRequest<Never>(entityName: "Employe")

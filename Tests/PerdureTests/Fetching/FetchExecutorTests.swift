@@ -8,7 +8,7 @@ import Testing
 struct FetchExecutorTests {
   private static let entities = ["Employee", "Employee", "Employee", "Company", "Tag", "Badge", "Party"]
 
-  @Test("Every plan gives what asking each object gives, with indexes and without")
+  @Test("Every plan gives the same as evaluating each object, with indexes and without")
   func differential() throws {
     var random = SeededGenerator.forTest("every plan")
     var used: [String: Int] = [:]
@@ -86,7 +86,7 @@ struct FetchExecutorTests {
     }
   }
 
-  @Test("An unsaved change of related objects costs a fetch those that lead there, not all")
+  @Test("After an unsaved change of a related object, a fetch checks only the objects that lead to it")
   func affectedOnly() throws {
     var random = SeededGenerator.forTest("affected objects")
     let objects = try TestGraph.objects(&random, employees: 200)

@@ -28,7 +28,7 @@ struct FetchPlannerTests {
     return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
   }
 
-  @Test("An order along a path, and a join, do not use an index whose entries mostly lead to no object")
+  @Test("Orders along paths and joins do not use an index with mostly unrelated entries")
   func sparsePaths() throws {
     let order = [FetchOrder("company.name", ascending: false)]
     let many = try explain("Employee", nil, order: order, limit: 5)
@@ -57,7 +57,7 @@ struct FetchPlannerTests {
           """)
   }
 
-  @Test("An equality takes its index, and the rest stays as filter")
+  @Test("An equality uses its index, and the rest stays as a filter")
   func equality() throws {
     #expect(
       try explain("Employee", "name == 'x' AND mid > 5") == """
@@ -69,7 +69,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A compound index takes an equality and the order behind it")
+  @Test("A compound index serves an equality and the order after it")
   func equalityAndOrder() throws {
     #expect(
       try explain(
@@ -101,7 +101,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("An OR about one property is ranges of its index, overlapping ones made one")
+  @Test("An OR of one property becomes ranges of its index, and overlapping ranges are joined")
   func or() throws {
     let plan = try explain("Employee", "salary < 5 OR salary <= 7 OR salary > 9 OR salary == nil")
     #expect(
@@ -113,7 +113,7 @@ struct FetchPlannerTests {
     #expect(try explain("Employee", "salary < 5 OR mid > 3").contains("scan"))
   }
 
-  @Test("A prefix takes the index and is checked again")
+  @Test("A prefix uses the index, and candidates are checked again")
   func prefix() throws {
     #expect(
       try explain("Tag", "label BEGINSWITH 'ab'", entries: 3) == """
@@ -124,7 +124,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A prefix without case does not take the index")
+  @Test("A prefix without case does not use the index")
   func prefixWithoutCase() throws {
     #expect(
       try explain("Tag", "label BEGINSWITH[c] 'ab'") == """
@@ -135,7 +135,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("An order with a limit takes the index, from its end when descending")
+  @Test("An order with a limit uses the index, from its end if descending")
   func orderByIndex() throws {
     #expect(
       try explain("Employee", order: [FetchOrder("salary", ascending: false)], limit: 5) == """
@@ -147,7 +147,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A unique index is known to be complete when no key is missing")
+  @Test("A unique index serves an order if it has all keys")
   func uniqueOrder() throws {
     #expect(
       try explain("Employee", order: [FetchOrder("big")], limit: 5).contains(
@@ -160,7 +160,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("The whole key of a unique index is looked up without asking what other ways would cost")
+  @Test("The whole key of a unique index is looked up without estimating other plans")
   func uniqueKey() throws {
     let schema = try TestModel.schema(indexed: true)
     var query = FetchQuery(entity: try #require(schema.entity(named: "Employee")).number)
@@ -189,7 +189,7 @@ struct FetchPlannerTests {
     #expect(asked.count > 1)
   }
 
-  @Test("A related object leads to a range of the relation")
+  @Test("A predicate on a related object uses the range of the relationship")
   func relation() throws {
     let boss = Value.reference(ObjectReference(entity: 3, id: 1))
     let tag = Value.reference(ObjectReference(entity: 5, id: 1))
@@ -207,14 +207,15 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("There are no more candidates than objects, though an index contains objects of other entities too")
+  @Test(
+    "The candidate count is at most the number of objects, although the index has other entities' entries")
   func candidatesOfOthers() throws {
     let plan = try explain("Company", order: [FetchOrder("name")], limit: 3)
     #expect(plan.contains("from index on name: all of it"))
     #expect(plan.contains("candidates: 50 of 50, in 1150 entries\n"), "\(plan)")
   }
 
-  @Test("An attribute of a related object is looked up in the other entity's index")
+  @Test("An attribute of a related object is found by the other entity's index")
   func join() throws {
     #expect(
       try explain("Employee", "ANY tags.label == 'x'", entries: 1) == """
@@ -225,7 +226,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A derived count that is indexed gives its order, and ranges without zero")
+  @Test("An indexed derived count serves its order, and ranges without zero")
   func counts() throws {
     #expect(
       try explain("Company", order: [FetchOrder("employeeCount", ascending: false)], limit: 3) == """
@@ -244,7 +245,7 @@ struct FetchPlannerTests {
     #expect(try explain("Company", "employeeCount < 10", entries: 2).contains("scan"))
   }
 
-  @Test("Named objects are fetched by id")
+  @Test("Objects given in the predicate are fetched by id")
   func references() throws {
     let reference = Value.reference(ObjectReference(entity: 3, id: 1))
     #expect(
@@ -257,7 +258,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("The identity of an object is written as itself or as objectID")
+  @Test("A predicate can name an object directly or by objectID")
   func objectID() throws {
     let tag = Value.reference(ObjectReference(entity: 5, id: 1))
     let reference = Value.reference(ObjectReference(entity: 3, id: 1))

@@ -89,7 +89,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Every operator finds the same by an index, by rows and in memory, and what the rule says")
+  @Test("Every operator gives the same by an index, by rows and in memory, as the rule states")
   func everyConstant() throws {
     var random = SeededGenerator.forTest("constants beside floats")
     let context = try context()
@@ -114,7 +114,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("A Float is found by its printed number, and by no number that is only near")
+  @Test("A Float is found by its printed number, and not by numbers near it")
   func near() throws {
     let context = try context()
     let tenth = [Self.floats.firstIndex(of: 0.1)!]
@@ -137,7 +137,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Constants beside others that are not constant are fitted too")
+  @Test("Constants beside expressions that are not constant are converted too")
   func mixed() throws {
     let context = try context()
     for _ in 0..<2 {
@@ -156,7 +156,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Elements of many Floats and sets of them are Floats beside a constant")
+  @Test("Elements and sets of many Floats are compared as Floats with a constant")
   func elementsAndSets() throws {
     let context = try context()
     let all = try context.fetch(FetchRequest<Reading>())
@@ -172,7 +172,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Floats in collections and optionals are the numbers that they show, as Floats alone are")
+  @Test("Floats in collections and optionals equal their printed numbers, as single Floats do")
   func arguments() throws {
     let single: Float = 9.99
     let arguments: [any PredicateArgument] = [

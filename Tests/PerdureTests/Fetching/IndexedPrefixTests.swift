@@ -61,7 +61,7 @@ struct IndexedPrefixTests {
     }
   }
 
-  @Test("It finds what a plan finds: marks, syllables, zeros, the empty prefix; saved or not, in a child too")
+  @Test("A prefix finds the same as a plan, for any text, saved or not, and in a child context")
   func differential() throws {
     var random = SeededGenerator.forTest("prefixes")
     let context = try Self.container().newContext()
@@ -84,7 +84,7 @@ struct IndexedPrefixTests {
     #expect(found > 0)
   }
 
-  @Test("A text does not begin with a letter of which it has one with marks, or with a part of a syllable")
+  @Test("A text does not begin with the base of a letter with marks, or with a part of a syllable")
   func boundaries() throws {
     let context = try Self.container().newContext()
     for name in ["e", "ea", "é", "e\u{301}a", "각", "가", "", "日本"] {
@@ -104,7 +104,7 @@ struct IndexedPrefixTests {
   }
 
   @Test(
-    "Texts that stores cut are found by short prefixes and by long ones",
+    "Texts that an index cuts are found by short and by long prefixes",
     arguments: [10, 64_990, 64_998, 70_000])
   func long(length: Int) throws {
     let context = try Self.container().newContext()
@@ -118,7 +118,7 @@ struct IndexedPrefixTests {
     #expect(try context.count(for: Self.request("name", front)) == 5)
   }
 
-  @Test("Counting reads no row, and an ASCII prefix needs no further entry")
+  @Test("Counting reads no row, and an ASCII prefix reads no entry outside of its range")
   func counted() throws {
     let context = try Self.container().newContext()
     for number in 0..<40 {

@@ -45,7 +45,7 @@ struct IndexedRangeTests {
     return IndexedRange(query, schema)
   }
 
-  @Test("A comparison for equality with a whole unique key is known as that")
+  @Test("An equality with a whole unique key is recognised")
   func recognised() throws {
     #expect(try Self.key("code == 'a'", of: "Thing") != nil)
     #expect(try Self.key("serial == 5", of: "Thing") != nil)
@@ -56,7 +56,7 @@ struct IndexedRangeTests {
   }
 
   @Test(
-    "Everything else is planned",
+    "Any other comparison is left to the planner",
     arguments: [
       ("code == nil", "Thing"), ("code ==[c] 'a'", "Thing"), ("code ==[n] 'a'", "Thing"),
       ("code != 'a'", "Thing"), ("code == 5", "Thing"), ("code IN {'a'}", "Thing"),
@@ -70,7 +70,7 @@ struct IndexedRangeTests {
   }
 
   @Test(
-    "Comparisons that are a range of the one index on an attribute are known as that",
+    "Comparisons that are a range of the only index on an attribute are recognised",
     arguments: [
       "rank == 5", "rank < 5", "rank >= 5", "rank >= 5 AND rank < 9", "rank > 1 AND rank >= 2 AND rank < 4",
       "group == 'a'", "group >= 'a' AND group < 'b'", "rank BETWEEN {1, 5}", "group BEGINSWITH 'a'",
@@ -82,7 +82,7 @@ struct IndexedRangeTests {
   }
 
   @Test(
-    "Ranges that several indexes serve, that need a second look or say more are planned",
+    "Ranges of several indexes, with a check of candidates or with more conditions, are planned",
     arguments: [
       "place == 'a'", "floor == 1", "share > 1", "rank > 1 AND group == 'a'", "rank > 5 AND rank < 2",
       "rank != 1", "rank IN {1, 2}", "rank > 1 OR rank < 0", "group LIKE 'a*'",
@@ -94,7 +94,7 @@ struct IndexedRangeTests {
     #expect(try Self.key(format, of: "Item") == nil)
   }
 
-  @Test("A range with a limit is for the planner, and so is one of an entity with other rows in the index")
+  @Test("A range with a limit or an order, or in a part of the index's entities, is left to the planner")
   func unusualRanges() throws {
     #expect(try Self.key("rank > 5", of: "Item", { $0.limit = 3 }) == nil)
     #expect(try Self.key("rank > 5", of: "Item", { $0.order = [FetchOrder("rank")] }) == nil)
@@ -102,7 +102,7 @@ struct IndexedRangeTests {
     #expect(try Self.key("rank > 5", of: "Item", { $0.includesSubentities = false }) == nil)
   }
 
-  @Test("An index of some objects may be shorter, so the planner chooses")
+  @Test("A partial index may be shorter, so the planner chooses")
   func partial() throws {
     let entity = EntityDescription(
       "Item", properties: [.int32("rank"), .int32("size")],
@@ -113,7 +113,7 @@ struct IndexedRangeTests {
     #expect(IndexedRange(query, schema) == nil)
   }
 
-  @Test("Without sub-entities, an order, an offset and a limit of 0 are for the planner")
+  @Test("Requests without sub-entities, or with an order, an offset or a limit of 0, are left to the planner")
   func unusual() throws {
     #expect(try Self.key("code == 'a'", of: "Thing", { $0.includesSubentities = false }) == nil)
     #expect(try Self.key("code == 'a'", of: "Thing", { $0.order = [FetchOrder("serial")] }) == nil)
@@ -139,7 +139,7 @@ struct IndexedRangeTests {
     return direct.count
   }
 
-  @Test("It finds what a plan finds: any text, numbers, dates, ids, hits and misses, saved or not")
+  @Test("A recognised equality finds the same as a plan, for any value, saved or not")
   func differential() throws {
     var random = SeededGenerator.forTest("indexed ranges")
     let context = try Self.context()
@@ -181,7 +181,7 @@ struct IndexedRangeTests {
     }
   }
 
-  @Test("Ranges find the same as the planner, in its order: few objects and many, numbers, text and dates")
+  @Test("Ranges find the same as the planner and in its order, for numbers, text and dates")
   func rangeDifferential() throws {
     var random = SeededGenerator.forTest("ranges of an index")
     let context = try Self.context()
@@ -223,7 +223,7 @@ struct IndexedRangeTests {
     #expect(try context.fetchIDs(request) == ids)
   }
 
-  @Test("A range is counted without a look at its entries")
+  @Test("A range is counted without reading its entries")
   func counted() throws {
     let context = try Self.context()
     for number in 0..<100 {
@@ -242,7 +242,7 @@ struct IndexedRangeTests {
     #expect(view.entriesRead == 20 && view.rowsRead == 0)
   }
 
-  @Test("An error in such a request is the same error as before")
+  @Test("A mistake in a request that is not planned throws as a planned request does")
   func mistakes() throws {
     let context = try Self.context()
     for number in 0..<5 {

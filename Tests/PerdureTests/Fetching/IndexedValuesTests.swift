@@ -8,7 +8,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Awkward values in indexes")
+@Suite("Unusual values in indexes")
 struct IndexedValuesTests {
   private static let dates: [Double] = [
     .nan, -.infinity, -1e300, -978_307_200, -1, -0.0, 0, .leastNonzeroMagnitude, 1, 1e300, .infinity,
@@ -43,7 +43,7 @@ struct IndexedValuesTests {
     return requests
   }
 
-  @Test("An index finds the same as a search before the save, for any value")
+  @Test("An index finds the same after a save as a search before it, for any value")
   func likeUnsaved() throws {
     let scene = try ModelScene(
       EntityDescription(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("IN, and its right side")
+@Suite("The operator IN and its right side")
 struct MembershipTests {
   /// Two workers, one saved and one not, and a company of each kind.
   private func context() throws -> (ManagedObjectContext, [Employee], [Company]) {
@@ -64,7 +64,7 @@ struct MembershipTests {
     #expect(try code(context, "name IN %@", [companies]) == .typeMismatch)
   }
 
-  @Test("A right side of IN that is no collection, or holds values of other types, is a mistake")
+  @Test("A right side of IN that is no collection, or has values of other types, is an error")
   func otherTypes() throws {
     let (context, _, _) = try context()
     for format in [
@@ -96,7 +96,7 @@ struct MembershipTests {
     }
   }
 
-  @Test("Members of a collection are found by index, by rows and unsaved alike")
+  @Test("Members of a collection are found by index, by rows and among unsaved objects")
   func found() throws {
     let (context, workers, companies) = try context()
     for isSaved in [false, true] {

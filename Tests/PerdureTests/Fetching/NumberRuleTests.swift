@@ -103,7 +103,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("Two properties of any two types compare as their numbers do, unsaved as saved")
+  @Test("Two properties of any two number types compare by value, saved or not")
   func properties() throws {
     var random = SeededGenerator.forTest("two numbers")
     for _ in 0..<3 {
@@ -122,7 +122,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("A number of any type as argument finds the same with an index, without one, and in memory")
+  @Test("A number argument of any type finds the same with an index, without one, and in memory")
   func arguments() throws {
     var random = SeededGenerator.forTest("numbers as arguments")
     for _ in 0..<3 {
@@ -149,7 +149,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("Sorting by a property of any type has the order of comparison, with an index and without")
+  @Test("Sorting by a property of any number type has the order of comparison, with and without an index")
   func sorting() throws {
     var random = SeededGenerator.forTest("sorted numbers")
     let context = try context()
@@ -170,7 +170,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("Fractions equal their printed form: 9.99 is 9.99 however it was computed")
+  @Test("Fractions equal their printed form, for example 9.99 computed in any way")
   func looks() throws {
     let context = try context()
     let till = Till(context: context)
@@ -201,7 +201,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("A Float equals its widening, which Swift makes of it, and so not the decimal that it shows")
+  @Test("A Float equals its conversion to Double, and so not the decimal that it prints")
   func widening() throws {
     let context = try context()
     let figure = Figure(context: context)

@@ -19,7 +19,7 @@ struct ObjectIDFetchTests {
     #expect(throws: FetchError.self) { try context.fetch(FetchRequest<Employee>(predicate: predicate)) }
   }
 
-  @Test("An id or an object of another store is refused with its name; it matches no row by chance")
+  @Test("An id or object of another store is refused by name, and never matches a row by chance")
   func otherStore() throws {
     let (here, worker) = try saved("here")
     let (_, stranger) = try saved("there")
@@ -38,7 +38,7 @@ struct ObjectIDFetchTests {
     #expect(error(here, .query(Employee.self) { $0.is(stranger) })?.code == .unknownObjectID)
   }
 
-  @Test("An id that was written down and parsed again finds its object, by every kind of request")
+  @Test("An id that was printed and parsed finds its object in every kind of request")
   func decoded() throws {
     let (context, worker) = try saved("W")
     let other = context.worker("O")
@@ -67,7 +67,7 @@ struct ObjectIDFetchTests {
     #expect(try context.fetch(FetchRequest<Employee>(predicate: read)) == [worker])
   }
 
-  @Test("An object of an entity that the relationship cannot lead to is an error")
+  @Test("An object of an entity that the relationship cannot have is an error")
   func otherEntity() throws {
     let (context, worker) = try saved("W")
     let company = context.company("C")

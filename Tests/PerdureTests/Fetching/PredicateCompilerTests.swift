@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Compiled predicates")
 struct PredicateCompilerTests {
-  @Test("A compiled predicate says of every row what the reference evaluator says")
+  @Test("A compiled predicate gives the result of the reference evaluator for every row")
   func differential() throws {
     var random = SeededGenerator.forTest("compiled predicates")
     for round in 0..<6 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Predicates evaluated for objects in hand")
+@Suite("Predicates evaluated for single objects")
 struct PredicateInHandTests {
   private func context() throws -> ManagedObjectContext {
     let context = try Staff.context()
@@ -26,7 +26,7 @@ struct PredicateInHandTests {
     "company.workerCount == 1", "salary & 1000 != 0", "entity.name == 'Employee'", "NOT name LIKE '?o*'",
   ]
 
-  @Test("A predicate holds for exactly the objects that a fetch returns, saved or not")
+  @Test("A predicate is true for exactly the objects that a fetch returns, saved or not")
   func sameAsFetch() throws {
     let context = try context()
     func compare(_ comment: Comment) throws {
@@ -53,7 +53,7 @@ struct PredicateInHandTests {
     try compare("reset")
   }
 
-  @Test("No predicate holds for an object that is to be deleted, as no fetch returns it")
+  @Test("A predicate is false for an object to be deleted, which no fetch returns")
   func deleted() throws {
     let context = try context()
     try context.save()

@@ -2,7 +2,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-@Suite("Prefetching: what objects lead to comes with the fetch")
+@Suite("Prefetching of related objects")
 struct PrefetchTests {
   private static let count = 150
 
@@ -24,7 +24,7 @@ struct PrefetchTests {
     return container
   }
 
-  @Test("A to-one relationship costs one request for all rows, and none afterwards")
+  @Test("A prefetched to-one relationship costs one request for all rows, and none afterwards")
   func toOne() throws {
     let context = try container().newContext()
     var request = FetchRequest<Employee>()
@@ -38,7 +38,7 @@ struct PrefetchTests {
     withExtendedLifetime(workers) { #expect(context.registeredObjects.count == 2 * Self.count) }
   }
 
-  @Test("A path through to-many relationships costs two requests for each of them")
+  @Test("A prefetched path through to-many relationships costs two requests for each of them")
   func toMany() throws {
     let context = try container().newContext()
     var request = FetchRequest<Company>()
@@ -59,7 +59,7 @@ struct PrefetchTests {
     #expect(context.statistics == fetched)
   }
 
-  @Test("Unsaved changes and inserted objects are shown as ever")
+  @Test("Prefetched relationships show unsaved changes and inserted objects")
   func changes() throws {
     let context = try container().newContext()
     let new = context.worker("new")
@@ -73,7 +73,7 @@ struct PrefetchTests {
     #expect(first.company === company && workers.allSatisfy { $0 === new || $0.projects.count == 1 })
   }
 
-  @Test("Objects that came as faults are read for it")
+  @Test("Prefetching reads objects that are faults")
   func faults() throws {
     let context = try container().newContext()
     var request = FetchRequest<Employee>()
@@ -85,7 +85,7 @@ struct PrefetchTests {
     #expect(context.statistics == fetched)
   }
 
-  @Test("A path that the entity lacks is an error of the fetch, with the unknown part")
+  @Test("A prefetching path that the entity lacks is an error that names the unknown part")
   func mistakes() throws {
     let context = try container().newContext()
     func error(_ path: String, batch: Int = 0) -> FetchError? {

@@ -30,7 +30,7 @@ struct QuerySpellingTests {
     )
   }
 
-  @Test("Values can be on the left")
+  @Test("A value can be the left operand")
   func reversed() throws {
     try same("rank > 3") { 3 < $0.rank }
     try same("rank >= 3 AND rank < 9") { 3 <= $0.rank && 9 > $0.rank }
@@ -47,7 +47,7 @@ struct QuerySpellingTests {
     try same("rank >= 1 AND rank < 3") { (1..<3).contains($0.rank) }
   }
 
-  @Test("Calculations mean the functions of the format string")
+  @Test("Calculations have the meaning of the format string's functions")
   func arithmetic() throws {
     try same("rank + 1 > 3") { $0.rank + 1 > 3 }
     try same("1 - rank * bonus < rank") { 1 - $0.rank * $0.bonus < $0.rank }
@@ -87,7 +87,7 @@ struct QuerySpellingTests {
     }
   }
 
-  @Test("A fetch finds what the same closure finds in Swift, over random objects")
+  @Test("A fetch finds the same as the closure in Swift, over random objects")
   func answers() throws {
     var random = SeededGenerator.forTest("spellings of queries")
     let container = try PersistentContainer(

@@ -94,7 +94,7 @@ struct QueryTests {
     #expect(FetchPredicate.query(Hand.self, query) == parsed, sourceLocation: location)
   }
 
-  @Test("A truth value alone is a query")
+  @Test("A Boolean property alone is a query")
   func truthAlone() throws {
     func text(_ query: (EntityRef<Hand>) -> PropertyRef<Bool>) -> String {
       FetchPredicate.query(Hand.self, query).description
@@ -143,7 +143,7 @@ struct QueryTests {
     }
   }
 
-  @Test("Objects and relationships are compared with objects, ids, and lists of either")
+  @Test("Objects and relationships can be compared with objects, ids, and lists of either")
   func identities() throws {
     let context = try Staff.context()
     let id = Employee(context: context).objectID
@@ -159,7 +159,7 @@ struct QueryTests {
     try same("company == %@", [House()]) { $0.company == House() }
   }
 
-  @Test("An order is named by a key path, by a query through to-one relationships, or by a string")
+  @Test("An order is given by a key path, by a query through to-one relationships, or by a string")
   func orders() {
     #expect(FetchOrder(Hand.self) { $0.company.name } == FetchOrder("company.name"))
     #expect(FetchOrder(Hand.self, ascending: false) { $0.age } == FetchOrder(\Hand.age, ascending: false))
@@ -184,7 +184,7 @@ struct QueryTests {
     #expect(text { $0.is(ObjectReference(rawValue: 3)) } == "SELF == REFERENCE(\"3\")")
   }
 
-  @Test("Collections become counts and subqueries, nested ones with variables of their own")
+  @Test("Operations on collections become counts and subqueries with separate variables")
   func collections() throws {
     #expect(text { $0.tags.count > 2 } == "tags.@count > 2")
     #expect(text { $0.tags.isEmpty } == "tags.@count == 0")
@@ -220,7 +220,7 @@ struct QueryTests {
     #expect(text { $0.tags.any { !($0.text == "x") } }.hasPrefix("SUBQUERY("))
   }
 
-  @Test("Twenty clauses with literals are a query like any other")
+  @Test("A query can have twenty clauses with literals")
   func longQuery() {
     let query = FetchPredicate.query(Hand.self) {
       $0.age > 1 && $0.age < 100 && $0.salary > 2.5 && $0.name == "a" && $0.name != "b" && $0.age != 3

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Sorting by key bytes")
 struct SortBufferTests {
-  @Test("The first k come in order, whatever k and whatever the keys")
+  @Test("The buffer returns the first k keys in order, for any k and any keys")
   func firstOfMany() {
     var random = SeededGenerator.forTest("sort buffer")
     for _ in 0..<300 {
@@ -31,7 +31,7 @@ struct SortBufferTests {
     }
   }
 
-  @Test("Keys that fell out do not pile up")
+  @Test("A buffer with a limit drops keys beyond it, and returns the first ones")
   func compaction() {
     var buffer = SortBuffer(limit: 3)
     for number in (0..<5000).reversed() {

@@ -71,7 +71,7 @@ struct SubentityTests {
     }
   }
 
-  @Test("Are wanted or not wanted by every way to ask, saved, unsaved, changed and deleted")
+  @Test("Every kind of request includes or excludes sub-entities' objects, in every state")
   func everyWay() throws {
     let context = try context()
     var names = ["f1", "f2", "f3", "v1", "v2", "v3"]
@@ -119,7 +119,7 @@ struct SubentityTests {
     }
   }
 
-  @Test("A class that only subentities have is an error only where they are wanted")
+  @Test("A class that only sub-entities have is an error only if they are included")
   func otherClasses() throws {
     let context = try context()
     for _ in 0..<2 {

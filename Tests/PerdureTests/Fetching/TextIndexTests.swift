@@ -49,7 +49,7 @@ struct TextIndexTests {
       }, schema)
   }
 
-  @Test("Comparisons of texts and their functions find the same through any index as by a scan")
+  @Test("Comparisons of texts and their functions give the same with any index as by a scan")
   func differential() throws {
     var random = SeededGenerator.forTest("text indexes")
     let parts = ["", "canonical:", "lowercase:", "uppercase:"].flatMap { function in
@@ -116,7 +116,7 @@ struct TextIndexTests {
     return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
   }
 
-  @Test("An index of canonical text serves comparisons without case and diacritics, and names its function")
+  @Test("An index of canonical text serves comparisons without case and diacritics, and has its name")
   func canonical() throws {
     #expect(
       try explain(["canonical:(name)"], "name ==[cd] 'Éa'") == """
@@ -140,7 +140,7 @@ struct TextIndexTests {
     #expect(try explain(["canonical:(name)"], "name CONTAINS[cd] 'a'").contains("scan"))
   }
 
-  @Test("An index of upper or lower case serves that function of the text, and no other")
+  @Test("An index of upper or lower case serves only that function of the text")
   func cases() throws {
     #expect(try explain(["lowercase:(name)"], "lowercase:(name) == 'éa'").contains("by lowercase:(name)"))
     #expect(try explain(["uppercase:(name)"], "uppercase:(name) >= 'É'").contains("by uppercase:(name)"))
@@ -149,7 +149,7 @@ struct TextIndexTests {
     #expect(try explain(["lowercase:(name)"], "name == 'éa'").contains("scan"))
   }
 
-  @Test("Names contain the function, and titles too")
+  @Test("Names and titles of indexes contain the function")
   func names() throws {
     let schema = try Self.schema([
       [.init("canonical:(name)", ascending: false), .init("size")], [.init("lowercase:(kind)")],

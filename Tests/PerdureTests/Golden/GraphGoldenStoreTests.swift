@@ -54,7 +54,7 @@ struct GraphGoldenStoreTests {
   }
 
   @Test(
-    "Every value reads, through the index too, and reading leaves every byte", arguments: GraphGoldenStore.all
+    "Every value is readable, also by the index, and reading changes no byte", arguments: GraphGoldenStore.all
   )
   func reads(_ golden: GraphGoldenStore) throws {
     let path = try copy(golden)
@@ -71,7 +71,7 @@ struct GraphGoldenStoreTests {
   }
 
   @Test(
-    "A golden store takes a newer model and new objects, and older ones keep their default",
+    "A golden store accepts a newer model and new objects, and older objects keep their default",
     arguments: GraphGoldenStore.all)
   func writes(_ golden: GraphGoldenStore) throws {
     let path = try copy(golden)
@@ -96,7 +96,7 @@ struct GraphGoldenStoreTests {
   }
 
   @Test(
-    "The generator writes the newest set once",
+    "The generator writes the newest stores once",
     .enabled(if: ProcessInfo.processInfo.environment["PERDURE_WRITE_GOLDEN"] != nil))
   func write() throws {
     let store = GraphGoldenStore(version: GraphGoldenStore.newestVersion)

@@ -4,9 +4,9 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-@Suite("Contexts at each other's throats")
+@Suite("Contexts in conflict")
 struct ContentionTests {
-  @Test("Of many contexts that want one unique value, one gets it, and the others' errors name the owner")
+  @Test("If many contexts want one unique value, one gets it, and the other errors name the owner")
   func uniqueKey() async throws {
     let container = try Staff.container(.stored)
     let (rounds, rivals) = (20, 6)
@@ -39,7 +39,7 @@ struct ContentionTests {
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == rounds)
   }
 
-  @Test("Contexts that take turns at one unique value of one object never see two")
+  @Test("Contexts that take one unique value in turn never see two owners")
   func handingOn() async throws {
     let container = try Staff.container(.stored)
     let ids = try await container.performBackgroundTask { context in
@@ -77,8 +77,7 @@ struct ContentionTests {
     }
   }
 
-  @Test(
-    "A changed model is taken on when it adds, refused with every difference when it does not; data stays")
+  @Test("A model with additions is accepted, other changes are refused with all differences, and data stays")
   func changedModel() throws {
     let directory = try TemporaryDirectory()
     func entity(_ properties: PropertyDescription..., unique: [[String]] = []) -> EntityDescription {

@@ -3,7 +3,7 @@ import PerdureTestSupport
 import Testing
 
 /// Everything that a context can be, on many threads at once; run under the thread sanitizer too.
-@Suite("A crowd of contexts on one store")
+@Suite("Many contexts on one store")
 struct CrowdTests {
   private static let rounds = 12
 
@@ -33,7 +33,7 @@ struct CrowdTests {
     }
   }
 
-  @Test("No change is lost, both ends agree, and the state of a pinned context does not move")
+  @Test("No change is lost, both ends agree, and a pinned context's state does not change")
   func crowd() async throws {
     let world = try await World()
     let saves = world.container.saves(bufferingNewest: 10_000)

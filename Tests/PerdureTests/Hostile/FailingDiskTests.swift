@@ -55,7 +55,7 @@ struct FailingDiskTests {
   }
 
   @Test(
-    "Whichever call fails, a save is complete or has no effect, and the store opens again",
+    "If any call fails, a save is complete or has no effect, and the store opens again",
     arguments: [FileIOError.Code.noSpace, .mediaError])
   func everyFailure(_ code: FileIOError.Code) throws {
     let pristine = SimulatedFileSystem()
@@ -105,8 +105,7 @@ struct FailingDiskTests {
     #expect(struck > 3)
   }
 
-  @Test(
-    "A save whose sync fails says that its outcome is open; one that finds no room, that nothing was saved")
+  @Test("A failed sync leaves a save's outcome open, and a full disk means that nothing was saved")
   func outcome() throws {
     for (failure, isOpen) in [
       (InjectedFailure(of: .sync, code: .mediaError), true),
@@ -139,7 +138,7 @@ struct FailingDiskTests {
   }
 
   @Test(
-    "A fetch that cannot read says so as the context does, whichever way it reads",
+    "A fetch whose reads fail throws, with any plan, and the context reports it",
     arguments: ["name CONTAINS 'x'", "salary == 1000", "friends.@count == 0 OR name == mentor.name"])
   func unreadable(_ format: String) throws {
     let fileSystem = SimulatedFileSystem()
@@ -159,7 +158,7 @@ struct FailingDiskTests {
     try container.close()
   }
 
-  @Test("Objects with ids that could not be reserved are never saved, and a rollback makes the context whole")
+  @Test("Objects without reserved ids can never be saved, and after a rollback the context can be used")
   func provisionalIDs() throws {
     let fileSystem = SimulatedFileSystem()
     let container = try Self.container(fileSystem)
@@ -179,7 +178,7 @@ struct FailingDiskTests {
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 0)
   }
 
-  @Test("A fault that cannot be read is never taken for an absent object")
+  @Test("A fault that cannot be read does not count as an absent object")
   func unreadable() throws {
     let fileSystem = SimulatedFileSystem()
     let container = try Self.container(fileSystem)

@@ -2,9 +2,9 @@ import Perdure
 import PerdureModel
 import Testing
 
-@Suite("Graphs against the grain")
+@Suite("Unusual graphs")
 struct HostileGraphTests {
-  @Test("A chain and a ring of ten thousand cascades go as a whole")
+  @Test("A chain and a ring of ten thousand cascades are deleted completely")
   func longCascade() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -45,7 +45,7 @@ struct HostileGraphTests {
     #expect(company.workers.isEmpty && company.workerCount == 0)
   }
 
-  @Test("An object can be its own friend and its own spouse, and goes with both")
+  @Test("An object can be its own friend and its own spouse, and its deletion removes both links")
   func selfLinks() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -72,7 +72,7 @@ struct HostileGraphTests {
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 1)
   }
 
-  @Test("After a failed save everything is as before, and a rollback leaves nothing behind")
+  @Test("After a failed save everything is unchanged, and a rollback removes all changes")
   func failedSave() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -131,7 +131,7 @@ struct HostileGraphTests {
     #expect("\(worker)".contains("gone"))
   }
 
-  @Test("A hundred thousand insertions and links are rolled back, and nothing of them is left")
+  @Test("A hundred thousand insertions and links are rolled back completely")
   func largeRollback() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -150,7 +150,7 @@ struct HostileGraphTests {
     try context.save()
   }
 
-  @Test("Paths ten steps long are followed in predicates, orders, and by key")
+  @Test("Predicates, orders and keys can have paths of ten steps")
   func longPaths() throws {
     let context = try Staff.context()
     let chain = (0...10).map { context.worker("w\($0)") }
@@ -178,7 +178,7 @@ struct HostileGraphTests {
     #expect(try context.count(for: request) == 2)
   }
 
-  @Test("Predicates as deep as can be read run, on rows and on unsaved objects")
+  @Test("Predicates of the greatest depth are evaluated on rows and on unsaved objects")
   func deepPredicates() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
@@ -200,7 +200,7 @@ struct HostileGraphTests {
     }
   }
 
-  @Test("Thousands of alternatives, and lists of thousands, take no more than their sum")
+  @Test("Thousands of alternatives, and lists of thousands, cost no more than the sum of their parts")
   func manyAlternatives() throws {
     let context = try Staff.context()
     context.worker("W").salary = 7_001

@@ -4,7 +4,7 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-@Suite("Values at the edges")
+@Suite("Extreme values")
 struct HostileValuesTests {
   final class Note: ManagedObject {
     override class var entityDescription: EntityDescription {
@@ -100,7 +100,7 @@ struct HostileValuesTests {
     #expect((try reader.existingObject(with: notes[4].objectID) as? Note)?.text == nil)
   }
 
-  @Test("Texts longer than an index key are found by whole and by part, indexed or not, saved or not")
+  @Test("Texts longer than an index key are found whole and by parts, with or without an index, saved or not")
   func longKeys() throws {
     let container = try container()
     let context = container.newContext()
@@ -129,7 +129,7 @@ struct HostileValuesTests {
     }
   }
 
-  @Test("Numbers and dates without bounds are stored, found, sorted and printed")
+  @Test("Numbers and dates without limits are stored, found, sorted and printed")
   func extremes() throws {
     let container = try container()
     let context = container.newContext()
@@ -176,7 +176,7 @@ struct HostileValuesTests {
     _ = try reader.fetch(try request("exact * exact > 1 OR exact + number > 2 OR number / 0 == nil"))
   }
 
-  @Test("Values that are equal are one to a uniqueness constraint, however they are written; nil is never")
+  @Test("Equal values in different forms violate a uniqueness constraint, and nil never does")
   func uniqueness() throws {
     let entity = EntityDescription(
       "Value",
@@ -205,7 +205,7 @@ struct HostileValuesTests {
     try expectWhole(container)
   }
 
-  @Test("Dates beyond every calendar are inspected with their value")
+  @Test("Dates outside of every calendar are printed with their value")
   func inspectedDates() throws {
     let directory = try TemporaryDirectory()
     let container = PersistentContainer(

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Two contexts that refresh at random")
 struct RandomRefreshTests {
-  @Test("Both ends agree in each at every moment, and the stored graph is intact and shown after a save")
+  @Test("In each context both ends always agree, and after a save the stored graph is intact and shown")
   func random() throws {
     var random = SeededGenerator.forTest("random refreshes")
     for _ in 0..<6 {

@@ -42,7 +42,7 @@ struct ReentrancyTests {
     return container.newContext()
   }
 
-  @Test("Preparing for deletion may delete the object itself, and others whose preparation leads back")
+  @Test("prepareForDeletion may delete the object itself, and others whose hook deletes it again")
   func deleteInPreparation() throws {
     let context = try context()
     let (one, two) = (Hook(context: context), Hook(context: context))
@@ -62,7 +62,7 @@ struct ReentrancyTests {
     #expect(try context.count(for: FetchRequest<Hook>()) == 0)
   }
 
-  @Test("Preparing for deletion may save, roll back and reset")
+  @Test("prepareForDeletion may save, roll back and reset")
   func moveOnInPreparation() throws {
     let context = try context()
     let (saved, rolledBack, reset) = (Hook(context: context), Hook(context: context), Hook(context: context))
@@ -79,7 +79,7 @@ struct ReentrancyTests {
     #expect(try context.count(for: FetchRequest<Hook>()) == 3)
   }
 
-  @Test("Awaking from insertion may save, delete, roll back and insert")
+  @Test("awakeFromInsert may save, delete, roll back and insert")
   func moveOnInAwaking() throws {
     let context = try context()
     let saved = Hook.$onInsert.withValue(Hook.Action { try? $0.managedObjectContext?.save() }) {

@@ -5,7 +5,7 @@ import Testing
 /// Saves of other contexts, and deletions here, meet unsaved changes.
 @Suite("Refreshing related changes")
 struct RefreshTests {
-  @Test("An object that discards its changes does not keep an object deleted at the other end")
+  @Test("An object that discards its changes keeps no link to an object deleted at the other end")
   func afterNullify() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -25,7 +25,7 @@ struct RefreshTests {
     try expectWhole(container)
   }
 
-  @Test("An object that a cascade takes along goes with its owner, also when its own changes are forgotten")
+  @Test("A cascade deletes an object with its owner, also after the object's changes were discarded")
   func afterCascade() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -40,7 +40,7 @@ struct RefreshTests {
     #expect(try container.newContext().count(for: FetchRequest<Department>()) == 0)
   }
 
-  @Test("A deletion that is forgotten gives back the object with all that it was connected with")
+  @Test("Discarding a deletion restores the object with all its links")
   func undeleted() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -61,7 +61,7 @@ struct RefreshTests {
     #expect(worker.projects.count == 1 && worker.bookmarks.count == 1 && worker.friends.count == 1)
   }
 
-  @Test("Of two contexts that give one object a partner, the later one takes it over after a refresh")
+  @Test("If two contexts give one object a partner, the later one's change applies after a refresh")
   func oneToOne() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -80,7 +80,7 @@ struct RefreshTests {
     try expectWhole(container)
   }
 
-  @Test("So does one of a relationship that is its own inverse, and the earlier partner has none")
+  @Test("A refreshed link of a one-to-one self-relationship also applies, and the former partner has none")
   func ownInverse() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -98,7 +98,7 @@ struct RefreshTests {
     #expect(a.spouse === b && c.spouse == nil)
   }
 
-  @Test("An object removed here, or deleted, is not kept by other contexts' saves")
+  @Test("Links removed here, by hand or by deletion, are not kept by other contexts' saves")
   func released() throws {
     let container = try Staff.container()
     let context = container.newContext()

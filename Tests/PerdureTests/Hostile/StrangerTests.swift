@@ -6,7 +6,7 @@ import Testing
 /// Objects and identities that are not, or not any more, of the context's store.
 @Suite("Absent objects")
 struct StrangerTests {
-  @Test("An object that another context has removed is connected with nothing, from either end")
+  @Test("An object that another context has removed is linked with nothing, from either end")
   func removedElsewhere() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -34,7 +34,7 @@ struct StrangerTests {
     try expectWhole(container)
   }
 
-  @Test("An id that no object has gives an object that is connected with nothing")
+  @Test("An id without an object gives an object that is linked with nothing")
   func inventedID() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -72,7 +72,7 @@ struct StrangerTests {
     #expect(context.registeredObject(for: id) == nil)
   }
 
-  @Test("An object of another store is in no relationship here, whatever its number")
+  @Test("An object of another store is in no relationship here, whatever its number is")
   func otherStore() throws {
     let (context, elsewhere) = (try Staff.context(), try Staff.context())
     let (company, worker, stranger) = (context.company("C"), context.worker("W"), elsewhere.worker("S"))

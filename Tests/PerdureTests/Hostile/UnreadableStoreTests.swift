@@ -6,7 +6,7 @@ import Testing
 @testable import Perdure
 
 /// Unreadable data is an error, and never taken for deleted.
-@Suite("A graph that is unreadable for a while")
+@Suite("A graph that is temporarily unreadable")
 struct UnreadableStoreTests {
   private let container: PersistentContainer
   private let failing: UnreadableStore.Switch
@@ -50,7 +50,7 @@ struct UnreadableStoreTests {
     try expectWhole(container, sourceLocation: sourceLocation)
   }
 
-  @Test("A deletion that is saved leaves no refusal behind, whatever could not be read of the row")
+  @Test("After a deletion is saved no later save is refused, for any failed read of the row")
   func deletedUnread() throws {
     let setup = container.newContext()
     for number in 0..<12 { _ = setup.worker("gone \(number)", email: "gone \(number)") }
@@ -66,7 +66,7 @@ struct UnreadableStoreTests {
     }
   }
 
-  @Test("An object to be connected that cannot be read does not count as deleted")
+  @Test("An object to be linked that cannot be read does not count as deleted")
   func connecting() throws {
     let context = container.newContext()
     let ids = try ["A", "B"].map { try worker($0, container.newContext()).objectID }
@@ -80,7 +80,7 @@ struct UnreadableStoreTests {
     #expect((one as? Employee)?.name == "A" && (other as? Employee)?.name == "B")
   }
 
-  @Test("A deletion whose cascade could not be read is refused until it is rolled back")
+  @Test("A deletion whose cascade could not be read is refused until a rollback")
   func cascade() throws {
     let context = container.newContext()
     context.delete(try company(context))
@@ -103,7 +103,7 @@ struct UnreadableStoreTests {
     try expectReadFailure(context)
   }
 
-  @Test("A row that cannot be read after another save changed it is no conflict, and not absent")
+  @Test("A row that cannot be read after another save changed it is neither a conflict nor absent")
   func conflict() throws {
     let context = container.newContext()
     let one = try worker("A", context)
@@ -136,7 +136,7 @@ struct UnreadableStoreTests {
     #expect(one.salary == 8)
   }
 
-  @Test("A snapshot of an unreadable object, or of one that leads to it, is an error and no empty snapshot")
+  @Test("A snapshot that needs an unreadable object or relationship throws")
   func snapshots() throws {
     let context = container.newContext()
     let id = try worker("A", container.newContext()).objectID

@@ -157,7 +157,7 @@ struct ObjectJSONTests {
     try context.save()
   }
 
-  @Test("A sub-entity is named by the key entity, and an abstract entity asks for one")
+  @Test("The key entity names a sub-entity, and an abstract entity requires it")
   func subentities() throws {
     let context = try context()
     let found = try context.decode(
@@ -187,7 +187,7 @@ struct ObjectJSONTests {
     }
   }
 
-  @Test("A mistake is an error with its place, and changes nothing in the context")
+  @Test("A mistake is an error with its path in the JSON, and changes nothing in the context")
   func mistakes() throws {
     let context = try context()
     let acme = Firm(context: context, name: "Acme")
@@ -252,7 +252,7 @@ struct ObjectJSONTests {
     }
   }
 
-  @Test("Objects nested too deep are an error, and 64 levels are accepted, read and written")
+  @Test("Objects nested too deeply are an error, and 64 levels are accepted, read and written")
   func depth() throws {
     let context = try context()
     func nested(_ levels: Int) -> Data {
@@ -294,7 +294,7 @@ struct ObjectJSONTests {
     }
   }
 
-  @Test("What is written is read back, nested and by unique keys")
+  @Test("Written objects are read back, nested and by unique keys")
   func roundTrip() throws {
     let context = try context()
     let acme = Firm(context: context, name: "Acme", parent: Firm(context: context, name: "Group"))
@@ -351,7 +351,7 @@ struct ObjectJSONTests {
     #expect(found.born?.timeIntervalSinceReferenceDate == 1 && decoder.userInfo.isEmpty)
   }
 
-  @Test("A value without JSON and an object that no longer exists are errors of the writing")
+  @Test("A value without JSON and an object that no longer exists make writing throw")
   func unwritable() throws {
     let context = try context()
     let worker = Worker(context: context, ratio: .infinity)

@@ -41,7 +41,7 @@ private final class Stranger: ManagedObject {}
 /// Compiles, and describes no property.
 @Entity private final class Given: ManagedObject { var other: Other? = .none }
 
-@Suite("Reading the descriptions of classes")
+@Suite("Reading class descriptions")
 struct ClassDescriptionTests {
   private func said(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

@@ -123,7 +123,7 @@ struct EntityMacroTests {
     #expect(try context.fetch(request).map(\.volume) == [47])
   }
 
-  @Test("User info and hash modifiers of entities, attributes, composites, elements and relationships")
+  @Test("Entities, attributes, composites, elements and relationships have user info and hash modifiers")
   func userInfo() throws {
     let tune = Tune.entityDescription
     #expect(tune.userInfo == ["table": "tunes"] && tune.versionHashModifier == "t2")
@@ -138,7 +138,7 @@ struct EntityMacroTests {
     #expect(Pair.compositeElements.map(\.versionHashModifier) == ["l"])
   }
 
-  @Test("Every type of attribute, its default and its being optional")
+  @Test("Every type of attribute has its default, and may be optional")
   func attributes() {
     #expect(
       Cattery.entityDescription.properties == [
@@ -152,7 +152,7 @@ struct EntityMacroTests {
       ])
   }
 
-  @Test("The classes together make a model without a problem")
+  @Test("A valid model can be made of the classes")
   func model() throws {
     let model = try ManagedObjectModel(Self.classes.map(\.entityDescription))
     #expect(model.entities.map(\.name) == ["Creature", "Feline", "Cattery"])
@@ -196,7 +196,7 @@ struct EntityMacroTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("To-many with at most one object stops the program with a message that says what to write instead")
+    @Test("A to-many with a maximum of one stops the program with a message that gives the right declaration")
     func toManyOfOne() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = Hermit.entityDescription

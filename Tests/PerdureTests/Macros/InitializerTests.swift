@@ -51,7 +51,7 @@ struct InitializerTests {
     return container.newContext()
   }
 
-  @Test("Given values are set, relationships on both sides, and the object can be saved")
+  @Test("The initializer sets given values, relationships on both sides, and the object can be saved")
   func given() throws {
     let context = try context()
     let office = Office(context: context, title: "North")
@@ -69,8 +69,7 @@ struct InitializerTests {
     #expect(Array(south.clerks) == [other, clerk] && office.clerks.isEmpty && office.desks.contains(south))
   }
 
-  @Test(
-    "An omitted parameter keeps what awakeFromInsert has set; an optional one sets its initial value again")
+  @Test("An omitted parameter keeps the value of awakeFromInsert, and an optional one is set to its default")
   func omitted() throws {
     let context = try context()
     let member = Member(context: context, name: "Ada")
@@ -89,7 +88,7 @@ struct InitializerTests {
     #expect(clerk.name == "Ada" && clerk.rank == 2 && clerk.salary == 0)
   }
 
-  @Test("Without values the initializer with the context alone is called, and a save asks for the rest")
+  @Test("Without arguments the initializer with the context alone is called, and a save requires the values")
   func alone() throws {
     let context = try context()
     let office = Office(context: context)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Misuse as the compiler sees it with the macros: the messages, and their places.
-@Suite("Misuse of the macros is said at its place")
+@Suite("Macro misuse is reported at its line")
 struct MacroMisuseTests {
   /// Each `error:` in it is on the line of the compiler's message, with a part of its text. Other
   /// lines have no message.
@@ -78,7 +78,7 @@ struct MacroMisuseTests {
     }
   }
 
-  @Test("Each misuse has its sentence on its line, and correct classes have none")
+  @Test("Each misuse has its message on its line, and correct classes have none")
   func lines() throws {
     let found = try errors(Self.source).filter { !$0.file.contains("__swiftmacro") }
     for (index, line) in Self.source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -99,7 +99,7 @@ struct MacroMisuseTests {
     #expect(others.map(\.text) == [])
   }
 
-  @Test("A type that only the compiler knows is refused once at its property, with the types that there are")
+  @Test("A type that only the compiler knows is refused once, at its property, with the possible types")
   func types() throws {
     let found = try errors(
       """

@@ -3,7 +3,7 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-@Suite("Merging: saves that fail all the same")
+@Suite("Merging: saves that fail in spite of merging")
 struct FailedMergeTests {
   /// A span of time whose own validation looks at two properties.
   final class Span: ManagedObject {
@@ -49,8 +49,7 @@ struct FailedMergeTests {
     return (here, there, try here.same(theirs), theirs)
   }
 
-  @Test(
-    "A rule of the class that only both together break refuses the save, says so, and nothing has changed")
+  @Test("A rule that only both changes together violate refuses the save, and nothing changes")
   func brokenTogether() throws {
     let (here, there, mine, theirs) = try spans()
     mine.first = 8
@@ -67,7 +66,7 @@ struct FailedMergeTests {
     #expect(mine.first == 4 && mine.last == 5 && mine.note == "short")
   }
 
-  @Test("If other saves always come first, a save stops retrying, and everything is as before it")
+  @Test("If other saves always come first, a save stops retrying, and nothing has changed")
   func alwaysFaster() throws {
     let (here, there, mine, rival) = try spans()
     mine.first = 1
@@ -121,7 +120,7 @@ struct FailedMergeTests {
     try expectWhole(container)
   }
 
-  @Test("A merge that is refused only in its second round leaves the context as it was before the first")
+  @Test("A merge that is refused in its second round restores the context's state before the first")
   func secondRound() throws {
     let container = try Staff.container()
     let there = container.newContext()

@@ -277,7 +277,7 @@ struct MergeInterleavingTests {
   }
 
   @Test(
-    "Every choice of three of six edits in both, all interleavings, saved one by one or at once, with each policy",
+    "Two contexts with three of six edits, in all interleavings, saves and policies, merge correctly",
     arguments: PlayedPolicy.all)
   fileprivate func all(_ policy: PlayedPolicy) throws {
     var random = SeededGenerator.forTest("merge interleavings")

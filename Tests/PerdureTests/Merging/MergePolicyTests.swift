@@ -18,8 +18,7 @@ struct MergePolicyTests {
     return (here, there, try here.same(theirs), theirs)
   }
 
-  @Test(
-    "By default two contexts that change different properties of one object are both saved, and both shown")
+  @Test("By default, changes of different properties of one object in two contexts are both saved and shown")
   func differentProperties() throws {
     let (here, there, mine, theirs) = try scene()
     mine.salary = 7
@@ -50,7 +49,7 @@ struct MergePolicyTests {
     #expect("\(conflict)".contains("salary: was 1000, is 1 here and 2 in the store"))
   }
 
-  @Test("A conflict about a relationship has ids; one about a deletion says on which side")
+  @Test("A conflict about a relationship has ids, and one about a deletion names the side")
   func relationshipsAndDeletions() throws {
     let (here, there, mine, theirs) = try scene()
     let (first, second) = (there.worker("first"), there.worker("second"))
@@ -73,7 +72,7 @@ struct MergePolicyTests {
     #expect(gone?.conflicts.first?.properties.first?.store == .null)
   }
 
-  @Test("All conflicts of a save are listed, and nothing else")
+  @Test("A save lists all its conflicts, and nothing else")
   func everyConflict() throws {
     let container = try Staff.container()
     let there = container.newContext()
@@ -90,7 +89,7 @@ struct MergePolicyTests {
     #expect(mine.allSatisfy { $0.salary == 1 } && mine.map(\.name) == ["0", "1", "2", "3"])
   }
 
-  @Test("A context that has moved on meanwhile still knows what its changes were made to")
+  @Test("A context that has advanced still knows the earlier values of its changes")
   func movedOn() throws {
     let (here, there, mine, theirs) = try scene()
     let other = here.worker("other")
@@ -115,7 +114,7 @@ struct MergePolicyTests {
     #expect(mine.salary == 2 && mine.email == "late" && mine.name == "theirs")
   }
 
-  @Test("Two numbers that are alike are two steps of a count: an error by default, both with a sum")
+  @Test("Equal changes of a number conflict by default, and are both applied by a sum rule")
   func counts() throws {
     let (here, there, mine, theirs) = try scene()
     mine.salary += 1
@@ -130,7 +129,8 @@ struct MergePolicyTests {
     #expect(theirs.salary == 1002)
   }
 
-  @Test("Rules: by entity, inherited by those below it, nearest first; a property's before the entity's")
+  @Test(
+    "Rules are inherited by sub-entities, the nearest rule applies, and a property's precedes the entity's")
   func inheritance() throws {
     for (policy, name, salary) in [
       (MergePolicy.error.merging("Party", by: .mergeByPropertyStoreTrump), "theirs", 2),
@@ -154,7 +154,7 @@ struct MergePolicyTests {
     }
   }
 
-  @Test("A rule without an answer, or with one that the property cannot hold, leaves the conflict")
+  @Test("A rule without a result, or with one that the property cannot have, leaves the conflict")
   func noAnswer() throws {
     for answer in [nil, .string("much"), .integer(1)] as [Value?] {
       let (here, there, mine, theirs) = try scene(
@@ -189,7 +189,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "A rule for a many-to-many relationship: union keeps removed members, others choose a side or refuse"
+    "For a many-to-many relationship, union keeps removed members, and other rules choose or refuse"
   )
   func sets() throws {
     for (rule, expected) in [
@@ -224,7 +224,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "An object that was only read is a conflict by the error policy, and none where others' changes win"
+    "An object that was only read conflicts by the error policy, and not if others' changes win"
   )
   func watched() throws {
     let (here, there, mine, theirs) = try scene()
@@ -296,7 +296,7 @@ struct MergePolicyTests {
 
   #if os(Linux) || os(macOS)
     @Test(
-      "A policy that names what the model does not have, or has a rule that fits no values, stops the program"
+      "A policy with names that the model lacks, or a rule of the wrong type, stops the program"
     )
     func misuse() async {
       func expect(_ words: String, _ result: ExitTest.Result?) {

@@ -17,7 +17,7 @@ struct MergeTableTests {
     }
   }
 
-  @Test("The table of decision D14 is the tested one")
+  @Test("The tested table is that of decision D14")
   func printed() throws {
     let root = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
     let document = root.appendingPathComponent("docs/decisions/0014-three-way-merging.md")

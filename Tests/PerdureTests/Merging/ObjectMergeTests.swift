@@ -17,7 +17,7 @@ struct ObjectMergeTests {
     )
   }
 
-  @Test("Values that only one side has changed are no conflict; equal texts agree, equal numbers do not")
+  @Test("Changes on one side are no conflict; equal texts agree, and equal numbers do not")
   func comparison() {
     let (a, b): (Value, Value) = (.string("a"), .string("b"))
     #expect(ColumnComparison(base: a, local: b, store: a) == .local)
@@ -29,7 +29,7 @@ struct ObjectMergeTests {
     #expect(ColumnComparison(base: .integer(0), local: .null, store: .null) == .store)
   }
 
-  @Test("Different properties are merged by all policies that go by property")
+  @Test("All policies that merge by property merge changes of different properties")
   func differentProperties() {
     let store: [Int: Value] = [0: .integer(0), 1: .string("theirs"), 2: .null]
     for general in [MergePolicy.General.error, .storeTrump, .objectTrump] {
@@ -39,7 +39,7 @@ struct ObjectMergeTests {
     #expect(outcome(.rollback, local: [0: .integer(1)], store: store) == .asStored)
   }
 
-  @Test("Of one property the policy decides, of the others each side's change stays")
+  @Test("The policy decides about a property changed by both sides, and other changes are kept")
   func sameProperty() {
     let store: [Int: Value] = [0: .integer(2), 1: .string("theirs"), 2: .null]
     let local: [Int: Value] = [0: .integer(1), 2: .bool(true)]
@@ -49,7 +49,7 @@ struct ObjectMergeTests {
     #expect(outcome(.overwrite, local: local, store: store) == .merged([1: .string("b")]))
   }
 
-  @Test("A property set to its earlier value is unchanged: others' changes and deletions win by every policy")
+  @Test("A property set to its earlier value is unchanged, and other contexts' changes and deletions win")
   func unchanged() {
     let store: [Int: Value] = [0: .integer(2), 1: .string("b"), 2: .null]
     for general in MergePolicy.General.allCases {
@@ -58,7 +58,7 @@ struct ObjectMergeTests {
     }
   }
 
-  @Test("Deletions: both sides, one side, and each policy")
+  @Test("Each policy handles deletions on one side and on both sides")
   func deletions() {
     for general in MergePolicy.General.allCases {
       #expect(outcome(general, local: [:], store: nil, deleted: true) == .gone)
@@ -72,7 +72,7 @@ struct ObjectMergeTests {
     #expect(outcome(.overwrite, local: [:], store: [0: .null], deleted: true) == .deleted)
   }
 
-  @Test("Rules: sums of both changes, extremes, and conflicts if a rule returns nil")
+  @Test("Rules can be sums of both changes and extremes, and a rule without a result leaves a conflict")
   func rules() throws {
     let container = try Staff.container()
     let id = container.newContext().worker("W").objectID
@@ -96,7 +96,7 @@ struct ObjectMergeTests {
     #expect(merged(.custom { $0.base }, .bool(true), .integer(1), .integer(2)) == .bool(true))
   }
 
-  @Test("Adding up both changes gives the same in either order, for any numbers")
+  @Test("The sum of both changes is the same in either order, for any numbers")
   func sumsCommute() throws {
     var random = SeededGenerator.forTest("merged sums")
     let id = try Staff.container().newContext().worker("W").objectID
@@ -110,7 +110,7 @@ struct ObjectMergeTests {
     }
   }
 
-  @Test("Sets: without contradiction the changed side; otherwise by the rule")
+  @Test("For sets, the side that changed wins, and the rule decides a contradiction")
   func sets() {
     func merged(_ rule: PropertyMergeRule, _ base: Set<Int>, _ local: Set<Int>, _ store: Set<Int>) -> Set<
       Int

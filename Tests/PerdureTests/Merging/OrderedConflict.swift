@@ -107,9 +107,9 @@ struct OrderedConflict {
   }
 }
 
-@Suite("Orders that are merged")
+@Suite("Merging of orders")
 struct OrderedConflictTests {
-  @Test("A merge that fails leaves the order as it was here, and it can be repeated")
+  @Test("A merge that fails keeps the order, and can be repeated")
   func putBack() throws {
     let scene = try OrderedConflict(.mergeByPropertyObjectTrump, itemsMax: 7)
     scene.insert(at: 3, scene.here)
@@ -133,7 +133,7 @@ struct OrderedConflictTests {
     try expectWhole(scene.container)
   }
 
-  @Test("Observers get a failed merge: the merged objects have their earlier values")
+  @Test("After a failed merge observers get an event, and the objects have their earlier values")
   func told() throws {
     let scene = try OrderedConflict(.mergeByPropertyObjectTrump, itemsMax: 7)
     var notes: [ContextNotification] = []
@@ -150,7 +150,7 @@ struct OrderedConflictTests {
   }
 
   @Test(
-    "A list that others have deleted is inserted again with the members that were put into it here, in their order"
+    "A list that others have deleted is inserted again with the members inserted here, in their order"
   )
   func insertedAgain() throws {
     let scene = try OrderedConflict(.overwrite)

@@ -47,7 +47,7 @@ struct PutBackTests {
     return guardian
   }
 
-  @Test("A new object that was merged into another has its transient values again, and is kept as before")
+  @Test("A new object merged into another gets its transient values back, and is retained as before")
   func upserted() throws {
     _ = ware(there, "x")
     try there.save()
@@ -86,7 +86,7 @@ struct PutBackTests {
     #expect(mine.name == "there" && mine.zoom == 1 && guardian.managedObjectContext == nil)
   }
 
-  @Test("An object that others removed is restored as the one with its id, whatever asked for it meanwhile")
+  @Test("An object that others removed is restored as the one with its id, for any access in between")
   func gone() throws {
     let theirs = ware(there, "x")
     try there.save()
@@ -126,7 +126,7 @@ struct PutBackTests {
     #expect(mine.isKnownToBeSaved && mine.name == "here" && mine.zoom == 7)
   }
 
-  @Test("The beginning of a save is reported once, however often it merges")
+  @Test("The beginning of a save is reported once, for any number of merges")
   func told() throws {
     let theirs = ware(there, "x")
     try there.save()
@@ -166,7 +166,7 @@ struct PutBackTests {
     #expect(try container.newContext().count(for: FetchRequest<Ware>()) == 1)
   }
 
-  @Test("A deletion is dropped with all that it took along, however long the chain of delete rules")
+  @Test("A dropped deletion also restores the objects of its cascade, for any length of the chain")
   func longChain() throws {
     let container = try Staff.container()
     let (here, there) = (container.newContext(), container.newContext())

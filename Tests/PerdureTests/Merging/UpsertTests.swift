@@ -19,8 +19,7 @@ struct UpsertTests {
     return (container, here, there, saved)
   }
 
-  @Test(
-    "The object with the row keeps its identity, its links and what led to it; it gets those of the new one")
+  @Test("The saved object keeps its identity and links, and gets those of the new object")
   func identityAndLinks() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyObjectTrump)
     let (old, friend) = (there.company("old"), there.worker("friend"))
@@ -94,7 +93,7 @@ struct UpsertTests {
     return container
   }
 
-  @Test("Rules for properties hold in an upsert too: stock is added up, from nothing")
+  @Test("Rules for properties apply in an upsert too, for example stock is added")
   func rules() throws {
     let container = try Self.catalogue()
     func deliver(_ stock: Int64) throws {
@@ -115,7 +114,7 @@ struct UpsertTests {
     #expect(error?.code == .constraintConflict && article.isInserted && article["stock"] as? Int == 9)
   }
 
-  @Test("An import with many of the same value makes one object of each, whatever the order")
+  @Test("An import with many equal values makes one object of each, in any order")
   func many() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyObjectTrump)
     try there.save()
@@ -130,7 +129,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("An ambiguous merge target, and values for another entity, are not guessed: 133021")
+  @Test("An ambiguous merge target, and values for another entity, fail with 133021")
   func ambiguous() throws {
     let container = try Self.catalogue()
     let there = container.newContext()
@@ -158,7 +157,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("An object with a row that is to get a taken value: reverted where the store wins, refused otherwise")
+  @Test("A saved object that takes a used value is reverted if the store wins, and refused otherwise")
   func savedObjects() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyStoreTrump)
     let other = there.worker("other", email: "o")
@@ -179,7 +178,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("A refused save leaves the new object in the context; repaired, it is saved as it is")
+  @Test("A refused save keeps the new object in the context, and saves it after a correction")
   func notPoisoned() throws {
     let (container, here, there, _) = try scene(.error)
     try there.save()
@@ -200,7 +199,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("Contexts that all upsert the same few values end with one object each, and no link is lost")
+  @Test("Contexts that upsert the same values end with one object for each, and lose no link")
   func contention() throws {
     var random = SeededGenerator.forTest("upserts")
     let container = try Staff.container()

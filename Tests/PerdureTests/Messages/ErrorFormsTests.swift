@@ -34,7 +34,7 @@ struct ErrorType: Hashable {
   }
 }
 
-@Suite("Errors have one form")
+@Suite("Errors have a common form")
 struct ErrorFormsTests {
   /// Package types that no public function throws and that are no cause of an error. Each is
   /// converted first.
@@ -137,7 +137,7 @@ struct ErrorFormsTests {
     }
   }
 
-  @Test("There is a sample of every public error type")
+  @Test("Every public error type has a sample")
   func samplesAreComplete() throws {
     let sampled = Set(try Self.samples().map { "\(type(of: $0))" })
     let missing = try Self.visibleTypes().subtracting(sampled)

@@ -10,7 +10,7 @@ struct SuggestionTests {
     return try #require(throws: FetchError.self) { try context.fetch(request) }
   }
 
-  @Test("A misspelt name in a predicate, an order or a path to prefetch is named with the nearest one")
+  @Test("The error about a misspelt name in a predicate, an order or a prefetching path suggests the nearest")
   func requests() throws {
     let predicate = try FetchPredicate(format: "company.nmae == 'x'")
     #expect(try fetchError(FetchRequest<Employee>(predicate: predicate)).suggestions == ["name"])
@@ -23,7 +23,7 @@ struct SuggestionTests {
     #expect(try fetchError(entity).message == "The model has no entity Employe. Did you mean Employee?")
   }
 
-  @Test("A misspelt key that comes from outside is named with the nearest property")
+  @Test("The error about a misspelt key at run time suggests the nearest property")
   func keys() throws {
     let worker = try Staff.context().worker("w")
     let error = #expect(throws: PerdureError.self) { try worker.setCheckedValue(1, forKey: "salery") }
@@ -42,7 +42,7 @@ struct SuggestionTests {
     return error?.message ?? ""
   }
 
-  @Test("A misspelt entity of a class, configuration or value transformer is named with the nearest one")
+  @Test("The error about a misspelt entity of a class, configuration or transformer suggests the nearest")
   func containers() throws {
     let model = try ManagedObjectModel([Self.note], configurations: ["Notes": ["Note"]])
     let classes = PersistentContainer(

@@ -43,7 +43,7 @@ struct ValidationSentenceTests {
   }
 
   @Test(
-    "A broken rule names the property, the entity, the rule and the value",
+    "The error about a broken rule names the property, the entity, the rule and the value",
     arguments: [
       ("title", "a" as (any Sendable)?, "title of Ticket must have a length of at least 2 (value: \"a\")."),
       ("title", "abcdef", "title of Ticket must have a length of at most 5 (value: \"abcdef\")."),
@@ -61,14 +61,14 @@ struct ValidationSentenceTests {
     #expect(sentence() == expected)
   }
 
-  @Test("A value that a saved object has lost is not called never set")
+  @Test("The error about a removed value does not say that the value was never set")
   func lost() throws {
     try context.save()
     ticket.setValue(nil, forKey: "seats")
     #expect(sentence().hasPrefix("seats of Ticket is required but has no value: set it, or declare it"))
   }
 
-  @Test("A broken count names the number of objects")
+  @Test("The error about a broken count gives the number of objects")
   func counts() throws {
     for _ in 0..<2 {
       context.insertNewObject(forEntityName: "Visitor").setValue(ticket, forKey: "ticket")
@@ -81,7 +81,7 @@ struct ValidationSentenceTests {
         == "ticket of Visitor is required but has no object: connect one, or make the relationship optional.")
   }
 
-  @Test("A denied deletion says what to do")
+  @Test("The error about a denied deletion gives the remedy")
   func denied() throws {
     try context.save()
     context.delete(ticket)

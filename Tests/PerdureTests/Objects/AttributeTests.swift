@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Attributes of objects")
 struct AttributeTests {
-  @Test("A new object has its defaults, and zero where there is none")
+  @Test("A new object has its defaults, and zero without a default")
   func defaults() throws {
     let sample = Sample(context: try Staff.context())
     #expect(sample.flag)
@@ -63,7 +63,7 @@ struct AttributeTests {
     check(try container.newContext().same(sample))
   }
 
-  @Test("A value can be changed and taken away again")
+  @Test("A value can be changed and set to nil")
   func change() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -83,7 +83,7 @@ struct AttributeTests {
     #expect(copy.large == 5_000_000_000)
   }
 
-  @Test("Properties by name are the same properties as the typed ones")
+  @Test("Access by name and typed access use the same properties")
   func keyValueCoding() throws {
     let context = try Staff.context()
     let sample = Sample(context: context)
@@ -104,7 +104,7 @@ struct AttributeTests {
     #expect(sample["text"] as? String == "by name")
   }
 
-  @Test("Relationships and paths by name lead through the graph")
+  @Test("Names and paths can follow relationships")
   func keyPaths() throws {
     let context = try Staff.context()
     let (company, first, second) = (context.company("C"), context.worker("A"), context.worker("B"))
@@ -121,7 +121,7 @@ struct AttributeTests {
     #expect(company.workers.count == 1)
   }
 
-  @Test("A derived count is right at once, before and after the save, for linking and deleting")
+  @Test("A derived count is always right, before and after the save, after linking and deleting")
   func derivedCount() throws {
     let context = try Staff.context()
     let (company, first, second) = (context.company("C"), context.worker("A"), context.worker("B"))
@@ -138,7 +138,7 @@ struct AttributeTests {
     #expect(company.workerCount == 1)
   }
 
-  @Test("An entity without a class of its own is reached by name")
+  @Test("An object of an entity without a class is accessed by name")
   func withoutClasses() throws {
     let container = PersistentContainer(
       name: "Staff", model: try .init(Staff.entities), classes: [], description: .inMemory,

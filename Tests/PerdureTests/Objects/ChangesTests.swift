@@ -13,7 +13,7 @@ struct ChangesTests {
     if case .some(.none) = values[key] { true } else { false }
   }
 
-  @Test("Changed values are those that differ from the stored ones; setting the stored value changes nothing")
+  @Test("Changed values differ from the stored ones, and setting the stored value is no change")
   func changed() throws {
     let context = try Staff.context()
     let (worker, company) = (context.worker("W"), context.company("C"))
@@ -34,7 +34,7 @@ struct ChangesTests {
     #expect(worker.changedValues().isEmpty)
   }
 
-  @Test("Of a new object, what differs from the defaults has changed, and nothing is committed")
+  @Test("A new object's changed values differ from the defaults, and it has no committed values")
   func inserted() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
@@ -47,7 +47,7 @@ struct ChangesTests {
     #expect(committed["projects"] as? Set<ManagedObject> == [])
   }
 
-  @Test("Committed values are those of the store, relationships of every kind included")
+  @Test("Committed values are those of the store, for every kind of relationship too")
   func committed() throws {
     let context = try Staff.context()
     let (worker, other, company) = (context.worker("W"), context.worker("O"), context.company("C"))
@@ -72,7 +72,7 @@ struct ChangesTests {
     #expect(company.workerCount == 0 && ofCompany["chief"] as? Employee === worker)
   }
 
-  @Test("A primitive value is the instance's alone until something else of the object is saved")
+  @Test("A primitive value stays in the instance until another change of the object is saved")
   func primitives() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -116,7 +116,7 @@ struct ChangesTests {
     #expect(try container.newContext().same(worker).salary == 11)
   }
 
-  @Test("Relationships by name: a set to change in place, identities without instances, whether it is there")
+  @Test("Relationships by name give a mutable set, ids without instances, and whether an object is linked")
   func relationships() throws {
     let container = try Staff.container()
     let setup = container.newContext()

@@ -48,7 +48,7 @@ struct CodableCollectionTests {
     return container
   }
 
-  @Test("They are stored as transformable attributes with their initial values")
+  @Test("Collections are stored as transformable attributes with their initial values")
   func description() throws {
     let attributes = Player.entityDescription.properties.compactMap { property in
       if case .attribute(let attribute) = property { attribute } else { nil }
@@ -89,7 +89,7 @@ struct CodableCollectionTests {
     #expect(again.moves == nil && again.bag == nil)
   }
 
-  @Test("A property without a value reads as empty, and a save asks for it")
+  @Test("A property without a value reads as empty, and a save requires it")
   func required() throws {
     let context = try container().newContext()
     let player = Player(context: context)
@@ -98,7 +98,7 @@ struct CodableCollectionTests {
     #expect(error?.code == .missingMandatoryProperty && error?.details.map(\.property) == ["needed"])
   }
 
-  @Test("An equal value has the same bytes, whatever the order in which a dictionary was filled")
+  @Test("Equal values have the same bytes, for any insertion order of a dictionary")
   func changes() throws {
     var random = SeededGenerator.forTest("dictionaries filled in any order")
     let context = try container().newContext()
@@ -120,7 +120,7 @@ struct CodableCollectionTests {
     #expect(player.tags == [] && !player.hasChanges)
   }
 
-  @Test("Snapshots have the collections as values, and the typed ones with their types")
+  @Test("Snapshots have collections as values, and typed snapshots have their types")
   func snapshots() throws {
     let context = try container().newContext()
     let player = Player(context: context, tags: ["a"], ranks: [1: [true]], needed: [4])
@@ -132,7 +132,7 @@ struct CodableCollectionTests {
     #expect(TypedSnapshot<Player>(copy).tags == ["a"])
   }
 
-  @Test("By name they are arrays and dictionaries, and values of other elements are refused")
+  @Test("By name the values are arrays and dictionaries, and other element types are refused")
   func names() throws {
     let context = try container().newContext()
     let player = Player(context: context, needed: [])
@@ -155,7 +155,7 @@ struct CodableCollectionTests {
     try context.save()
   }
 
-  @Test("By name they are set as an element of a composite, and as the bytes of a snapshot")
+  @Test("By name a collection is set as an element of a composite, and as the bytes of a snapshot")
   func namedBytes() throws {
     let context = try container().newContext()
     let player = Player(context: context, needed: [])
@@ -216,7 +216,7 @@ struct CodableCollectionTests {
     #expect(throws: PerdureError.self) { try context.save() }
   }
 
-  @Test("Queries ask whether there is a value, and whether it is another one as a whole")
+  @Test("Queries can check whether a collection has a value, and compare it as a whole")
   func queries() throws {
     let context = try container().newContext()
     for (name, tags, ranks) in [("a", ["x"], [1: [true]]), ("b", [], nil), ("c", ["x", "y"], [:])] {

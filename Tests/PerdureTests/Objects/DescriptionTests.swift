@@ -3,9 +3,9 @@ import Perdure
 import PerdureModel
 import Testing
 
-@Suite("The content of a log")
+@Suite("Descriptions in a log")
 struct DescriptionTests {
-  @Test("An object shows class, identity, state and loaded values, and is not loaded by that")
+  @Test("An object's description shows class, identity, state and loaded values, and does not load it")
   func objects() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -28,7 +28,7 @@ struct DescriptionTests {
     #expect("\(fault)" == "<Company \(company.objectID.uri) fault>" && fault.isFault)
   }
 
-  @Test("Every kind of value is shown in a form that a person reads")
+  @Test("Every kind of value is shown in a readable form")
   func values() throws {
     let context = try Staff.context()
     let sample = Sample(context: context)
@@ -39,7 +39,7 @@ struct DescriptionTests {
     #expect(text.contains("moment = 2001-01-01"))
   }
 
-  @Test("A context shows its size and its unsaved changes; a container its place")
+  @Test("A context's description shows its size and its unsaved changes, and a container's its path")
   func contexts() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -64,7 +64,7 @@ struct DescriptionTests {
     #expect("\(FetchRequest<ManagedObject>(entityName: "Party"))" == "Party")
   }
 
-  @Test("A model shows its entities, a line each")
+  @Test("A model's description shows each entity on a line")
   func models() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Party", isAbstract: true, properties: [.string("name", optional: false)]),

@@ -45,7 +45,7 @@ struct EnumAttributeTests {
     return container
   }
 
-  @Test("A case is stored as its raw value, found by it, and sorted by it")
+  @Test("A case is stored as its raw value, and can be found and sorted by it")
   func cases() throws {
     try inDirectory { directory in
       let container = try container(Volume.self, "\(directory)/V.perdure")
@@ -72,7 +72,7 @@ struct EnumAttributeTests {
     }
   }
 
-  @Test("Values from outside that an enumeration does not know are refused, and nothing changes")
+  @Test("Unknown values set by name are refused, and nothing changes")
   func unknownFromOutside() throws {
     try inDirectory { directory in
       let volume = Volume(context: try container(Volume.self, "\(directory)/V.perdure").newContext())
@@ -92,7 +92,7 @@ struct EnumAttributeTests {
     }
   }
 
-  @Test("What has no value reads as the case for zero, else as the first case")
+  @Test("An attribute without a value reads as the case for zero, or else as the first case")
   func zero() throws {
     try inDirectory { directory in
       let volume = Volume(context: try container(Volume.self, "\(directory)/V.perdure").newContext())
@@ -102,7 +102,7 @@ struct EnumAttributeTests {
     }
   }
 
-  @Test("A raw value that the type does not know reads as none and stays in the store")
+  @Test("An unknown raw value reads as nil, and stays in the store")
   func unknown() throws {
     try inDirectory { directory in
       let path = "\(directory)/V.perdure"

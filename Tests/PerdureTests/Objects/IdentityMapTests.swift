@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The identity map")
 struct IdentityMapTests {
-  @Test("It has the same content as a dictionary, through growth, removal and shrinking")
+  @Test("The map equals a dictionary through growth, removal and shrinking")
   func random() throws {
     var random = SeededGenerator.forTest("identity map")
     let context = try Staff.context()
@@ -32,7 +32,7 @@ struct IdentityMapTests {
     #expect(Set(map.objects) == Set(expected.values))
   }
 
-  @Test("References that begin their search at one place are distinguished, and removing one loses no other")
+  @Test("References with one hash position are distinguished, and removing one keeps the others")
   func collisions() throws {
     let context = try Staff.context()
     let objects = (0..<8).map { context.worker("w\($0)") }

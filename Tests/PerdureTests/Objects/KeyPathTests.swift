@@ -24,7 +24,7 @@ struct KeyPathTests {
     }
   }
 
-  @Test("An operator makes one value of many, before the attribute or behind it")
+  @Test("An operator makes one value of many, before or after the attribute")
   func operators() throws {
     let world = try World()
     func value(_ path: String) -> Any? { world.acme.value(forKeyPath: path) }
@@ -53,7 +53,7 @@ struct KeyPathTests {
     }
   }
 
-  @Test("A value is set at the end of a path: of the one object there, or of all")
+  @Test("A value is set at the end of a path, for one object or for all")
   func setting() throws {
     let world = try World()
     let worker = try #require(world.acme.workers.first { $0.name == "a" })
@@ -68,7 +68,7 @@ struct KeyPathTests {
     #expect(world.acme.name == "Ajax" && world.void.name == "Void")
   }
 
-  @Test("Unions keep every value, distinct ones each value once")
+  @Test("Unions keep every value, and distinct unions each value once")
   func unions() throws {
     let world = try World()
     func sorted(_ path: String) -> [Int]? { (world.acme.value(forKeyPath: path) as? [Int])?.sorted() }
@@ -81,7 +81,7 @@ struct KeyPathTests {
     #expect(companies == [world.acme])
   }
 
-  @Test("Absent values are left out; an empty collection has only a count and a sum of 0")
+  @Test("Absent values are skipped, and an empty collection has only a count and a sum of 0")
   func missing() throws {
     let world = try World()
     #expect((world.acme.value(forKeyPath: "workers.email") as? [String])?.sorted() == ["a@acme", "b@acme"])
@@ -105,7 +105,7 @@ struct KeyPathTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A name or an operator that is not there stops the program")
+    @Test("An unknown name or operator stops the program")
     func unknown() async {
       await #expect(processExitsWith: .failure) {
         _ = try World().acme.value(forKeyPath: "workers.@most.salary")

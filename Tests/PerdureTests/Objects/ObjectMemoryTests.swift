@@ -11,7 +11,7 @@ struct ObjectMemoryTests {
     var mark: UInt8
   }
 
-  @Test("The header of a registered object leaves room for instance and table in 160 bytes")
+  @Test("The header of a registered object leaves space for the instance and the table in 160 bytes")
   func sizes() {
     // A block of the memory; what the system's allocator needs for a pointer behind the 16 bytes
     // that every instance begins with; an entry of the table, which is at least half full when it
@@ -52,7 +52,7 @@ struct ObjectMemoryTests {
     memory.deallocate(block.address, byteCount: block.byteCount)
   }
 
-  @Test("A freed block is the next one of its size; when nothing is in use, one chunk is kept")
+  @Test("A freed block is the next one of its size, and an empty memory keeps one chunk")
   func reuse() {
     var memory = ObjectMemory()
     defer { memory.deallocate() }

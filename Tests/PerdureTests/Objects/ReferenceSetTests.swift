@@ -7,7 +7,7 @@ import Testing
 @Suite("Sets of references")
 struct ReferenceSetTests {
   /// Ascending, descending and mixed; below and above the size from which on a set may be hashed.
-  @Test("Whatever is added and removed, it is what a set of the standard library is", arguments: 0..<24)
+  @Test("After any insertions and removals the set equals one of the standard library", arguments: 0..<24)
   func random(run: Int) {
     var random = SeededGenerator.forTest("reference set \(run)")
     var set = ReferenceSet()

@@ -20,7 +20,7 @@ private final class Mistaken: ManagedObject {
   var value: Int { _get(2) }
 }
 
-@Suite("Accessors that name a wrong slot stop the program with a list of the slots")
+@Suite("Accessors with a wrong slot stop the program with a list of the slots")
 struct SlotMistakeTests {
   /// Calls of wrong accessors, each with the beginning of its message.
   private static let mistakes: [(call: @Sendable (Mistaken) -> Void, said: String)] = [

@@ -37,7 +37,7 @@ struct SnapshotTests {
     return (company, worker)
   }
 
-  @Test("A snapshot has attributes, identities of single objects, and the followed relationships")
+  @Test("A snapshot has attributes, ids of to-one objects, and the followed relationships")
   func contents() throws {
     let context = try Staff.context()
     let (company, worker) = try graph(context)
@@ -59,7 +59,7 @@ struct SnapshotTests {
     #expect(try worker.snapshot() == worker.snapshot())
   }
 
-  @Test("With types, a snapshot reads as its object, and can be sent")
+  @Test("A typed snapshot reads as its object, and is Sendable")
   func types() async throws {
     let context = try teams()
     let player = Player(context: context)
@@ -94,7 +94,7 @@ struct SnapshotTests {
     return container.newContext()
   }
 
-  @Test("Every kind of value is decoded from JSON unchanged, and equal snapshots are equal text")
+  @Test("Every kind of value is decoded from JSON unchanged, and equal snapshots have equal text")
   func coding() throws {
     let context = try Staff.context()
     let sample = Sample(context: context)
@@ -120,7 +120,7 @@ struct SnapshotTests {
     #expect(try again(deep) == deep)
   }
 
-  @Test("The text form is the one that is documented")
+  @Test("The text form is the documented one")
   func textForm() throws {
     let context = try Staff.context()
     let contract = Contract(context: context)
@@ -149,7 +149,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("A path may follow properties of a subentity only; objects without them are included without")
+  @Test("A path may follow properties of a sub-entity, and objects without them are included without")
   func subentityPaths() throws {
     let container = try PersistentContainer(
       name: "Players", classes: [Player.self, Team.self, Substitute.self], description: .inMemory)
@@ -177,7 +177,7 @@ struct SnapshotTests {
     "{\"id\":\"x-perdure://s/E/p1\",\"properties\":{\"a\":\(text)}}"
   }
 
-  @Test("An id is found by its URI, as text and as URL, if its store is open and nowhere else")
+  @Test("A URI finds an id, as text and as URL, only if its store is open")
   func uris() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -196,7 +196,7 @@ struct SnapshotTests {
     #expect(ManagedObjectID(uriRepresentation: try #require(URL(string: "https://example.org"))) == nil)
   }
 
-  @Test("An entity may have any name without a slash: its ids are found by URLs too")
+  @Test("Any entity name without a slash works in the URLs of ids")
   func foreignNames() throws {
     let names = ["Größe", "AA", "名前"]
     let model = try ManagedObjectModel(names.map { EntityDescription($0, properties: [.string("x")]) })
@@ -214,7 +214,7 @@ struct SnapshotTests {
   }
 
   @Test(
-    "An id whose entity has a name that a URL cannot contain is found by one",
+    "An id whose entity name is not allowed in a URL is found by its encoded URL",
     arguments: ["A%41", "50%", "a b", "x?y#z", "%2F", "+&="])
   func escapedNames(name: String) throws {
     let id = try #require(ManagedObjectID(uri: "x-perdure://s/\(name)/p1"))
@@ -222,7 +222,7 @@ struct SnapshotTests {
     #expect(back == id && back?.entityName == name)
   }
 
-  @Test("A URL with an escape that is none is no id", arguments: ["%+A", "%-0", "%4", "%", "%G0", "%FF"])
+  @Test("A URL with an invalid escape gives no id", arguments: ["%+A", "%-0", "%4", "%", "%G0", "%FF"])
   func wrongEscapes(escape: String) throws {
     #expect(ManagedObjectID(uriRepresentation: try #require(URL(string: "x-perdure://s/%41/p1"))) != nil)
     // If URLs are validated there is none to read.
@@ -237,7 +237,7 @@ struct SnapshotTests {
     #expect(ManagedObjectID(uriRepresentation: longer) == nil)
   }
 
-  @Test("A snapshot of an object that another context removed is an error; of a loaded one it is unchanged")
+  @Test("A snapshot of an object removed by another context throws, and one of a loaded object is unchanged")
   func removed() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -23,7 +23,7 @@ struct OrderBytesTests {
     return found
   }
 
-  @Test("An entry is owner and member, and its value the order key")
+  @Test("An entry has the owner and the member, and its value is the order key")
   func entries() throws {
     guard StoreKind.current == .engine else { return }
     let scene = try listScene()
@@ -45,7 +45,7 @@ struct OrderBytesTests {
     #expect(try entries(scene) == [key(2) + "800011", key(3) + "800009", key(4) + "7ffff1"])
   }
 
-  @Test("The key of an index is the owner and the order key, escaped")
+  @Test("An index key is the owner and the escaped order key")
   func indexKey() throws {
     let owner = ObjectReference(entity: 2, id: 3)
     let key = try #require(OrderKey([128, 0, 1]))

@@ -9,7 +9,7 @@ import Testing
 struct OrderKeyTests {
   private func key(_ bytes: UInt8...) throws -> OrderKey { try #require(OrderKey(bytes)) }
 
-  @Test("A key is 1 to 24 bytes that do not end with zero, and reads back")
+  @Test("A key has 1 to 24 bytes, does not end with zero, and is read back")
   func bytes() throws {
     #expect(OrderKey([]) == nil && OrderKey([0]) == nil && OrderKey([1, 0]) == nil)
     #expect(OrderKey([UInt8](repeating: 1, count: 25)) == nil)
@@ -33,7 +33,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("Between any two keys of up to two bytes there is one, and between keys out of order none")
+  @Test("Between two different keys of up to two bytes there is a key, and between unordered keys none")
   func everyShortPair() throws {
     let bytes: [UInt8] = [0, 1, 2, 127, 128, 254, 255]
     var keys: [OrderKey] = []
@@ -55,7 +55,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("Between random keys there is one, or no key of 24 bytes fits, and the same each time")
+  @Test("Between random keys there is one key, always the same, or no key of 24 bytes fits")
   func randomPairs() {
     var random = SeededGenerator.forTest("between keys")
     for _ in 0..<20_000 {
@@ -74,7 +74,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("Spread keys ascend between their bounds, with space between each two of them")
+  @Test("Spread keys ascend between their bounds, with space between neighbours")
   func spread() throws {
     var random = SeededGenerator.forTest("spread keys")
     for _ in 0..<2000 {
@@ -97,7 +97,7 @@ struct OrderKeyTests {
     #expect(try OrderKey.spread(1, between: key(5), key(5)) == nil)
   }
 
-  @Test("Runs at the front, at the end and at one place inside keep keys short, and move no member")
+  @Test("Many insertions at one position keep keys short, and move no member")
   func runs() throws {
     var (first, last) = (try key(128), try key(128))
     let (left, right) = (try key(7, 1), try key(7, 2))

@@ -21,7 +21,7 @@ struct OrderMergeTests {
 
 extension OrderMergeTests {
   @Test(
-    "A member that only made room keeps the saved position, also where a child context moved it",
+    "A member moved only to make space keeps the saved position, also after a child context moved it",
     arguments: [false, true])
   func room(isChild: Bool) throws {
     let scene = try listScene()

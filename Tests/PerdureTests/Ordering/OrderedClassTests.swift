@@ -40,7 +40,7 @@ struct OrderedClassTests {
     return message
   }
 
-  @Test("The type of the property says that it is ordered, and there are functions for positions")
+  @Test("The property's type is ordered, and has functions for positions")
   func accessors() throws {
     let context = try context()
     let conversation = Conversation(context: context)
@@ -66,7 +66,7 @@ struct OrderedClassTests {
     #expect(other.messages.map(\.text) == ["4", "1"] && conversation.messages.isEmpty)
   }
 
-  @Test("One end may be ordered and the other not; predicates and snapshots follow the relationship")
+  @Test("One end may be ordered and the other not, and predicates and snapshots follow the relationship")
   func oneEnd() throws {
     let context = try context()
     let conversation = Conversation(context: context)
@@ -85,7 +85,7 @@ struct OrderedClassTests {
     #expect(snapshot["users"]?.objects.map { $0["name"]?.value } == ["z", "y", "x"].map { .string($0) })
   }
 
-  @Test("G7: A member with an order key is linked; one without comes last, and is no finding")
+  @Test("G7: An order key without a link is a finding, and a link without an order key is none")
   func verification() throws {
     let scene = try listScene(on: .stored)
     let list = scene.new("List")

@@ -82,7 +82,7 @@ struct OrderedRelationshipTests {
       list.inOrder("items", in: scene.container.newContext()) == [1, 4, 0, 5].map { items[$0].objectID })
   }
 
-  @Test("By name it is an array, to read and to replace")
+  @Test("By name an ordered relationship is an array, which can be read and replaced")
   func keyValueCoding() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 4)
@@ -98,7 +98,7 @@ struct OrderedRelationshipTests {
     #expect(list.ordered("items").isEmpty)
   }
 
-  @Test("A move alone is a change, writes neither row, and is taken back by a rollback")
+  @Test("A move alone is a change, writes neither row, and is undone by a rollback")
   func moves() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 3)
@@ -117,7 +117,7 @@ struct OrderedRelationshipTests {
     #expect(numbers(list) == [0, 2, 1])
   }
 
-  @Test("A discarded change leaves members at their positions")
+  @Test("Discarding a change keeps members at their positions")
   func discarded() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 4)
@@ -141,7 +141,7 @@ struct OrderedRelationshipTests {
     try scene.saveWhole()
   }
 
-  @Test("Both ends of a many-to-many relationship have orders of their own")
+  @Test("Both ends of a many-to-many relationship have separate orders")
   func bothEnds() throws {
     let scene = try listScene()
     let lists = (0..<3).map { _ in scene.new("List") }
@@ -167,7 +167,7 @@ struct OrderedRelationshipTests {
     #expect(Array(lists[2].ordered("tags")) == [tags[1], tags[2]])
   }
 
-  @Test("So has each end of a relationship that is its own inverse, also of an object linked to itself")
+  @Test("Each end of a self-relationship has its own order, also for an object linked to itself")
   func ownInverse() throws {
     let scene = try listScene()
     let nodes = (0..<4).map { _ in scene.new("Node") }
@@ -198,7 +198,7 @@ struct OrderedRelationshipTests {
     #expect(Array(list.ordered("seen")) == [items[3], items[0], items[2]])
   }
 
-  @Test("Owners that a fetch gave show their orders too, one after the other and with unsaved moves")
+  @Test("Fetched owners show their orders, one after the other and with unsaved moves")
   func fetched() throws {
     let scene = try listScene()
     for name in ["a", "b", "c"] {
@@ -223,7 +223,7 @@ struct OrderedRelationshipTests {
   }
 
   @Test(
-    "Owners and members that are deleted take their places with them",
+    "Deleting owners and members also deletes their order entries",
     arguments: [DeleteRule.cascade, .nullify])
   func deletions(rule: DeleteRule) throws {
     let scene = try listScene(itemsRule: rule)
@@ -246,7 +246,7 @@ struct OrderedRelationshipTests {
 
   // MARK: Two contexts
 
-  @Test("Two contexts that insert at different places both win, and positions follow")
+  @Test("Insertions of two contexts at different positions both apply, and positions follow")
   func insertions() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 4)
@@ -262,7 +262,7 @@ struct OrderedRelationshipTests {
     #expect(list.inOrder("items", in: scene.container.newContext()) == expected)
   }
 
-  @Test("Insertions of two contexts at the same place are adjacent there, and more fit between")
+  @Test("Insertions of two contexts at one position are adjacent, and more fit between them")
   func samePlace() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 2)
@@ -288,7 +288,7 @@ struct OrderedRelationshipTests {
   }
 
   @Test(
-    "Of two moves of one object the second save is a conflict, which a refresh solves in favour of its own")
+    "If two contexts move one object, the second save is a conflict, and after a refresh its move applies")
   func conflictingMoves() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 3)
@@ -306,7 +306,7 @@ struct OrderedRelationshipTests {
     #expect(numbers(list) == [1, 2, 0])
   }
 
-  @Test("A member that another context has removed, or deleted, is absent for the context that moves it")
+  @Test("A member that another context has removed or deleted is absent for the context that moves it")
   func movedAndGone() throws {
     for removes in [false, true] {
       let scene = try listScene()
@@ -324,7 +324,7 @@ struct OrderedRelationshipTests {
   // MARK: Cost
 
   @Test(
-    "Insertions at one place, between the last two, give their neighbours new places, and positions stay right"
+    "Insertions at one place move neighbours to new order keys, and positions stay right"
   )
   func crowded() throws {
     let scene = try listScene()
@@ -342,8 +342,7 @@ struct OrderedRelationshipTests {
     #expect(list.inOrder("items", in: scene.container.newContext()) == expected.map(\.objectID))
   }
 
-  @Test(
-    "A relationship that becomes ordered has its objects in the order of ids, and places as they are given")
+  @Test("A relationship that becomes ordered has the order of ids, and then the given positions")
   func becomesOrdered() throws {
     let unordered = try ManagedObjectModel([
       EntityDescription("List", properties: [.toMany("items", "Item", inverse: "list")]),

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Random orders")
 struct RandomOrderTests {
-  @Test("Ordered relationships show what arrays show, before and after saving", arguments: StoreKind.allCases)
+  @Test("Ordered relationships equal arrays, before and after saving", arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random orders")
     for _ in 0..<(kind == .engine ? 8 : 3) {

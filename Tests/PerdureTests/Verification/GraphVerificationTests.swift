@@ -89,7 +89,7 @@ struct GraphVerificationTests {
     #expect(report.isClean && report.rows == 3 && report.links == 1)
   }
 
-  @Test("Progress is reported, at the end with the total; the callback can cancel")
+  @Test("Verification reports progress, at the end with the total, and the callback can cancel it")
   func progress() throws {
     struct Enough: Error {}
     try store.close()
@@ -103,7 +103,7 @@ struct GraphVerificationTests {
     try inspection.engine.close()
   }
 
-  @Test("G1: a row that is cut short, and one of a layout that the model does not know")
+  @Test("G1: a truncated row, and a row of an unknown layout")
   func row() throws {
     let rows = try rows(worker.entityNumber)
     let good = try workerRow("company", leadingTo: company)
@@ -137,7 +137,7 @@ struct GraphVerificationTests {
     #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
   }
 
-  @Test("G5: an object of a one-to-one relationship that two have, and pairs and links of one side only")
+  @Test("G5: a one-to-one object with two partners, and pairs and links of one side only")
   func inverses() throws {
     let other = ObjectReference(entity: company.entityNumber, id: 700)
     try put(row(of: company, "chief", .reference(worker)), as: other)
@@ -161,7 +161,7 @@ struct GraphVerificationTests {
     #expect(findings() == [])
   }
 
-  @Test("G6: too many objects, and none where there must be one")
+  @Test("G6: more objects than allowed, and none where one is required")
   func limits() throws {
     for number in 700..<703 as Range<UInt64> {
       let member = ObjectReference(entity: worker.entityNumber, id: number)
@@ -181,7 +181,7 @@ struct GraphVerificationTests {
       ])
   }
 
-  @Test("If reading must stop, earlier findings are reported, and so is the reading error")
+  @Test("If reading must stop, the report has the earlier findings and the reading error")
   func unreadable() throws {
     let rows = try rows(worker.entityNumber)
     let good = try workerRow("company", leadingTo: company)
@@ -209,7 +209,7 @@ struct GraphVerificationTests {
     }
   }
 
-  @Test("G4: two objects with one unique value, which a program put there that keeps no indexes")
+  @Test("G4: two objects with one unique value, written by a program that maintains no indexes")
   func uniqueness() throws {
     let entity = store.schema.entity(worker.entityNumber)
     let (slot, layouts) = (try #require(entity.slot(named: "email")), try #require(entity.layouts))

@@ -7,7 +7,7 @@ import Testing
 @testable import Perdure
 
 /// Indexes that an opening found stale, holding duplicates, or impossible to make.
-@Suite("A graph whose indexes cannot be trusted")
+@Suite("A graph with unreliable indexes")
 struct UnavailableIndexTests {
   private static let path = "/staff.perdure"
   private let fileSystem = SimulatedFileSystem()
@@ -65,7 +65,7 @@ struct UnavailableIndexTests {
 
   // MARK: Stale
 
-  @Test("Changes by a program without the indexes are found right when the indexes are rebuilt")
+  @Test("Changes by a program without the indexes are found after the indexes are rebuilt")
   func stale() throws {
     try fill()
     try stranger { store, rows in
@@ -98,7 +98,7 @@ struct UnavailableIndexTests {
   // MARK: Duplicates
 
   @Test(
-    "Duplicates from elsewhere are found, reported with entity, property, value and objects, and repaired"
+    "Duplicates written by another program are reported with property, value and objects, and repaired"
   )
   func duplicates() throws {
     try fill()
@@ -133,7 +133,7 @@ struct UnavailableIndexTests {
 
   // MARK: Unavailable
 
-  @Test("A request that needs an index that cannot be built is refused with the reason, and never wrong")
+  @Test("A request that needs an index that cannot be built throws the reason, and is never wrong")
   func unavailable() throws {
     try fill()
     try damage()
@@ -157,7 +157,7 @@ struct UnavailableIndexTests {
     #expect(try !inspection.verifyGraph().isClean)
   }
 
-  @Test("No object is saved whose uniqueness cannot be checked; others are")
+  @Test("A save refuses objects whose uniqueness cannot be checked, and saves others")
   func unjudged() throws {
     try fill()
     try damage()
