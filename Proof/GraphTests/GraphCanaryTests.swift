@@ -11,7 +11,7 @@ import Testing
 @Suite("Power cuts show that a graph's store is wrong")
 struct GraphCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
-  /// The number of programs to try. A single program may not need the missing part.
+  /// The maximum number of campaigns to try. A single one may not need the missing part.
   private static let campaignsMax = 16
 
   @Test(

@@ -10,7 +10,7 @@ import Testing
 struct CrashCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// The number of programs to try. A single program may not need the missing part, because no
+  /// The maximum number of campaigns. A single one may not need the missing part, because no
   /// commit waits at the wrong moment or no sampled disk shows the error.
   private static let campaignsMax = 16
   private static let scale = 0.0008

@@ -1,7 +1,7 @@
 /// The objects that each workload uses. They are equal for every engine, and computed from numbers.
 struct Script {
   let data: GraphData
-  /// The numbers of random workers.
+  /// Random workers: their numbers, or their emails.
   let gets: [Int]
   let emails: [String]
   let chains: [Int]

@@ -8,6 +8,7 @@ package enum CrashBreadth {
 
   /// Describes the cases that a full proof must contain and does not; empty if it contains all of
   /// them.
+  ///
   /// - Parameter tallies: The counts of each kind of program.
   package static func shortfalls(of tallies: [CrashTally], disks: Int) -> [String] {
     let sum = tallies.reduce(into: CrashTally(name: "all")) { $0 += $1 }

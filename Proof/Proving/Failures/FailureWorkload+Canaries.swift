@@ -3,7 +3,7 @@ import PerdureLog
 // Deliberately wrong programs, or programs that hide the engine's errors: the checks must detect
 // the wrong ones.
 extension FailureWorkload {
-  /// Makes a commit that the history does not contain.
+  /// Makes a commit that the history does not contain. It puts a value that the row already has.
   package static let secretCommit = FailureWorkload(name: "a commit in secret") { session in
     guard let rows = try session.rows() else { return }
     let row = session.row(1, 20, rows)

@@ -85,8 +85,8 @@ enum Seals {
     let entries = footer - groups * GroupEntry.length
     let tableLength = 4 * ((lines * 64 + 4095) / 4096)
     let table = entries - (tableLength + 7) / 8 * 8
-    // Padding of up to 7 bytes follows the table. The map begins at the highest multiple of 64 that
-    // leaves room for it.
+    // The table is assumed to be padded to a multiple of 8 bytes. The map begins at the highest
+    // multiple of 64 that leaves room for both.
     let map = (table - lines * 64) / 64 * 64
     guard map >= 0, map + lines * 64 + tableLength <= entries else { return seal(footerAt: footer, &bytes) }
     for index in 0..<groups { end(&bytes, entries + index * GroupEntry.length, GroupEntry.length) }
