@@ -27,8 +27,8 @@ public struct Shrinker<Element: Equatable> {
     public var elements: [Element]
     /// The number of candidates that were tried.
     public var trials: Int
-    /// Whether the search reached its end. If so, the list no longer fails without any single
-    /// element, or with a simpler one.
+    /// Whether the search reached its end. If so, the list passes after the removal of any single
+    /// element, and with any simpler element.
     public var isMinimal: Bool
     /// Whether the given list failed, and the result failed once more at the end. If not, the
     /// failure does not depend on the list alone.
