@@ -1,8 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that what comparing needs (swift-syntax) never reaches those who use
-// Perdure.
+// A separate package, so that users of Perdure do not fetch swift-syntax.
 
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
