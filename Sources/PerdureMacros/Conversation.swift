@@ -1,9 +1,9 @@
-/// The state from one request to the next.
+/// The state of the plugin between requests.
 struct Conversation {
   private var hostVersion = Reply.protocolVersion
   private(set) var confusion = ""
 
-  /// The reply to a request, or nil when there is none; then `confusion` says why.
+  /// The reply to a request. Nil if there is none; then `confusion` contains the reason.
   mutating func answer(_ request: Request) -> Reply? {
     switch request {
     case .capability(let version):

@@ -1,8 +1,8 @@
 /// The compiler plugin behind Perdure's macros: it reads requests from its standard input and writes
 /// replies to its standard output until the input ends.
 ///
-/// It links nothing but the standard library. Three parts know nothing of each other's business:
-/// Wire (the protocol), Scanner (Swift source), Expansion (what the macros write).
+/// It links only the standard library. It has three independent parts: Wire (the protocol), Scanner
+/// (Swift source), and Expansion (the generated code).
 @main struct Plugin {
   static func main() {
     StandardStreams.prepare()

@@ -4,18 +4,18 @@ struct CompositeElement: Hashable, Sendable {
   /// The name as Swift source, with backticks where it needs them.
   let spelling: String
   let type: String
-  /// The initial value; nil also where it is written as `nil`.
+  /// The initial value; nil also if it is written as `nil`.
   let defaultValue: String?
-  /// What stands in the parentheses of `@Attribute`.
+  /// The source text in the parentheses of `@Attribute`.
   let options: String?
 
-  /// What becomes of a variable.
+  /// The decision about a variable.
   enum Verdict: Hashable, Sendable {
-    /// It is an element.
+    /// The variable is an element.
     case element(CompositeElement)
-    /// Swift does not store it.
+    /// The variable is not stored by Swift, so it is ignored.
     case left
-    /// It cannot be an element: the sentence says why and what to do, the offset where.
+    /// The variable cannot be an element. The values are a message with the remedy, and an offset.
     case refused(String, Int)
   }
 
@@ -89,7 +89,7 @@ struct CompositeElement: Hashable, Sendable {
     )
   }
 
-  /// Markers that say what only a property of an entity can be.
+  /// The problem with a marker that only a property of an entity can have.
   private static func markerProblem(of variable: VariableSyntax) -> ManagedProperty.Problem? {
     let name = variable.bindings.first?.name ?? "This"
     if let marker = variable.attribute("Relationship") {

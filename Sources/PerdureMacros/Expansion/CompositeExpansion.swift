@@ -1,13 +1,14 @@
-/// What `@Composite` adds to a struct: an extension that makes it a `CompositeAttributeValue`, each stored variable an
-/// element. Types are left to overloads, as for `@Entity`.
+/// Generates the extension of a struct with `@Composite`, which makes it a
+/// `CompositeAttributeValue`. Each stored variable is an element. Overloads decide by the types, as
+/// for `@Entity`.
 struct CompositeExpansion {
-  /// The struct, with the types around it.
+  /// The name of the struct, including the types that contain it.
   let type: String
-  /// How far the struct can be seen, as a modifier with a space behind, or nothing.
+  /// The access modifier with a space after it, or an empty string.
   let access: String
   let elements: [CompositeElement]
-  /// Whether something of the struct was refused. Then the extension is there for its conformance alone, so that the
-  /// compiler says nothing else.
+  /// Whether some declaration in the struct was rejected. Then the extension contains only the
+  /// conformance, so that the compiler reports no other errors.
   let isRefused: Bool
 
   static func conformance(_ request: Request.AttachedExpansion) -> Reply {

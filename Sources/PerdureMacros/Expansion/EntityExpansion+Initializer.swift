@@ -2,15 +2,16 @@
 //
 //     convenience init(context: ManagedObjectContext, name: String, salary: Double? = nil, …)
 //
-//   I1. The object is inserted first, with its defaults and its hook `awakeFromInsert()`. Then the
-//       given values are set. An omitted one changes nothing, except for an optional property with
-//       an initial value: it is set to that value again, also if the hook changed it (I2).
-//   I2. An omitted value must differ from every given one. For a property that is not optional,
-//       the parameter is an optional that is nil when omitted. For an optional property without an
+//   I1. The object is inserted first, with its defaults, and its hook `awakeFromInsert()` is
+//       called. Then the given values are set. An omitted value changes nothing, except for an
+//       optional property with an initial value: it is set to that value again, even if the hook
+//       changed it (I2).
+//   I2. An omitted value must differ from every given value. For a property that is not optional,
+//       the parameter is an optional, which is nil if omitted. For an optional property without an
 //       initial value, nil changes nothing. Only an optional property with an initial value needs
 //       that value as the parameter's default, because an explicit nil must set nil.
 //   I3. The initializer has the access level of the class. Its parameters are the properties that
-//       are as visible as the class: the types of others may be less visible.
+//       are as visible as the class, because the types of other properties may be less visible.
 
 extension EntityExpansion {
   /// The initializer; nil if it would have no parameters, or if the class declares an initializer
@@ -33,8 +34,9 @@ extension EntityExpansion {
       """
   }
 
-  /// Declarations in `_Slot` of the initial values that parameters have as defaults (I2). A public
-  /// initializer cannot name internal declarations in a default argument, but a body can.
+  /// Declarations in `_Slot` of the initial values that are defaults of parameters (I2). A default
+  /// argument of a public initializer cannot use internal declarations, but the body of these
+  /// declarations can.
   var parameterDefaults: [String] {
     guard initializer != nil else { return [] }
     return properties.filter { $0.isParameter(ofClassWith: type.modifiers) }.compactMap { property in
@@ -43,7 +45,8 @@ extension EntityExpansion {
     }
   }
 
-  /// None for private classes: their members are as visible as they are.
+  /// The access modifier of the initializer. Private classes need none: their members are as
+  /// visible as they are.
   private var initializerAccess: String {
     if type.modifiers.contains("open") || type.modifiers.contains("public") { return "public " }
     return type.modifiers.contains("package") ? "package " : ""
@@ -64,13 +67,13 @@ extension ManagedProperty {
     type.hasSuffix("?") || type.hasPrefix("Optional<") || type.hasPrefix("Swift.Optional<")
   }
 
-  /// Whether a save refuses an object whose property was never set.
+  /// Whether a save rejects an object whose property was never set.
   private var isRequired: Bool {
     if toManyElement != nil || isComposite { return false }
     return isOptional ? demandsObject : defaultValue == nil
   }
 
-  /// Whether the options say `optional: false`.
+  /// Whether the options contain `optional: false`.
   private var demandsObject: Bool {
     options.map(MarkerArguments.init)?.word(label: "optional") == "false"
   }
@@ -78,10 +81,10 @@ extension ManagedProperty {
   /// The initial value of an optional property.
   fileprivate var optionalInitialValue: String? { isOptional && !isRequired ? defaultValue : nil }
 
-  /// The name of the declaration of that value.
+  /// The name of the declaration for that value.
   fileprivate var defaultName: String { "_defaultOf_\(name)" }
 
-  /// The type of the parameter, and its default.
+  /// The type of the parameter, with its default.
   fileprivate var parameter: String {
     if let toManyElement { return "[\(toManyElement)] = []" }
     if isRequired { return demandsObject && type.hasSuffix("?") ? String(type.dropLast()) : type }

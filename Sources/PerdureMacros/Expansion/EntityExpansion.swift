@@ -20,7 +20,7 @@ struct EntityExpansion {
   let type: TypeSyntax
   let superclass: String
   let properties: [ManagedProperty]
-  /// What stands in the parentheses of `@Entity`.
+  /// The source text in the parentheses of `@Entity`.
   let options: String
 
   static func members(_ request: Request.AttachedExpansion) -> Reply {
@@ -31,7 +31,7 @@ struct EntityExpansion {
       diagnostics.append(declaration.error(message, at: offset))
     }
     if let problem = type.shapeProblem {
-      // Both of two attributes are expanded, and one complaint is enough.
+      // Both attributes are expanded, but one error message is enough.
       guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
       report(problem.message, problem.offset)
       return .expansion(type.keyword == "class" ? TypeSyntax.initializer : nil, diagnostics)
@@ -65,18 +65,18 @@ struct EntityExpansion {
 
   // MARK: Access
 
-  /// How far the class can be seen, as a modifier with a space behind, or nothing.
+  /// The access modifier with a space after it, or an empty string.
   private var access: String {
     let levels = ["open": "public ", "public": "public ", "package": "package "]
     return type.modifiers.lazy.compactMap { levels[$0] }.first
       ?? type.modifiers.first { $0 == "fileprivate" || $0 == "private" }.map { _ in "fileprivate " } ?? ""
   }
 
-  /// An open class is inherited from in other modules, and their classes override these members
-  /// again.
+  /// The access of the overrides. Classes in other modules can inherit from an open class, and
+  /// override these members again.
   var overrideAccess: String { type.modifiers.contains("open") ? "open " : access }
 
-  /// Slots of a visible class are constants in other modules too.
+  /// Makes the slots of a visible class constants in other modules too.
   private var inlinable: String { access == "public " || access == "package " ? "@inlinable " : "" }
 
   // MARK: Members
@@ -96,8 +96,8 @@ struct EntityExpansion {
       """
   }
 
-  /// A composite has as many slots as it has leaves, which only its type knows: what comes behind it counts from its
-  /// end, which is asked for once.
+  /// A composite has one slot for each leaf, and only its type knows their number. So the
+  /// properties after a composite count from its end, which is computed once.
   private func constants(from base: String) -> [String] {
     var (origin, offset) = (base, 0)
     var lines: [String] = []
@@ -119,7 +119,8 @@ struct EntityExpansion {
     return lines + [line("_count")]
   }
 
-  /// What the compiler says where `@Relationship` names an inverse that is no property of the class.
+  /// The compiler's error message if `@Relationship` names an inverse that is not a property of the
+  /// class.
   private var unknownName: String {
     let names = properties.map(\.name).joined(separator: ", ")
     return """
@@ -186,8 +187,9 @@ struct EntityExpansion {
     ]
   }
 
-  /// Functions of a class are overridden in its body and nowhere else, so the macro sees all of them. A subclass
-  /// that is no `@Entity` is one that nobody has looked at.
+  /// The life cycle hooks of the class. Functions of a class can be overridden only in its body, so
+  /// the macro sees all of them. It has not seen the body of a subclass without `@Entity`, so such
+  /// a class has all hooks.
   private var lifeCycle: String {
     let hooks = Self.hooks.filter { type.overriddenFunctions.contains($0.function) }.map { ".\($0.hook)" }
     let own = hooks.isEmpty ? "" : ".union([\(hooks.joined(separator: ", "))])"
@@ -253,6 +255,6 @@ struct EntityExpansion {
     ]
   }
 
-  /// A string literal. Names of properties and classes are identifiers, so nothing needs an escape.
+  /// A string literal. Names of properties and classes are identifiers, so they need no escapes.
   private func literal(_ name: String) -> String { "\"\(name)\"" }
 }

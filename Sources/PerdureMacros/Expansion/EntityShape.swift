@@ -1,9 +1,9 @@
-// What a type has to be so that an entity can be made of it, as far as its head says so.
+// The requirements for the class of an entity, as far as its declaration shows them.
 
 extension TypeSyntax {
   typealias Problem = ManagedProperty.Problem
 
-  /// Why no entity can be made of the type, and where; nil when nothing speaks against it.
+  /// Why the type cannot be the class of an entity, and the offset; nil if no problem is known.
   var shapeProblem: Problem? {
     guard keyword == "class" else {
       return ("@Entity belongs on a class: objects of an entity have identity.", keywordOffset)
@@ -35,7 +35,7 @@ extension TypeSyntax {
     return nil
   }
 
-  /// An initializer that would make an object without a context, and where it is.
+  /// An initializer that would make an object without a context, and its offset.
   var initializerProblem: Problem? {
     let own = initializers.first { !$0.modifiers.contains("convenience") && $0.firstLabel != "_" }
     return own.map {
@@ -48,27 +48,28 @@ extension TypeSyntax {
 
   var entityAttributes: [AttributeSyntax] { attributes.filter { $0.name == "Entity" } }
 
-  /// What can stand behind the colon of a class and is none of ours, for certain.
+  /// Types that can follow the colon of a class, and that are certainly not classes of managed
+  /// objects.
   private static let noManagedObjects: Set<String> = [
     "Codable", "Comparable", "CustomStringConvertible", "Decodable", "Encodable", "Equatable", "Error",
     "Hashable",
     "Identifiable", "NSObject", "Observable", "ObservableObject", "Sendable",
   ]
 
-  /// An initializer, so that the compiler does not complain of variables that were refused as well.
+  /// An initializer that prevents the compiler's error about variables that were also rejected.
   static let initializer = "required init(_ seed: Perdure.ObjectSeed) {}"
 }
 
 extension Request.AttachedExpansion {
-  /// The type around the declaration, as far as its head goes.
+  /// The head of the type that contains the declaration.
   var surroundingType: TypeSyntax? { surroundings.map(DeclarationScanner.type) }
 
-  /// The attribute that is expanded, with its place in the file.
+  /// The attribute that is being expanded, with its offset in the file.
   var attributeSyntax: (name: String, offset: Int)? {
     DeclarationScanner.attribute(attribute.source).map { ($0.name, attribute.offset + $0.offset) }
   }
 
-  /// Whether the attribute is another of the same on the declaration.
+  /// Whether the attribute is a repetition on the same declaration.
   func isAgain(in attributes: [AttributeSyntax]) -> Bool {
     attributes.dropFirst().contains { declaration.offset + $0.offset == attributeSyntax?.offset }
   }
@@ -78,13 +79,13 @@ extension Request.AttachedExpansion {
     return .expansion(nil, [Diagnostic(message: message, fileName: attribute.fileName, offset: offset)])
   }
 
-  /// Why a marker or `@Managed` stands where it says nothing.
+  /// Why a marker or `@Managed` has no effect at its position.
   var placeProblem: String? {
     guard let name = attributeSyntax?.name else { return nil }
     guard DeclarationScanner.variable(declaration.source) != nil else {
       return "@\(name) belongs on a variable of a class with @Entity."
     }
-    // Swift's own variables are everywhere.
+    // `@Transient` is allowed everywhere, because it marks variables that only Swift manages.
     guard name != "Transient", let type = surroundingType, type.entityAttributes.isEmpty,
       !type.attributes.contains(where: { $0.name == "Composite" })
     else { return nil }

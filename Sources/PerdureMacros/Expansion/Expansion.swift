@@ -1,4 +1,4 @@
-/// What the macros write, by macro and role. A pure function of the request.
+/// Generates the code of the macros, by macro and role. It has no side effects.
 enum Expansion {
   static func expand(_ request: Request.AttachedExpansion) -> Reply {
     switch (request.typeName, request.role) {
@@ -11,7 +11,7 @@ enum Expansion {
     }
   }
 
-  /// `@Managed` for the variables that the context manages, and nothing for all other members.
+  /// Adds `@Managed` to the variables that the context manages, and nothing to other members.
   private static func memberAttribute(_ request: Request.AttachedExpansion) -> String? {
     guard let variable = DeclarationScanner.variable(request.declaration.source),
       variable.attribute("Managed") == nil, case .managed = ManagedProperty.judge(variable),

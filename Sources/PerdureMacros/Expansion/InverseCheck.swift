@@ -1,5 +1,6 @@
-/// What `@Relationship` adds beside a variable: a function that nobody calls, and that compiles only if the class at the
-/// other end has the property that leads back. The compiler shows what is wrong with it at the marker.
+/// Generates the peer of a variable with `@Relationship`: a function that is never called. It
+/// compiles only if the class at the other end has the inverse property. The compiler shows the
+/// error at the marker.
 enum InverseCheck {
   static func peer(_ request: Request.AttachedExpansion) -> String {
     guard request.attributeSyntax?.name == "Relationship",
@@ -12,7 +13,7 @@ enum InverseCheck {
     return "private static func _inverseOf_\(property.name)() { _ = \(destination)._Slot.\(inverse) }"
   }
 
-  /// The class at the other end, where the type is written in one of the usual ways.
+  /// The class at the other end, if the type is written in one of the usual forms.
   private static func destination(of type: String) -> String? {
     let object = type.hasSuffix("?") ? String(type.dropLast()) : type
     let destination = ManagedProperty.toManyElement(of: type) ?? object

@@ -1,6 +1,7 @@
-/// Initial values that are made for each object: the time, and a UUID. Any other is computed once, for the model has it.
+/// Recognizes initial values that are made for each object: the time and a UUID. Any other initial
+/// value is computed once, because the model contains it.
 enum MadeDefault {
-  /// The case of `DefaultValue` that an initial value stands for, or nil for one that is the same for all objects.
+  /// The case of `DefaultValue` for an initial value; nil if the value is the same for all objects.
   static func of(_ value: String?, type: String) -> String? {
     guard let value else { return nil }
     switch (text(type), text(value)) {

@@ -1,7 +1,7 @@
-/// What `@Managed` writes: accessors by slot. The braces are part of them.
+/// Generates the accessors of a variable with `@Managed`, including the braces.
 ///
-/// The slot is a constant of the class that declares the property, so that an access is a load from a
-/// known place: no dictionary, no string.
+/// The slot is a constant of the declaring class. So an access is a load from a known position,
+/// without a dictionary or a string.
 enum ManagedExpansion {
   static func accessors(_ declaration: SyntaxText) -> String? {
     guard let variable = DeclarationScanner.variable(declaration.source),
@@ -29,8 +29,8 @@ enum ManagedExpansion {
       ? "{\n  \(getter)\n  set { \(setter)(_Slot.\(binding.spelling), newValue) }\n}" : "{\n  \(getter)\n}"
   }
 
-  /// A transient attribute makes its default when it is first read, where the model does not know its type or cannot have
-  /// a value for all objects.
+  /// Accessors of a transient attribute. It makes its default at the first read, if the model does
+  /// not know its type or cannot contain one value for all objects.
   private static func transientAccessors(_ binding: BindingSyntax) -> String {
     let type = binding.type.map { ", (\($0)).self" } ?? ""
     let isMade = MadeDefault.of(binding.initializer, type: binding.type ?? "") != nil
@@ -44,8 +44,8 @@ enum ManagedExpansion {
       """
   }
 
-  /// Whether the value follows from others, so that there is nothing to set. Where the source speaks of a
-  /// setter, as in `private(set)`, the language wants one; the object refuses what is set.
+  /// Whether the value is derived, so that there is no setter. If the source mentions a setter, as
+  /// in `private(set)`, Swift requires one; the object then rejects the new value.
   private static func isDerived(_ variable: VariableSyntax) -> Bool {
     ManagedProperty.isDerived(variable) && !variable.modifiers.contains { $0.hasSuffix("(set)") }
   }

@@ -1,10 +1,11 @@
-// Markers and types that do not go together, as far as their text says so. A macro knows no types: `Price` may be a
-// value and `Company` may not, so what is not certain is left to the compiler.
+// Finds markers and types that contradict each other, as far as the source text shows it. A macro
+// does not know types: `Price` may be a value, and `Company` may not. So the compiler decides
+// uncertain cases.
 
 extension ManagedProperty {
   typealias Problem = (message: String, offset: Int)
 
-  /// A marker that some builds have and others have not.
+  /// A marker inside `#if`, which only some builds contain.
   static func conditionalMarker(of variable: VariableSyntax) -> Problem? {
     let markers: Set<String> = ["Attribute", "Relationship", "Transient", "Managed"]
     guard let marker = variable.attributes.first(where: { $0.isConditional && markers.contains($0.name) })
@@ -18,7 +19,7 @@ extension ManagedProperty {
     )
   }
 
-  /// A marker that stands there already, of which one would be ignored.
+  /// A repeated marker, one of which would be ignored.
   static func repeatedMarker(of variable: VariableSyntax) -> Problem? {
     for name in ["Attribute", "Relationship"] {
       let markers = variable.attributes.filter { $0.name == name }
@@ -30,7 +31,7 @@ extension ManagedProperty {
     return nil
   }
 
-  /// A name that no property of a model can have.
+  /// A name that no property can have.
   static func nameProblem(of variable: VariableSyntax) -> Problem? {
     guard let binding = variable.bindings.first, let name = binding.name else { return nil }
     if name.hasPrefix("_") {
@@ -86,7 +87,7 @@ extension ManagedProperty {
     return nil
   }
 
-  /// What an attribute may say that a composite leaves to its elements.
+  /// The option that a composite leaves to its elements; nil if there is none.
   private static func otherOption(_ options: String) -> String? {
     let options = MarkerArguments(options)
     if options.has(label: "derived") { return "\"derived\"" }
@@ -96,7 +97,7 @@ extension ManagedProperty {
     return names.first(where: options.has(option:)).map { ".\($0)" }
   }
 
-  /// A marker on a variable that is Swift's alone: it would be ignored.
+  /// A marker on a variable that only Swift manages. It would be ignored.
   static func uselessMarker(of variable: VariableSyntax) -> Problem? {
     guard let marker = variable.attribute("Attribute") ?? variable.attribute("Relationship")
     else { return nil }
@@ -112,7 +113,7 @@ extension ManagedProperty {
     )
   }
 
-  /// What a type cannot be, and markers that contradict it or each other.
+  /// A type that a property cannot have, or markers that contradict the type or each other.
   static func markerProblem(of variable: VariableSyntax) -> Problem? {
     guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
       return nil

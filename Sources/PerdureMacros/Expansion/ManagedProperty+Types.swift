@@ -1,5 +1,5 @@
-// What the text of a type says about the values of a property. A macro knows no types, so other types
-// are left to the compiler (UnmanagedAccessors.swift).
+// What the source text of a type says about the values of a property. A macro does not know types,
+// so the compiler decides about other types (UnmanagedAccessors.swift).
 
 extension ManagedProperty {
   /// The types of the standard library and of Foundation whose values are attributes.
@@ -68,7 +68,7 @@ extension ManagedProperty {
     return words.contains { $0.is(":") } ? nil : String(type.dropFirst().dropLast())
   }
 
-  /// What a type is that no value of an attribute has, in words.
+  /// A description of a type that no attribute can have; nil for other types.
   private static func unmanaged(_ type: String) -> String? {
     let words = Lexer.tokens(of: type).map(\.text)
     if Array(words.suffix(2)) == ["?", "?"] { return "optional twice" }

@@ -4,39 +4,39 @@ struct ManagedProperty: Hashable, Sendable {
   /// The name as Swift source, with backticks where it needs them.
   let spelling: String
   let type: String
-  /// The initial value; nil also where it is written as `nil`.
+  /// The initial value; nil also if it is written as `nil`.
   let defaultValue: String?
-  /// How far the property can be seen, as a modifier with a space behind, or nothing.
+  /// The access modifier with a space after it, or an empty string.
   let access: String
-  /// What stands in the parentheses of `@Attribute` or `@Relationship`.
+  /// The source text in the parentheses of `@Attribute` or `@Relationship`.
   let options: String?
-  /// Whether that says `.transient`: then the variable may be of any type.
+  /// Whether the options contain `.transient`. Then the variable may have any type.
   var isTransient = false
-  /// Whether that says `.transformed(by:)`.
+  /// Whether the options contain `.transformed(by:)`.
   var isTransformed = false
-  /// Whether that says `.composite`.
+  /// Whether the options contain `.composite`.
   var isComposite = false
-  /// Whether it is derived, or has a setter that is less visible than its getter.
+  /// Whether the property is derived, or its setter is less visible than its getter.
   var isReadOnly = false
 
-  /// What the name of the function ends with that adds the property to the description.
+  /// The suffix of the name of the function that adds the property to the description.
   var suffix: String {
     if isComposite { return "Composite" }
     return isTransformed ? "Transformed" : isTransient ? "Transient" : ""
   }
 
-  /// The default that is made for each object, where the initial value says so.
+  /// The default that is made for each object, if the initial value is one.
   var madeDefault: String? {
     isComposite || isTransformed ? nil : MadeDefault.of(defaultValue, type: type)
   }
 
-  /// What becomes of a variable of an entity's class.
+  /// The decision about a variable of an entity's class.
   enum Verdict: Hashable, Sendable {
     /// Perdure manages it.
     case managed(ManagedProperty)
-    /// It is Swift's alone: computed, static, lazy or marked `@Transient`.
+    /// Only Swift manages it: it is computed, static, lazy or marked `@Transient`.
     case left
-    /// It cannot be managed: the sentence says why and what to do, the offset where.
+    /// It cannot be managed. The values are a message with the remedy, and an offset.
     case refused(String, Int)
   }
 
@@ -76,7 +76,7 @@ struct ManagedProperty: Hashable, Sendable {
   /// Whether `@Attribute` has the option `.composite`.
   static func isComposite(_ variable: VariableSyntax) -> Bool { hasOption("composite", variable) }
 
-  /// Whether `@Attribute` says how the value follows from others.
+  /// Whether `@Attribute` contains a derivation.
   static func isDerived(_ variable: VariableSyntax) -> Bool {
     variable.attribute("Attribute")?.arguments.map(MarkerArguments.init)?.has(label: "derived") == true
   }

@@ -1,6 +1,6 @@
-/// What stands in the parentheses of `@Attribute` or `@Relationship`, as far as the macros have to know it: which options
-/// and which labels there are. Only what is an argument itself counts; what stands within one belongs to an expression,
-/// and may have any name.
+/// The arguments of `@Attribute` or `@Relationship`, as far as the macros need them: which options
+/// and labels exist. Only the arguments themselves count. Tokens inside an argument belong to an
+/// expression and may have any name.
 struct MarkerArguments {
   private let arguments: [ArraySlice<Token>]
 
@@ -21,7 +21,7 @@ struct MarkerArguments {
     self.arguments = arguments + [tokens[begin...]]
   }
 
-  /// Whether an argument is called so.
+  /// Whether an argument has this label.
   func has(label: String) -> Bool {
     arguments.contains { argument in
       argument.count > 1 && argument[argument.startIndex].is(label)
@@ -38,7 +38,7 @@ struct MarkerArguments {
     return nil
   }
 
-  /// The argument that is called so, where it is a string of letters, digits and underscores.
+  /// The argument with a label, if it is a string of letters, digits and underscores.
   func text(label: String) -> String? {
     for argument in arguments where argument.count == 3 {
       let words = Array(argument)
@@ -52,7 +52,7 @@ struct MarkerArguments {
     return nil
   }
 
-  /// Whether an argument is this case of `AttributeOption`, with or without the type in front.
+  /// Whether an argument is this case of `AttributeOption`, with or without the type before it.
   func has(option: String) -> Bool {
     arguments.contains { argument in
       var words = argument.map { $0.kind == .literal ? "" : $0.text }[...]

@@ -1,14 +1,15 @@
-/// Which `<` of a source open generic arguments, as far as the tokens between say so: then they close at a `>` and
-/// hold nothing that no type has. Whether they are arguments in an expression depends on what follows as well.
+/// Finds the `<` that open generic arguments, judged by the tokens up to the matching `>`. There
+/// must be a `>`, and nothing between them that no type contains. In an expression, the following
+/// token also decides whether they are generic arguments.
 ///
-/// All are found in one pass: whatever the source, each token is looked at once.
+/// All of them are found in one pass: each token is visited once, whatever the source.
 struct AngleBrackets {
   private enum Open {
     case angle(Int)
     case bracket
   }
 
-  /// The token that closes, by the one that opens.
+  /// The index of the closing token, by the index of the opening token.
   private(set) var ends: [Int: Int] = [:]
   private var unclosed: [Open] = []
 
@@ -30,7 +31,8 @@ struct AngleBrackets {
     switch text {
     case "(", "[": unclosed.append(.bracket)
     case ")", "]":
-      // A `<` that is still open in brackets compares, so that around the brackets stand no arguments either.
+      // A `<` that is still open inside brackets is a comparison, so the brackets are not inside
+      // generic arguments either.
       if case .bracket? = unclosed.last { unclosed.removeLast() } else { unclosed = [] }
     case ",", ".", ":", "@", "?", "!": break
     default: unclosed = []
@@ -42,7 +44,7 @@ struct AngleBrackets {
     guard !["->", "&", "~", "-"].contains(text) else { return }
     for character in text {
       guard character == ">" else {
-        // What follows behind the last `>`, as the mark of an optional.
+        // Characters after the last `>`, such as the mark of an optional.
         if text.hasPrefix(">"), "?!=&".contains(character) { continue }
         unclosed = []
         return

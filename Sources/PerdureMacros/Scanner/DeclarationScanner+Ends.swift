@@ -3,7 +3,7 @@
 extension DeclarationScanner {
   // MARK: Types
 
-  /// Steps over a type and gives its text.
+  /// Skips a type and returns its source text.
   mutating func type() -> String? {
     let start = position
     var depth = 0
@@ -23,14 +23,14 @@ extension DeclarationScanner {
     return text(from: start)
   }
 
-  /// Whether a token that begins a line belongs to the type on the line before.
+  /// Whether a token at the beginning of a line continues the type on the previous line.
   private func carriesTypeOn(_ token: Token) -> Bool {
     if isAfterWord(["any", "some", "throws", "async"]) { return true }
     if let last = previous, ["->", "&", ".", ":"].contains(where: last.is) { return true }
     return ["->", "&", ".", "throws", "async"].contains(where: token.is)
   }
 
-  /// Whether one of the words stands before `position`, and not as the name of a member.
+  /// Whether one of the words is before `position`, and is not the name of a member.
   private func isAfterWord(_ words: Set<String>, _ distance: Int = -1) -> Bool {
     guard let word = token(distance), word.kind == .word, words.contains(word.text) else { return false }
     return !(token(distance - 1)?.is(".") ?? false)
@@ -38,7 +38,7 @@ extension DeclarationScanner {
 
   // MARK: Expressions
 
-  /// Steps over an expression and gives its text.
+  /// Skips an expression and returns its source text.
   mutating func expression() -> String? {
     let start = position
     var isType = false
@@ -61,21 +61,21 @@ extension DeclarationScanner {
     return text(from: start)
   }
 
-  /// Whether what stands behind `as` or `is` can go on with a token, up to arguments of its own.
+  /// Whether a token can continue the type after `as` or `is`, up to its generic arguments.
   private static func carriesTypeOnInExpression(_ token: Token) -> Bool {
     token.kind == .word || [".", "?", "!", "&", "(", "[", "->"].contains(where: token.is)
   }
 
-  /// Whether what stands behind a `>` says that it ends generic arguments, and that nothing is compared.
+  /// Whether the token after a `>` shows that it ends generic arguments and is not a comparison.
   private func endsArguments(_ end: Int) -> Bool {
-    // Behind `>?` and the like stands what belongs to a type.
+    // After `>?` and similar operators, the tokens belong to a type.
     guard tokens[end].text.last == ">", end + 1 < tokens.count else { return true }
     let follower = tokens[end + 1]
     if follower.is("(") || follower.is("[") { return !follower.startsLine }
     return ["{", "}", ")", "]", ".", ",", ";", ":", "?", "!", "&", "="].contains(where: follower.is)
   }
 
-  /// Steps over `if` or `switch` to behind its last braces.
+  /// Skips `if` or `switch` to behind its last braces.
   private mutating func skipConditional() {
     while let token = next {
       skipOne()
@@ -87,7 +87,7 @@ extension DeclarationScanner {
     }
   }
 
-  /// Steps over `#if` to behind its `#endif` when it holds members of the expression before it.
+  /// Skips `#if` to behind its `#endif`, if it contains members of the expression before it.
   private mutating func skipPostfixConditions() -> Bool {
     let isPostfix = lookAhead { ahead in
       repeat { ahead.skipDirective() } while ahead.isNext("#if")
@@ -104,8 +104,9 @@ extension DeclarationScanner {
     return true
   }
 
-  /// Whether a token that begins a line belongs to the expression on the line before. An operator at the
-  /// end of a line asks for more only when a space stands before it; without one it is postfix.
+  /// Whether a token at the beginning of a line continues the expression on the previous line. An
+  /// operator at the end of a line continues it only if a space precedes the operator. Otherwise
+  /// the operator is postfix.
   private func carriesOn(_ token: Token) -> Bool {
     if let last = previous {
       if last.kind == .operation, last.hasSpaceBefore { return true }
@@ -125,13 +126,14 @@ extension DeclarationScanner {
 
   // MARK: Accessors
 
-  /// Whether the braces at `position` hold accessors of a variable with an initial value, and are no closure.
+  /// Whether the braces at `position` contain accessors of a variable with an initial value, and
+  /// are not a closure.
   private mutating func isAtAccessorBlock() -> Bool {
     guard let first = firstWordInBraces() else { return false }
     return ["willSet", "didSet", "init"].contains(where: first.is)
   }
 
-  /// What the braces at `position` hold.
+  /// The kind of accessors in the braces at `position`.
   mutating func accessorBlock() -> AccessorSyntax {
     guard let first = firstWordInBraces(), first.is("willSet") || first.is("didSet") else { return .computed }
     return .observers(first.range.lowerBound)

@@ -80,7 +80,7 @@ extension DeclarationScanner {
   /// Whether the `#if` at `position` belongs to the attributes of a member.
   private mutating func isAtAttributeCondition() -> Bool { lookAhead { !$0.attributes().isEmpty } }
 
-  /// Steps over a member; gives it when it is a variable.
+  /// Skips a member, and returns it if it is a variable.
   mutating func member(isConditional: Bool) -> VariableSyntax? {
     guard let first = next else { return nil }
     let attributes = attributes()
@@ -109,7 +109,7 @@ extension DeclarationScanner {
       skipToBody()
     case "typealias": skipAlias()
     case _ where introducer.kind == .pound:
-      // A macro, with all that is passed to it.
+      // A macro with all its arguments.
       position -= 1
       _ = expression()
     default:
@@ -119,7 +119,7 @@ extension DeclarationScanner {
     return nil
   }
 
-  /// The label of the first parameter of the initializer before `position`, which does not change.
+  /// The label of the first parameter of the initializer before `position`, which is not changed.
   private mutating func firstLabel() -> String? {
     lookAhead { ahead in
       while ahead.isNext("?") || ahead.isNext("!") { ahead.position += 1 }
@@ -133,7 +133,7 @@ extension DeclarationScanner {
     token.is("@") || introducers.contains(token.text) || usualModifiers.contains(token.text)
   }
 
-  /// Steps behind the next braces, or to the next thing that begins a declaration.
+  /// Skips to behind the next braces, or to the next token that begins a declaration.
   private mutating func skipToBody() {
     while let token = next {
       if token.is("{") { return skipOne() }

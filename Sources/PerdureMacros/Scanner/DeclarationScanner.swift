@@ -1,24 +1,25 @@
-/// Finds in the source of a declaration what the macros need: its head, and its variables.
+/// Finds the parts of a declaration's source that the macros need: its head and its variables.
 ///
-/// The scanner works on tokens and knows only as much grammar as it takes to step over everything else:
-/// 1. Brackets of all three kinds are stepped over as wholes.
+/// The scanner works on tokens. It knows only the grammar that it needs to skip everything else:
+/// 1. Brackets of all three kinds are skipped as a whole.
 /// 2. A declaration with a body ends behind its braces.
-/// 3. A type or an expression ends at a `,` `;` or `=` or closing bracket, or where a line begins with
-///    something that cannot carry it on, behind something that can end it.
-/// 4. Angle brackets count inside types, where they cannot be operators, and in an expression where what they hold can
-///    be types and what follows cannot be an operand.
+/// 3. A type or an expression ends at a `,` `;` or `=` or at a closing bracket. It also ends before
+///    a line that begins with a token that cannot continue it, if the previous token can end it.
+/// 4. Angle brackets count inside types, where they cannot be operators. In an expression, they
+///    count if their content can be types and the next token cannot be an operand.
 ///
-/// `Scripts/ScannerComparison` holds it against SwiftParser.
+/// `Scripts/ScannerComparison` compares it with SwiftParser.
 struct DeclarationScanner {
   let source: [UInt8]
   let tokens: [Token]
   let angles: AngleBrackets
   var position = 0
-  /// How many tokens were stepped over, also those that were only looked at: a test holds it against the length.
+  /// The number of skipped tokens, including lookahead. A test compares it with the length of the
+  /// source.
   private(set) var steps = 0
-  /// The functions marked `override` that were stepped over.
+  /// The skipped functions that are marked `override`.
   var overriddenFunctions: Set<String> = []
-  /// The initializers that were stepped over.
+  /// The skipped initializers.
   var initializers: [InitializerSyntax] = []
   /// The skipped functions that can be validations of a property.
   var validators: [ValidatorSyntax] = []
@@ -59,7 +60,7 @@ struct DeclarationScanner {
     start < end ? String(decoding: source[start..<end], as: UTF8.self) : ""
   }
 
-  /// Steps over one token, or over a bracket with all that it holds.
+  /// Skips one token, or a bracket with its content.
   mutating func skipOne() {
     var depth = 0
     repeat {
@@ -73,7 +74,7 @@ struct DeclarationScanner {
     } while depth > 0
   }
 
-  /// What is found from `position` on; `position` stays, and the steps count.
+  /// Calls `find`, and then restores `position`. The steps of `find` count.
   mutating func lookAhead<Finding>(_ find: (inout DeclarationScanner) -> Finding) -> Finding {
     let start = position
     let result = find(&self)
@@ -81,7 +82,7 @@ struct DeclarationScanner {
     return result
   }
 
-  /// Steps over generic parameters or arguments; not behind the bracket that they stand in.
+  /// Skips generic parameters or arguments, but not beyond the enclosing bracket.
   mutating func skipAngles() {
     var depth = 0
     repeat {
@@ -121,7 +122,7 @@ struct DeclarationScanner {
       name = next?.text ?? ""
       position += 1
       if isNext("<") { skipAngles() }
-      // A module's name may stand in front of two colons.
+      // A module's name may precede two colons.
     } while skip(".") || (skip(":") && skip(":"))
     var arguments: String?
     if let open = next, open.is("("), !open.hasSpaceBefore || name == "available" {
@@ -131,8 +132,8 @@ struct DeclarationScanner {
     return AttributeSyntax(name: name, arguments: arguments, offset: offset)
   }
 
-  /// The attributes inside `#if` up to its `#endif`; nil, and `position` where it was, when it holds
-  /// anything else.
+  /// Reads the attributes inside `#if` up to its `#endif`. Returns nil, and restores `position`, if
+  /// it contains anything else.
   private mutating func conditionalAttributes() -> [AttributeSyntax]? {
     let start = position
     var result: [AttributeSyntax] = []
@@ -154,7 +155,8 @@ struct DeclarationScanner {
     return backTo(start)
   }
 
-  /// How many `#if` inside each other are looked into for attributes, so that none is looked at too often.
+  /// The maximum nesting of `#if` in which attributes are searched, so that the search stays
+  /// linear.
   private static let conditionDepthLimit = 8
 
   private mutating func backTo(_ start: Int) -> [AttributeSyntax]? {
@@ -162,7 +164,7 @@ struct DeclarationScanner {
     return nil
   }
 
-  /// Steps over a directive: to the end of the line, brackets as wholes.
+  /// Skips a directive to the end of the line, and brackets as a whole.
   mutating func skipDirective() {
     repeat { skipOne() } while next.map { !$0.startsLine && !$0.is("}") } ?? false
   }
@@ -181,7 +183,7 @@ struct DeclarationScanner {
     "optional", "indirect", "distributed", "prefix", "postfix", "infix", "borrowing", "consuming",
   ]
 
-  /// Words up to the one that says what is declared.
+  /// Reads words up to the keyword of the declaration.
   mutating func modifiers() -> [String] {
     var result: [String] = []
     while let word = next, word.kind == .word, !Self.introducers.contains(word.text) || isClassModifier {
@@ -197,11 +199,12 @@ struct DeclarationScanner {
     return result
   }
 
-  /// Whether the next word is a `class` that says how another thing is declared, and declares no class itself.
+  /// Whether the next word is a `class` that modifies another declaration, and does not declare a
+  /// class.
   private var isClassModifier: Bool {
     guard isNext("class"), let follower = token(1) else { return false }
     if ["var", "let", "func", "subscript"].contains(follower.text) { return true }
-    // A class may be called by a word that is a modifier elsewhere.
+    // A class may have a name that is a modifier elsewhere.
     return Self.usualModifiers.contains(follower.text) && !["{", ":", "<"].contains(token(2)?.text)
   }
 }

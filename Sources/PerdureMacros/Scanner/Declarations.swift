@@ -5,15 +5,15 @@ struct AttributeSyntax: Hashable, Sendable {
   /// The text between the parentheses, or nil when there are none.
   let arguments: String?
   let offset: Int
-  /// Whether the attribute stands inside `#if` and what it belongs to does not.
+  /// Whether the attribute is inside `#if` while its declaration is not.
   var isConditional = false
 }
 
 /// One variable of a declaration.
 struct BindingSyntax: Hashable, Sendable {
-  /// The name without backticks; nil for a pattern that names several.
+  /// The name without backticks; nil for a pattern with several names.
   let name: String?
-  /// The name as it is written, with backticks where it has them.
+  /// The name as written, including backticks.
   let spelling: String
   let type: String?
   let initializer: String?
@@ -21,19 +21,19 @@ struct BindingSyntax: Hashable, Sendable {
   let offset: Int
 }
 
-/// What stands in the braces behind a variable.
+/// The content of the braces after a variable.
 enum AccessorSyntax: Hashable, Sendable {
   case none
-  /// A getter, or all of them: the variable is computed.
+  /// A getter or other accessors: the variable is computed.
   case computed
-  /// `willSet` or `didSet`, at this place.
+  /// `willSet` or `didSet`, at this offset.
   case observers(Int)
 }
 
 /// A `var` or `let` in a type.
 struct VariableSyntax: Hashable, Sendable {
   let attributes: [AttributeSyntax]
-  /// The words in front, for example `private(set)`, `lazy`, `static`.
+  /// The modifiers, for example `private(set)`, `lazy`, `static`.
   let modifiers: [String]
   let isLet: Bool
   let bindings: [BindingSyntax]
@@ -65,20 +65,20 @@ struct InitializerSyntax: Hashable, Sendable {
 struct TypeSyntax: Hashable, Sendable {
   let attributes: [AttributeSyntax]
   let modifiers: [String]
-  /// `class` and so on, or what stands in its place.
+  /// The keyword, such as `class`, or the word in its place.
   let keyword: String
   let keywordOffset: Int
   let name: String
   let isGeneric: Bool
-  /// The types behind the colon, as they are written.
+  /// The types after the colon, as written.
   let inheritance: [String]
-  /// Where the first of these is written.
+  /// The offset of the first of these types.
   let inheritanceOffset: Int?
   let variables: [VariableSyntax]
-  /// The initializers, inside `#if` or not.
+  /// The initializers, including those inside `#if`.
   let initializers: [InitializerSyntax]
-  /// The names of the functions that are marked `override`, `#if` or not.
+  /// The names of the functions that are marked `override`, including those inside `#if`.
   let overriddenFunctions: Set<String>
-  /// The functions outside of `#if` whose form and name can be those of a validation.
+  /// The functions outside `#if` that have the form and the name of a validation.
   let validators: [ValidatorSyntax]
 }

@@ -75,7 +75,8 @@ struct Lexer {
 
   func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-  /// Whether a word can begin with the next byte. What is beyond ASCII and no operator is of words.
+  /// Whether a word can begin with the next byte. Non-ASCII characters that are not operators
+  /// belong to words.
   func isWordHead() -> Bool {
     let byte = byte()
     if byte >= 0x80 { return operatorLength() == 0 }
@@ -125,7 +126,7 @@ extension Lexer {
     return found
   }
 
-  /// Skips a comment with all comments in it; true when it spans lines.
+  /// Skips a comment, including nested comments. Returns true if it spans lines.
   private mutating func skipBlockComment() -> Bool {
     var depth = 0
     var spansLines = false

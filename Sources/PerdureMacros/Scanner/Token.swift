@@ -1,4 +1,4 @@
-/// A piece of Swift source that matters: comments and white space lie between tokens.
+/// A token of Swift source. Comments and white space are between tokens.
 struct Token: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     /// A word, keyword or not, also in backticks; and `$0`.
@@ -15,12 +15,12 @@ struct Token: Hashable, Sendable {
   }
 
   let kind: Kind
-  /// In UTF-8 bytes of the source.
+  /// The range of the token in UTF-8 bytes of the source.
   let range: Range<Int>
   let text: String
-  /// Whether a line break lies between this token and the one before.
+  /// Whether a line break is between this token and the previous one.
   let startsLine: Bool
-  /// Whether white space or a comment lies right before, or nothing at all.
+  /// Whether the token follows white space or a comment, or is the first one.
   let hasSpaceBefore: Bool
 
   func `is`(_ text: String) -> Bool { kind != .literal && self.text == text }

@@ -1,22 +1,23 @@
 import PerdureText
 
-/// A JSON value, as much of it as the compiler's messages need.
+/// A JSON value, limited to the needs of the compiler's messages.
 enum JSON: Hashable, Sendable {
   case null
   case bool(Bool)
-  /// A whole number. Fractions and exponents are read and cut off: no message has any.
+  /// A whole number. Fractions and exponents are read and dropped, because no message contains
+  /// them.
   case integer(Int)
   case string(String)
   case array([JSON])
   case object([String: JSON])
 
-  /// The member called `key`, or nil when this is no object or has no such member, or only a null.
+  /// The member with a key; nil if this is not an object, or if the member is missing or null.
   subscript(key: String) -> JSON? {
     guard case .object(let members) = self, let value = members[key], value != .null else { return nil }
     return value
   }
 
-  /// The first element, or nil when this is no array or an empty one.
+  /// The first element; nil if this is not an array or is empty.
   var first: JSON? {
     if case .array(let elements) = self { elements.first } else { nil }
   }
@@ -44,7 +45,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Express
 // MARK: - Writing
 
 extension JSON {
-  /// The value as JSON text in UTF-8; members in the order of their names.
+  /// The value as JSON text in UTF-8, with members in the order of their names.
   var encoded: [UInt8] { Array(text.text.utf8) }
 
   private var text: JSONText {

@@ -4,9 +4,9 @@ struct JSONError: Error, Hashable {
   let offset: Int
 }
 
-/// Reads one JSON value that fills all the bytes. Any bytes give a value or an error.
+/// Reads one JSON value that must fill all the bytes. Any bytes give a value or an error.
 struct JSONReader {
-  /// Arrays and objects inside each other; the compiler's messages have about six.
+  /// The maximum nesting of arrays and objects. The compiler's messages have about six levels.
   private static let depthLimit = 100
 
   private let bytes: [UInt8]

@@ -1,4 +1,4 @@
-/// Why a stream of messages cannot be read on.
+/// Why reading a stream of messages failed.
 enum MessageError: Error, Hashable {
   /// The stream ends inside a message.
   case truncated
@@ -16,14 +16,14 @@ enum MessageError: Error, Hashable {
   }
 }
 
-/// Takes messages from a stream: eight bytes of length, little-endian, then as many bytes of JSON. A length
-/// of 0 is the compiler's farewell.
+/// Reads messages from a stream: eight bytes of length, little-endian, then the JSON with that
+/// length. A length of 0 ends the conversation.
 struct MessageReader {
-  /// Far above any source file that a compiler reads.
+  /// The maximum length of a message, far above any source file.
   static let lengthLimitBytes: UInt64 = 256 << 20
   private static let pieceSizeBytes = 64 << 10
 
-  /// At most as many bytes as asked for; none at the end.
+  /// Reads at most the requested number of bytes. Returns none at the end.
   let read: (Int) -> [UInt8]
 
   /// The next message, or nil at the end of the conversation.
@@ -44,7 +44,7 @@ struct MessageReader {
     }
   }
 
-  /// Up to `count` bytes, in pieces, so that a length alone reserves no memory.
+  /// Reads up to `count` bytes in pieces, so that a large length alone allocates no memory.
   private func take(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -55,7 +55,7 @@ struct MessageReader {
     return bytes
   }
 
-  /// The bytes of a message in the other direction.
+  /// The bytes of a message to the compiler.
   static func frame(_ message: JSON) -> [UInt8] {
     let content = message.encoded
     let length = UInt64(content.count)

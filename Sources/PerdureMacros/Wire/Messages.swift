@@ -22,7 +22,7 @@
 struct SyntaxText: Hashable, Sendable {
   var source: String
   var fileName: String
-  /// The place of `source` in the file, in UTF-8 bytes.
+  /// The offset of `source` in the file, in UTF-8 bytes.
   var offset: Int
 
   init(_ source: String, fileName: String = "", offset: Int = 0) {
@@ -31,7 +31,7 @@ struct SyntaxText: Hashable, Sendable {
     self.offset = offset
   }
 
-  /// An error at a place of the source, in UTF-8 bytes from its start.
+  /// An error at an offset in the source, in UTF-8 bytes from its start.
   func error(_ message: String, at place: Int = 0) -> Diagnostic {
     Diagnostic(message: message, fileName: fileName, offset: offset + place)
   }
@@ -44,7 +44,7 @@ struct SyntaxText: Hashable, Sendable {
   }
 }
 
-/// What the compiler asks.
+/// A request of the compiler.
 enum Request: Hashable, Sendable {
   case capability(hostVersion: Int)
   case expandAttached(AttachedExpansion)
@@ -56,9 +56,9 @@ enum Request: Hashable, Sendable {
     var role: String
     var attribute: SyntaxText
     var declaration: SyntaxText
-    /// The head of the type that the declaration stands in, with empty braces; nil where it stands in none.
+    /// The head of the type that contains the declaration, with empty braces; nil if there is none.
     var surroundings: String?
-    /// The type that an extension is asked for, with the types around it.
+    /// The type to extend, including the types that contain it.
     var extendedType: String?
   }
 
@@ -92,7 +92,7 @@ struct Diagnostic: Hashable, Sendable {
   var severity = Severity.error
   var message: String
   var fileName: String
-  /// In UTF-8 bytes from the start of the file.
+  /// The offset in UTF-8 bytes from the start of the file.
   var offset: Int
 
   fileprivate var json: JSON {
@@ -104,12 +104,12 @@ struct Diagnostic: Hashable, Sendable {
   }
 }
 
-/// What the plugin answers.
+/// A reply of the plugin.
 enum Reply: Hashable, Sendable {
   case capability
   case expansion(String?, [Diagnostic])
 
-  /// The newest version that the plugin was run against.
+  /// The newest version with which the plugin was tested.
   static let protocolVersion = 7
 
   var json: JSON {

@@ -1,5 +1,5 @@
-// The compiler talks to a plugin over its standard input and output. This file is the only one of the
-// plugin that knows the platform it runs on.
+// The compiler communicates with a plugin over standard input and output. Only this file of the
+// plugin depends on the platform.
 
 #if canImport(Glibc)
   import Glibc
@@ -14,7 +14,7 @@
 #endif
 
 enum StandardStreams {
-  /// Makes both streams carry bytes as they are.
+  /// Sets both streams to binary mode, on Windows.
   static func prepare() {
     #if os(Windows)
       _ = _setmode(0, _O_BINARY)
@@ -35,7 +35,7 @@ enum StandardStreams {
     }
   }
 
-  /// Writes all of `bytes`; false after a failure.
+  /// Writes all of `bytes`. Returns false on failure.
   static func write(_ bytes: [UInt8], to descriptor: Int32 = 1) -> Bool {
     var offset = 0
     while offset < bytes.count {
@@ -55,7 +55,7 @@ enum StandardStreams {
     return true
   }
 
-  /// Says why the plugin ends, where the compiler's user sees it, and ends it.
+  /// Writes the reason to standard error, which the compiler shows, and ends the plugin.
   static func fail(_ sentence: String) -> Never {
     _ = write(Array("PerdureMacros: \(sentence)\n".utf8), to: 2)
     exit(1)
