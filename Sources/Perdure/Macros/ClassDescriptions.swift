@@ -1,7 +1,7 @@
 // Reads the entity descriptions of classes.
 //
-// `entityDescription` is code of the program, and may read other descriptions. Two mistakes in it
-// never end:
+// `entityDescription` is the program's code, and may read other descriptions. Two mistakes in it
+// cause an endless wait or recursion:
 //
 //   1. It reads the description of its own class, directly or through other classes. The list of
 //      classes whose descriptions are being read shows the cycle.
@@ -27,10 +27,10 @@ enum ClassDescriptions {
     return $asked.withValue(asked + [type]) { DescriptionWatch.during([type]) { type.entityDescription } }
   }
 
-  /// The entities that classes describe, each once. Several classes may describe one entity, and
-  /// some may describe none.
+  /// The entities that the classes describe, each once. Several classes may describe the same
+  /// entity, and some may describe none.
   ///
-  /// - Throws: `ModelError` when there are classes but no entity among them.
+  /// - Throws: `ModelError` if there are classes, but none of them describes an entity.
   static func entities(of classes: [ManagedObject.Type]) throws(ModelError) -> [EntityDescription] {
     var entities: [EntityDescription] = []
     DescriptionWatch.during(classes) {

@@ -1,12 +1,13 @@
-// What `@Entity` and `@Composite` call to describe composite attributes. As in
-// PropertyDescribing.swift, the compiler decides by overloads what a variable is.
+// The functions that generated code of `@Entity` and `@Composite` calls to describe composite
+// attributes. As in PropertyDescribing.swift, overloads let the compiler choose by the type of a
+// variable.
 
 public import PerdureModel
 internal import PerdurePredicates
 
 extension _EntityAssembly {
-  /// Adds a composite attribute that is never nil. Where all of its elements may be absent, so may
-  /// all of them together: no save asks for any.
+  /// Adds a composite attribute that is never nil. If all its elements may be absent, the whole
+  /// composite may be too: no save requires it.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -14,7 +15,7 @@ extension _EntityAssembly {
     add(.always(name, C.elements(default: value)), options, originalName)
   }
 
-  /// Adds a composite attribute that may be nil, and is nil at first unless a default is given.
+  /// Adds a composite attribute that may be nil. Without a default it is nil at first.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -62,8 +63,8 @@ extension ManagedObject {
 }
 
 extension CompositeAttributeValue {
-  /// The elements, starting with their values in a composite; with the type's own initial values
-  /// where there is none.
+  /// The elements with their values in a composite as initial values. Without a composite, they
+  /// have the initial values of the type.
   fileprivate static func elements(default value: Self?) -> [PropertyDescription] {
     value == nil ? compositeElements : elements(of: value)
   }
@@ -103,7 +104,7 @@ public struct _CompositeAssembly {
   /// The elements so far.
   public private(set) var elements: [PropertyDescription] = []
 
-  /// Begins without any.
+  /// Makes a collection without elements.
   public init() {}
 
   /// Adds an attribute that is never nil.
@@ -164,7 +165,7 @@ public struct _CompositeAssembly {
     add(.always(name, C.elements(default: value)), originalName)
   }
 
-  /// Adds a composite that may be nil, and is nil at first unless a default is given.
+  /// Adds a composite that may be nil. Without a default it is nil at first.
   public mutating func add<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, default value: C? = nil, originalName: String? = nil
   ) {
@@ -217,18 +218,18 @@ public struct _CompositeAssembly {
 }
 
 extension CompositeContent {
-  /// An element that is never nil: it reads as its zero without a value. For generated code.
+  /// Reads an element that is never nil. Without a value, it reads as its zero. For generated code.
   public func _get<T: AttributeValue>(_ name: String, _ type: T.Type) -> T { self[name] ?? T.zeroValue }
 
-  /// An element, or nil. For generated code.
+  /// Reads an element that may be nil. For generated code.
   public func _get<T: AttributeValue>(_ name: String, _ type: T?.Type) -> T? { self[name] }
 
-  /// An element that is a composite. For generated code.
+  /// Reads an element that is a composite. For generated code.
   public func _get<C: CompositeAttributeValue>(_ name: String, _ type: C.Type) -> C {
     self[name] ?? C(compositeContent: CompositeContent())
   }
 
-  /// An element that is a composite, or nil. For generated code.
+  /// Reads an element that is a composite and may be nil. For generated code.
   public func _get<C: CompositeAttributeValue>(_ name: String, _ type: C?.Type) -> C? { self[name] }
 
   /// Marks a variable that cannot be an element: its description contains the error. For generated

@@ -3,11 +3,11 @@ internal import PerdureFileIO
 /// A thread that stops the program with a message if reading the descriptions of classes takes too
 /// long (2 in ClassDescriptions.swift).
 final class DescriptionWatch: Sendable {
-  /// The number of checks before the thread stops the program. The thread counts pauses, not time,
-  /// so a suspended process does not exceed the limit.
+  /// The number of checks before the thread stops the program. It counts pauses and not time, so a
+  /// suspended process does not exceed the limit.
   @TaskLocal static var looks = 100
   private static let pauseNanoseconds: UInt64 = 100_000_000
-  /// The classes whose descriptions were read before. They need no thread.
+  /// The classes whose descriptions were read before. They need no watching thread.
   private static let known = Guarded<Set<ObjectIdentifier>>([])
 
   private let lock = Lock()

@@ -5,11 +5,11 @@ extension EntityDescription {
   /// `ManagedObjectModel([EntityDescription(from: Company.self), EntityDescription(from:
   /// Worker.self)])`.
   ///
-  /// It may be changed before it is added to a model, for example its rules and indexes; the
-  /// properties must stay, in the same order. The class must have a description. An override of
-  /// `entityDescription` must make it with `EntityDescription("Company", properties: [...])`.
-  /// Calling this initializer for the same class there would recurse without end, and stops the
-  /// program.
+  /// The description can be changed before it is added to a model, for example its rules and
+  /// indexes. The properties must stay, in the same order. The class must have a description. An
+  /// override of `entityDescription` must make it with `EntityDescription("Company", properties:
+  /// [...])`. If it used this initializer for its own class, it would recurse without end, so the
+  /// program stops.
   ///
   /// The compiler prefers a program's own initializer with the same label.
   ///

@@ -19,31 +19,31 @@ public import PerdureModel
 /// default reads as its zero until it is set, and must be set before the object is saved. Computed,
 /// static, lazy and `@Transient` variables are left alone.
 ///
-/// Of the hooks of an object's life (`awakeFromInsert()`, `willSave()`, `validateForInsert()` and
-/// so on) only those are called that the class or its superclasses override in their bodies; the
-/// others cost nothing. `validateValue(_:forKey:)` is one of these hooks. A function in the body
-/// that is named after a property, such as `func validateAge(_ age: Int) throws`, validates it at a
-/// save; see `ManagedObject.validateValue(_:forKey:)`.
+/// Hooks of an object's life cycle, such as `awakeFromInsert()`, `willSave()` and
+/// `validateForInsert()`, are called only if the class or one of its superclasses overrides them in
+/// its body. Other hooks cost nothing. `validateValue(_:forKey:)` is one of these hooks. A function
+/// in the body that is named after a property, such as `func validateAge(_ age: Int) throws`,
+/// validates it at a save; see `ManagedObject.validateValue(_:forKey:)`.
 ///
 /// The macro warns about properties whose names are words of the predicate language, such as `no`
 /// or `null`. In format strings they are written with a `#`, as in `#no`.
 ///
 /// A to-one relationship may be declared without a question mark (`var order: Order`). Reading it
-/// before it is set, or after a delete rule in this context has cleared it, stops the program.
-/// After another context has removed its object, it gives that object with its last values, or a
-/// deleted object without values. Declare it optional, with `@Relationship(optional: false)` if a
-/// save must require a value, unless nothing ever deletes either end.
+/// before it is set stops the program. So does reading it after a delete rule in this context has
+/// cleared it. If another context has removed its object, reading it returns that object with its
+/// last values, or a deleted object without values. Declare it optional if either end can be
+/// deleted, with `@Relationship(optional: false)` if a save must require a value.
 ///
 /// - Parameters:
 ///   - name: The entity's name; the class's unless given.
-///   - isAbstract: Whether only subclasses have objects.
-///   - unique: Sets of attributes that no two objects share, by property names.
-///   - indexes: Ordered indexes. An array of property names is one of these, ascending, and named
-///     after them; `.descending` turns an element round; `.init("name", ["a"], where: "a > 5")`
-///     gives a name, and says which objects are in it. See `FetchIndexDescription`.
-///   - originalName: The entity's name in an earlier version of the model. Stored for later
-///     migrations: no migration reads it so far, and a renamed entity counts as a removed one and a
-///     new one.
+///   - isAbstract: Whether the class itself has no objects, only its subclasses.
+///   - unique: Sets of property names whose combined values must be unique.
+///   - indexes: Ordered indexes. An array of property names is an ascending index that is named
+///     after them. `.descending` reverses an element. `.init("name", ["a"], where: "a > 5")` has a
+///     name and a condition for its objects. See `FetchIndexDescription`.
+///   - originalName: The entity's name in an earlier version of the model. It is stored for later
+///     migrations. No migration reads it yet: a renamed entity counts as one that was removed and
+///     one that was added.
 ///   - userInfo: The program's own data about the entity; stored with the model.
 ///   - versionHashModifier: Changes the version hash: `EntityDescription.versionHashModifier`.
 @attached(
@@ -56,7 +56,8 @@ public macro Entity(
   versionHashModifier: String? = nil
 ) = #externalMacro(module: "PerdureMacros", type: "EntityMacro")
 
-/// Connects a variable with the storage of its object. Written by `@Entity`, not by hand.
+/// Connects a variable with the storage of its object. `@Entity` generates it; do not write it by
+/// hand.
 @attached(accessor)
 public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedMacro")
 
@@ -69,19 +70,18 @@ public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedM
 ///       @Attribute(.indexed, derived: "members.@count") private(set) var memberCount: Int
 ///     }
 ///
-/// An index makes comparisons, ranges, prefixes of text and sorting by the attribute take O(log n)
-/// instead of a look at every object; each saved object costs its entry. A unique attribute has one
-/// besides.
+/// With an index, comparisons, ranges, prefixes of text and sorting by the attribute take O(log n)
+/// instead of reading every object. Each saved object needs an index entry. A unique attribute has
+/// an additional index.
 ///
 /// - Parameters:
-///   - options: Whether the attribute is unique or indexed, and the rules that a save holds its
-///     values against (see `ValidationRule`). Objects without a value never break uniqueness, nor
-///     any rule.
-///   - derived: How the value follows from other properties, for example `"packages.@count"`. The
-///     variable cannot be set.
-///   - originalName: The attribute's name in an earlier version of the model. Stored for later
-///     migrations: no migration reads it so far, and a renamed attribute counts as a removed one
-///     and a new one.
+///   - options: Whether the attribute is unique or indexed, and the rules that a save checks (see
+///     `ValidationRule`). Objects without a value never violate uniqueness or a rule.
+///   - derived: The derivation of the value from other properties, for example `"packages.@count"`.
+///     The variable cannot be set.
+///   - originalName: The attribute's name in an earlier version of the model. It is stored for
+///     later migrations. No migration reads it yet: a renamed attribute counts as one that was
+///     removed and one that was added.
 @attached(peer)
 public macro Attribute(_ options: AttributeOption..., derived: String? = nil, originalName: String? = nil) =
   #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
@@ -95,22 +95,23 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///
 /// `OrderedToMany` is a to-many relationship with an order: `var workers: OrderedToMany<Worker>`.
 ///
-/// A change of one side is seen on the other at once. A relationship without an inverse is one-way.
+/// A change of one side is visible on the other side at once. A relationship without an inverse is
+/// one-way.
 ///
 /// - Parameters:
 ///   - inverse: The name of the inverse property in the other class. Both sides name each other. If
 ///     a literal names no property declared by a class with `@Entity`, the compiler reports an
 ///     error.
-///   - deleteRule: What deleting an object does to the other end.
-///   - optional: Whether an object may be saved with nothing at the other end.
-///   - minCount: The least number of objects at the other end of a to-many relationship that has
-///     any.
-///   - maxCount: The greatest number; 0 means no limit. Not 1, which is a to-one relationship.
-///   - transient: Whether no store holds the links: `RelationshipDescription.isTransient`. The
-///     inverse declares the same.
-///   - originalName: The relationship's name in an earlier version of the model. Stored for later
-///     migrations: no migration reads it so far, and a renamed relationship counts as a removed one
-///     and a new one.
+///   - deleteRule: The effect of deleting an object on the other end.
+///   - optional: Whether an object may be saved without an object at the other end.
+///   - minCount: The minimum number of objects at the other end of a to-many relationship that is
+///     not empty.
+///   - maxCount: The maximum number; 0 means no limit. It cannot be 1, which is to-one.
+///   - transient: Whether the links are not stored: `RelationshipDescription.isTransient`. The
+///     inverse must declare the same.
+///   - originalName: The relationship's name in an earlier version of the model. It is stored for
+///     later migrations. No migration reads it yet: a renamed relationship counts as one that was
+///     removed and one that was added.
 ///   - userInfo: The program's own data about the relationship; stored with the model.
 ///   - versionHashModifier: Changes the version hash:
 ///     `RelationshipDescription.versionHashModifier`.
@@ -121,9 +122,9 @@ public macro Relationship(
   versionHashModifier: String? = nil
 ) = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
-/// Leaves a variable of an `@Entity` class alone: it is stored by Swift, and never saved. The
-/// context does not track it; `@Attribute(.transient)` is for values that are not stored and take
-/// part in validation and rollback.
+/// Excludes a variable of an `@Entity` class: Swift stores it, and it is never saved. The context
+/// does not track it. Use `@Attribute(.transient)` for values that are not stored but take part in
+/// validation and rollback.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
@@ -131,13 +132,14 @@ public macro Transient() = #externalMacro(module: "PerdureMacros", type: "Marker
 /// `CompositeAttributeValue`.
 ///
 /// An initial value is the element's default. `Date()` and `UUID()` are made for each inserted
-/// object. Any other value is computed whenever the elements are requested, and must be the same
-/// each time, or the model would differ at each start. The same goes for initial values of whole
-/// composites. In `var stay: Stay = Stay()` no macro sees the result of `Stay()`, so a struct with
-/// a `Date()` or `UUID()` in it is declared without one. Rules belong to the elements
-/// (`@Attribute(.length(1...80)) var street: String?`); the entity declares uniqueness and indexes,
-/// with the path (`@Entity(indexes: [["address.street"]])`). Computed and static variables are left
-/// alone.
+/// object. Any other value is computed whenever the elements are requested. It must be the same
+/// each time, or the model would differ at each start. The same applies to initial values of whole
+/// composites. In `var stay: Stay = Stay()`, the macro cannot see the result of `Stay()`. So a
+/// variable whose struct contains `Date()` or `UUID()` is declared without an initial value.
+///
+/// Rules belong to the elements (`@Attribute(.length(1...80)) var street: String?`). The entity
+/// declares uniqueness and indexes with the path (`@Entity(indexes: [["address.street"]])`).
+/// Computed and static variables are ignored.
 @attached(
   extension, conformances: CompositeAttributeValue,
   names: named(compositeElements), named(compositeNames), named(init(compositeContent:)),
@@ -148,28 +150,28 @@ public macro Composite() = #externalMacro(module: "PerdureMacros", type: "Compos
 public enum AttributeOption: Sendable, Hashable {
   /// No two objects of the entity and its subentities have the same value.
   case unique
-  /// An ordered index over the attribute is kept.
+  /// The store maintains an ordered index over the attribute.
   case indexed
-  /// No store holds the values: they live with the object in its context. The variable may have any
-  /// type. If that is not an `AttributeValue`, the initial value is made at the first read.
+  /// Values are not stored: they exist with the object in its context. The variable may have any
+  /// type. If the type is not an `AttributeValue`, the initial value is made at the first read.
   ///
-  /// Setting one makes the object updated, so that a save validates it and calls `willSave()`, and
-  /// writes nothing. A save and `refresh(_:mergeChanges: true)` keep the value;
+  /// Setting a transient value marks the object as updated. So a save validates it and calls
+  /// `willSave()`, but writes nothing. A save and `refresh(_:mergeChanges: true)` keep the value.
   /// `refresh(_:mergeChanges: false)`, `refreshAllObjects()` of an object without unsaved changes,
-  /// and `reset()` discard it; `rollback()` restores the values of the last save. The value ends
-  /// with the instance when that is released, with the object when its deletion has been saved, and
-  /// with the context: an object that outlives its context has the defaults.
+  /// and `reset()` discard it. `rollback()` restores the value of the last save. The value ends
+  /// when the instance is released, when the deletion of its object is saved, and with the context.
+  /// An object that outlives its context has the defaults.
   case transient
-  /// The variable is of a `CompositeAttributeValue` type, optional or not. Its initial value is
-  /// that of all of its elements. Without one it begins as nil, or, if it is not optional, with the
-  /// elements' own values. A variable that begins as nil has no defaults: setting one element by
-  /// name leaves the others without a value, including those with an initial value in the struct.
-  /// Rules belong to the elements.
+  /// The variable has a `CompositeAttributeValue` type, optional or not. Its initial value is that
+  /// of all its elements. Without an initial value, it begins as nil, or with the elements' own
+  /// values if it is not optional. A variable that begins as nil has no defaults: setting one
+  /// element by name leaves the others without a value, even those with an initial value in the
+  /// struct. Rules belong to the elements.
   case composite
-  /// A `ValueTransformer` that is registered under this name makes bytes of the values and back.
-  /// The variable may be of any type, and has no initial value. Each read makes the value anew: a
-  /// change inside an object that it references is not noticed, nor saved, until the variable is
-  /// set.
+  /// A `ValueTransformer` that is registered under this name converts the values to bytes and back.
+  /// The variable may have any type, and has no initial value. Each read makes a new value. A
+  /// change inside an object that the value references is neither noticed nor saved until the
+  /// variable is set.
   case transformed(by: String)
   /// The requirements that values must meet for a save. The functions below write the usual ones.
   case rules([ValidationRule])
@@ -181,23 +183,23 @@ public enum AttributeOption: Sendable, Hashable {
 }
 
 extension AttributeOption {
-  /// The least number, or the earliest date.
+  /// The minimum number or date.
   public static func minimum(_ value: DefaultValue) -> AttributeOption { .rules([.minimum(value)]) }
 
-  /// The greatest number, or the latest date.
+  /// The maximum number or date.
   public static func maximum(_ value: DefaultValue) -> AttributeOption { .rules([.maximum(value)]) }
 
-  /// The least and the greatest count of characters of a text or URI, or of bytes.
+  /// The minimum and maximum number of characters of a text or URI, or of bytes.
   public static func length(_ range: ClosedRange<Int>) -> AttributeOption {
     .rules([.minimumLength(range.lowerBound), .maximumLength(range.upperBound)])
   }
 
-  /// The least count of characters of a text or URI, or of bytes: `1...`.
+  /// The minimum number of characters of a text or URI, or of bytes: `1...`.
   public static func length(_ range: PartialRangeFrom<Int>) -> AttributeOption {
     .rules([.minimumLength(range.lowerBound)])
   }
 
-  /// The greatest count of characters of a text or URI, or of bytes: `...40`.
+  /// The maximum number of characters of a text or URI, or of bytes: `...40`.
   public static func length(_ range: PartialRangeThrough<Int>) -> AttributeOption {
     .rules([.maximumLength(range.upperBound)])
   }

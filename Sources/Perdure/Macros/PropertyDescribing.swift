@@ -1,6 +1,6 @@
-// The functions that `@Entity` calls to describe a class. The macro sees source text and no types.
-// With these overloads the compiler decides from the type of a variable which kind of property it
-// is.
+// The functions that generated code of `@Entity` calls to describe a class. The macro sees source
+// text and no types. So overloads let the compiler choose the kind of a property by the type of its
+// variable.
 
 public import PerdureModel
 import PerdurePredicates
@@ -151,8 +151,8 @@ extension _EntityAssembly {
         isTransient: true), options)
   }
 
-  /// Adds a transient attribute of a type of the model whose default is made for each object, when
-  /// it is first read. Until then it has no value, and no save requires one.
+  /// Adds a transient attribute of a type of the model, whose default is made for each object at
+  /// its first read. Until then it has no value, and no save requires one.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -162,7 +162,7 @@ extension _EntityAssembly {
         name, Attribute.attributeType, renamingIdentifier: originalName, isTransient: true), options)
   }
 
-  /// Adds a transient attribute, as above, that may be nil.
+  /// Adds the same kind of attribute, which may be nil.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -183,7 +183,7 @@ extension _EntityAssembly {
         isTransient: true), options)
   }
 
-  /// Adds a transient attribute of any type that is never nil: its default is made when it is read.
+  /// Adds a transient attribute of any type that is never nil. Its default is made when it is read.
   @_disfavoredOverload
   public mutating func addTransient<Other>(
     _ name: String, _ type: Other.Type, default value: @autoclosure () -> Other,
@@ -196,7 +196,7 @@ extension _EntityAssembly {
 }
 
 extension AttributeDescription {
-  /// Takes over what options say of any attribute.
+  /// Applies the options that every attribute can have.
   mutating func take(_ options: [AttributeOption]) {
     for option in options {
       switch option {

@@ -1,23 +1,22 @@
 extension ManagedObject {
-  // Inverses are looked up by name. For a class without `@Entity` there is no list of them, and any
-  // may exist.
+  // Inverses are found by name. A class without `@Entity` has no list of them, so any name is
+  // accepted.
 
-  /// Where the slots of this class's properties begin and end. Each class of an entity has its own,
-  /// written by `@Entity`: its properties follow those of its superclass.
+  /// The range of the slots of this class's own properties. Each class of an entity has its own
+  /// range, which `@Entity` generates. It follows that of the superclass.
   @dynamicMemberLookup
   public enum _Slot {
-    /// The number of slots: 0, for the class that all others inherit from.
+    /// The number of slots: 0 for the base class.
     @inlinable public static var _count: Int { 0 }
 
     /// The names of the properties by key paths from a class that inherits them.
     public static func _names<Root: ManagedObject>(_ root: Root.Type) -> [AnyKeyPath: String] { [:] }
 
-    /// A property that may exist. For generated code, which never asks.
+    /// A property that may exist. For generated code, which never reads the value.
     public static subscript(dynamicMember name: String) -> _UnknownSlot { _UnknownSlot() }
   }
 
-  /// The slot of a property of a class without `@Entity`. It has no number, and nothing asks for
-  /// one.
+  /// The slot of a property in a class without `@Entity`. It has no number, and is never read.
   public struct _UnknownSlot {
     init() {}
   }

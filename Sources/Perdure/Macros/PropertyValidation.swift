@@ -1,11 +1,13 @@
-// Calls the functions with which a class validates single properties (`validateAge(_:)`). The
-// overloads select the conversion of the argument by the type of such a function.
+// Calls the functions with which a class validates single properties (`validateAge(_:)`). Overloads
+// choose the conversion of the argument by the type of the function.
 
 internal import PerdurePredicates
 
-/// Calls validation functions with values of the form that `value(forKey:)` returns. For generated
-/// code. Each overload rethrows the error of the function. Overloads with a replaceable value take
-/// O(n) for a value of n bytes, to compare it; the others take O(1).
+/// Calls validation functions with values in the form that `value(forKey:)` returns. For generated
+/// code.
+///
+/// Each overload rethrows the function's error. Overloads with a replaceable value take O(n) for a
+/// value of n bytes, because they compare it. The others take O(1).
 public enum _PropertyValidation {
   /// Calls a function of any value, which the function may replace.
   public static func call(_ validate: (inout Any?) throws -> Void, _ value: inout Any?) throws {
@@ -57,7 +59,7 @@ public enum _PropertyValidation {
     if let object = value as? T { try validate(object) }
   }
 
-  /// Gives the compiler's message for functions of other types.
+  /// Contains the compiler's message for functions of other types.
   @_disfavoredOverload
   @available(
     *, unavailable,

@@ -1,6 +1,6 @@
-// The functions that a variable's accessors call if no property can have its type. The getter has
-// the compiler's message. The setter and the description accept such a type, so that there is one
-// message for each property.
+// The functions that the accessors of a variable call if no property can have its type. The getter
+// contains the compiler's message. The setter and the description accept such a type, so the
+// compiler reports one message for each property.
 
 extension ManagedObject {
   /// Explains what types a property can have.
@@ -16,8 +16,8 @@ extension ManagedObject {
   )
   public final func _get<Other>(_ slot: Int) -> Other { stopUnmanaged(Other.self) }
 
-  // Not disfavoured, or they would be ambiguous with the function above. The compiler prefers a
-  // function that is available.
+  // They are not disfavoured, or they would be ambiguous with the function above. The compiler
+  // prefers a function that is available.
 
   /// Explains what elements an array can have.
   @available(
