@@ -1,4 +1,4 @@
-// Users with messages and conversations, in the order of each: what a messenger keeps.
+// Users with ordered messages and conversations, as in a messenger.
 //
 //     swift run Conversations
 
@@ -63,7 +63,7 @@ enum Program {
     print("\(conversation.title), \(conversation.messageCount) messages: " + lines.joined(separator: " | "))
   }
 
-  /// New ones are added at the end, for every user.
+  /// New conversations are added at the end, for every user.
   private static func talk(_ context: ManagedObjectContext) throws -> Conversation {
     let (ada, grace) = (try user("ada", context), try user("grace", context))
     var made: [Conversation] = []
@@ -80,7 +80,8 @@ enum Program {
     return made[0]
   }
 
-  /// One end of a many-to-many relationship has an order for each owner: Grace's is unchanged.
+  /// In a many-to-many relationship, one end has a separate order for each owner: Grace's is
+  /// unchanged.
   private static func pin(_ context: ManagedObjectContext) throws {
     let (ada, grace) = (try user("ada", context), try user("grace", context))
     ada.conversations.move(from: 2, to: 0)
@@ -90,7 +91,7 @@ enum Program {
     }
   }
 
-  /// Two contexts that have seen the same change one order, and neither loses anything.
+  /// Two contexts that start from the same state change one order, and no change is lost.
   private static func writeOnTwoDevices(_ container: PersistentContainer, _ id: ManagedObjectID) throws {
     let devices = [container.newContext(), container.newContext()]
     let texts = ["Soon.", "Welcome!"]
@@ -99,8 +100,8 @@ enum Program {
       let written = message(texts[number], by: try user("li", device), device)
       moon.messages.insert(written, at: number == 0 ? moon.messages.count : 0)
     }
-    // Both have made a user of the same handle: the one that is stored first stays, and has both
-    // messages.
+    // Both contexts have made a user with the same handle. The user that is stored first remains,
+    // and has both messages.
     devices[1].mergePolicy = .mergeByPropertyObjectTrump
     for device in devices { try device.save() }
   }
@@ -112,7 +113,7 @@ enum Program {
     show(moon)
   }
 
-  /// A server's list of users, some of them known: these keep their identity, and their messages.
+  /// Updates users from a server's list. Known users keep their identity and their messages.
   private static func meetAgain(_ container: PersistentContainer) throws {
     let context = container.newContext()
     context.mergePolicy = .mergeByPropertyObjectTrump
@@ -126,7 +127,7 @@ enum Program {
     }
   }
 
-  /// The messages go with their conversation, its members stay.
+  /// Deleting a conversation deletes its messages, but not its members.
   private static func leave(_ context: ManagedObjectContext, _ moon: Conversation) throws {
     context.refreshAllObjects()
     context.delete(moon)

@@ -1,5 +1,5 @@
-// Companies with workers: a whole program without macros. The model is made in code, and the
-// classes have their accessors by hand, one line each way.
+// Companies with workers: a complete program without macros. The model is made in code, and the
+// accessors of the classes are written by hand, one line for each getter and setter.
 //
 //     swift run CompaniesInCode
 //
@@ -98,7 +98,8 @@ enum Program {
     let company = Company(context: context)
     company.name = "Acme"
     for (name, salary) in [("Ada", 3000), ("Grace", 2000), ("Li", 1500)] as [(String, Int64)] {
-      // By names: this works for entities without a class of their own, too.
+      // Properties are accessed by name here, which also works for entities without their own
+      // class.
       let worker = context.insertNewObject(forEntityName: "Worker")
       worker["name"] = name
       worker["email"] = "\(name)@Example.org"

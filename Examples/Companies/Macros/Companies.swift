@@ -1,4 +1,4 @@
-// Companies with workers: a whole program, with classes that become entities by macros.
+// Companies with workers: a complete program whose classes become entities by macros.
 //
 //     swift run CompaniesWithMacros
 //
@@ -24,7 +24,7 @@ final class Worker: Party {
   @Relationship(inverse: "workers") var company: Company?
 
   override func willSave() {
-    // Only if it differs: a change brings willSave again.
+    // Set it only if it differs, because a change calls willSave again.
     if let lower = email?.lowercased(), lower != email { email = lower }
   }
 
@@ -50,7 +50,7 @@ enum Program {
     try dissolve(container, context, company)
   }
 
-  /// Both sides of a relationship are right at once, whichever is set.
+  /// Setting either side of a relationship updates both sides at once.
   private static func found(_ context: ManagedObjectContext) throws -> Company {
     let company = Company(context: context)
     company.name = "Acme"
@@ -71,7 +71,7 @@ enum Program {
     }
   }
 
-  /// A refused save changes nothing, and its error names the object and the rule.
+  /// A rejected save changes nothing. Its error names the object and the rule.
   private static func refuse(_ context: ManagedObjectContext, _ company: Company) throws {
     let worker = Worker(context: context)
     (worker.name, worker.salary, worker.company) = ("Max", -5, company)

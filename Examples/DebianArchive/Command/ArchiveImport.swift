@@ -3,7 +3,8 @@ import DebianIndexReading
 import Foundation
 import Perdure
 
-/// The import: index after index, a save a batch, from where an earlier run was stopped.
+/// Imports one index after the other, with one save for each batch. It continues where an earlier
+/// run stopped.
 struct ArchiveImport {
   var container: PersistentContainer
   var survey: ArchiveSurvey
@@ -17,7 +18,7 @@ struct ArchiveImport {
     var done = 0
     for index in survey.indexes {
       try run(index, importer) { count in
-        // Unbuffered: a reader of the output must get the report of a save at once.
+        // Unbuffered, so that a reader of the output sees the report of a save at once.
         guard !printsBatches else {
           return FileHandle.standardOutput.write(Data("saved \(done + count)\n".utf8))
         }
@@ -38,7 +39,7 @@ struct ArchiveImport {
       state.isComplete = false
     }
     if state.isComplete { return progress(index.stanzaCount) }
-    // Problems have been reported by the survey.
+    // The survey has already reported problems.
     var reader = try PackageReader(file: index.file) { _ in }
     var batch: [PackageRecord] = []
     let start = Int(state.stanzaCount)
@@ -59,7 +60,7 @@ struct ArchiveImport {
 }
 
 extension PackageReader {
-  /// As `next`; damage, which the survey has reported, ends the index.
+  /// Like `next`, but damage ends the index. The survey has already reported it.
   fileprivate mutating func nextBeforeDamage() throws(ArchiveReadError) -> PackageRecord? {
     do {
       return try next()

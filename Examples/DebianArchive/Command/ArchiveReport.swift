@@ -4,7 +4,7 @@ import Foundation
 import Perdure
 import PerdureText
 
-/// The graph's answers, on standard output.
+/// Prints the answers of the graph on standard output.
 struct ArchiveReport {
   var container: PersistentContainer
   var survey: ArchiveSurvey

@@ -1,8 +1,7 @@
 import DebianIndexReading
 import Foundation
 
-/// A first look through all indexes: how many stanzas there are, and which names are packages'
-/// names.
+/// Reads all indexes once: counts their stanzas, and collects the names of packages.
 struct ArchiveSurvey {
   struct Index {
     var file: IndexFile
@@ -12,7 +11,7 @@ struct ArchiveSurvey {
 
   private(set) var indexes: [Index] = []
   private(set) var packageNames: Set<String> = []
-  /// Errors in an index; all have been reported on standard error.
+  /// The number of errors in indexes. All of them were reported on standard error.
   private(set) var problemCount = 0
 
   var stanzaCount: Int { indexes.reduce(0) { $0 + $1.stanzaCount } }
@@ -31,7 +30,7 @@ struct ArchiveSurvey {
     bar.finish(count: stanzaCount)
   }
 
-  /// Damage ends an index: the part before it counts.
+  /// Damage ends an index. The part before it counts.
   private mutating func scan(_ file: IndexFile, _ progress: (Int, Int) -> Void) throws {
     let problems = ProblemLog()
     var reader = try PackageReader(file: file) { problems.report($0) }

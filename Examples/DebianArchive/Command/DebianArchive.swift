@@ -4,7 +4,7 @@ import DebianIndexReading
 import Foundation
 import Perdure
 
-/// Imports the Debian archive as an object graph, and asks it questions.
+/// Imports the Debian archive as an object graph, and queries it.
 @main
 struct DebianArchive: ParsableCommand {
   static let configuration = CommandConfiguration(

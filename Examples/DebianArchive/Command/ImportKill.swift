@@ -1,7 +1,7 @@
-// For the test that kills the import repeatedly. With PERDURE_DEMO_KILL_AT=n in its environment the
-// example ends itself, as `kill -9` would, during the nth call that changes a file or a name.
-// Because calls are counted and not seconds, every step of an import can be hit on a machine of any
-// speed.
+// Used by the test that kills the import repeatedly. With PERDURE_DEMO_KILL_AT=n in its
+// environment, the example ends itself, as `kill -9` would, during the nth call that changes a file
+// or a name. It counts calls and not seconds, so every step of an import can be interrupted on a
+// machine of any speed.
 
 import DebianArchiveGraph
 import Foundation
@@ -12,7 +12,7 @@ import Synchronization
 
 /// The moment at which the process ends, and the number of its changes so far.
 final class ImportKill: Sendable {
-  /// The moment from the environment.
+  /// Reads the moment from the environment.
   static let asked = ProcessInfo.processInfo.environment["PERDURE_DEMO_KILL_AT"].flatMap { Int($0) }
     .map(ImportKill.init)
 
@@ -21,19 +21,19 @@ final class ImportKill: Sendable {
 
   private init(at moment: Int) { self.moment = moment }
 
-  /// Counts a change. When it is the one to end in, does a part of it, if it has parts, and ends.
+  /// Counts a change. If it is the last one, does a part of it if possible, and ends the process.
   func pass(_ part: () -> Void = {}) {
     guard changes.add(1, ordering: .relaxed).newValue == moment else { return }
     part()
     kill(getpid(), SIGKILL)
   }
 
-  /// Prints how many changes there were when something was reached.
+  /// Prints the number of changes so far, when a step was reached.
   func tell(_ what: String) {
     FileHandle.standardOutput.write(Data("\(what) \(changes.load(ordering: .relaxed))\n".utf8))
   }
 
-  /// The example's container, on files that end the process.
+  /// The example's container, on a file system that can end the process.
   func container(at path: String) throws -> PersistentContainer {
     PersistentContainer(
       name: "DebianArchive", model: try ManagedObjectModel(archiveClasses.map(\.entityDescription)),
@@ -46,7 +46,7 @@ final class ImportKill: Sendable {
   }
 }
 
-/// The system's files; calls that change something are counted.
+/// The system's files. Calls that change something are counted.
 private struct KillingFileSystem: FileSystem {
   let end: ImportKill
   private let behind = POSIXFileSystem()
@@ -94,7 +94,7 @@ private final class KillingFile: File {
   var path: String { behind.path }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
-    // Half of it: that this part is not written is as good a moment.
+    // Write only half of the bytes, to simulate a crash in the middle of a write.
     end.pass { try? behind.write(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), at: offset) }
     try behind.write(bytes, at: offset)
   }

@@ -6,7 +6,7 @@ final class Stopwatch {
 
   init() { last = clock.now }
 
-  /// Notes the time since the last lap under a name.
+  /// Records the time since the last lap under a name.
   func lap(_ name: String) {
     let now = clock.now
     laps.append((name, (now - last) / .seconds(1)))

@@ -1,11 +1,11 @@
 public import DebianIndexReading
 public import Perdure
 
-/// Brings packages into the graph, a batch a save.
+/// Imports packages into the graph, with one save for each batch.
 ///
-/// Known names, maintainers, sections and tags are kept as objects of one long-lived context, so
-/// that a batch reads nothing from the store. Packages and dependencies are released after each
-/// save.
+/// Names, maintainers, sections and tags that were seen are kept as objects of one long-lived
+/// context, so a batch reads nothing from the store. Packages and dependencies are released after
+/// each save.
 public final class ArchiveImporter {
   private struct Key: Hashable {
     var name: String
@@ -47,7 +47,7 @@ public final class ArchiveImporter {
     }
   }
 
-  /// The progress of the import of the index with this label; it is noted as begun.
+  /// The progress of the index with this label. It marks the import of the index as begun.
   public func progress(ofIndex label: String) throws -> ImportedIndex {
     let request = FetchRequest<ImportedIndex> { $0.label == label }
     if let found = try context.fetch(request).first { return found }
@@ -56,10 +56,10 @@ public final class ArchiveImporter {
     return index
   }
 
-  /// Saves a batch, all or nothing. Packages that are there already are passed over.
+  /// Saves a batch completely or not at all. Packages that are already stored are skipped.
   ///
-  /// - Parameter note: Changes that belong to the same save.
-  /// - Throws: `PerdureError`; the batch can be given again.
+  /// - Parameter note: Makes further changes for the same save.
+  /// - Throws: `PerdureError`. The batch can then be repeated.
   public func importBatch(_ records: [PackageRecord], note: () -> Void = {}) throws {
     for record in records { insert(record) }
     note()

@@ -1,6 +1,6 @@
 public import Perdure
 
-/// A name that dependencies may point to: that of a package, or one that packages only provide.
+/// A name on which packages can depend: that of a package, or one that packages only provide.
 @Entity(isAbstract: true)
 public class Name: ManagedObject {
   /// The name itself.
@@ -11,14 +11,14 @@ public class Name: ManagedObject {
   @Relationship(inverse: "provided") public var provisions: ToMany<Dependency>
 }
 
-/// The name of a package that the archive has.
+/// The name of a package in the archive.
 @Entity
 public final class PackageName: Name {
   /// Its versions.
   @Relationship(inverse: "packageName", deleteRule: .cascade) public var packages: ToMany<Package>
 }
 
-/// A name that no package of the archive has.
+/// A name without a package in the archive.
 @Entity
 public final class VirtualName: Name {}
 
@@ -27,7 +27,7 @@ public final class VirtualName: Name {}
 public final class Package: ManagedObject {
   /// The text of its name.
   public var name: String
-  /// Empty when the archive does not say.
+  /// The version; empty if the archive does not give one.
   public var version: String
   /// The architecture, or `all`.
   public var architecture: String
