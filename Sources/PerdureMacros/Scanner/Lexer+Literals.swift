@@ -1,5 +1,6 @@
 extension Lexer {
-  /// A string with any number of `#` around it, an extended regular expression, or a word with `#`.
+  /// Reads a string with any number of `#` around it, an extended regular expression, or a word
+  /// with `#`.
   mutating func scanPoundOrString() -> Token.Kind {
     let pounds = countPounds()
     if byte(pounds) == UInt8(ascii: "\"") {
@@ -22,16 +23,16 @@ extension Lexer {
     return pounds
   }
 
-  /// A string that has begun, with how many parentheses are open in the interpolation that the lexer is in; none while
-  /// it is in the text.
+  /// A string that has begun. It counts the parentheses that are open in the current interpolation;
+  /// nil means that the lexer is in the string's text.
   private struct OpenString {
     let quotes: Int
     let pounds: Int
     var depth = 0
   }
 
-  /// Skips a string from its opening `#` or quotes to behind its end. Strings inside interpolations are kept in a list:
-  /// however many lie inside each other, the stack does not grow.
+  /// Skips a string from its opening `#` or quotes to behind its end. Nested strings in
+  /// interpolations are kept in a list, so nesting does not use the stack.
   mutating func skipString() {
     var open = [beginString()]
     while let string = open.last, offset < bytes.count {

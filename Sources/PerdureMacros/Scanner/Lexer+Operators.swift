@@ -1,5 +1,5 @@
 extension Lexer {
-  /// A run of operator characters, with dots in it where it begins with one; or a character of any other kind.
+  /// Reads an operator, with dots only if it begins with one, or a character of any other kind.
   mutating func scanOperator() -> Token.Kind {
     let begin = offset
     if byte() == UInt8(ascii: ".") {
@@ -24,16 +24,17 @@ extension Lexer {
 
   private func isMark(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "?") || byte == UInt8(ascii: "!") }
 
-  /// Whether something stands right before that a postfix mark can belong to.
+  /// Whether a postfix mark at this position can belong to the previous token.
   private var isBoundToTheLeft: Bool {
     offset > 0 && !" \t\n\r\u{0}([{,;:".utf8.contains(bytes[offset - 1])
   }
 
-  /// The bytes of the operator character at a distance; 0 when something else stands there.
+  /// The number of bytes of the operator character at a distance; 0 if there is no operator
+  /// character.
   func operatorLength(_ distance: Int = 0) -> Int {
     let first = byte(distance)
     if first < 0x80 { return "+-*/%=<>&|^~!?".utf8.contains(first) ? 1 : 0 }
-    // The operator characters beyond ASCII have two or three bytes.
+    // Non-ASCII operator characters have two or three bytes.
     let length = first < 0xe0 ? 2 : 3
     guard first >= 0xc2, first < 0xf0, offset + distance + length <= bytes.count else { return 0 }
     var scalar = UInt32(first & (length == 2 ? 0x1f : 0x0f))
@@ -41,7 +42,7 @@ extension Lexer {
     return Self.operators.contains { $0.contains(scalar) } ? length : 0
   }
 
-  /// The `operator-head` of the language's grammar, beyond ASCII.
+  /// The non-ASCII part of `operator-head` in the language's grammar.
   private static let operators: [ClosedRange<UInt32>] = [
     0xa1...0xa7, 0xa9...0xa9, 0xab...0xac, 0xae...0xae, 0xb0...0xb1, 0xb6...0xb6, 0xbb...0xbb, 0xbf...0xbf,
     0xd7...0xd7, 0xf7...0xf7, 0x2016...0x2017, 0x2020...0x2027, 0x2030...0x203e, 0x2041...0x2053,

@@ -1,12 +1,12 @@
-/// Cuts Swift source into tokens.
+/// Splits Swift source into tokens.
 ///
-/// The source has passed the compiler's own parser, so it is well formed; still, any bytes give tokens,
-/// and what does not end (a comment, a string) ends with the source.
+/// The source has passed the compiler's parser, so it is well formed. But any bytes give tokens: an
+/// unterminated comment or string ends with the source.
 struct Lexer {
   let bytes: [UInt8]
   var offset = 0
   private(set) var tokens: [Token] = []
-  /// How many bytes were looked at before it was known what they are: a test holds it against the length of sources.
+  /// The number of bytes read ahead. A test compares it with the length of the source.
   var lookedAhead = 0
   /// Of the line that was last searched for the ends of raw strings: its end, and by numbers of `#` where on it the last
   /// quote with as many behind it stands.

@@ -1,16 +1,16 @@
 /// A token of Swift source. Comments and white space are between tokens.
 struct Token: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
-    /// A word, keyword or not, also in backticks; and `$0`.
+    /// A word, also in backticks, whether it is a keyword or not; and `$0`.
     case word
-    /// A word with `#` in front: a directive or a macro.
+    /// A word that follows `#`: a directive or a macro.
     case pound
     case number
-    /// A string of any form, interpolations included, or a regular expression.
+    /// A string of any form, including its interpolations, or a regular expression.
     case literal
     /// A run of operator characters. `.` and postfix `?` and `!` are punctuation.
     case operation
-    /// One of `( ) [ ] { } , : ; @ . ? !` or any character that fits nowhere else.
+    /// One of `( ) [ ] { } , : ; @ . ? !`, or any other character.
     case punctuation
   }
 

@@ -1,10 +1,10 @@
 // The messages between the compiler and a macro plugin, as far as attached macros go.
 //
-// RISK: this protocol is part of the Swift project, but it is not documented as stable. It was observed
-// with Swift 6.3 (protocol version 7). The plugin checks the version in the first message; to a version
-// that it does not know it answers every expansion with a sentence that says so, at the attribute, so
-// that a user is never left with an obscure failure. Reading is tolerant: members that are not needed
-// are not looked at.
+// RISK: this protocol is part of the Swift project, but it is not documented as stable. It was
+// observed with Swift 6.3 (protocol version 7). The plugin checks the version in the first message.
+// If it does not know the version, it answers every expansion with an error message at the
+// attribute, so that a user never gets an obscure failure. Reading is tolerant: unneeded members
+// are ignored.
 //
 //     compiler                                   plugin
 //     {getCapability: {capability:               {getCapabilityResult: {capability:
