@@ -1,11 +1,11 @@
-// A journal that is killed while it writes, and continues with every entry that it has reported.
+// A journal that can be killed while it writes. It continues with every entry that it has reported.
 //
 //     swift run Journal            # prints the number of each entry when it is saved
 //     pkill -9 -x Journal          # from another terminal, at any moment
 //     swift run Journal            # prints how many entries it found, and continues
 //
-// `save()` returns when the entry is durable: it survives a kill and a power cut. The only entry
-// that may be found without having been reported is the last one, if the kill came between both.
+// `save()` returns when the entry is durable: it survives a kill and a power loss. Only the last
+// entry may be found without having been reported, if the kill came between saving and reporting.
 
 import Foundation
 import Perdure
@@ -41,7 +41,7 @@ enum Program {
     }
   }
 
-  /// Prints a line at once. `print` keeps lines in memory until it has several.
+  /// Prints a line at once. `print` would buffer several lines.
   private static func report(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }

@@ -29,19 +29,19 @@ public final class Package: ManagedObject {
   public var name: String
   /// The version; empty if the archive does not give one.
   public var version: String
-  /// The architecture, or `all`.
+  /// The architecture of the package, or `all`.
   public var architecture: String
   /// The first line of its description.
   public var summary: String?
   /// The source package it was built from.
   public var source: String?
-  /// How much a system needs it.
+  /// How important the package is for a system.
   public var priority: String?
   /// The URL of its project.
   public var homepage: String?
-  /// The size of its file in bytes; nil when the archive does not say.
+  /// The size of the package's file in bytes; nil if the archive does not give it.
   public var size: Int64?
-  /// In KiB; nil when the archive does not say.
+  /// The installed size in KiB; nil if the archive does not give it.
   public var installedSize: Int64?
   /// Its name.
   @Relationship(inverse: "packages", optional: false) public var packageName: PackageName?
@@ -60,17 +60,17 @@ public final class Package: ManagedObject {
 public final class Dependency: ManagedObject {
   /// A `DependencyKind`.
   public var kind: Int16
-  /// The clause; its alternatives share it.
+  /// The number of the clause. Its alternatives have the same number.
   public var group: Int32
-  /// The place among the alternatives.
+  /// The position among the alternatives.
   public var position: Int32
-  /// The part after a colon after the name.
+  /// The part of the name after a colon.
   public var architecture: String?
-  /// How the version must compare with `version`.
+  /// The required relation to `version`.
   public var relation: String?
   /// The version to compare with.
   public var version: String?
-  /// The package that says it.
+  /// The package that has the dependency.
   @Relationship(inverse: "dependencies", optional: false) public var package: Package?
   /// The required name; nil for a provision.
   @Relationship(inverse: "dependents") public var target: Name?
@@ -83,24 +83,24 @@ public final class Dependency: ManagedObject {
 public final class Maintainer: ManagedObject {
   /// The name, without quotes.
   public var name: String
-  /// The mail address; empty when none is given.
+  /// The mail address; empty if none is given.
   public var address: String
   /// The packages of the maintainer.
   @Relationship(inverse: "maintainer", deleteRule: .cascade) public var packages: ToMany<Package>
-  /// The number of these.
+  /// The number of packages of the maintainer.
   @Attribute(.indexed, derived: "packages.@count") public var packageCount: Int64
 }
 
-/// Where packages are filed.
+/// A section of the archive, which contains packages.
 @Entity
 public final class Section: ManagedObject {
-  /// Its name.
+  /// The name of the section.
   @Attribute(.unique) public var name: String
   /// The packages of the section.
   @Relationship(inverse: "section") public var packages: ToMany<Package>
 }
 
-/// A subject of packages.
+/// A tag of packages.
 @Entity
 public final class Tag: ManagedObject {
   /// The tag itself.
@@ -109,16 +109,16 @@ public final class Tag: ManagedObject {
   @Relationship(inverse: "tags") public var packages: ToMany<Package>
 }
 
-/// The progress of an index's import. It is saved with the packages, so it is never wrong.
+/// The progress of an index's import. It is saved with the packages, so it always matches them.
 @Entity
 public final class ImportedIndex: ManagedObject {
   /// Suite, component and architecture.
   @Attribute(.unique) public var label: String
-  /// Stanzas that are in the store, or were passed over.
+  /// The number of stanzas that are stored or were skipped.
   public var stanzaCount: Int64
-  /// Whether nothing of it is left to import.
+  /// Whether the whole index has been imported.
   public var isComplete: Bool
-  /// The size of the index file; another size is another index.
+  /// The size of the index file. If it changes, the file is a different index.
   public var byteCount: Int64
 }
 

@@ -1,19 +1,19 @@
 import DebianIndexReading
 public import Perdure
 
-/// Queries on the archive as a graph. Each answer is found by walking objects, in one context.
+/// Queries on the archive as a graph. Each traverses objects in one context.
 public struct ArchiveQuestions {
   let context: ManagedObjectContext
 
-  /// Questions to what `context` sees.
+  /// Makes queries on the state that `context` sees.
   public init(_ context: ManagedObjectContext) { self.context = context }
 
-  /// The package name of this text; nil if the archive has none.
+  /// The package with this name; nil if the archive has none.
   public func packageName(_ text: String) throws -> PackageName? {
     try context.fetch(FetchRequest<PackageName> { $0.text == text }).first
   }
 
-  /// The packages that cannot work without a package of this name, each once.
+  /// The packages that require a package with this name, each once.
   public func reverseDependencies(of text: String) throws -> Set<Package> {
     guard let name = try packageName(text) else { return [] }
     var found: Set<Package> = []
@@ -23,8 +23,8 @@ public struct ArchiveQuestions {
     return found
   }
 
-  /// The packages that installing this name may require. They are its packages, and for each
-  /// alternative of their dependencies, the packages of that name and those that provide it.
+  /// The packages that may be installed with this name. They are its packages. For each alternative
+  /// of their dependencies, they are also the packages with that name and those that provide it.
   /// Versions are ignored.
   public func closure(of text: String) throws -> Set<Package> {
     guard let start = try packageName(text) else { return [] }
@@ -41,7 +41,7 @@ public struct ArchiveQuestions {
     return reached
   }
 
-  /// The packages of a name, and those that provide it.
+  /// The packages with a name, and those that provide it.
   static func candidates(for name: Name) -> [Package] {
     var found: [Package] = []
     if let name = name as? PackageName { found.append(contentsOf: name.packages) }
@@ -63,7 +63,7 @@ public struct ArchiveQuestions {
     return try context.fetch(request)
   }
 
-  /// The packages whose summary contains a word, whatever its case and accents.
+  /// The packages whose summary contains a word, ignoring case and accents.
   public func packages(about word: String) throws -> [Package] {
     try context.fetch(
       FetchRequest<Package> { $0.summary.contains(word, [.caseInsensitive, .diacriticInsensitive]) })

@@ -1,12 +1,12 @@
 import Perdure
 
-/// Groups of packages that all need each other, directly or not: the strongly connected components
-/// of the graph of dependencies.
+/// Finds groups of packages that require each other, directly or indirectly: the strongly connected
+/// components of the dependency graph.
 ///
 /// Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with an explicit
 /// stack, because the archive is deeper than a thread's stack.
 struct DependencyCycles {
-  /// By package: the packages it needs, as positions.
+  /// For each package, the positions of the packages that it requires.
   private let edges: [[Int]]
   private var order: [Int]
   private var lowest: [Int]
@@ -58,7 +58,7 @@ struct DependencyCycles {
     return Visit(node: node)
   }
 
-  /// A node that reaches no older node closes a component.
+  /// A node that reaches no older node completes a component.
   private mutating func leave(_ node: Int) {
     guard lowest[node] == order[node] else { return }
     var members: [Int] = []
@@ -72,7 +72,7 @@ struct DependencyCycles {
 }
 
 extension ArchiveQuestions {
-  /// Groups of packages that need each other, the largest first.
+  /// Groups of packages that require each other, the largest first.
   public func dependencyCycles() throws -> [[Package]] {
     let packages = try context.fetch(FetchRequest<Package>())
     let positions = Dictionary(uniqueKeysWithValues: zip(packages, packages.indices))

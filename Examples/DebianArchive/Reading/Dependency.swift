@@ -1,22 +1,22 @@
-/// A package's relation to another.
+/// A relation of this package to another package.
 public enum DependencyKind: Int, CaseIterable, Sendable {
-  /// Must be configured before this package is even unpacked.
+  /// The other package must be configured before this one is unpacked.
   case preDepends
-  /// Must be configured before this package is.
+  /// The other package must be configured before this one is.
   case depends
-  /// Is found together with this package but in unusual installations.
+  /// The other package is installed with this one, except in unusual installations.
   case recommends
-  /// Makes this package more useful.
+  /// The other package makes this one more useful.
   case suggests
-  /// Is made more useful by this package.
+  /// This package makes the other one more useful.
   case enhances
-  /// Does not work while this package is installed.
+  /// The other package does not work while this one is installed.
   case breaks
-  /// Cannot be unpacked while this package is.
+  /// The other package cannot be unpacked while this one is.
   case conflicts
-  /// May have files of it overwritten by this package.
+  /// This package may overwrite files of the other one.
   case replaces
-  /// Is a further name of this package.
+  /// The other name is a further name of this package.
   case provides
 
   /// The name of the field that lists dependencies of this kind.
@@ -35,7 +35,7 @@ public enum DependencyKind: Int, CaseIterable, Sendable {
   }
 }
 
-/// How a version must compare with the one named.
+/// The required relation of a version to the given one.
 public enum VersionRelation: String, CaseIterable, Sendable {
   /// Earlier than.
   case earlier = "<<"
@@ -57,12 +57,11 @@ public struct Dependency: Hashable, Sendable {
   public var group: Int
   /// 0-based number of the alternative in its clause.
   public var position: Int
-  /// The package or virtual package it names.
+  /// The name of the package or virtual package.
   public var target: String
-  /// The part after a colon after the name (`any`, `native`, an architecture); nil when there is
-  /// none.
+  /// The part of the name after a colon (`any`, `native`, an architecture); nil if there is none.
   public var architecture: String?
-  /// The version constraint; nil when any version will do.
+  /// The version constraint; nil if any version is accepted.
   public var constraint: VersionConstraint?
 
   /// One alternative.
@@ -79,14 +78,14 @@ public struct Dependency: Hashable, Sendable {
   }
 }
 
-/// Which versions a dependency accepts.
+/// The versions that a dependency accepts.
 public struct VersionConstraint: Hashable, Sendable {
-  /// How the version must compare with `version`.
+  /// The required relation to `version`.
   public var relation: VersionRelation
   /// The version to compare with.
   public var version: String
 
-  /// Versions that compare so with `version`.
+  /// Accepts the versions that have the relation to `version`.
   public init(_ relation: VersionRelation, _ version: String) {
     self.relation = relation
     self.version = version

@@ -5,8 +5,8 @@
 //   alternative  := name [":" architecture] ["(" relation version ")"]
 //   relation     := "<<" | "<=" | "=" | ">=" | ">>", and from old packages "<" for "<=" and ">" for ">="
 //
-// Spaces may occur between any two of these. A clause that breaks the grammar is reported and left
-// out as a whole; it still counts in the numbering of clauses.
+// Spaces may occur between any two of these. A clause that violates the grammar is reported and
+// skipped as a whole. It still counts in the numbering of clauses.
 
 /// Reads dependency fields.
 public enum DependencyParser {
@@ -14,7 +14,7 @@ public enum DependencyParser {
   ///
   /// - Parameters:
   ///   - field: The unchanged value, line ends included.
-  ///   - malformed: Called for each clause left out, with its text.
+  ///   - malformed: Called with the text of each skipped clause.
   public static func parse(
     _ field: ArraySlice<UInt8>, kind: DependencyKind, malformed: (String) -> Void = { _ in }
   ) -> [Dependency] {
@@ -36,7 +36,7 @@ public enum DependencyParser {
     }
   }
 
-  /// One clause up to its comma or the end; nil when it breaks the grammar.
+  /// Parses a clause up to its comma or the end. Returns nil if it violates the grammar.
   private static func alternatives(
     _ scanner: inout FieldScanner, kind: DependencyKind, group: Int
   ) -> [Dependency]? {

@@ -13,7 +13,7 @@ struct FieldScanner {
     while let first = rest.first, first.isSpace { rest.removeFirst() }
   }
 
-  /// Takes `byte` if it is next.
+  /// Reads `byte` if it is the next one.
   mutating func take(_ byte: UInt8) -> Bool {
     guard rest.first == byte else { return false }
     rest.removeFirst()

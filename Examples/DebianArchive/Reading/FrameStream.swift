@@ -11,7 +11,7 @@ final class FrameStream {
 
   #if canImport(CLZ4)
     private static let inputCapacity = 1 << 16
-    /// As long as the shortest blocks, so that the output before a damaged block is not lost.
+    /// As long as the shortest blocks, so that output before a damaged block is not lost.
     private static let pieceCapacity = 1 << 16
 
     private let source: Source
@@ -19,9 +19,9 @@ final class FrameStream {
     private var input: [UInt8] = []
     private var inputOffset = 0
     private var bytesConsumed = 0
-    /// The source may end only here.
+    /// The source may end only at this point.
     private var isBetweenFrames = false
-    /// The last piece was full: liblz4 may hold more output.
+    /// The last piece was full, so liblz4 may have more output.
     private var hasMoreOutput = false
 
     init(source: @escaping Source) throws(ArchiveReadError) {
@@ -77,7 +77,8 @@ final class FrameStream {
       guard LZ4F_isError(result) == 0 else { throw Self.error(result, after: bytesConsumed) }
       inputOffset += consumed
       bytesConsumed += consumed
-      // A call without input or output changes nothing, and its result is that of a new frame.
+      // A call without input or output changes nothing, but its result looks like that of a new
+      // frame.
       if consumed > 0 || !produced.isEmpty { isBetweenFrames = result == 0 }
       return produced
     }

@@ -16,11 +16,11 @@ public struct ImportProgress {
       start: .zero)
   }
 
-  /// Shows the state, unless it was shown a moment ago.
+  /// Shows the state, unless it was shown very recently.
   ///
   /// - Parameters:
-  ///   - fraction: The done part of the work, 0 to 1.
-  ///   - count: The number of units that are done.
+  ///   - fraction: The completed fraction of the work, 0 to 1.
+  ///   - count: The number of completed units.
   public mutating func update(fraction: Double, count: Int) {
     if let text = bar.show(fraction, count: count, at: elapsed) { Self.write(text) }
   }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// A package index on this machine, and the label it goes by.
+/// A package index on this machine, and its label.
 ///
-/// The names of apt's files carry the host they came from. A label never does: it is made from the
-/// part after `_dists_` in such a name, or from apt's suite and component.
+/// The names of apt's files contain the host from which they were loaded. A label never does. It is
+/// made from the part after `_dists_` in such a name, or from apt's suite and component.
 public struct IndexFile: Hashable, Sendable {
-  /// The path of the file. For opening it, not for displaying it.
+  /// The path of the file. Use it for opening the file, not for display.
   public var path: String
-  /// What to show instead of the path: suite or codename, component and architecture.
+  /// The text to show instead of the path: suite or codename, component and architecture.
   public var label: String
-  /// The size of the file, compressed as it is.
+  /// The size of the file on disk, possibly compressed.
   public var byteCount: Int
 
-  /// A file with a label that apt's own words give.
+  /// Makes a file with a label from apt's own words.
   public init(path: String, label: String) {
     self.path = path
     self.label = label
@@ -20,13 +20,14 @@ public struct IndexFile: Hashable, Sendable {
     byteCount = size?.intValue ?? 0
   }
 
-  /// A file with the label that its name gives.
+  /// Makes a file with a label from its name.
   public init(path: String) {
     self.init(path: path, label: Self.label(forFileName: (path as NSString).lastPathComponent))
   }
 
-  /// `..._dists_bookworm_main_binary-amd64_Packages.lz4` is labelled "bookworm/main amd64"; other
-  /// files of apt are labelled by their last part, files of other names by their name.
+  /// The label of a file: "bookworm/main amd64" for
+  /// `..._dists_bookworm_main_binary-amd64_Packages.lz4`. Other files of apt have the last part of
+  /// their name as label, and any other file has its name.
   static func label(forFileName name: String) -> String {
     guard let dists = name.range(of: "_dists_", options: .backwards) else {
       return name.split(separator: "_").last.map(String.init) ?? name

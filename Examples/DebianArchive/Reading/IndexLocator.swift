@@ -18,8 +18,7 @@ public enum IndexLocator {
     return try indexes(aptListing: ToolRun.output(of: "apt-get", arguments), statusPath: dpkgStatusPath)
   }
 
-  /// apt's indexes, by its own listing, as far as they can be read; without them, dpkg's installed
-  /// packages.
+  /// The readable indexes in apt's own listing; without any, the packages that dpkg has installed.
   static func indexes(aptListing: String?, statusPath: String) throws(ArchiveReadError) -> [IndexFile] {
     let fromApt = indexes(inAptListing: aptListing ?? "").filter {
       FileManager.default.isReadableFile(atPath: $0.path)
@@ -49,8 +48,8 @@ public enum IndexLocator {
     return withLabelsApart(found)
   }
 
-  /// The files with a number behind labels that an earlier one has too: how far an index has been
-  /// imported is noted under its label.
+  /// The files with unique labels: a repeated label gets a number. The progress of an import is
+  /// stored under its label.
   private static func withLabelsApart(_ files: [IndexFile]) -> [IndexFile] {
     var counts: [String: Int] = [:]
     return files.map { file in
@@ -69,8 +68,8 @@ public enum IndexLocator {
 
   // MARK: apt
 
-  /// apt's data about each index, as tab-separated fields. Only the file's path and these words are
-  /// requested: the host name is not read.
+  /// apt's data about each index, as tab-separated fields. It requests only the file's path and
+  /// these words, and does not read the host name.
   private static let aptFormat = "$(FILENAME)\t$(CODENAME)\t$(SUITE)\t$(COMPONENT)\t$(ARCHITECTURE)"
 
   static func indexes(inAptListing listing: String) -> [IndexFile] {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The text of an index in pieces, decompressed on the way when it is an LZ4 frame stream.
+/// The text of an index in pieces. An LZ4 frame stream is decompressed.
 ///
-/// What a file is shows in its first four bytes, not in its name.
+/// The first four bytes of the file determine the format, not its name.
 struct IndexText: ~Copyable {
   private let input: StoredBytes
   private var frames: FrameStream?
@@ -38,10 +38,10 @@ struct IndexText: ~Copyable {
     }
   }
 
-  /// How many bytes of the file, as stored, have been used.
+  /// The number of bytes of the stored file that were used.
   var storedBytesRead: Int { input.bytesRead }
 
-  /// Replaces `piece` by the next part of the text; false at the end. At most 4 MiB.
+  /// Replaces `piece` by the next part of the text, at most 4 MiB. Returns false at the end.
   mutating func nextPiece(_ piece: inout [UInt8]) throws(ArchiveReadError) -> Bool {
     piece.removeAll(keepingCapacity: true)
     guard let frames else { return try input.appendPiece(to: &piece) }
@@ -62,7 +62,7 @@ struct IndexText: ~Copyable {
   }
 }
 
-/// Bytes as stored, counted, with a check of the first four before they are read.
+/// Reads and counts stored bytes, and checks the first four before returning them.
 private final class StoredBytes {
   private let source: FrameStream.Source
   private var peeked: [UInt8] = []

@@ -2,7 +2,7 @@
 public struct Maintainer: Hashable, Sendable {
   /// The name, without quotes.
   public var name: String
-  /// The mail address; empty when none is given.
+  /// The mail address; empty if none is given.
   public var address: String
 
   /// A maintainer.
@@ -14,10 +14,10 @@ public struct Maintainer: Hashable, Sendable {
 
 /// Reads `Name <address>`.
 public enum MaintainerParser {
-  /// The maintainer named in `field`; nil when it is blank.
+  /// Parses the maintainer in `field`. Returns nil if it is blank.
   ///
-  /// Text without brackets is a name, or an address when it is one word with an @. If a name is
-  /// missing, the address is used as the name.
+  /// Text without brackets is a name, or an address if it is one word with an @. If there is no
+  /// name, the address is used as the name.
   public static func parse(_ field: ArraySlice<UInt8>) -> Maintainer? {
     let value = field.trimmingSpace()
     guard !value.isEmpty else { return nil }

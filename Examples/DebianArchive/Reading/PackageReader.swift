@@ -2,7 +2,7 @@
 public struct PackageReader: ~Copyable {
   private var stanzas: StanzaReader
   private let report: (ArchiveProblem) -> Void
-  /// How many stanzas have been read, with and without a name.
+  /// The number of stanzas that were read, with or without a name.
   public private(set) var stanzaCount = 0
 
   /// A reader of `file`.
@@ -21,12 +21,12 @@ public struct PackageReader: ~Copyable {
     self.report = report
   }
 
-  /// How many bytes of the file, compressed as it is, have been used. For showing progress.
+  /// The number of bytes of the file, possibly compressed, that were used. For progress.
   public var storedBytesRead: Int { stanzas.storedBytesRead }
 
   /// The next package; nil at the end of the index.
   ///
-  /// - Throws: `ArchiveReadError` at damage that ends the index; records returned before are valid.
+  /// - Throws: `ArchiveReadError` for damage that ends the index. The records before it are valid.
   public mutating func next() throws(ArchiveReadError) -> PackageRecord? {
     while let stanza = try stanzas.next() {
       stanzaCount += 1

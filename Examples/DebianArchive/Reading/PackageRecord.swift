@@ -2,13 +2,13 @@
 public struct PackageRecord: Sendable {
   /// The package's name.
   public var name: String
-  /// Its version; empty when the stanza has none.
+  /// The version; empty if the stanza gives none.
   public var version: String
-  /// The architecture it was built for, or `all`; empty when the stanza has none.
+  /// The architecture of the package, or `all`; empty if the stanza gives none.
   public var architecture: String
   /// The maintainer of the package.
   public var maintainer: Maintainer?
-  /// The section of the archive it is filed under.
+  /// The section of the archive that contains the package.
   public var section: String?
   /// The importance of the package for a system.
   public var priority: String?
@@ -18,7 +18,7 @@ public struct PackageRecord: Sendable {
   public var summary: String?
   /// The URL of its project.
   public var homepage: String?
-  /// Disk space it takes, in KiB.
+  /// The disk space that the installed package needs, in KiB.
   public var installedSize: Int?
   /// The size of its file in bytes.
   public var size: Int?
@@ -31,9 +31,9 @@ public struct PackageRecord: Sendable {
 }
 
 extension PackageRecord {
-  /// Reads a stanza; nil, and a report, when it has no name.
+  /// Reads a stanza. Reports it and returns nil if it has no name.
   ///
-  /// Malformed parts are reported and left out; the rest of the stanza counts.
+  /// Malformed parts are reported and skipped. The rest of the stanza is used.
   public init?(_ stanza: Stanza, report: (ArchiveProblem) -> Void) {
     guard let name = stanza.text("Package"), !name.isEmpty else {
       report(ArchiveProblem(place: stanza.place, message: "A stanza without a package name was left out."))

@@ -4,7 +4,7 @@ public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
   public var index: String
   /// 1-based line of the index's text.
   public var line: Int
-  /// Distance in bytes from the start of the index's text, after decompression.
+  /// The offset in bytes from the start of the index's decompressed text.
   public var byteOffset: Int
 
   /// A place in the index labelled `index`.
@@ -37,7 +37,7 @@ public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
 
 /// An error in the archive that ends the reading of an index.
 ///
-/// Every stanza returned before it is valid; the damaged one is not returned.
+/// All stanzas that were returned before it are valid. The damaged one is not returned.
 public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
   /// What kind of failure it is.
   public enum Code: Sendable {
@@ -45,11 +45,11 @@ public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
     case notFound
     /// The file could not be read.
     case unreadable
-    /// The index ends before its format says it may: fetch it again.
+    /// The index ends before its format allows it to end: fetch it again.
     case truncated
     /// The compressed data is damaged: fetch it again.
     case damaged
-    /// The index is compressed in a way that is not LZ4.
+    /// The index is compressed, but not with LZ4.
     case unsupported
   }
 

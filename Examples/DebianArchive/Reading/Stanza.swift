@@ -15,14 +15,14 @@ public struct Stanza: Sendable {
   /// The names of its fields, in order.
   public var fieldNames: [String] { fields.map { String(decoding: bytes[$0.name], as: UTF8.self) } }
 
-  /// The unchanged bytes of the field called `name` (case is ignored), line ends included; nil when
+  /// The unchanged bytes of the field with a name, including line ends. Case is ignored. Nil if
   /// there is no such field.
   public func bytes(_ name: StaticString) -> ArraySlice<UInt8>? {
     field(name).map { bytes[$0.value] }
   }
 
-  /// The text of the field called `name`: without space at either end, continuation lines without
-  /// the space that marks them. Bytes that are no UTF-8 become U+FFFD. Nil when there is no such
+  /// The text of the field with a name, without spaces at either end, and without the space that
+  /// marks continuation lines. Bytes that are not UTF-8 become U+FFFD. Nil if there is no such
   /// field.
   public func text(_ name: StaticString) -> String? {
     guard let field = field(name) else { return nil }
@@ -34,7 +34,7 @@ public struct Stanza: Sendable {
       .joined(separator: "\n")
   }
 
-  /// The position of the field called `name`; the stanza's position when there is no such field.
+  /// The position of the field with a name; the stanza's position if there is no such field.
   public func place(of name: StaticString) -> SourcePlace {
     guard let field = field(name) else { return place }
     return SourcePlace(
@@ -48,14 +48,14 @@ public struct Stanza: Sendable {
 }
 
 extension Collection<UInt8> {
-  /// Whether `other` has the same bytes, with A to Z equal to a to z.
+  /// Whether `other` has the same bytes, ignoring the case of ASCII letters.
   func equalsIgnoringCase(_ other: some Collection<UInt8>) -> Bool {
     zip(self, other).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && (0x61...0x7A).contains($0 | 0x20)) }
   }
 }
 
 extension ArraySlice<UInt8> {
-  /// Without spaces, tabs and line ends at either end.
+  /// The bytes without spaces, tabs and line ends at either end.
   func trimmingSpace() -> ArraySlice<UInt8> {
     var slice = self
     while let first = slice.first, first.isSpace { slice.removeFirst() }

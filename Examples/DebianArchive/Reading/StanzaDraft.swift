@@ -1,4 +1,4 @@
-/// A stanza while its lines come in.
+/// A stanza whose lines are still being read.
 struct StanzaDraft {
   private var stanza: Stanza
   private var lineStart = 0
@@ -14,7 +14,8 @@ struct StanzaDraft {
     if !isTooLong { stanza.bytes += bytes }
   }
 
-  /// Takes the line just completed as a field, a continuation or a blank; true when it is blank.
+  /// Takes the completed line as a field, a continuation or a blank line. Returns true if it is
+  /// blank.
   mutating func endLine(at place: SourcePlace, _ report: (ArchiveProblem) -> Void) -> Bool {
     defer {
       lineStart = stanza.bytes.count
@@ -33,14 +34,14 @@ struct StanzaDraft {
         Stanza.Field(name: line.startIndex..<colon, value: (colon + 1)..<line.endIndex, line: place.line))
     } else {
       report(ArchiveProblem(place: place, message: "A line that is no field was ignored."))
-      // Continuations of it must not be taken for those of the field before.
+      // Its continuations must not be added to the previous field.
       stanza.fields.append(
         Stanza.Field(name: lineStart..<lineStart, value: lineStart..<lineStart, line: place.line))
     }
     return false
   }
 
-  /// The stanza, if there was one; starts the next at `nextPlace`.
+  /// Returns the stanza, if there is one, and starts the next one at `nextPlace`.
   mutating func finish(nextPlace: SourcePlace, _ report: (ArchiveProblem) -> Void) -> Stanza? {
     var finished = stanza
     let wasTooLong = isTooLong
@@ -65,7 +66,7 @@ struct StanzaDraft {
 }
 
 extension Stanza {
-  /// Drops the places of ignored lines, and of fields that come twice all but the first.
+  /// Drops the positions of ignored lines, and of repeated fields except the first.
   fileprivate mutating func dropUnusableFields(_ report: (ArchiveProblem) -> Void) {
     var kept: [Field] = []
     kept.reserveCapacity(fields.count)
@@ -84,15 +85,14 @@ extension Stanza {
   }
 }
 
-/// The names of a stanza's fields, upper and lower case being one. They are compared one by one
-/// while they are few, as in every real index; hashed when they are many, so that no text makes the
-/// reading slow.
+/// The names of a stanza's fields, ignoring case. A few names are compared one by one, as in every
+/// real index. Many names are hashed, so that no text makes reading slow.
 private struct FieldNames {
   private static let fewMax = 32
   private var few: [ArraySlice<UInt8>] = []
   private var many: Set<[UInt8]> = []
 
-  /// Adds a name; false when it is present already.
+  /// Adds a name. Returns false if it is already present.
   mutating func insert(_ name: ArraySlice<UInt8>) -> Bool {
     if many.isEmpty {
       if few.contains(where: { $0.count == name.count && $0.equalsIgnoringCase(name) }) { return false }

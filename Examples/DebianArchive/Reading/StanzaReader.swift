@@ -1,21 +1,21 @@
-// Stanzas out of an index, in the format of deb822(5).
+// Reads stanzas from an index in the format of deb822(5).
 //
 //   index := (stanza blank-line+)*      field := name ":" value line-end (space text line-end)*
 //
-// Damage is met in two ways:
-//  - Smaller errors are reported and skipped. A line that is neither a field nor a continuation is
-//    ignored; of a repeated field the first counts; a stanza that is longer than the limit is left
-//    out.
-//  - Errors that make the rest of the index doubtful end the reading with an error: damaged
-//    compression, an unreadable file, and text that ends within a line. The damaged stanza is not
-//    returned.
+// Damage is handled in two ways:
+// - Smaller errors are reported and skipped. A line that is neither a field nor a continuation is
+//   ignored. Of a repeated field, the first one counts. A stanza that is longer than the limit is
+//   skipped.
+// - Errors that make the rest of the index doubtful end the reading with an error: damaged
+//   compression, an unreadable file, and text that ends within a line. The damaged stanza is not
+//   returned.
 //
 // Memory is bounded by one stanza (at most `stanzaSizeLimit`) and one piece of text (at most 4
 // MiB).
 
 /// Reads the stanzas of one index one by one.
 public struct StanzaReader: ~Copyable {
-  /// A longer stanza than this, in bytes, is reported and left out.
+  /// The maximum length of a stanza in bytes. A longer one is reported and skipped.
   public static let stanzaSizeLimit = 4 << 20
 
   private let label: String
@@ -24,7 +24,7 @@ public struct StanzaReader: ~Copyable {
   private var piece: [UInt8] = []
   private var position = 0
   private var draft: StanzaDraft
-  /// The line being collected: its number and its offset in the text.
+  /// The current line: its number and its offset in the text.
   private var line = 1
   private var lineOffset = 0
   private var textSize = 0
@@ -48,12 +48,12 @@ public struct StanzaReader: ~Copyable {
     draft = StanzaDraft(place: SourcePlace(index: label, line: 1, byteOffset: 0))
   }
 
-  /// How many bytes of the file, compressed as it is, have been used. For showing progress.
+  /// The number of bytes of the file, possibly compressed, that were used. For progress.
   public var storedBytesRead: Int { text.storedBytesRead }
 
   /// The next stanza; nil at the end of the index.
   ///
-  /// - Throws: `ArchiveReadError` at damage that ends the index; there are no more stanzas then.
+  /// - Throws: `ArchiveReadError` for damage that ends the index. No more stanzas follow.
   public mutating func next() throws(ArchiveReadError) -> Stanza? {
     while !hasEnded {
       if position == piece.count, try !readPiece() { return try finish() }
@@ -82,7 +82,7 @@ public struct StanzaReader: ~Copyable {
     return draft.finish(nextPlace: place, report)
   }
 
-  /// Collects up to the next line end; a stanza when that line ended one.
+  /// Collects bytes up to the next line end. Returns a stanza if that line ended one.
   private mutating func takeLine() -> Stanza? {
     let end = piece[position...].endOfLine
     draft.append(piece[position..<end])

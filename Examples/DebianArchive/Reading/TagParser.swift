@@ -1,12 +1,12 @@
-// Tag fields: `facet::tag, facet::{tag,tag}, ...`. Braces list several tags of one facet; the text
-// before and after them belongs to each.
+// Tag fields: `facet::tag, facet::{tag,tag}, ...`. Braces list several tags of one facet. The text
+// before and after them belongs to each tag.
 
 /// Reads the tags of a package.
 public enum TagParser {
   /// The tags listed in `field`, in order, each once.
   ///
-  /// - Parameter malformed: Called for each entry left out because its braces do not match, with
-  ///   its text.
+  /// - Parameter malformed: Called with the text of each entry that is skipped because its braces
+  ///   do not match.
   public static func parse(
     _ field: ArraySlice<UInt8>, malformed: (String) -> Void = { _ in }
   ) -> [String] {
@@ -41,7 +41,7 @@ public enum TagParser {
     return entries.filter { !$0.isEmpty }
   }
 
-  /// The tags of one entry; nil when its braces do not match or nest.
+  /// The tags of one entry; nil if its braces do not match or are nested.
   private static func expand(_ entry: ArraySlice<UInt8>) -> [String]? {
     let opens = entry.indices.filter { entry[$0] == UInt8(ascii: "{") }
     let closes = entry.indices.filter { entry[$0] == UInt8(ascii: "}") }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Runs a program and returns its output.
 enum ToolRun {
-  /// The standard output of `program`, looked up in PATH; nil when it is absent or fails. Standard
-  /// error is dropped.
+  /// Returns the standard output of `program`, which is looked up in PATH. Nil if the program is
+  /// absent or fails. Standard error is dropped.
   static func output(of program: String, _ arguments: [String]) -> String? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -13,7 +13,7 @@ enum ToolRun {
     process.standardError = FileHandle.nullDevice
     process.standardInput = FileHandle.nullDevice
     guard (try? process.run()) != nil else { return nil }
-    // Read before waiting: a full pipe would keep the program from ending.
+    // Read before waiting: a full pipe would prevent the program from ending.
     let data = try? pipe.fileHandleForReading.readToEnd()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { return nil }
