@@ -10,8 +10,8 @@
 //  LB2. A match never starts before the first byte of the output buffer, or of the dictionary.
 //  LB3. Both decoders give the same bytes for a block that conforms to the format.
 //  LB4. A decoder rejects any other block or gives some bytes. If liblz4 decompresses a block,
-//       `LZ4BlockDecoder` gives the same bytes, except for a match with offset 0. The format forbids
-//       that offset: `LZ4BlockDecoder` rejects it, and liblz4 writes arbitrary bytes.
+//       `LZ4BlockDecoder` gives the same bytes, except for a match with offset 0. The format
+//       forbids that offset: `LZ4BlockDecoder` rejects it, and liblz4 writes arbitrary bytes.
 //       `LZ4BlockDecoder` also accepts matches that are nearer to the end than the format allows.
 // A block has no checksum. A caller that must detect damage checks its own checksum first.
 

@@ -10,8 +10,8 @@
 // for each value.)
 //
 // The output is an ordinary LZ4 block:
-//  LE1. A match is 4 bytes or more, starts 1 to 65,535 bytes back, and is entirely in the dictionary
-//       or entirely in the value.
+//  LE1. A match is 4 bytes or more, starts 1 to 65,535 bytes back, and is entirely in the
+//       dictionary or entirely in the value.
 //  LE2. The last match begins 12 or more bytes before the end of the value, and the last 5 bytes of
 //       the value are literals.
 //  LE3. The same value and dictionary give the same block, on every platform.

@@ -187,7 +187,8 @@ public final class FileMapping: Sendable {
   /// Makes the object for a mapping that a `File` has established.
   ///
   /// - Parameters:
-  ///   - base: The address of the first byte. It is valid for `length` bytes until `onRelease` is called.
+  ///   - base: The address of the first byte. It is valid for `length` bytes until `onRelease`
+  ///     runs.
   ///   - length: 1 or more bytes.
   ///   - onRelease: Called once, on the thread that releases the last reference.
   public init(base: UnsafeRawPointer, length: Int, onRelease: @escaping @Sendable () -> Void) {

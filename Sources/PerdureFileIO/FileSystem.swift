@@ -9,8 +9,8 @@
 //        Neither call does the work of the other.
 //   FS2  Before a sync returns, any subset of the pending changes may be durable, in any order. A
 //        file may have its new length and zeros instead of its bytes.
-//   FS3  A rename replaces its destination atomically. After a crash the name refers to the old file
-//        or to the new one, and always to one of them.
+//   FS3  A rename replaces its destination atomically. After a crash the name refers to the old
+//        file or to the new one, and always to one of them.
 //   FS4  After a failed sync nothing is known about the changes that it covered. A second sync that
 //        succeeds proves nothing about them.
 //

@@ -4,7 +4,7 @@
 ///     bits 25 ..< 51   segment number
 ///     bits 51 ..< 57   size class of the record's length in the log: class 0 is up to 32 bytes,
 ///                      class 1 up to 48, 2 up to 64, 3 up to 96, two for each doubling
-///     bits 57 ..< 64   flags; bit 57 marks a record that references a blob file, the others are zero
+///     bits 57 ..< 64   flags; bit 57 marks a record that references a blob file, the rest is zero
 ///
 /// A word of zero means "no record", because segments are numbered from 1. Addresses are logical: a
 /// record keeps its address when compaction moves its bytes. So the word also identifies the

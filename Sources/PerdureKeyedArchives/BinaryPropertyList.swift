@@ -4,7 +4,8 @@
 //
 //   PL1. Every offset and length is checked against the list's bounds before it is used.
 //   PL2. Objects may share items, so few bytes can describe many items. Counted with repetition,
-//        there are at most as many items as bytes. Items are nested at most as deeply as in archives.
+//        there are at most as many items as bytes. Items are nested at most as deeply as in
+//        archives.
 
 import Foundation
 

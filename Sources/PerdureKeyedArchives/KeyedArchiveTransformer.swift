@@ -4,10 +4,10 @@
 //
 //   KA1. Except on Apple platforms, Foundation traps when it archives an object that cannot be
 //        archived, or unarchives a class that is not allowed. So this module checks objects before
-//        archiving, and the class names of an archive before unarchiving. A class counts as it is in
-//        this program, regardless of the superclasses that the archive names.
-//   KA2. Foundation receives only allowed classes. It accepts subclasses of an allowed class without
-//        a further check.
+//        archiving, and the class names of an archive before unarchiving. A class counts as it is
+//        in this program, regardless of the superclasses that the archive names.
+//   KA2. Foundation receives only allowed classes. It accepts subclasses of an allowed class
+//        without a further check.
 //   KA3. Foundation does not read archives of plain values: `PlainArchive` does. Foundation reads
 //        archives with objects of allowed classes, because only these classes can decode them.
 //        objects of classes that the program has allowed are: only these classes know how.

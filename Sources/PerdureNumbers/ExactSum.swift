@@ -5,11 +5,12 @@
 ///
 /// Invariants
 ///  ES1  The number is the sum of limb i times base^(low + i).
-///  ES2  Between normalizations a limb may have any sign and any size below 2^60. A term, or another
-///       sum, adds less than 2^28 to each limb, and the limbs are normalized at the latest after
-///       `pendingMax` additions.
+///  ES2  Between normalizations a limb may have any sign and any size below 2^60. A term, or
+///       another sum, adds less than 2^28 to each limb, and the limbs are normalized at the latest
+///       after `pendingMax` additions.
 ///  ES3  In normal form, all limbs have the sign of the sum and are smaller than the base, and
-///       neither the first nor the last limb is zero. So equal sums have equal limbs and equal bytes.
+///       neither the first nor the last limb is zero. So equal sums have equal limbs and equal
+///       bytes.
 ///  ES4  Terms that are not finite numbers are counted, not added, so they can be removed again.
 package struct ExactSum: Equatable, Sendable {
   /// The base of a sum's limbs. A sum with one base accepts no finite terms of the other kind.

@@ -141,7 +141,7 @@ struct ManagedProperty: Hashable, Sendable {
     return nil
   }
 
-  /// The class of the objects when the type is written as `ToMany<…>` or `OrderedToMany<…>`, for the generated functions.
+  /// The class of the objects, if the type is written as `ToMany<…>` or `OrderedToMany<…>`.
   var toManyElement: String? { Self.toManyElement(of: type) }
 
   /// Whether the type is written as `OrderedToMany<…>`.

@@ -23,8 +23,8 @@ extension Lexer {
     return pounds
   }
 
-  /// A string that has begun. It counts the parentheses that are open in the current interpolation;
-  /// nil means that the lexer is in the string's text.
+  /// A string that has begun. `depth` is the number of open parentheses in the current
+  /// interpolation; 0 means that the lexer is in the string's text.
   private struct OpenString {
     let quotes: Int
     let pounds: Int
@@ -55,13 +55,13 @@ extension Lexer {
     return OpenString(quotes: quotes, pounds: pounds)
   }
 
-  /// Whether what looks like the beginning of lines of text is a raw string of quotes on one: `#"""#`.
+  /// Whether a possible beginning of a multi-line string is a raw string on one line: `#"""#`.
   private mutating func endsOnLine(pounds: Int) -> Bool {
     if offset >= lineOfQuotes.end { lookForQuotes() }
     return pounds < lineOfQuotes.last.count && lineOfQuotes.last[pounds] > offset
   }
 
-  /// Looks at the rest of the line once, for all strings that begin on it.
+  /// Scans the rest of the line once, for all strings that begin on it.
   private mutating func lookForQuotes() {
     var last: [Int] = []
     var end = offset
@@ -95,7 +95,8 @@ extension Lexer {
     }
   }
 
-  /// Skips a character of an interpolation, or a comment; how many parentheses more are open behind it.
+  /// Skips a character of an interpolation, or a comment. Returns the change of the number of open
+  /// parentheses.
   private mutating func skipCode() -> Int {
     if at("//") || at("/*") {
       _ = skipTrivia()
@@ -115,8 +116,10 @@ extension Lexer {
       && (0..<pounds).allSatisfy { byte(quotes + $0) == UInt8(ascii: "#") }
   }
 
-  /// Whether a `/` begins a regular expression: an expression may begin here, no space follows, and another `/`, with
-  /// no space before it, stands on the line before any parenthesis is closed that was not opened.
+  /// Whether a `/` begins a regular expression.
+  ///
+  /// An expression must be able to begin here, and no space follows the `/`. The line contains
+  /// another `/` without a space before it, before any unopened parenthesis is closed.
   mutating func startsRegex() -> Bool {
     guard byte(1) != 0x20, byte(1) != 0x09, byte(1) != UInt8(ascii: "/"), byte(1) != UInt8(ascii: "*") else {
       return false

@@ -8,8 +8,8 @@ struct Lexer {
   private(set) var tokens: [Token] = []
   /// The number of bytes read ahead. A test compares it with the length of the source.
   var lookedAhead = 0
-  /// Of the line that was last searched for the ends of raw strings: its end, and by numbers of `#` where on it the last
-  /// quote with as many behind it stands.
+  /// The line that was last searched for the ends of raw strings: its end, and for each number of
+  /// `#` the offset of the last quote that is followed by at least this number.
   var lineOfQuotes: (end: Int, last: [Int]) = (0, [])
 
   static func tokens(of source: String) -> [Token] { Lexer(source).tokens }
