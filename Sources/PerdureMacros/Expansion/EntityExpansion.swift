@@ -13,9 +13,9 @@
 ///     convenience init(context:email:…)                            a parameter for each property
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many property
 ///
-/// Which kind of property a variable is follows from its type, and only the compiler knows types. So the
-/// description is written as one overloaded call for each property, a statement of its own (a list of
-/// them would take the type checker long).
+/// The type of a variable determines the kind of property, and only the compiler knows types. So the
+/// description contains one overloaded call for each property. Each call is a separate statement,
+/// because the type checker needs long for a list of them.
 struct EntityExpansion {
   let type: TypeSyntax
   let superclass: String
