@@ -72,7 +72,7 @@ struct MergePolicyTests {
     #expect(gone?.conflicts.first?.properties.first?.store == .null)
   }
 
-  @Test("A save lists all its conflicts, and nothing else")
+  @Test("All conflicts of a save are listed, and nothing else")
   func everyConflict() throws {
     let container = try Staff.container()
     let there = container.newContext()
@@ -130,7 +130,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "Rules are inherited by sub-entities, the nearest rule applies, and a property's precedes the entity's")
+    "Rules: by entity, inherited by those below it, nearest first; a property's before the entity's")
   func inheritance() throws {
     for (policy, name, salary) in [
       (MergePolicy.error.merging("Party", by: .mergeByPropertyStoreTrump), "theirs", 2),

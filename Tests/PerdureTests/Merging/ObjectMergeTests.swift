@@ -39,7 +39,7 @@ struct ObjectMergeTests {
     #expect(outcome(.rollback, local: [0: .integer(1)], store: store) == .asStored)
   }
 
-  @Test("The policy decides about a property changed by both sides, and other changes are kept")
+  @Test("Of one property the policy decides, of the others each side's change stays")
   func sameProperty() {
     let store: [Int: Value] = [0: .integer(2), 1: .string("theirs"), 2: .null]
     let local: [Int: Value] = [0: .integer(1), 2: .bool(true)]
@@ -110,7 +110,7 @@ struct ObjectMergeTests {
     }
   }
 
-  @Test("For sets, the side that changed wins, and the rule decides a contradiction")
+  @Test("Sets: without contradiction the changed side; otherwise by the rule")
   func sets() {
     func merged(_ rule: PropertyMergeRule, _ base: Set<Int>, _ local: Set<Int>, _ store: Set<Int>) -> Set<
       Int

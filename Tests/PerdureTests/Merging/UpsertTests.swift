@@ -19,7 +19,7 @@ struct UpsertTests {
     return (container, here, there, saved)
   }
 
-  @Test("The saved object keeps its identity and links, and gets those of the new object")
+  @Test("The object with the row keeps its identity, its links and what led to it; it gets those of the new one")
   func identityAndLinks() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyObjectTrump)
     let (old, friend) = (there.company("old"), there.worker("friend"))
@@ -178,7 +178,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("A refused save keeps the new object in the context, and saves it after a correction")
+  @Test("A refused save leaves the new object in the context; repaired, it is saved as it is")
   func notPoisoned() throws {
     let (container, here, there, _) = try scene(.error)
     try there.save()
