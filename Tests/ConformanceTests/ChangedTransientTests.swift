@@ -50,7 +50,7 @@ struct ChangedTransientTests {
     #expect(names(desk) == ["tool"])
   }
 
-  @Test("T1 A default that was only read has not changed, and one that is set to itself has not either")
+  @Test("T1 A default that was only read has not changed, and neither has one that is set to itself")
   func defaults() throws {
     let (_, desk) = try desk()
     desk.zoom = 2
@@ -61,7 +61,8 @@ struct ChangedTransientTests {
     #expect(names(desk) == ["pair", "zoom"])
   }
 
-  @Test("T4 Instances are compared by identity; what cannot be compared counts as changed when it is set")
+  @Test(
+    "T4 Instances are compared by identity, and a value without comparison counts as changed when it is set")
   func anything() throws {
     let (context, desk) = try desk()
     let tool = Tool()
@@ -75,7 +76,7 @@ struct ChangedTransientTests {
     #expect(names(desk) == ["held", "opaque"])
   }
 
-  @Test("T1 An accessor by hand changes one between will and did; without them it is no change")
+  @Test("T1 A manual accessor notes a change only between willChangeValue and didChangeValue")
   func byHand() throws {
     let (context, desk) = try desk()
     desk.willChangeValue(forKey: "zoom")
@@ -87,8 +88,7 @@ struct ChangedTransientTests {
     #expect(desk.zoom == 1)
   }
 
-  @Test(
-    "T1 Those set in the current event are among its changes, with their earlier values")
+  @Test("T1 Attributes set in the current event are among its changes, with their earlier values")
   func event() throws {
     let (context, desk) = try desk()
     func event() -> [String: Any?] { desk.changedValuesForCurrentEvent() }
@@ -115,7 +115,7 @@ struct ChangedTransientTests {
     #expect(event().isEmpty && desk.zoom == 4)
   }
 
-  @Test("T3 The values kept for an event are released when it ends, and not earlier")
+  @Test("T3 The values kept for an event are released when it ends, and not before")
   func released() throws {
     final class Witness {
       let ends: () -> Void

@@ -127,7 +127,7 @@ struct ChildParityTests {
     #expect(other.statistics.rowRequestCount == 3)
   }
 
-  @Test("Ordered relationships: a child sees the parent's order and saves its own into it")
+  @Test("A child sees the parent's order of an ordered relationship, and saves its own into it")
   func orders() throws {
     let list = List(context: context)
     let shelves = (0..<4).map { number in
@@ -155,7 +155,7 @@ struct ChildParityTests {
     #expect(stored.shelves.map(\.label) == ["2", "new", "0", "1"])
   }
 
-  @Test("A child of the view context is the main actor's")
+  @Test("A child of the view context belongs to the main actor")
   @MainActor func mainActor() throws {
     let child = try container.viewContext.newChildContext()
     Jar(context: child).grams = 5
@@ -163,7 +163,7 @@ struct ChildParityTests {
     #expect(try container.viewContext.count(for: Jar.fetchRequest()) == 1)
   }
 
-  @Test("A child inside perform is its queue's")
+  @Test("A child made inside perform belongs to its queue")
   func background() async throws {
     let background = container.newBackgroundContext()
     let count = try await background.perform { context in

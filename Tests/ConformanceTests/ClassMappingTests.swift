@@ -39,7 +39,7 @@ struct ClassMappingTests {
     try context.save()
   }
 
-  @Test("M2 A model is made in code from classes")
+  @Test("M2 A program can make a model from classes")
   func fromClasses() throws {
     var stone = EntityDescription(from: Stone.self)
     stone.indexes.append(FetchIndexDescription(on: "weight"))
@@ -52,7 +52,7 @@ struct ClassMappingTests {
     #expect(try context.fetch(FetchRequest<Stone>()).first?.weight == 1)
   }
 
-  @Test("M7 A class without an entity may be above and between the classes of entities")
+  @Test("M7 A class without an entity may be above classes of entities, and between them")
   func classesWithoutEntities() throws {
     let context = try Sandbox(Animal.self, Dog.self, Stone.self).container.newContext()
     #expect(Animal.entityDescription.superentityName == nil)
@@ -66,7 +66,7 @@ struct ClassMappingTests {
     #expect(try context.fetch(FetchRequest<Stone>()).map(\.label) == ["Flint!"])
   }
 
-  @Test("M7 One class is that of many entities, and a fetch says of which")
+  @Test("M7 Many entities can have one class, and a fetch names the entity")
   func oneClassOfMany() throws {
     let model = try ManagedObjectModel(
       ["City", "River"].map { EntityDescription($0, className: "Named", properties: [.string("name")]) })
@@ -78,7 +78,7 @@ struct ClassMappingTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("M7 A new object of a class of several entities stops the program, which names them")
+    @Test("M7 A new object of a class with several entities stops the program with a message that names them")
     func whichOne() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let model = try ManagedObjectModel(
@@ -90,7 +90,7 @@ struct ClassMappingTests {
     }
   #endif
 
-  @Test("M7 An entity has another class in another container")
+  @Test("M7 An entity can have another class in another container")
   func manyClassesOfOne() throws {
     let model = try ManagedObjectModel([EntityDescription(from: Stone.self)])
     let plain = try Sandbox(model).container.newContext()
@@ -107,7 +107,7 @@ struct ClassMappingTests {
     #expect(try named.fetch(FetchRequest<Named>(entityName: "Stone")).map(\.title) == ["n"])
   }
 
-  @Test("M7 The class tree need not be the entity tree: a sub-entity's class may inherit from no parent's")
+  @Test("M7 The class of a sub-entity need not inherit from the parent entity's class")
   func otherTree() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Base", isAbstract: true, properties: [.string("name")]),
@@ -150,7 +150,7 @@ struct ClassMappingTests {
     #expect(context.insertNewObject(forEntityName: "Person") is Bank.Keeper)
   }
 
-  @Test("A class with accessors serves no entity that has other properties in its places")
+  @Test("A class with accessors is refused for an entity with other properties in its slots")
   func misfits() throws {
     let model = try ManagedObjectModel([EntityDescription("Pebble", properties: [.double("weight")])])
     let container = PersistentContainer(

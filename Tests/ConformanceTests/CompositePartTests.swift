@@ -42,7 +42,7 @@ struct CompositePartTests {
     return try context.fetch(request).map { $0["name"] as? String ?? "-" }
   }
 
-  @Test("A part is set at the end of a path, also of an absent composite, and of many objects")
+  @Test("A part is set at the end of a path, also in an absent composite, and in many objects")
   func settingByPath() throws {
     let context = try Sandbox(model()).container.newContext()
     let firm = insert("f", nil, context)
@@ -97,7 +97,7 @@ struct CompositePartTests {
     #expect(all.map { $0["name"] as? String } == [nil, "n", "n"])
   }
 
-  @Test("An accessor by hand reads and writes a composite primitively, and says that it did")
+  @Test("A manual accessor reads and writes a composite primitively, and notes the change")
   func primitives() throws {
     let context = try Sandbox(model()).container.newContext()
     let firm = insert("f", "Rome", context)
@@ -114,7 +114,7 @@ struct CompositePartTests {
     #expect(try names(context, "address.street == 'p' AND address.place == nil") == ["f"])
   }
 
-  @Test("The presence of a composite is tested as a whole, from either side and in subqueries")
+  @Test("Presence is tested for a whole composite, from either side and in subqueries")
   func wholes() throws {
     let context = try Sandbox(model()).container.newContext()
     for (name, city) in [("a", "Rome"), ("b", nil)] {
@@ -208,7 +208,8 @@ struct CompositePartTests {
     #expect(firm["city"] as? String == "Oslo" && firm.changedValues().keys.sorted() == ["address"])
   }
 
-  @Test("A derived attribute has no value if a composite on its path is absent, and a sum names the remedy")
+  @Test(
+    "A derived attribute is nil if a composite on its path is absent, and the error of a sum has the remedy")
   func derivationFlaws() throws {
     func messages(_ city: PropertyDescription, _ derived: PropertyDescription...) -> [String] {
       let entity = EntityDescription(

@@ -145,7 +145,7 @@ struct CompositeTypeTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("A class may put another value in the place of a composite when it is validated")
+  @Test("A class may replace a composite's value when it is validated")
   func replacing() throws {
     let context = try context()
     let ware = Ware(context: context)
@@ -154,7 +154,7 @@ struct CompositeTypeTests {
     #expect(ware.span == Span(from: 2, to: 5))
   }
 
-  @Test("A struct without anything that must have a value needs none, though its variable is not optional")
+  @Test("A struct in which nothing is required needs no value, although its variable is not optional")
   func empty() throws {
     let context = try context()
     let ware = Ware(context: context)

@@ -131,7 +131,7 @@ struct CompositeVersionTests {
     #expect(try bytes(shop, "mark.note") != stored)
   }
 
-  @Test("Elements that the struct lacks stay if it is set to its own value, and are set by name")
+  @Test("Elements that the struct lacks stay if it is set to its own value, and can be set by name")
   func shownValues() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -143,7 +143,7 @@ struct CompositeVersionTests {
     #expect(shop.value(forKey: "mark.level") == nil)
   }
 
-  @Test("A composite that is set to its own value counts as changed and changes nothing")
+  @Test("Setting a composite to its own value counts as a change, and changes nothing")
   func sameValue() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -189,7 +189,7 @@ struct CompositeVersionTests {
     #expect(tower.mark == Mark(code: 5) && tower.home == nil && (tower.number, tower.height) == (3, 4))
   }
 
-  @Test("A composite as a whole is neither indexed nor unique")
+  @Test("A whole composite can be neither indexed nor unique")
   func wholeKeys() throws {
     func problems(_ indexes: [FetchIndexDescription], _ unique: [[String]]) throws -> [String] {
       let entity = EntityDescription(
@@ -201,7 +201,7 @@ struct CompositeVersionTests {
     #expect(try problems([], [["c"]]).count == 1)
   }
 
-  @Test("The values that a struct shows in place of absent ones are stored when it is set")
+  @Test("The values that a struct shows for absent ones are stored when it is set")
   func zeros() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -211,7 +211,7 @@ struct CompositeVersionTests {
     #expect(shop.value(forKey: "home.floor") as? Int == 0)
   }
 
-  @Test("By name, an element of a Codable type is what the struct has for it, alone and in the whole")
+  @Test("By name, an element of a Codable type has the value that the struct has, alone and in the whole")
   func codableElements() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -228,7 +228,7 @@ struct CompositeVersionTests {
     #expect(shop.value(forKey: "mark.note") == nil)
   }
 
-  @Test("A struct set by name gives bytes, which no transformer is asked of")
+  @Test("A struct set by name becomes bytes, without a call of a transformer")
   func transformedElements() throws {
     ValueTransformers.register(Backwards(), named: Backwards.name)
     let model = try ManagedObjectModel([
@@ -256,7 +256,7 @@ struct CompositeVersionTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A composite in place of a single property by name stops the program, with the reason")
+    @Test("A composite used by name as a single property stops the program, with the reason")
     func wholes() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = try Shop(context: Sandbox(Shop.self).container.newContext()).snapshot(including: ["mark"])
@@ -265,7 +265,7 @@ struct CompositeVersionTests {
       #expect(said.contains("Shop.mark is a composite attribute"), "\(said)")
     }
 
-    @Test("A struct with a value that is not an element stops the program, with its name in the message")
+    @Test("A struct with a value that is not an element stops the program with a message that names it")
     func misspelt() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Oddity(context: try Sandbox(Oddity.self).container.newContext()).odd = Odd(from: 1)

@@ -39,7 +39,7 @@ struct ConfigurationTests {
     try container.close()
   }
 
-  @Test("M8 A store takes on a greater configuration, and no smaller or other one")
+  @Test("M8 A store accepts an extended configuration, and refuses a smaller or another one")
   func growth() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("log.perdure")
@@ -60,7 +60,7 @@ struct ConfigurationTests {
     #expect(smaller?.code == .incompatibleModel)
   }
 
-  @Test("M8 A configuration that the model does not have is named, with those that it has")
+  @Test("M8 The error about an unknown configuration names it, and the ones of the model")
   func unknown() throws {
     let directory = try TemporaryDirectory()
     let error = #expect(throws: PerdureError.self) { try container("Logs", at: directory.file("x.perdure")) }

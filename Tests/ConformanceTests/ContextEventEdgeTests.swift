@@ -16,7 +16,7 @@ import Testing
   @Relationship(inverse: "author") var letters: ToMany<Letter>
 }
 
-@Suite("The events that a context sends, and those that it does not")
+@Suite("Edge cases of a context's events")
 struct ContextEventEdgeTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -114,7 +114,7 @@ struct ContextEventEdgeTests {
     var observation: ContextObservation?
   }
 
-  @Test("X11 Observers that own each other end with the context")
+  @Test("X11 Observers that retain each other are released with the context")
   func owners() throws {
     weak var last: Owner?
     do {
@@ -131,7 +131,7 @@ struct ContextEventEdgeTests {
     #expect(last == nil)
   }
 
-  @Test("X11 A sequence ends with the context, though objects of it are held")
+  @Test("X11 A sequence ends with the context, although objects of the context are retained")
   func endOfSequence() async throws {
     var context: ManagedObjectContext? = container.newContext()
     let letter = try #require(context.map { Letter(context: $0) })
@@ -144,7 +144,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(letter) {}
   }
 
-  @Test("X16 A context on a queue merges what came while it was pinned, and what comes then")
+  @Test("X16 A context on a queue merges saves made while it was pinned, and later ones")
   func unpinned() async throws {
     let letter = try stored()
     let id = letter.objectID
@@ -180,7 +180,7 @@ struct ContextEventEdgeTests {
     try other.save()
   }
 
-  @Test("X16 Saves that wait together are reported as one, without objects inserted and deleted among them")
+  @Test("X16 Waiting saves are reported as one, without objects inserted and deleted among them")
   func folded() throws {
     let letter = try stored()
     let other = container.newContext()
@@ -204,7 +204,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("C1 An observed change stays noted until a save that writes has checked it")
+  @Test("C1 An observed change stays registered until a save that writes has checked it")
   func watched() throws {
     let (watched, letter) = (try stored(), try stored("other"))
     let other = container.newContext()

@@ -37,7 +37,7 @@ struct ContextEventTests {
     return (diary, context.observe { diary.notes.append($0) })
   }
 
-  @Test("X11 An observer may own what ends its observation")
+  @Test("X11 An observer may retain what ends its observation")
   func ownedObservation() throws {
     final class Owner {
       var observation: ContextObservation?
@@ -104,7 +104,7 @@ struct ContextEventTests {
   }
 
   @Test(
-    "X10 Changes by an observer of a save's beginning are saved, and those by one of its end are pending"
+    "X10 Changes by a willSave observer are saved, and those by a didSave observer are pending"
   )
   func changing() throws {
     let song = Song(context: context)
@@ -180,7 +180,7 @@ struct ContextEventTests {
     for await _ in stream { Issue.record("Nothing has happened.") }
   }
 
-  @Test("X11 Events are not built without an observer")
+  @Test("X11 Events are built only if there is an observer")
   func free() throws {
     let list = Playlist(context: context)
     for _ in 0..<10 { Song(context: context).playlist = list }

@@ -30,7 +30,7 @@ struct DeclaredRuleTests {
     return item
   }
 
-  @Test("V2 Nothing is refused at assignment, and valid values are saved")
+  @Test("V2 An assignment is never refused, and valid values are saved")
   func assignment() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
     let item = item(context)
@@ -80,7 +80,7 @@ struct DeclaredRuleTests {
     #expect(refusals(context) == ["1690 link", "1660 bytes", "1670 note"])
   }
 
-  @Test("V5 A predicate of the model: 1550, with its message")
+  @Test("V5 A predicate of the model fails with 1550 and its message")
   func predicates() throws {
     let even = ValidationRule.predicate(
       try FetchPredicate(format: "modulus:by:(SELF, 2) == 0"), message: "must be even")
@@ -99,7 +99,7 @@ struct DeclaredRuleTests {
   }
 
   @Test(
-    "V1 A value is checked by hand as setting it and saving would: numbers of other types, and what does not fit"
+    "V1 A manual check of a value gives the same result as setting it and saving"
   )
   func byHand() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
@@ -164,7 +164,7 @@ struct DeclaredRuleTests {
     #expect(try sandbox.container.newContext().fetch(FetchRequest<Item>()).count == 2)
   }
 
-  @Test("V2 An update is held against the rules of all attributes, a deletion against none")
+  @Test("V2 An update is checked by the rules of all attributes, and a deletion by none")
   func updates() throws {
     let sandbox = try Sandbox(Item.self, Box.self)
     let context = sandbox.container.newContext()
@@ -207,7 +207,7 @@ struct DeclaredRuleTests {
     try after.close()
   }
 
-  @Test("On demand a context is validated as a save would, and nothing is saved")
+  @Test("A context can be validated on demand as by a save, and then nothing is saved")
   func onDemand() throws {
     let sandbox = try Sandbox(Item.self, Box.self)
     let context = sandbox.container.newContext()

@@ -94,7 +94,7 @@ struct DerivedAttributeTests {
     #expect(hand.firmName == nil)
   }
 
-  @Test("D2 What another context saves shows when this one moves on, and not before")
+  @Test("D2 Another context's save is visible when this context advances, and not before")
   func others() throws {
     let container = try sandbox().container
     let context = container.newContext()
@@ -164,7 +164,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("D5 Stores in memory derive")
+  @Test("D5 Stores in memory have derived values")
   func stores() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -173,7 +173,7 @@ struct DerivedAttributeTests {
     #expect(try context.fetch(Firm.fetchRequest { $0.payroll == 2 }) == [firm])
   }
 
-  @Test("D6 Derived attributes are not among the changes")
+  @Test("D6 Derived attributes are not among an object's changes")
   func changes() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -193,7 +193,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("An index of sums equals the sums of members, whatever is unsaved, moved, deleted, and undone")
+  @Test("An index of sums equals the sums of members, with any unsaved, moved, deleted and undone objects")
   func indexedSums() throws {
     let container = try sandbox().container
     let context = container.newContext()
@@ -231,7 +231,7 @@ struct DerivedAttributeTests {
     try check(context)
   }
 
-  @Test("D7 The operator of a sum is before the attribute or after it, in derivations and in predicates")
+  @Test("D7 The operator of a sum can be before or after the attribute, in derivations and in predicates")
   func spellings() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -244,7 +244,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("A property shows the nearest value for a sum beyond its type, and predicates ask the exact sum")
+  @Test("A property shows the nearest value of a sum beyond its type, and predicates use the exact sum")
   func tooLarge() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -279,7 +279,8 @@ struct DerivedAttributeTests {
     #expect(firm.payroll == 0)
   }
 
-  @Test("A decimal sum out of range is no zero: a property shows the greatest decimal, predicates the sum")
+  @Test(
+    "A decimal sum out of range is not zero: a property shows the greatest decimal, and predicates the sum")
   func decimalOutOfRange() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)

@@ -48,7 +48,7 @@ struct DerivedKindTests {
     return (note, context)
   }
 
-  @Test("A copy gives by name what its property gives")
+  @Test("By name, a copied attribute gives the same as its property")
   func byName() throws {
     let (note, context) = try note()
     #expect(note.seen == note.sheet?.objectID && note.look == Look(theme: "dark"))
@@ -71,7 +71,7 @@ struct DerivedKindTests {
     try context.save()
   }
 
-  @Test("A copy of a transformed attribute is transformed by name, and so is its committed value")
+  @Test("A copied transformed attribute is transformed by name, and so is its committed value")
   func transformed() throws {
     ValueTransformers.register(InkTransformer(), named: "DerivedKindTests.ink")
     func ink(_ derivation: String? = nil) -> PropertyDescription {
@@ -96,7 +96,7 @@ struct DerivedKindTests {
 }
 
 /// Stores whose derived attributes are derived in another way than they were.
-@Suite("A store opens with other derivations")
+@Suite("A store opened with other derivations")
 struct OtherDerivationTests {
   private static func model(_ derivation: String) throws -> ManagedObjectModel {
     var firm = EntityDescription(

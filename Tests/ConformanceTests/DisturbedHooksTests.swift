@@ -4,9 +4,9 @@ import Testing
 // Hooks that discard, undo and refresh the operation in progress on their objects: rows X6, X7, X8
 // and X12.
 
-@Suite("Hooks that disturb what calls them")
+@Suite("Hooks that interfere with their callers")
 struct DisturbedHooksTests {
-  @Test("X8 A deletion that a preparation takes back leaves one-way references to the object as they were")
+  @Test("X8 If a preparation cancels a deletion, one-way references to the object stay")
   func deletionTakenBack() throws {
     try Clubhouse.visit { container, context, diary in
       let (club, sponsor) = (Club(context: context), Sponsor(context: context))
@@ -29,7 +29,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X8 The object that a cascade prepares is the one whose save hooks run, though it is not retained")
+  @Test("X8 A cascade calls the save hooks of the object that it prepared, although nothing retains it")
   func preparedInstance() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -49,7 +49,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X8 A cascade reads the other end once, if the class there has no hook for it")
+  @Test("X8 A cascade reads the other end once, if the class of that end has no hook")
   func scans() throws {
     let container = try Sandbox(Crate.self, CrateItem.self).container
     let context = container.newContext()
@@ -79,7 +79,7 @@ struct DisturbedHooksTests {
   }
 
   @Test(
-    "X7 An object that becomes a fault gets one call before and one after, whatever the hooks do",
+    "X7 An object that becomes a fault gets one call before and one after, for any actions of the hooks",
     arguments: ["willTurnIntoFault", "didTurnIntoFault"], Disturbance.allCases)
   func turning(hook: String, inside: Disturbance) throws {
     for outside in Disturbance.allCases {
@@ -102,7 +102,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X12 An object changed by a rollback inside a rollback gets one call")
+  @Test("X12 An object changed by a rollback inside a rollback gets one call of its hook")
   func rollbackInRollback() throws {
     try Clubhouse.visit { _, context, diary in
       let changed = context.member("c")
@@ -134,7 +134,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 A save does not keep from an object that others had replaced its values before")
+  @Test("X6 After a save, an object still gets the hook for values that others replaced before it")
   func savedBeforeTold() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, bystander, club) = (context.member("m"), context.member("x"), Club(context: context))
@@ -152,7 +152,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 No object awakes while a save is checked and written: a hook's changes do not count as saved")
+  @Test("X6 No object awakes during a save, so a hook's changes stay pending")
   func awakingInSave() throws {
     let container = try Sandbox(Watcher.self).container
     let context = container.newContext()

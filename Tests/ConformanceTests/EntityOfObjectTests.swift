@@ -27,7 +27,7 @@ import Testing
   var board: Int?
 }
 
-@Suite("The model as objects and contexts show it")
+@Suite("The model, accessed by objects and contexts")
 struct EntityOfObjectTests {
   private func context() throws -> ManagedObjectContext {
     try Sandbox(Item.self, Book.self, Atlas.self, Author.self).container.newContext()

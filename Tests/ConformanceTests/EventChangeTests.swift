@@ -32,7 +32,7 @@ struct EventChangeTests {
     }
   }
 
-  @Test("X2 Relationships are among it at both ends, with the objects from before")
+  @Test("X2 The event has relationships at both ends, with the earlier objects")
   func relationships() throws {
     try Clubhouse.visit { _, context, _ in
       let (old, new, member) = (Club(context: context), Club(context: context), context.member("m"))
@@ -56,7 +56,7 @@ struct EventChangeTests {
     }
   }
 
-  @Test("X2 A new object has what differs from its defaults, and nothing is left of a rollback")
+  @Test("X2 A new object has the values that differ from its defaults, and a rollback clears them")
   func inserted() throws {
     try Clubhouse.visit { _, context, _ in
       let member = context.member("m")

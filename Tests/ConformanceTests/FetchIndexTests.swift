@@ -61,7 +61,7 @@ struct FetchIndexTests {
     }
   }
 
-  @Test("M10 An index of several properties, ascending and descending, serves its prefixes and orders")
+  @Test("M10 An index of several properties, with either direction, serves its prefixes and orders")
   func compound() throws {
     let index = FetchIndexDescription(
       "author_year", [.init("author"), .init("year", ascending: false), .init("title")])
@@ -76,7 +76,8 @@ struct FetchIndexTests {
       plan: "from its end")
   }
 
-  @Test("M10 An element may be a function of text: what ignores case and diacritics is found by it")
+  @Test(
+    "M10 A function of text can be an element of an index, which serves searches without case and diacritics")
   func functions() throws {
     let canonical = FetchIndexDescription(on: "canonical:(author)")
     #expect(canonical.name == "by_canonical_author")
@@ -120,7 +121,7 @@ struct FetchIndexTests {
     #expect(try context.count(for: request) == count - 1)
   }
 
-  @Test("M10 Indexes are not part of the version hash, and a store opens with others")
+  @Test("M10 Indexes are not part of the version hash, and a store opens with changed indexes")
   func versionHash() throws {
     let indexes = [[]] + ["year", "canonical:(title)"].map { [FetchIndexDescription(on: $0)] }
     let models = try indexes.map(Self.model)

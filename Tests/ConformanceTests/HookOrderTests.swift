@@ -47,7 +47,7 @@ import Testing
 
 @Suite("The order of hooks, and their effects")
 struct HookOrderTests {
-  @Test("X9 An object whose required reference is nil is not asked by its own validation")
+  @Test("X9 An object with a nil required reference fails without a call of its own validation")
   func missing() throws {
     let context = try Sandbox(Invoice.self, Parcel.self).container.newContext()
     let parcel = Parcel(context: context)
@@ -99,7 +99,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("V1 An instance that validation replaces is set; an array of objects is set as their set")
+  @Test("V1 Validation may replace an instance, and set a relationship by an array of objects")
   func replacements() throws {
     let context = try Sandbox(Drawer.self, Paper.self).container.newContext()
     let (drawer, paper) = (Drawer(context: context), Paper(context: context))
@@ -115,7 +115,7 @@ struct HookOrderTests {
     #expect(error?.code == .openFailed && error?.message.contains("nmae") == true)
   }
 
-  @Test("X8 A preparation that disconnects and deletes its object has deleted it")
+  @Test("X8 A preparation that removes links of its object and deletes it completes the deletion")
   func deletingItself() throws {
     try Clubhouse.visit { _, context, diary in
       let club = Club(context: context)
@@ -131,7 +131,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 After a reset by a didSave the next objects report no context")
+  @Test("X9 After a reset in didSave the following objects have no context")
   func resetInDidSave() throws {
     try Clubhouse.visit { _, context, diary in
       _ = (context.member("a"), context.member("b"))
@@ -146,7 +146,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 An object that a didSave deletes reports it at once")
+  @Test("X9 The deletion of an object in didSave is visible at once")
   func deletedInDidSave() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("a")
@@ -160,7 +160,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X6 A user's value stays, also where awakeFromFetch has set another")
+  @Test("X6 A value set by the user stays, although awakeFromFetch sets another")
   func setBack() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, other) = (context.member("m"), context.member("o"))
@@ -177,7 +177,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X7 The end of an object by a saved deletion is reported by didSave, and by no later call")
+  @Test("X7 didSave reports the end of a deleted object, and no later call does")
   func endOfTheDeleted() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("m")

@@ -61,7 +61,7 @@ struct InitialValueTests {
   /// back meanwhile.
   private func isNow(_ date: Date?) -> Bool { abs(date?.timeIntervalSinceNow ?? .infinity) < 86_400 }
 
-  @Test("The time and a UUID are made for each object that is inserted; other values once")
+  @Test("A time and a UUID are made for each inserted object, and other initial values once")
   func made() throws {
     #expect(
       defaults(Visit.entityDescription.properties.prefix(5))
@@ -74,7 +74,7 @@ struct InitialValueTests {
     #expect(Set(visits.flatMap { [$0.key, $0.other] }).count == 6)
   }
 
-  @Test("So are those of the elements of composites, which are the same each time")
+  @Test("Initial values of elements of composites are made for each object, and stay the same")
   func composites() throws {
     #expect(Stay.compositeElements == Stay.compositeElements)
     let (_, visits) = try visits(3)
@@ -85,7 +85,7 @@ struct InitialValueTests {
     #expect(Set(stays.flatMap { [$0.key, $0.other] }).count == 12)
   }
 
-  @Test("Those of transient attributes are made for each object when they are first read")
+  @Test("Initial values of transient attributes are made for each object at the first read")
   func transients() throws {
     #expect(defaults(Visit.entityDescription.properties.suffix(2)) == [])
     let (context, visits) = try visits(2)

@@ -110,7 +110,7 @@ struct KeyedValueTests {
   }
 
   @Test(
-    "Every attribute accepts the values that it can hold, and both setters refuse the others without a stop"
+    "Every attribute accepts its possible values by name, and both setters refuse others without a stop"
   )
   func everyPair() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()

@@ -19,7 +19,8 @@ struct UpsertTests {
     return (container, here, there, saved)
   }
 
-  @Test("The object with the row keeps its identity, its links and what led to it; it gets those of the new one")
+  @Test(
+    "The object with the row keeps its identity, its links and what led to it; it gets those of the new one")
   func identityAndLinks() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyObjectTrump)
     let (old, friend) = (there.company("old"), there.worker("friend"))
