@@ -33,9 +33,9 @@ package struct CrashCampaign: Campaign {
     result.report = CrashTally.table(tallies + [sum])
     result.report += [
       sum.sectorLine,
-      "in recovery: the power went before the opening was over, for the first, second or third time in a row",
-      "all tried: operations after which every disk that can be left was built; sampled: some of them", "",
-      "after which operation, and what was lost (a disk may show several kinds of loss):",
+      "in recovery: disks after a power cut during an opening, which was the first, second or third cut in a row",
+      "all tried: operations after which all possible disks were built; sampled: only some disks", "",
+      "disks by the operation before the cut and by the kind of loss (a disk may have several):",
     ]
     result.report += sum.matrix.lines
     result.violations = violations(of: tallies, plan)

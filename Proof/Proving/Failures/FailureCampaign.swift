@@ -7,7 +7,7 @@ import PerdureText
 package struct FailureCampaign: Campaign {
   package let name = "failures"
   package let summary =
-    "every call of \(FailureWorkload.all.count) programs fails, once and for ever, "
+    "every call of \(FailureWorkload.all.count) programs fails, once or repeatedly, "
     + "in \(FailureKind.allCases.count) ways"
 
   /// The file system that the stores use. Tests of the proof replace it with one that gives wrong

@@ -41,9 +41,9 @@ package struct HistoryTally: Equatable, Sendable {
 
   var report: [String] {
     [
-      "\(commits) commits, \(conflicts) refused for a condition and \(duplicates) for a duplicate",
-      "\(heldReads) answers of snapshots that were held, \(readerReads) of openings beside",
-      "\(openings) openings, \(compactions) compactions, \(checkpoints) checkpoints by hand, \(verifications) "
+      "\(commits) commits; \(conflicts) others were refused for a condition, \(duplicates) for a duplicate",
+      "\(heldReads) answers from held snapshots, \(readerReads) from readers",
+      "\(openings) openings, \(compactions) compactions, \(checkpoints) requested checkpoints, \(verifications) "
         + "verifications",
     ]
   }

@@ -6,7 +6,7 @@ import PerdureTestSupport
 /// under other options, and must give the same answers.
 package struct ModelsCampaign: Campaign {
   package let name = "models"
-  package let summary = "random histories against a model, under random options, and again under others"
+  package let summary = "random histories, compared with a model under random options, and again under others"
 
   /// The number of answers in a full proof.
   private static let answersFull = 10_000_000
@@ -57,7 +57,7 @@ package struct ModelsCampaign: Campaign {
         sum.onDisk += part.onDisk
         sum.tally += part.tally
         if let violation = part.violation { violations.append(violation) }
-        progress.advance(part.answers, of: quota, "answers held against a model's")
+        progress.advance(part.answers, of: quota, "answers compared with a model")
         if only == nil && sum.answers < quota && violations.isEmpty { add() }
       }
     }
@@ -67,7 +67,7 @@ package struct ModelsCampaign: Campaign {
     result.report =
       [
         "\(sum.answers) answers in \(sum.histories) histories of \(steps) steps, \(sum.onDisk) of them on a disk",
-        "\(sum.variants) histories again under other options: the same answers, the same content",
+        "\(sum.variants) histories were repeated under other options, with the same answers and content",
       ] + sum.tally.report
     return (result, sum)
   }

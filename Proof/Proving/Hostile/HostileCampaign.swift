@@ -8,7 +8,7 @@ import PerdureTestSupport
 /// `make fuzz` the trap's output contains the input.
 package struct HostileCampaign: Campaign {
   package let name = "hostile"
-  package let summary = "gives every decoder its corpus, and mutations of it with checksums made right"
+  package let summary = "passes its corpus to every decoder, and mutations of it with corrected checksums"
 
   private let decoders: [HostileDecoder]
 
@@ -69,8 +69,7 @@ package struct HostileCampaign: Campaign {
     }
     if let worst {
       result.report.append(
-        "\(ProofQueue.workerCount) decoders at a time took at most \(worst >> 10) KiB of memory more "
-          + "than before")
+        "\(ProofQueue.workerCount) decoders in parallel allocated at most \(worst >> 10) KiB of memory")
       if worst > ProofLimits.memoryMax {
         result.violations.append(
           ProofViolation("\(worst >> 20) MiB of memory were taken", command: plan.command(for: self)))

@@ -6,7 +6,7 @@ import PerdureTestSupport
 package struct KillCampaign: Campaign {
   package let name = "kills"
   package let summary =
-    "processes that write are killed, with and without syncs, beside readers, and in the midst of a write"
+    "processes that write are killed, with and without syncs, beside readers, and during a write"
 
   private let executable: String
   /// Makes children report a step before they make it. The campaign must detect this.
@@ -64,9 +64,9 @@ package struct KillCampaign: Campaign {
       }
       switch volume {
       case .held:
-        result.report.append("an ext4 of 24 MiB was filled to the last byte, twice, and lost nothing")
+        result.report.append("a volume of 24 MiB was filled to the last byte twice, and no data was lost")
       case .violated(let what): violations.append(what)
-      case .skipped: result.report.append("skipped: a volume without room, as none can be mounted here")
+      case .skipped: result.report.append("skipped: a full volume, because no volume can be mounted here")
       case nil: break
       }
       result.violations = violations.map { ProofViolation($0, command: plan.command(for: self)) }
@@ -114,11 +114,11 @@ package struct KillTally: Sendable {
     let levels = Durability.allCases.map { "\($0) \(byDurability[$0] ?? 0)" }.joined(separator: ", ")
     result.report = [
       "\(writers) writers were killed (\(levels)) and \(readers) readers; \(steps) steps were found, all as written",
-      "\(idle) of the writers had made no step since the kill before, and \(idleReaders) of the readers had read none: they count as none",
+      "\(idle) writers had made no step since the previous kill, and \(idleReaders) readers had read no step: these do not count",
       "\(verified) stores were verified",
       hasShim
-        ? "\(torn) writers were killed by a write that was cut short (\(missed) made too few), \(rough) were interrupted at every other call"
-        : "skipped: writes that are cut short, as there is no C compiler for the library that does so",
+        ? "\(torn) writers were killed by a write that was cut short (\(missed) made too few writes), \(rough) had every other call interrupted"
+        : "skipped: writes that are cut short, because this requires a C compiler",
     ]
     return result
   }

@@ -160,7 +160,7 @@ struct RotBits: Sendable {
     result.count = sum.bits
     let cost = harvest.slowest
     result.report.append(
-      "the slowest of \(cost.samples) that were measured took \(cost.text)")
+      "the slowest of \(cost.samples) measured checks took \(cost.text)")
     if cost.seconds > ProofLimits.secondsMax {
       result.findings.append(RotFinding(what: "one took \(cost.seconds) s", part: nil))
     }
@@ -173,9 +173,9 @@ struct RotBits: Sendable {
     }
     let outcomes = [
       (tally.errors, "errors that name the place"),
-      (tally.refused, "shown to the check that every use begins with, and refused"),
-      (tally.right, "read right all the same"),
-      (tally.unread, "of no account, because nothing reads it"),
+      (tally.refused, "rejected by the check before each use"),
+      (tally.right, "read correctly"),
+      (tally.unread, "without effect, because nothing reads them"),
     ]
     let counts = outcomes.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     return "  \(name): \(tally.bits) bits (\(looks.joined(separator: ", "))): "

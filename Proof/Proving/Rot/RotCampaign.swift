@@ -76,7 +76,7 @@ package struct RotCampaign: Campaign {
   /// Compares the memory of all workers together with the limit for a single read.
   private func judge(_ worst: Int, _ result: inout CampaignResult, _ plan: ProofPlan) {
     result.report.append(
-      "\(ProofQueue.workerCount) stores at a time took at most \(worst >> 10) KiB of memory more than before")
+      "\(ProofQueue.workerCount) stores in parallel allocated at most \(worst >> 10) KiB of memory")
     guard worst > ProofLimits.memoryMax else { return }
     result.violations.append(
       ProofViolation("reading took \(worst) bytes of memory", command: plan.command(for: self)))

@@ -20,10 +20,10 @@ struct RotMutations: Sendable {
   /// The result of a mutation.
   private enum Outcome: String, CaseIterable {
     case refused = "did not open"
-    case rebuilt = "built their index anew"
-    case errors = "gave errors where the damage is"
-    case right = "were read right where the damage is"
-    case unread = "were damaged where nothing is read"
+    case rebuilt = "rebuilt their index"
+    case errors = "reported errors at the damage"
+    case right = "were read correctly despite the damage"
+    case unread = "were damaged in unused bytes"
   }
 
   private struct Tally: Sendable {

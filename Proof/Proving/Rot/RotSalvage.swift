@@ -95,8 +95,8 @@ struct RotSalvage: Sendable {
     for tally in tallies { sum += tally }
     var result = RotResult(count: sum.salvages, findings: tallies.compactMap(\.finding))
     result.report = [
-      "\(sum.salvages) salvages gave \(sum.keys) keys back, \(sum.underOtherName) of them in a keyspace whose name "
-        + "is lost, all but \(sum.lost) that the damage was on",
+      "\(sum.salvages) salvages restored \(sum.keys) keys, \(sum.underOtherName) of them in a keyspace "
+        + "with a generated name; \(sum.lost) damaged keys were lost",
       "  the slowest took \(sum.slowest.text)",
     ]
     return result

@@ -19,9 +19,9 @@ import PerdureTestSupport
 struct RotTails: Sendable {
   private enum Outcome: String, CaseIterable {
     case refused = "did not open"
-    case errors = "gave errors"
-    case right = "were right"
-    case older = "gave an older version that only a verification finds"
+    case errors = "reported errors"
+    case right = "were read correctly"
+    case older = "returned an older version that only a verification detects"
   }
 
   private struct Case {

@@ -9,7 +9,7 @@ import PerdureTestSupport
 package struct SoakCampaign: Campaign {
   package let name = "soak"
   package let summary =
-    "a store is used for a while: memory, open files, room and the longest waits, as slopes"
+    "a store is used for some time: growth of memory, open files and space, and the longest waits"
 
   /// The file system of the store. The proof's own test uses one that does not close files.
   package var fileSystem: any FileSystem = POSIXFileSystem()
