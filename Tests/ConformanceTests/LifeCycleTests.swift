@@ -18,7 +18,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 A fault awakes when it is touched, and once, even if its row was read before")
+  @Test("X6 A fault awakes once, when it is first read, even if its row was read before")
   func fetch() throws {
     try Clubhouse.visit { container, context, diary in
       for name in ["a", "b"] { _ = context.member(name) }
@@ -36,7 +36,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 Objects that are read ahead with a sibling awake each when it is touched")
+  @Test("X6 Objects whose rows are read with a sibling's awake when they are first read")
   func siblings() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -52,7 +52,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 What awakeFromFetch sets is no change, and is saved with one")
+  @Test("X6 A value set by awakeFromFetch is no change, and is saved with the next change")
   func untrackedWhileAwaking() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")
@@ -70,7 +70,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X7 A refresh without merging: will turn, values go, did turn; and then the object awakes again")
+  @Test("X7 A refresh without merging calls both hooks of becoming a fault, and then the object awakes again")
   func refault() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("m")
@@ -88,7 +88,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X12 A refresh that merges says so; one of all objects makes faults of those without changes")
+  @Test("X12 A refresh that merges calls its hook, and one of all objects makes faults of unchanged ones")
   func refreshes() throws {
     try Clubhouse.visit { _, context, diary in
       let (changed, clean) = (context.member("changed"), context.member("clean"))
@@ -108,7 +108,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 What others have saved shows at the next touch, which says that the values were replaced")
+  @Test("X6 Values saved elsewhere show at the next read, and the hook reports the replacement")
   func movedOn() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, untouched) = (context.member("m"), context.member("u"))
@@ -164,7 +164,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X8 A deletion prepares the object before it is marked, and what a cascade takes along when it does")
+  @Test("X8 Objects are prepared before they are marked as deleted, and those of a cascade when it runs")
   func deletion() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -186,7 +186,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X8 Preparations of a cascade may connect, disconnect, insert and throw away")
+  @Test("X8 Preparations of a cascade may add and remove links, insert and roll back")
   func cascadeThatIsDisturbed() throws {
     try Clubhouse.visit { _, context, diary in
       let (club, other) = (Club(context: context), Club(context: context))
@@ -211,7 +211,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X8 A cascade makes no instance of an object whose class has no hook for it")
+  @Test("X8 A cascade creates no instance of an object whose class has no hook")
   func noInstances() throws {
     try Clubhouse.visit { container, context, _ in
       let club = Club(context: context)

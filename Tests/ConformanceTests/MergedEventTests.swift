@@ -6,7 +6,7 @@ import Testing
   var text: String?
 }
 
-@Suite("Events of two contexts about each other's saves")
+@Suite("Events of two contexts that merge each other's saves")
 struct MergedEventTests {
   private enum Change { case inserted, updated, deleted }
 
@@ -51,7 +51,7 @@ struct MergedEventTests {
     }
   }
 
-  @Test("X16 A context that merges automatically reports exactly the other's saves, pinned meanwhile or not")
+  @Test("X16 A context that merges automatically reports exactly the other's saves, also if it was pinned")
   func random() throws {
     var random = SeededGenerator.forTest("what is told of merging")
     for round in 0..<20 { try history(round, &random) }

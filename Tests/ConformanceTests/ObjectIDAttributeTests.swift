@@ -33,7 +33,7 @@ struct ObjectIDAttributeTests {
     try context.fetch(FetchRequest<Page>(where: query)).map(\.title).sorted()
   }
 
-  @Test("An id reads as it was set, typed and by name, before the save and after it, and in another context")
+  @Test("An id reads as it was set, typed and by name, before and after the save, and in another context")
   func roundTrip() throws {
     let sandbox = try Sandbox(Page.self, Reader.self)
     let context = sandbox.container.newContext()
@@ -61,7 +61,8 @@ struct ObjectIDAttributeTests {
     #expect(try titles(sandbox.container.newContext()) { $0.lastSeen == nil } == ["a"])
   }
 
-  @Test("A new object's id is final: its owner is saved before, with or after the object, or without it")
+  @Test(
+    "A new object's id is final, so its owner can be saved before, with or after the object, or without it")
   func newObjects() throws {
     let sandbox = try Sandbox(Page.self, Reader.self)
     let context = sandbox.container.newContext()
@@ -78,7 +79,7 @@ struct ObjectIDAttributeTests {
     #expect(throws: PerdureError.self) { try other.existingObject(with: #require(pages[1].lastSeen)) }
   }
 
-  @Test("The object of an id may be deleted: no rule runs, and the id stays")
+  @Test("The object of an id may be deleted, without a delete rule, and the id stays")
   func deleted() throws {
     let context = try context()
     let reader = Reader(context: context)
@@ -116,7 +117,7 @@ struct ObjectIDAttributeTests {
     #expect(page.lastSeen == page.objectID)
   }
 
-  @Test("Ids are found by ==, IN and nil, with the index and without, saved and not")
+  @Test("Ids are found by ==, IN and nil, with and without an index, saved or not")
   func predicates() throws {
     let context = try context()
     let (first, second) = (Reader(context: context), Reader(context: context))
@@ -143,7 +144,7 @@ struct ObjectIDAttributeTests {
     }
   }
 
-  @Test("An order by ids is that of entities and insertion, absent ids first, saved and not")
+  @Test("An order by ids is that of entities and insertion, absent ids first, saved or not")
   func orders() throws {
     let context = try context()
     let readers = (0..<3).map { _ in Reader(context: context) }
@@ -174,7 +175,7 @@ struct ObjectIDAttributeTests {
     }
   }
 
-  @Test("In descriptions it is an attribute like others: required, indexed, constrained")
+  @Test("An id attribute can be required, indexed and constrained like other attributes")
   func byDescription() throws {
     let model = try ManagedObjectModel([
       EntityDescription(

@@ -11,7 +11,7 @@ struct PrimitiveValueTests {
     object.didChangeValue(forKey: key)
   }
 
-  @Test("X2 A rollback takes back what an accessor by hand has set, and no later save brings it")
+  @Test("X2 A rollback undoes values set by a manual accessor, and no later save restores them")
   func rollback() throws {
     try Clubhouse.visit { container, context, _ in
       let (club, member) = (Club(context: context), context.member("m"))
@@ -63,8 +63,7 @@ struct PrimitiveValueTests {
     }
   }
 
-  @Test(
-    "X9 What willSave sets as a primitive value is saved, also when only links or transients have changed")
+  @Test("X9 A primitive value set in willSave is saved, also when only links or transients have changed")
   func inWillSave() throws {
     let container = try Sandbox(Register.self, RegisterEntry.self).container
     let context = container.newContext()
@@ -81,7 +80,7 @@ struct PrimitiveValueTests {
     #expect(try container.newContext().same(register).revision == 3)
   }
 
-  @Test("X2 A primitive value of an object that is pending is rolled back with it")
+  @Test("X2 A primitive value of a pending object is rolled back with it")
   func pending() throws {
     let container = try Sandbox(Register.self, RegisterEntry.self).container
     let context = container.newContext()

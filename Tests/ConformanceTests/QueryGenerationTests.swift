@@ -52,7 +52,7 @@ struct QueryGenerationTests {
     #expect(try cents(context) == 3)
   }
 
-  @Test("X17 Two contexts that are set to one token see the same, also back from a newer state")
+  @Test("X17 Two contexts set to one token see the same state, also after a newer one")
   func token() throws {
     let (first, second) = (container.newContext(), container.newContext())
     try first.setQueryGeneration(from: .current)
@@ -67,7 +67,7 @@ struct QueryGenerationTests {
     #expect(try cents(second) == 5 && second.queryGenerationToken != token)
   }
 
-  @Test("X17 A save moves a pinned context on, and so do a reset and merging")
+  @Test("X17 A save, a reset and merging advance a pinned context")
   func saving() throws {
     let context = container.newContext()
     try context.setQueryGeneration(from: .current)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The hooks of a save")
 struct SaveHooksTests {
-  @Test("X9 A save: willSave of all, validation of all, the commit, didSave of all")
+  @Test("X9 A save calls willSave of all objects, all validation, the commit, and didSave of all objects")
   func order() throws {
     try Clubhouse.visit { _, context, diary in
       let (changed, deleted) = (context.member("c"), context.member("d"))
@@ -67,7 +67,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 A primitive value that willSave sets is saved and brings no second call")
+  @Test("X9 A primitive value that willSave sets is saved, and causes no second call")
   func primitiveInWillSave() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")
@@ -94,7 +94,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V6 A validation that always changes something ends in the same error")
+  @Test("V6 A validation that always changes an object ends in the same error")
   func endlessValidation() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("m")
@@ -104,7 +104,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V6 Validation may change things: willSave and all validation follow again")
+  @Test("V6 After a change by validation, willSave and all validation are repeated")
   func mutatingValidation() throws {
     try Clubhouse.visit { container, context, diary in
       let (one, two) = (context.member("1"), context.member("2"))
@@ -145,7 +145,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V1 A validation that asks its superclass reports a declared rule once")
+  @Test("V1 A validation that calls super reports a declared rule once")
   func superclassRules() throws {
     try Clubhouse.visit { _, context, _ in
       let child = Child(context: context)
@@ -191,7 +191,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 Hooks may insert, delete and undo; the save has the final state")
+  @Test("X9 Hooks may insert, delete and undo, and the save has the final state")
   func insertingAndDeleting() throws {
     try Clubhouse.visit { container, context, diary in
       let (one, two, old) = (context.member("1"), context.member("2"), context.member("old"))
@@ -212,7 +212,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 Hooks may roll back and reset: then there is nothing to save")
+  @Test("X9 Hooks may roll back and reset, and then the save writes nothing")
   func throwingAway() throws {
     try Clubhouse.visit { container, context, diary in
       for hook in ["willSave", "validateForInsert"] {
@@ -250,7 +250,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 Hooks of unrequested objects are called too, if the class has one")
+  @Test("X9 Hooks of unrequested objects are called too, if the class has the hook")
   func withoutInstances() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -270,7 +270,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 A save that another save overtook calls no didSave, and can be repeated")
+  @Test("X9 A save that another save preceded calls no didSave, and can be repeated")
   func conflict() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")
@@ -292,7 +292,7 @@ struct SaveHooksTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A save inside a hook of a save stops the program with a sentence")
+    @Test("A save inside a hook of a save stops the program with a message")
     func savingInside() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         try Clubhouse.visit { _, context, diary in

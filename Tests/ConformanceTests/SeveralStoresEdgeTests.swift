@@ -5,7 +5,7 @@ import Testing
 
 /// Several stores where something is missing: a store that is only read or was removed, an id, a
 /// link's other end.
-@Suite("Several stores, at the edges")
+@Suite("Edge cases of several stores")
 struct SeveralStoresEdgeTests {
   private func refusal(_ context: ManagedObjectContext) -> PerdureError? {
     #expect(throws: PerdureError.self) { try context.save() }
@@ -45,7 +45,7 @@ struct SeveralStoresEdgeTests {
   }
 
   @Test(
-    "An object that only a store for reading could take is named by the save, and the others are saved without it"
+    "A save names objects that only a read-only store could take, and saves the others without them"
   )
   func insertingForReading() throws {
     let directory = try TemporaryDirectory()
@@ -68,8 +68,7 @@ struct SeveralStoresEdgeTests {
     try container.close()
   }
 
-  @Test(
-    "An object that is inserted for a store which was removed is named by the save, and the others are saved")
+  @Test("A save names objects for a removed store, and saves the others")
   func insertingForRemoved() throws {
     let container = try Library.container("Books", "Notes")
     let context = container.newContext()
@@ -101,7 +100,7 @@ struct SeveralStoresEdgeTests {
     #expect(book.changedValuesForCurrentEvent()["pages"] as? Int == 2)
   }
 
-  @Test("An object that a relationship without inverse leads to is connected, and stays in its store")
+  @Test("The target of a relationship without inverse can be linked, and stays in its store")
   func oneWay() throws {
     let model = try ManagedObjectModel(
       [EntityDescription("B", properties: [.toOne("friend", "B"), .toMany("others", "B")])],
@@ -146,7 +145,7 @@ struct SeveralStoresEdgeTests {
       storeDescriptions: configurations.map(Library.memory))
   }
 
-  @Test("Loading again from within the handler opens nothing twice")
+  @Test("Loading again inside the handler opens no store twice")
   func loadingInHandler() throws {
     let container = try unloaded("Books", "Notes", "Archive")
     var calls = 0
@@ -158,7 +157,7 @@ struct SeveralStoresEdgeTests {
     #expect(calls == 3 && container.persistentStores.count == 3)
   }
 
-  @Test("All stores are open when the handler is called first, so a context that is made there has them all")
+  @Test("All stores are open at the first call of the handler, so a new context has them all")
   func contextsInHandler() throws {
     let container = try unloaded("Books", "Notes")
     var contexts: [ManagedObjectContext] = []

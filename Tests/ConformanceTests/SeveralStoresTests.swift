@@ -69,7 +69,7 @@ struct SeveralStoresTests {
     #expect(try container.count(LibraryNote.self) == 1)
   }
 
-  @Test("A save writes into all stores, and others see all of it")
+  @Test("A save writes to all stores, and other contexts see all of it")
   func saves() throws {
     let container = try Library.container("Books", "Notes")
     let context = container.newContext()
@@ -85,7 +85,7 @@ struct SeveralStoresTests {
     #expect(try container.count(LibraryNote.self) == 0)
   }
 
-  @Test("A conflict in one store keeps a save from every store, whichever comes first")
+  @Test("A conflict in one store prevents the save in every store, in any order")
   func conflicts() throws {
     let container = try Library.container("Books", "Notes")
     let (mine, theirs) = (container.newContext(), container.newContext())
@@ -110,7 +110,7 @@ struct SeveralStoresTests {
     #expect(note.text == "theirs" && book.title == "b")
   }
 
-  @Test("What breaks a rule in one store keeps a save from the others")
+  @Test("A broken rule in one store prevents the save in the others")
   func validation() throws {
     let model = try ManagedObjectModel(
       [
@@ -152,7 +152,7 @@ struct SeveralStoresTests {
     #expect(found.map { $0.value(forKeyPath: "place.town") as? String } == ["Bonn", "Ulm"])
   }
 
-  @Test("An id as a URI leads to its store, and to nothing once that is removed")
+  @Test("The URI of an id leads to its store, and to none after its removal")
   func identities() throws {
     let container = try Library.container("Books", "Notes")
     let context = container.newContext()
@@ -173,7 +173,7 @@ struct SeveralStoresTests {
     #expect(error?.code == .unknownObjectID)
   }
 
-  @Test("A store is added to a container that lives, and new contexts have it")
+  @Test("A store can be added to an open container, and new contexts have it")
   func adding() throws {
     let container = try Library.container("Books")
     let before = container.newContext()
@@ -191,7 +191,7 @@ struct SeveralStoresTests {
   }
 
   @Test(
-    "An earlier context reads its state of a removed store, and saves nothing with changes for it"
+    "An earlier context reads its state of a removed store, and saves no changes for it"
   )
   func removing() throws {
     let container = try Library.container("Books", "Notes")
@@ -216,8 +216,7 @@ struct SeveralStoresTests {
     #expect(gone?.code == .unknownEntity)
   }
 
-  @Test(
-    "An object of a store that is only read is not saved, the others are not either, and the error names it")
+  @Test("A save with an object of a read-only store saves nothing, and the error names the object")
   func readOnly() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("books.perdure")

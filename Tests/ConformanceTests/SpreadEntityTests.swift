@@ -49,7 +49,7 @@ struct SpreadEntityTests {
     #expect(Set(try other.titles(FetchRequest())) == ["a", "b"])
   }
 
-  @Test("Only a new object without links is assigned, and only to a store that takes it")
+  @Test("Only a new object without links can be assigned to a store, and only to one with its entity")
   func assignable() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("archive.perdure")
@@ -88,7 +88,7 @@ struct SpreadEntityTests {
     #expect(try context.titles(sorted(limit: .max, offset: 7)) == ["h"])
   }
 
-  @Test("Counts, ids and windows without an order are of all stores")
+  @Test("Counts, ids and windows without an order cover all stores")
   func counts() throws {
     let (_, context) = try shelves(["b", "dd"], ["a", "cc", "e"])
     #expect(try context.count(for: FetchRequest<LibraryBook>()) == 5)
@@ -120,7 +120,7 @@ struct SpreadEntityTests {
     #expect(try context.fetchIDs(saved).count == 4)
   }
 
-  @Test("Q16 A request may ask some of the stores, and none that is another container's")
+  @Test("Q16 A request may select stores of its container, and no others")
   func affected() throws {
     let (container, context) = try shelves(["b", "d"], ["a", "c"])
     var request = sorted()
@@ -138,7 +138,7 @@ struct SpreadEntityTests {
     #expect(try single.newContext().titles(request) == [])
   }
 
-  @Test("A predicate with an object finds the objects that lead to it in its store, or all others")
+  @Test("A predicate with an object finds objects linked to it in its store, and != finds all others")
   func named() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()
@@ -182,7 +182,7 @@ struct SpreadEntityTests {
     #expect(book.author == nil && author.books.isEmpty && !context.hasChanges)
   }
 
-  @Test("An attribute of ids takes an id of its own store alone")
+  @Test("An attribute of ids accepts only ids of its own store")
   func ids() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()
@@ -200,7 +200,7 @@ struct SpreadEntityTests {
     #expect(found.map(\.title) == ["3"] && found.first?.sequel == second.objectID)
   }
 
-  @Test("New objects pass a store that is only read, and fetches do not")
+  @Test("New objects skip a read-only store, and fetches include it")
   func readOnly() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("archive.perdure")
@@ -225,7 +225,7 @@ struct SpreadEntityTests {
     try container.close()
   }
 
-  @Test("Uniqueness holds within each store")
+  @Test("Uniqueness is checked within each store")
   func uniqueness() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()

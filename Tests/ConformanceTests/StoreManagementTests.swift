@@ -9,7 +9,7 @@ import Testing
 
 /// The "add, remove, destroy, replace, copy a store; metadata without opening", and M12 of
 /// the reference.
-@Suite("Stores as wholes")
+@Suite("Copying, replacing and destroying stores")
 struct StoreManagementTests {
   private func open(_ path: String) throws -> PersistentContainer {
     let container = try PersistentContainer(name: "Books", classes: [Book.self], at: path)
@@ -74,7 +74,7 @@ struct StoreManagementTests {
     #expect(!other.isConfiguration(compatibleWithStoreMetadata: metadata))
   }
 
-  @Test("Without a store there is no metadata")
+  @Test("A missing store has no metadata")
   func nothing() throws {
     let directory = try TemporaryDirectory()
     let error = #expect(throws: PerdureError.self) {
@@ -130,7 +130,7 @@ struct StoreManagementTests {
     #expect(try titles(b) == ["a"])
   }
 
-  @Test("A store that a container has open is neither destroyed nor replaced nor copied, and stays as it is")
+  @Test("A store that a container has open is neither destroyed, replaced nor copied, and does not change")
   func open() throws {
     let directory = try TemporaryDirectory()
     let (a, b) = (directory.file("a.perdure"), directory.file("b.perdure"))

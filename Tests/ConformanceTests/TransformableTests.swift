@@ -116,8 +116,7 @@ struct TransformableTests {
     return try context.fetch(FetchRequest<Account>(predicate: predicate)).compactMap(\.name).sorted()
   }
 
-  @Test(
-    "A Codable type is stored as its JSON, typed and by name, with its default, before the save and after it")
+  @Test("A Codable type is stored as JSON, typed and by name, with its default, before and after the save")
   func codable() throws {
     let container = try container()
     let context = container.newContext()
@@ -136,7 +135,7 @@ struct TransformableTests {
     #expect(same.draft == nil && same.value(forKey: "draft") == nil && same.preferences.theme == "b")
   }
 
-  @Test("A transformer of a registered name makes bytes of values of any type, and values of the bytes")
+  @Test("A transformer with a registered name converts values of any type to bytes and back")
   func registered() throws {
     let container = try container()
     let context = container.newContext()
@@ -173,7 +172,7 @@ struct TransformableTests {
     #expect(try container.newContext().fetch(FetchRequest<Account>()).map(\.colour) == [Colour(red: 5)])
   }
 
-  @Test("What no bytes can be made of reads as nothing, and the save refuses it with the error")
+  @Test("A value that the transformer cannot convert reads as nil, and the save throws the error")
   func refused() throws {
     let context = try container().newContext()
     let account = Account(context: context)
@@ -206,7 +205,7 @@ struct TransformableTests {
     #expect(card.sketch == Preferences(theme: "light"))
   }
 
-  @Test("A copy of an attribute with a transformer is the value that its transformer makes")
+  @Test("A copy of an attribute with a transformer has the transformer's value")
   func copy() throws {
     let container = try container()
     let context = container.newContext()
@@ -220,7 +219,7 @@ struct TransformableTests {
     #expect(same.colour == Colour(red: 9) && same.value(forKey: "colour") as? Colour == Colour(red: 9))
   }
 
-  @Test("Bytes that cannot be decoded read as no value, and stay")
+  @Test("Bytes that cannot be decoded read as nil, and stay")
   func unreadable() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -278,7 +277,7 @@ struct TransformableTests {
       error.code == .openFailed && error.message.contains("E.a") && error.message.contains("\"nobody's\""))
   }
 
-  @Test("Transformable values have no order in a predicate, however they are reached")
+  @Test("Transformable values cannot be ordered in a predicate, on any path")
   func noOrder() throws {
     let context = try Sandbox(Folder.self, Sheet.self).container.newContext()
     let sheet = Sheet(context: context)
@@ -309,7 +308,7 @@ struct TransformableTests {
     #expect(try found(shadowed) == 1)
   }
 
-  @Test("Predicates test whether there is a value, and whether it is equal as a whole; it has no order")
+  @Test("Predicates can test whether a value exists, and whether it is equal as a whole")
   func predicates() throws {
     let context = try container().newContext()
     for (name, theme) in [("a", "x"), ("b", "y"), ("c", nil)] {
@@ -348,7 +347,7 @@ struct TransformableTests {
     #expect(refusals(context).isEmpty)
   }
 
-  @Test("A transformed value that validation replaces is taken, although the two cannot be compared")
+  @Test("A transformed value set by validation is used, although the two values cannot be compared")
   func replaced() throws {
     ValueTransformers.register(ToneTransformer(), named: "TransformableTests.tone")
     let container = try Sandbox(Song.self).container

@@ -34,7 +34,7 @@ struct TransientAttributeTests {
     try Sandbox(Sketch.self, Folder.self).container.newContext()
   }
 
-  @Test("T1 Values of model types and of any type are held, and have their defaults before")
+  @Test("T1 Transient attributes have values of model types and of any type, and defaults until they are set")
   func values() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -51,7 +51,7 @@ struct TransientAttributeTests {
     #expect(sketch.colour == nil && sketch.partner == nil)
   }
 
-  @Test("T1 Setting one makes the object updated, and a save of it writes nothing")
+  @Test("T1 Setting a transient attribute makes the object updated, and saving it writes nothing")
   func updated() throws {
     let sandbox = try Sandbox(Sketch.self, Folder.self)
     let context = sandbox.container.newContext()
@@ -71,7 +71,7 @@ struct TransientAttributeTests {
     #expect(sketch.title == "other" && sketch.zoom == 3)
   }
 
-  @Test("T1 Rules hold for transient attributes at a save")
+  @Test("T1 Rules of transient attributes are checked by a save")
   func rules() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -82,7 +82,7 @@ struct TransientAttributeTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("T1 A required one must have a value")
+  @Test("T1 A required transient attribute must have a value")
   func required() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -172,7 +172,7 @@ struct TransientAttributeTests {
     #expect(context.registeredObjects.isEmpty)
   }
 
-  @Test("T3 A predicate and an order of a fetch name no transient attribute")
+  @Test("T3 A predicate or an order of a fetch with a transient attribute is refused")
   func fetches() throws {
     let sandbox = try Sandbox(Sketch.self, Folder.self)
     let context = sandbox.container.newContext()
@@ -204,7 +204,7 @@ struct TransientAttributeTests {
     #expect(sketch.colour == nil && sketch.title == "9")
   }
 
-  @Test("A new object's values are its own, and end when its insertion is rolled back")
+  @Test("A new object keeps its transient values until its insertion is rolled back")
   func inserted() throws {
     let context = try context()
     let sketch = Sketch(context: context)
@@ -214,7 +214,7 @@ struct TransientAttributeTests {
     #expect(sketch.managedObjectContext == nil && sketch.zoom == 1)
   }
 
-  @Test("Setting one of a saved deletion's objects changes nothing")
+  @Test("Setting a transient value of an object whose deletion was saved changes nothing")
   func gone() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -277,7 +277,7 @@ struct TransientAttributeTests {
     try container.close()
   }
 
-  @Test("A required one is checked in new objects, and where any of them was set")
+  @Test("A required transient attribute is checked in new objects, and in those with a changed one")
   func requiredLater() throws {
     let model = try ManagedObjectModel([
       EntityDescription("E", properties: [.string("a"), .transient("t", optional: false), .transient("u")])
@@ -296,7 +296,7 @@ struct TransientAttributeTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("If a store is opened for reading, a save of transient changes alone ends them")
+  @Test("In a store opened for reading, transient changes alone can be saved")
   func readOnly() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/s.perdure"
@@ -324,7 +324,7 @@ struct TransientAttributeTests {
     try writer.close()
   }
 
-  @Test("A row has no field for it: models with and without open one store, and read its rows")
+  @Test("Rows have no transient attributes, so models with and without them open one store")
   func storage() throws {
     let directory = try TemporaryDirectory()
     let versions: [[PropertyDescription]] = [

@@ -22,7 +22,7 @@ private final class Cache { var entries: [Int] = [] }
 }
 
 /// T2 of the reference: when the values of transient attributes are released, and how.
-@Suite("The values of transient attributes are released")
+@Suite("Release of transient values")
 struct TransientLifetimeTests {
   private func pair(_ context: ManagedObjectContext) throws -> (Node, Node) {
     let (first, second) = (Node(context: context), Node(context: context))
@@ -47,7 +47,7 @@ struct TransientLifetimeTests {
     #expect(held == nil)
   }
 
-  @Test("Nor the value before a change that was made after its release")
+  @Test("A context does not retain the value before a change that was made after its release")
   func late() throws {
     let sandbox = try Sandbox(Node.self)
     weak var held: Node?
@@ -66,7 +66,7 @@ struct TransientLifetimeTests {
     #expect(held == nil)
   }
 
-  @Test("Objects that hold each other go with their context, saved or not", arguments: [false, true])
+  @Test("Objects that retain each other are freed with their context", arguments: [false, true])
   func circle(isSaved: Bool) throws {
     let sandbox = try Sandbox(Node.self)
     weak var held: Node?
@@ -81,7 +81,7 @@ struct TransientLifetimeTests {
     #expect(held == nil)
   }
 
-  @Test("What outlives its context has its defaults")
+  @Test("An object that outlives its context has its defaults")
   func outliving() throws {
     let node = try {
       let context = try Sandbox(Node.self).container.newContext()
@@ -95,7 +95,7 @@ struct TransientLifetimeTests {
   }
 
   @Test(
-    "Objects that hold each other go when they have been deleted, here or elsewhere",
+    "Objects that retain each other are freed after they were deleted, here or elsewhere",
     arguments: [false, true])
   func deletedCircle(isElsewhere: Bool) throws {
     let sandbox = try Sandbox(Node.self)
@@ -118,7 +118,7 @@ struct TransientLifetimeTests {
     #expect(held == nil)
   }
 
-  @Test("A reset is done before anything is released that sets a property")
+  @Test("A reset is complete before a value is released whose deinit sets a property")
   func reset() throws {
     let sandbox = try Sandbox(Node.self)
     let context = sandbox.container.newContext()
@@ -133,7 +133,8 @@ struct TransientLifetimeTests {
     #expect(Set(try context.fetch(FetchRequest<Node>()).map(\.title)) == ["1", "2"])
   }
 
-  @Test("A rollback is done before anything is released that sets a property, which is a change then")
+  @Test(
+    "A rollback is complete before a value is released whose deinit sets a property, which is pending then")
   func rollback() throws {
     let sandbox = try Sandbox(Node.self)
     let context = sandbox.container.newContext()
@@ -147,7 +148,7 @@ struct TransientLifetimeTests {
     #expect(try sandbox.container.newContext().fetch(FetchRequest<Node>()).map(\.title) == ["late", "late"])
   }
 
-  @Test("A save is done before anything is released that sets a property, which is pending then")
+  @Test("A save is complete before a value is released whose deinit sets a property, which is pending then")
   func saving() throws {
     let sandbox = try Sandbox(Node.self)
     let context = sandbox.container.newContext()
@@ -163,7 +164,7 @@ struct TransientLifetimeTests {
     #expect(try sandbox.container.newContext().fetch(FetchRequest<Node>()).map(\.title) == ["late", "late"])
   }
 
-  @Test("A refresh is done before anything is released that sets a property")
+  @Test("A refresh is complete before a value is released whose deinit sets a property")
   func refreshing() throws {
     let context = try Sandbox(Node.self).container.newContext()
     let (first, second) = try pair(context)
@@ -178,7 +179,7 @@ struct TransientLifetimeTests {
     #expect(context.updatedObjects == [first, second])
   }
 
-  @Test("A change of transient attributes alone is forgotten by a refresh when the row was removed elsewhere")
+  @Test("A refresh discards a change of transient attributes alone if the row was removed elsewhere")
   func removedElsewhere() throws {
     let sandbox = try Sandbox(Node.self)
     let context = sandbox.container.newContext()
@@ -195,7 +196,7 @@ struct TransientLifetimeTests {
     try context.save()
   }
 
-  @Test("A default that is made when it is read was not set, so a rollback leaves it")
+  @Test("A default made at a read was not set, so a rollback keeps it")
   func madeDefaults() throws {
     let context = try Sandbox(Node.self).container.newContext()
     let (node, _) = try pair(context)

@@ -22,7 +22,7 @@ import Testing
 
 /// Where transient relationships meet the rest: children, rollbacks, entities below, snapshots,
 /// queries, many links.
-@Suite("Transient relationships beside everything else")
+@Suite("Edge cases of transient relationships")
 struct TransientRelationshipEdgeTests {
   private func context() throws -> ManagedObjectContext {
     try Sandbox(Shape.self, Circle.self, Page.self).container.newContext()
@@ -82,7 +82,7 @@ struct TransientRelationshipEdgeTests {
     #expect(made[2].near.isEmpty && made[3].over.isEmpty && made[3].centre == nil)
   }
 
-  @Test("A save that is refused leaves the links as they were, and one after it saves them")
+  @Test("A refused save keeps the links, and a later one saves them")
   func refused() throws {
     let context = try context()
     let made = shapes(2, context)
@@ -115,7 +115,7 @@ struct TransientRelationshipEdgeTests {
     #expect(picture["over"]?.objects.first?["under"] == .reference(made[0].objectID))
   }
 
-  @Test("No fetch can count, order or prefetch by one, and each says so")
+  @Test("A fetch that counts, orders or prefetches by a transient relationship is refused")
   func fetches() throws {
     let context = try context()
     _ = shapes(2, context)

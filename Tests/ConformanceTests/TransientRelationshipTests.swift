@@ -92,7 +92,7 @@ struct TransientRelationshipTests {
     try reopened.close()
   }
 
-  @Test("T5 Where the store is only read, links are made and saved all the same")
+  @Test("T5 Links can be made and saved in a store opened for reading")
   func readOnly() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("band.perdure")
@@ -184,7 +184,7 @@ struct TransientRelationshipTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("R3 Limits apply to new links, and required ends to new objects and changed ends")
+  @Test("R3 Limits are checked for new links, and required ends for new objects and changed ends")
   func limits() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -209,7 +209,7 @@ struct TransientRelationshipTests {
     #expect(refusals(other) == [])
   }
 
-  @Test("Links to an object that another context deletes end")
+  @Test("Links to an object end when another context deletes it")
   func vanished() throws {
     let container = try Sandbox(Track.self, Player.self).container
     let context = container.newContext()
@@ -236,7 +236,7 @@ struct TransientRelationshipTests {
     #expect(tracks[1].players.isEmpty && tracks[1].objectIDs(forRelationshipNamed: "players").isEmpty)
   }
 
-  @Test("T3 No fetch can ask for one; a filter in memory can")
+  @Test("T3 No fetch can use a transient relationship, and a filter in memory can")
   func predicates() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -250,7 +250,7 @@ struct TransientRelationshipTests {
     #expect(throws: FetchError.self) { try context.fetch(request) }
   }
 
-  @Test("Links keep no instance alive, and none is fetched to list the linked objects")
+  @Test("Links retain no instance, and listing the linked objects fetches none")
   func instances() throws {
     let context = try context()
     var (tracks, players): ([Track], [Player]) = try band(context)
@@ -333,7 +333,7 @@ struct TransientRelationshipTests {
     #expect(tracks[0].players.isEmpty)
   }
 
-  @Test("A new object that is merged into another one gives it its links")
+  @Test("A new object that is merged into another one passes its links to it")
   func upsert() throws {
     let model = try ManagedObjectModel([
       EntityDescription(

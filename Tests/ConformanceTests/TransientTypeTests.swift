@@ -45,7 +45,7 @@ struct TransientTypeTests {
     #expect(palette.name == nil && palette.tint == nil && palette.number == nil && palette.other == nil)
   }
 
-  @Test("Defaults of optional types are given until nil is set")
+  @Test("An attribute of an optional type has its default until nil is set")
   func defaults() throws {
     let palette = try palette()
     #expect(palette.first == "n" && palette.shade == Colour(red: 5) && palette.plain == Colour(red: 4))
@@ -55,7 +55,7 @@ struct TransientTypeTests {
     #expect(palette.first == nil && palette.shade == nil && palette.plain == nil)
   }
 
-  @Test("A value of another type has its default or its zero, and may be a function")
+  @Test("An attribute that is not optional has its default or zero, and may be a function")
   func certain() throws {
     let palette = try palette()
     #expect(palette.certain == Colour(red: 3) && palette.count == 0 && palette.make() == 7)
@@ -65,7 +65,7 @@ struct TransientTypeTests {
     #expect(palette.certain == Colour(red: 9) && palette.count == 1 && palette.make() == nil)
   }
 
-  @Test("The model has the type's declaration for each")
+  @Test("An attribute is optional in the model if its type is")
   func model() throws {
     let optional = Dictionary(
       uniqueKeysWithValues: try palette().entity.attributes.map { ($0.name, $0.isOptional) })

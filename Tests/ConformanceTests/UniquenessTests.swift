@@ -81,7 +81,7 @@ struct UniquenessTests {
     #expect(try refusal(second).first?.objects == [saved.objectID, changed.objectID])
   }
 
-  @Test("M11 Several attributes are unique together; where one has no value, nothing is shared")
+  @Test("M11 Several attributes are unique together, and an object without one of the values is exempt")
   func severalAttributes() throws {
     let context = try container().newContext()
     make(context, ["name": "Ada", "town": "Rome"])
@@ -97,7 +97,7 @@ struct UniquenessTests {
     #expect(found.first?.values == [.string("Ada"), .string("Rome")])
   }
 
-  @Test("M11 A constraint holds among all sub-entities of the entity that declares it")
+  @Test("M11 A constraint includes all sub-entities of its entity")
   func inherited() throws {
     let context = try container().newContext()
     let three = ["Someone", "Guest", "Member"].map { make($0, context, ["number": 1]) }
@@ -138,7 +138,7 @@ struct UniquenessTests {
     for report in found { #expect(report.objects == Set(pair.map(\.objectID))) }
   }
 
-  @Test("C11 Values may be exchanged in one save, and taken over from a deleted object")
+  @Test("C11 One save can exchange values, and reuse those of a deleted object")
   func exchange() throws {
     let context = try container().newContext()
     let (first, second) = (make(context, ["number": 1]), make("Guest", context, ["number": 2]))
