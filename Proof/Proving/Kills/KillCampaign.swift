@@ -177,8 +177,7 @@ private struct KillLane {
   }
 
   private mutating func killOnce(_ number: Int, _ isCancelled: () -> Bool) throws {
-    // Each round uses all durabilities, in random order, so that a short run contains all of them
-    // too.
+    // Each round uses every durability once, so that a short run contains all of them too.
     if levels.isEmpty { levels = Durability.allCases.shuffled(using: &random) }
     let durability = levels.removeLast()
     var environment: [String: String] = [:]
