@@ -33,7 +33,7 @@ struct ReadingList {
     try save()
   }
 
-  /// Rates a book, which marks it as read.
+  /// Rates a book, which makes it a read one.
   func finish(_ title: String, stars: Int) throws {
     for book in try context.fetch(Book.fetchRequest { $0.title == title }) {
       book.stars = stars
@@ -49,7 +49,7 @@ struct ReadingList {
     try save()
   }
 
-  /// The unread books, one on each line, with author and title.
+  /// The unread books, one a line, by author and title.
   func unread() throws -> [String] {
     var request = Book.fetchRequest { $0.stars == nil }
     request.sortDescriptors = [
@@ -58,7 +58,7 @@ struct ReadingList {
     return try context.fetch(request).map { "\($0.author?.name ?? ""): \($0.title)" }
   }
 
-  /// The author with this name, or a new one.
+  /// The author of this name, or a new one.
   private func author(named name: String) throws -> Author {
     let known = try context.fetch(Author.fetchRequest { $0.name == name })
     if let author = known.first { return author }
@@ -67,7 +67,7 @@ struct ReadingList {
     return author
   }
 
-  /// Saves all changes. If that fails, it drops all of them and throws.
+  /// Saves all changes, or drops them all and throws.
   private func save() throws {
     do {
       try context.save()

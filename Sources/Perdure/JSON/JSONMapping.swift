@@ -21,8 +21,8 @@ struct JSONMapping {
   let graph: GraphSchema
 
   /// The constraint of the unique attribute whose value represents an object of an entity; nil if
-  /// the entity has none. A Codable value is not used: its JSON can be an object, which could not be
-  /// distinguished from a nested object.
+  /// the entity has none. A Codable value is not used, because its JSON can be an object, which
+  /// could not be distinguished from a nested object.
   static func keyConstraint(of shape: EntityShape) -> EntitySchema.UniquenessConstraint? {
     shape.schema.uniquenessConstraints.first { constraint in
       constraint.slots.count == 1 && !shape.transformableSlots.contains(constraint.slots[0])
@@ -69,13 +69,20 @@ extension PerdureError {
 private enum JSONProblem {
   static func of(_ error: any Error) -> (path: [any CodingKey], what: String) {
     switch error {
-    case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context),
-      DecodingError.valueNotFound(_, let context):
-      (context.codingPath, context.debugDescription)
+    case DecodingError.dataCorrupted(let context):
+      (context.codingPath, reason(context, or: "Expected another value."))
+    case DecodingError.typeMismatch(let type, let context),
+      DecodingError.valueNotFound(let type, let context):
+      (context.codingPath, reason(context, or: "Expected to decode \(type)."))
     case DecodingError.keyNotFound(let key, let context):
       (context.codingPath, "The key \"\(key.stringValue)\" is missing.")
     case EncodingError.invalidValue(_, let context): (context.codingPath, context.debugDescription)
     default: ([], "\(error)")
     }
+  }
+
+  /// The reason that a decoder gives. Some types of Foundation give none.
+  private static func reason(_ context: DecodingError.Context, or other: String) -> String {
+    context.debugDescription.isEmpty ? other : context.debugDescription
   }
 }

@@ -218,11 +218,7 @@ final class JSONReading {
   private static func decoded<T: Decodable>(
     _ type: T.Type, _ container: any SingleValueDecodingContainer
   ) throws -> T {
-    do { return try container.decode(type) } catch let error as DecodingError {
-      // Some types of Foundation give no reason.
-      guard case .dataCorrupted(let context) = error, context.debugDescription.isEmpty else { throw error }
-      throw Self.error(container.codingPath, "Expected to decode \(type)")
-    } catch {
+    do { return try container.decode(type) } catch let error as DecodingError { throw error } catch {
       throw Self.error(container.codingPath, "The value does not fit in \(type)")
     }
   }

@@ -57,8 +57,8 @@ final class NodeArena {
 
   private let slabs: UnsafeMutablePointer<SlabState>
   private var slabBases = PointerStack(capacity: 16)
-  // Exclusivity is not checked, because that check would cost a commit more than the work here. No
-  // function that runs during a change of one of these calls the arena again.
+  // The exclusivity of accesses is not checked, because that check would cost a commit more than
+  // the work here. No function that runs during a change of one of these calls the arena again.
   @exclusivity(unchecked) private var created = PointerStack(capacity: 256)
   @exclusivity(unchecked) private var retired = RetiredQueue(capacity: 256)
   /// Retired nodes that a pinned version reaches. NA3

@@ -74,8 +74,8 @@ struct TailIndexes {
   ///
   /// - Parameter live: The records of the tail that no later record of the tail replaced.
   /// - Returns: Conflicts with keys that unique indexes contain twice because of the tail.
-  /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, an index lacks
-  ///   an entry of it, or a sum is impossible.
+  /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, an index
+  ///   lacks an entry of it, or a sum is impossible.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail, live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }
