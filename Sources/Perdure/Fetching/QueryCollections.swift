@@ -23,12 +23,12 @@ extension ToManyRef {
     return comparisonOfAny(filtered) ?? (filtered > 0)
   }
 
-  /// Whether the query holds for at least one object. The same as ``any(_:)``.
+  /// Whether the query holds for at least one object. The same as `any(_:)`.
   public func contains(
     where query: (EntityRef<Element>) throws -> FetchPredicate
   ) rethrows -> FetchPredicate { try any(query) }
 
-  /// Whether the query holds for every object. The same as ``all(_:)``.
+  /// Whether the query holds for every object. The same as `all(_:)`.
   public func allSatisfy(
     _ query: (EntityRef<Element>) throws -> FetchPredicate
   ) rethrows -> FetchPredicate { try all(query) }
@@ -80,13 +80,13 @@ extension ToManyRef {
     try any { try query($0).isTrue }
   }
 
-  /// Whether a truth value is true of at least one object. The same as ``any(_:)``.
+  /// Whether a truth value is true of at least one object. The same as `any(_:)`.
   @_disfavoredOverload
   public func contains(
     where query: (EntityRef<Element>) throws -> PropertyRef<Bool>
   ) rethrows -> FetchPredicate { try any(query) }
 
-  /// Whether a truth value is true of every object. The same as ``all(_:)``.
+  /// Whether a truth value is true of every object. The same as `all(_:)`.
   @_disfavoredOverload
   public func allSatisfy(
     _ query: (EntityRef<Element>) throws -> PropertyRef<Bool>
