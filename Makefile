@@ -37,7 +37,7 @@ test-release: setup ## Build and run all tests with optimisation
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
 # The large files are written to TMPDIR, which needs 20 GiB of free space.
-test-long: setup ## Run all tests, with 1,600 kills, a value of 4 GiB, 100 million keys and random graphs of a million steps (hours)
+test-long: setup ## Run all tests, with 1,600 kills, a value of 4 GiB, 100 million keys and random graphs of a million steps; long
 	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
 	PERDURE_KILLS=1600 PERDURE_LONG_VALUES=$${TMPDIR:-/tmp} PERDURE_KEYS=100000000 PERDURE_STEPS=1000000 \
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)

@@ -24,7 +24,8 @@ extension PropertyRef {
   ///   - left: An optional property.
   ///   - right: The value in place of a missing one.
   public static func ?? (left: Self, right: V) -> Self where V: PredicateArgument {
-    // It is in the expression twice, so repetitions would double the size each time.
+    // Only this operator makes a conditional. The left side is in it twice, so a repetition would
+    // double its size, and with a value in it nothing is missing any more.
     if case .conditional(_, .constant(let value), _) = left.expression, !value.isNull { return left }
     let isMissing = FetchPredicate.comparison(FetchComparison(left.expression, .equal, .constant(.null)))
     return Self(.conditional(isMissing, .constant(right.predicateValue), left.expression))
@@ -80,25 +81,33 @@ extension PropertyRef where V: FractionalArgument {
 }
 
 extension PropertyRef where V: PredicateArgument & BinaryInteger {
-  /// The remainder of a division, with the sign of the property; no value for a division by 0.
-  public static func % (left: Self, right: V) -> Self {
-    Self(.modulus, left.expression, constant(right).expression)
-  }
-  /// The remainder of a division of two properties; no value where the right one is 0.
+  /// The remainder of a division of two properties, with the sign of the left one; no value where
+  /// the right one is 0.
   public static func % (left: Self, right: Self) -> Self { Self(.modulus, left.expression, right.expression) }
+  /// The remainder of a division by a value, with the sign of the property; no value for 0.
+  public static func % (left: Self, right: V) -> Self { left % constant(right) }
 
+  /// The bits that are set in both properties.
+  public static func & (left: Self, right: Self) -> Self {
+    Self(.bitwiseAnd, left.expression, right.expression)
+  }
   /// The bits that are set in both the property and the value: `$0.flags & 4 != 0`.
-  public static func & (left: Self, right: V) -> Self {
-    Self(.bitwiseAnd, left.expression, constant(right).expression)
+  public static func & (left: Self, right: V) -> Self { left & constant(right) }
+
+  /// The bits that are set in at least one property.
+  public static func | (left: Self, right: Self) -> Self {
+    Self(.bitwiseOr, left.expression, right.expression)
   }
   /// The bits that are set in the property or in the value.
-  public static func | (left: Self, right: V) -> Self {
-    Self(.bitwiseOr, left.expression, constant(right).expression)
+  public static func | (left: Self, right: V) -> Self { left | constant(right) }
+
+  /// The bits that are set in exactly one property.
+  public static func ^ (left: Self, right: Self) -> Self {
+    Self(.bitwiseXor, left.expression, right.expression)
   }
-  /// The bits that are set in one of the property and the value.
-  public static func ^ (left: Self, right: V) -> Self {
-    Self(.bitwiseXor, left.expression, constant(right).expression)
-  }
+  /// The bits that are set in either the property or the value.
+  public static func ^ (left: Self, right: V) -> Self { left ^ constant(right) }
+
   /// All bits inverted.
   public static prefix func ~ (operand: Self) -> Self { Self(.onesComplement, operand.expression) }
 }

@@ -11,21 +11,19 @@ internal import PerdurePredicates
   import Foundation
 #endif
 
-/// The entities of a context, as JSON represents them.
-struct JSONMapping {
+/// The rules that reading and writing share.
+enum JSONMapping {
   /// The maximum nesting of objects in JSON. Each level needs stack space.
   static let depthLimit = 64
   /// The key for the entity of an object. No property can have this name.
   static let entityKey = JSONKey("entity")
-
-  let graph: GraphSchema
 
   /// The constraint of the unique attribute whose value represents an object of an entity; nil if
   /// the entity has none. A Codable value is not used, because its JSON can be an object, which
   /// could not be distinguished from a nested object.
   static func keyConstraint(of shape: EntityShape) -> EntitySchema.UniquenessConstraint? {
     shape.schema.uniquenessConstraints.first { constraint in
-      constraint.slots.count == 1 && !shape.transformableSlots.contains(constraint.slots[0])
+      constraint.slots.count == 1 && !shape.holdsJSON(constraint.slots[0])
     }
   }
 

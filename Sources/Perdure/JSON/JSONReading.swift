@@ -33,7 +33,7 @@ struct JSONObject {
 final class JSONReading {
   static let key = CodingUserInfoKey(rawValue: "perdure.json")
 
-  let mapping: JSONMapping
+  private let graph: GraphSchema
   private let root: EntityShape
   private let isArray: Bool
   /// All objects, each before those within it.
@@ -41,8 +41,8 @@ final class JSONReading {
   /// The positions of the outermost objects.
   private(set) var roots: [Int] = []
 
-  init(_ mapping: JSONMapping, _ root: EntityShape, isArray: Bool) {
-    self.mapping = mapping
+  init(_ graph: GraphSchema, _ root: EntityShape, isArray: Bool) {
+    self.graph = graph
     self.root = root
     self.isArray = isArray
   }
@@ -76,8 +76,8 @@ final class JSONReading {
   ) throws -> EntityShape {
     guard container.contains(JSONMapping.entityKey) else { return expected }
     let name = try container.decode(String.self, forKey: JSONMapping.entityKey)
-    guard let shape = mapping.graph.shape(named: name),
-      mapping.graph.isKind(shape.number, of: expected.number)
+    guard let shape = graph.shape(named: name),
+      graph.isKind(shape.number, of: expected.number)
     else {
       throw Self.error(
         container.codingPath + [JSONMapping.entityKey],
@@ -135,7 +135,7 @@ final class JSONReading {
     _ container: KeyedDecodingContainer<JSONKey>, _ key: JSONKey, _ relationship: RelationshipShape,
     _ depth: Int
   ) throws -> [JSONObject.Target] {
-    let destination = mapping.graph.shape(numbered: relationship.destination)
+    let destination = graph.shape(numbered: relationship.destination)
     guard relationship.isToMany else {
       if try container.decodeNil(forKey: key) { return [] }
       return [try target(container.superDecoder(forKey: key), destination, depth)]
@@ -169,8 +169,7 @@ final class JSONReading {
       throw Self.error(decoder.codingPath, "\(shape.propertyName(slot)) is not a stored attribute")
     }
     let type = shape.valueTypes[slot]
-    let isJSON = shape.transformableSlots.contains(slot) && shape.transformers[slot] == nil
-    let value = try Self.value(container, kind, type, isJSON: isJSON)
+    let value = try Self.value(container, kind, type, isJSON: shape.holdsJSON(slot))
     if let problem = value.transformationProblem { throw Self.error(decoder.codingPath, problem) }
     if kind != .data, let type = type as? any AttributeValue.Type, type.init(attributeValue: value) == nil {
       throw Self.error(decoder.codingPath, "\("\(value)".shortened) is no \(type)")

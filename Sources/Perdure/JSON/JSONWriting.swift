@@ -16,7 +16,7 @@ struct JSONWriting: Encodable {
   let tree: PathTree
   /// The entity that the reader expects here.
   let expected: EntityShape
-  let mapping: JSONMapping
+  let graph: GraphSchema
   /// The level of the object: 1 for one that the program passes.
   let depth: Int
 
@@ -76,10 +76,10 @@ struct JSONWriting: Encodable {
     _ relationship: RelationshipShape, _ key: JSONKey, _ branch: PathTree?,
     into container: inout KeyedEncodingContainer<JSONKey>
   ) throws {
-    let destination = mapping.graph.shape(numbered: relationship.destination)
+    let destination = graph.shape(numbered: relationship.destination)
     func writing(_ object: ManagedObject, _ branch: PathTree) -> JSONWriting {
       JSONWriting(
-        object: object, tree: branch, expected: destination, mapping: mapping, depth: depth + 1)
+        object: object, tree: branch, expected: destination, graph: graph, depth: depth + 1)
     }
     if relationship.isToMany {
       guard let branch else { return }
@@ -129,9 +129,7 @@ struct JSONWriting: Encodable {
   private func codable(
     _ slot: Int, of object: ManagedObject, _ data: Data, _ path: [any CodingKey]
   ) throws -> (any Encodable)? {
-    guard object.shape.transformableSlots.contains(slot), object.shape.transformers[slot] == nil,
-      let type = object.shape.valueTypes[slot]
-    else { return nil }
+    guard object.shape.holdsJSON(slot), let type = object.shape.valueTypes[slot] else { return nil }
     var value: (any Encodable)?
     if let type = type as? any CodableCollection.Type {
       value = type.init(storedValue: .data(data))

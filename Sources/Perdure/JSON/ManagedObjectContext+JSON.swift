@@ -38,14 +38,17 @@ extension ManagedObjectContext {
   ///   - data: The JSON. Its objects are nested in at most 64 levels.
   ///   - decoder: Its strategies say how dates, data, keys and numbers that are not finite are
   ///     written. Its `userInfo` is restored.
+  ///   - file: The caller's file, for the message of a stop.
+  ///   - line: The caller's line.
   /// - Returns: The objects of the array, in its order.
   /// - Throws: `PerdureError` 139002 for JSON that does not fit the model; the message names the
   ///   place: `[3].company.name`. 134060 when the store cannot be read. Nothing has changed then.
   /// - Complexity: O(n) for n bytes, and a fetch for each unique key in them.
   public func decode<T: ManagedObject>(
-    _ type: [T].Type, from data: Data, using decoder: JSONDecoder = JSONDecoder()
+    _ type: [T].Type, from data: Data, using decoder: JSONDecoder = JSONDecoder(),
+    file: StaticString = #fileID, line: UInt = #line
   ) throws(PerdureError) -> [T] {
-    try decode(T.self, data, decoder, isArray: true)
+    try decode(shape(of: T.self, file, line), data, decoder, isArray: true)
   }
 
   /// The object of a JSON object: found by a unique key, otherwise inserted. See the function for
@@ -53,16 +56,17 @@ extension ManagedObjectContext {
   ///
   /// - Throws: as the function for arrays.
   public func decode<T: ManagedObject>(
-    _ type: T.Type, from data: Data, using decoder: JSONDecoder = JSONDecoder()
+    _ type: T.Type, from data: Data, using decoder: JSONDecoder = JSONDecoder(),
+    file: StaticString = #fileID, line: UInt = #line
   ) throws(PerdureError) -> T {
-    try decode(T.self, data, decoder, isArray: false)[0]
+    try decode(shape(of: T.self, file, line), data, decoder, isArray: false)[0]
   }
 
   private func decode<T: ManagedObject>(
-    _ type: T.Type, _ data: Data, _ decoder: JSONDecoder, isArray: Bool
+    _ shape: EntityShape, _ data: Data, _ decoder: JSONDecoder, isArray: Bool
   ) throws(PerdureError) -> [T] {
     core.checkOwner()
-    let reading = JSONReading(JSONMapping(graph: core.graph), shape(of: type), isArray: isArray)
+    let reading = JSONReading(core.graph, shape, isArray: isArray)
     do {
       try read(data, decoder, reading)
       let objects = try JSONInsertion(reading.objects, self).apply()
@@ -128,7 +132,7 @@ extension ManagedObjectContext {
   }
 
   private func shape(
-    of type: ManagedObject.Type, _ file: StaticString = #fileID, _ line: UInt = #line
+    of type: ManagedObject.Type, _ file: StaticString, _ line: UInt
   ) -> EntityShape {
     guard let shape = core.graph.shape(of: type) else {
       stop(core.graph.complaint(about: type), file: file, line: line)
@@ -138,7 +142,7 @@ extension ManagedObjectContext {
 
   private func writing(_ object: ManagedObject, _ shape: EntityShape, _ tree: PathTree) -> JSONWriting {
     JSONWriting(
-      object: object, tree: tree, expected: shape, mapping: JSONMapping(graph: core.graph), depth: 1)
+      object: object, tree: tree, expected: shape, graph: core.graph, depth: 1)
   }
 
   private func encode(_ value: some Encodable, _ encoder: JSONEncoder) throws(PerdureError) -> Data {

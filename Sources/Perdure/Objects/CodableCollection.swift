@@ -85,8 +85,7 @@ extension ManagedObject {
 
   /// The type of a property that is an array or dictionary of the class; nil for others.
   func collectionType(_ slot: Int) -> (any CodableCollection.Type)? {
-    guard shape.transformableSlots.contains(slot), shape.transformers[slot] == nil else { return nil }
-    return shape.valueTypes[slot] as? any CodableCollection.Type
+    shape.holdsJSON(slot) ? shape.valueTypes[slot] as? any CodableCollection.Type : nil
   }
 }
 

@@ -136,6 +136,9 @@ final class EntityShape: Sendable {
     }
   }
 
+  /// Whether an attribute holds the JSON of a Codable value, and not the bytes of a transformer.
+  func holdsJSON(_ slot: Int) -> Bool { transformableSlots.contains(slot) && transformers[slot] == nil }
+
   /// The relationship in a slot. Asking for a slot that holds something else is a mistake of the caller.
   func relationship(_ slot: Int) -> RelationshipShape {
     guard properties.indices.contains(slot), case .relationship(let relationship) = properties[slot] else {

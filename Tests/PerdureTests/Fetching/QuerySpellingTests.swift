@@ -59,6 +59,12 @@ struct QuerySpellingTests {
     try same("bitwiseXor:with:(bitwiseOr:with:(rank, 1), 2) == onesComplement:(bonus)") {
       ($0.rank | 1) ^ 2 == ~$0.bonus
     }
+    try same("bitwiseAnd:with:(rank, bonus) == bitwiseOr:with:(rank, bonus)") {
+      $0.rank & $0.bonus == $0.rank | $0.bonus
+    }
+    try same("modulus:by:(rank, bonus) == bitwiseXor:with:(rank, bonus)") {
+      $0.rank % $0.bonus == $0.rank ^ $0.bonus
+    }
     try same("negate:(rank) < -3") { -$0.rank < -3 }
   }
 

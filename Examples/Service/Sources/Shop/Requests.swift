@@ -20,9 +20,7 @@ extension PersistentContainer {
   /// All products, by name.
   func products() async throws -> [ProductView] {
     try await performBackgroundTask { context in
-      var request = Product.fetchRequest()
-      request.sortDescriptors = [FetchOrder(\Product.name)]
-      return try context.fetch(request).map(ProductView.init)
+      try context.fetch(Product.self, order: [FetchOrder(\Product.name)]).map(ProductView.init)
     }
   }
 
@@ -57,7 +55,7 @@ extension PersistentContainer {
 }
 
 private func findProduct(named name: String, in context: ManagedObjectContext) throws -> Product? {
-  try context.fetch(Product.fetchRequest { $0.name == name }).first
+  try context.fetch(Product.self, limit: 1) { $0.name == name }.first
 }
 
 private func existingProduct(named name: String, in context: ManagedObjectContext) throws -> Product {
