@@ -136,7 +136,8 @@ public protocol FileSystem: Sendable {
   /// - Throws: `.notFound`, `.directoryNotEmpty`. Then nothing was removed.
   func remove(_ path: String) throws(FileIOError)
 
-  /// Creates a hard link: gives the file at `source` the second name `name`.
+  /// Creates a hard link: gives the file at `source` the second name `name`. A symbolic link is
+  /// followed.
   ///
   /// The name is visible at once, and durable after `syncDirectory` of its directory. Support is
   /// optional: the default implementation throws `.notSupported`, and so does a file system without

@@ -114,4 +114,19 @@ struct SymbolicLinkTests {
       try disk.remove(link)
     }
   }
+
+  @Test("A hard link to a symbolic link is a second name of the file, and stays when both are removed")
+  func hardLink() throws {
+    let (file, second) = (directory.file("file"), directory.file("second"))
+    let opened = try disk.open(file, .create)
+    try opened.write([1, 2, 3], at: 0)
+    try opened.close()
+    let symbolic = try link("symbolic", to: file)
+    try disk.link(symbolic, to: second)
+    try disk.remove(symbolic)
+    try disk.remove(file)
+    let read = try disk.open(second, .read)
+    #expect(try read.size() == 3)
+    try read.close()
+  }
 }
