@@ -40,7 +40,7 @@ struct QueryCommand: ConsoleCommand {
   @Argument(help: "The predicate. (default: all objects)")
   var predicate: String?
 
-  @Option(help: ArgumentHelp("Paths to sort by, each with asc or desc behind it.", valueName: "paths"))
+  @Option(help: ArgumentHelp("Paths to sort by, each followed by asc or desc.", valueName: "paths"))
   var order: [String] = []
 
   @Option(help: ArgumentHelp("Paths of the values to print.", valueName: "paths"))
@@ -106,7 +106,7 @@ struct QueryCommand: ConsoleCommand {
     case (1, _), (2, "asc"): return FetchOrder(String(words[0]))
     case (2, "desc"): return FetchOrder(String(words[0]), ascending: false)
     default:
-      throw ValidationError("\"\(text)\" is no path to sort by. Write a path, with asc or desc behind it.")
+      throw ValidationError("\"\(text)\" is not a path to sort by. Write a path, followed by asc or desc.")
     }
   }
 }

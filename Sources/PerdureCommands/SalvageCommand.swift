@@ -18,7 +18,7 @@ struct SalvageCommand: ConsoleCommand {
   @Argument(help: "The new store's directory: absent or empty.", completion: .directory)
   var target: String
 
-  @Flag(help: "Also give back records of commits that nothing says were finished.")
+  @Flag(help: "Also recover records of commits that may be incomplete.")
   var keepUnfinished = false
 
   @Flag(help: "One JSON object.")
@@ -67,7 +67,7 @@ struct SalvageCommand: ConsoleCommand {
     }
     if report.bytesUnfinished > 0 {
       let bytes = counted(Int(report.bytesUnfinished), "damaged byte")
-      console.print("left out because nothing vouches for them: \(bytes)")
+      console.print("left out because they may be incomplete: \(bytes)")
     }
     console.print(
       "\(counted(report.keys, "key")) from \(counted(report.records, "record")) in "

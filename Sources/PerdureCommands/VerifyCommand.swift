@@ -53,7 +53,7 @@ struct VerifyCommand: ConsoleCommand {
   // MARK: - A store that does not open
 
   private func verifyFiles(_ failure: StoreError, on console: Console) throws -> ExitCode {
-    let report = try console.withProgress("looking for damage") {
+    let report = try console.withProgress("searching for damage") {
       try Store.survey(at: path, progress: $0)
     }
     var found = report.damages.map { ShownFinding($0) }

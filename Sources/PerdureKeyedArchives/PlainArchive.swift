@@ -51,7 +51,7 @@ struct PlainArchive {
 
   private mutating func object(_ reference: PropertyListItem?) throws(KeyedArchiveError) -> Made? {
     guard case .reference(let place)? = reference, objects.indices.contains(place) else {
-      throw KeyedArchiveError("The archive has a reference to nothing.")
+      throw KeyedArchiveError("The archive has a reference to an absent object.")
     }
     if case .text("$null") = objects[place] { return nil }
     if let known = read[place] { return known }

@@ -133,7 +133,7 @@ public final class WrittenBlob {
   }
 
   /// Makes the value available again: its transaction was certainly not committed.
-  func giveBack() { lock.withLock { use = .none } }
+  func release() { lock.withLock { use = .none } }
 
   /// Gives up the ownership of the file, because the log references it or may reference it.
   func didCommit() { lock.withLock { use = .committed } }

@@ -36,6 +36,7 @@ struct CopyDraft {
 
   /// Creates the draft of a copy. It replaces the draft of an earlier unfinished copy.
   init(of target: String, _ fileSystem: any FileSystem) throws {
+    try Self.checkLeadsSomewhere(target, fileSystem)
     let path = target + Self.suffix
     if try fileSystem.kind(of: path) == nil { try fileSystem.createDirectory(path) }
     try Self.checkIsDraft(path, fileSystem)
@@ -51,6 +52,20 @@ struct CopyDraft {
     }
   }
 
+  /// Checks that `target` is no symbolic link to an absent directory. The rename would fail, after
+  /// everything was written.
+  private static func checkLeadsSomewhere(_ target: String, _ fileSystem: any FileSystem) throws {
+    guard try fileSystem.kind(of: target) == nil,
+      // If the parent cannot be read, a link is found only by the rename.
+      let names = try? fileSystem.contents(of: StorePath.parent(of: target)),
+      names.contains(StorePath.name(of: target))
+    else { return }
+    throw StoreError(
+      .invalidArgument,
+      "The path is a symbolic link to a directory that does not exist; create that directory, or remove the link",
+      at: target)
+  }
+
   /// Checks that `path` is a draft, or a directory with only LOCK and an unfinished mark.
   private static func checkIsDraft(_ path: String, _ fileSystem: any FileSystem) throws {
     if try fileSystem.kind(of: path) == .directory {
@@ -60,7 +75,8 @@ struct CopyDraft {
     }
     throw StoreError(
       .invalidArgument,
-      "A copy grows at its name with .copy behind, and something stands there; name another, or move it away",
+      "A copy is written to its name with .copy appended, and that name is taken by something else; choose another "
+        + "name, or move it away",
       at: path)
   }
 

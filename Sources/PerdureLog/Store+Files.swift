@@ -81,7 +81,7 @@ extension Store {
 
   /// The name of a file in a store's directory that does not belong to the store; nil if there is
   /// none. `destroy` would keep this file.
-  package static func stranger(
+  package static func foreignFile(
     at path: String, options: StoreOptions = StoreOptions()
   ) throws -> String? {
     do {
@@ -89,7 +89,7 @@ extension Store {
       let names = try options.fileSystem.contents(of: path)
       return Set(names).subtracting(StoreFileName.ownNames(among: names)).min()
     } catch {
-      throw StoreError.io(error, "Looking into a store's directory")
+      throw StoreError.io(error, "Reading the directory of a store")
     }
   }
 

@@ -72,10 +72,10 @@ extension Store {
   }
 
   private static func checkHasNoStranger(_ path: String, _ options: StoreOptions) throws {
-    guard let stranger = try stranger(at: path, options: options) else { return }
+    guard let foreignFile = try foreignFile(at: path, options: options) else { return }
     throw StoreError(
       .invalidArgument,
-      "The directory holds \(stranger) too, which is none of the store's; take it away first", at: path)
+      "The directory holds \(foreignFile) too, which does not belong to the store; remove it first", at: path)
   }
 }
 

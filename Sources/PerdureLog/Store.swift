@@ -147,7 +147,7 @@ public final class Store: Sendable {
     var transaction = WriteTransaction(engine)
     let result: R
     do { result = try body(&transaction) } catch {
-      engine.letGo(of: transaction.batch)
+      engine.release(transaction.batch)
       throw error
     }
     return (result, try engine.append(transaction))

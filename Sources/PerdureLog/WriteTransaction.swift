@@ -170,7 +170,7 @@ extension Engine {
   func didFail(_ batch: borrowing WriteBatch, _ error: any Error) {
     let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? false
     // If the store is not poisoned, the commit was rolled back.
-    if leavesNothing || gate.poison == nil { letGo(of: batch) } else { didCommit(batch) }
+    if leavesNothing || gate.poison == nil { release(batch) } else { didCommit(batch) }
   }
 
   /// Writes a value to a blob file with a number that no file had before.
@@ -195,10 +195,10 @@ extension Engine {
 
   /// Handles a batch that was not committed: removes its blob files, and makes its written values
   /// available for another batch.
-  func letGo(of batch: borrowing WriteBatch) {
+  func release(_ batch: borrowing WriteBatch) {
     guard mark.isOwn, let extras = batch.extras else { return }
     discardBlobs(extras.blobs)
-    for blob in extras.written { blob.giveBack() }
+    for blob in extras.written { blob.release() }
   }
 
   /// Handles a batch whose files the log references or may reference: its written values no longer

@@ -128,7 +128,7 @@ extension Derivation {
       }
       return .sum(names[0], of: names[1])
     case "@count", "@sum":
-      throw Flaw("\"\(text)\" has \(parts[place]) in a place where nothing is counted.", "Put it at the end.")
+      throw Flaw("\"\(text)\" has \(parts[place]) where no values are counted.", "Put it at the end.")
     default:
       throw Flaw(
         "\"\(text)\" has the operator \(parts[place]).",

@@ -171,7 +171,7 @@ extension ModelValidation {
       return try stored(relationship, "\(entities[index].name).\(name)")
     }
     throw .init(
-      "\(entities[index].name).\(name) is not a to-many relationship, so there is nothing to count or to add up.",
+      "\(entities[index].name).\(name) is not a to-many relationship, so there are no objects to count or add up.",
       "Correct the name, or remove the operator.")
   }
 
@@ -202,7 +202,7 @@ extension ModelValidation {
     }
     let found = try property(name, in: index)
     guard case .attribute(let attribute) = found.property else {
-      throw .init("\(place) is a relationship and has no value.", "Name an attribute behind it, or .@count.")
+      throw .init("\(place) is a relationship and has no value.", "Append an attribute, or .@count.")
     }
     if attribute.isTransient {
       throw .init("\(place) is transient, so no store has it.", "Store it, or name another attribute.")

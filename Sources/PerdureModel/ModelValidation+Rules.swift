@@ -63,7 +63,7 @@ extension ModelValidation {
       return isStored ? nil : Self.flaw(ofPattern: pattern)
     case .predicate(let predicate, _):
       if type == .undefined {
-        return ("A predicate cannot be asked about any value.", "Give the attribute a type.")
+        return ("No predicate can be evaluated for this attribute.", "Give the attribute a type.")
       }
       if type == .transformable {
         return (
@@ -73,7 +73,7 @@ extension ModelValidation {
       }
       if type == .objectID {
         return (
-          "A predicate has nothing to ask of an id.", "Look at the object in validateForInsert and its like."
+          "A predicate cannot compare an id.", "Look at the object in validateForInsert and its like."
         )
       }
       // In stored models, such an error is found when the predicate is evaluated.

@@ -85,12 +85,12 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     if promisingCheckCount == 0, only == nil {
       let cause =
         acknowledgedCount == 0
-        ? "the workload has acknowledged nothing. Say marker.begin(n) before a step, and marker.acknowledge(n) when it "
+        ? "the workload has acknowledged no step. Call marker.begin(n) before a step, and marker.acknowledge(n) when it "
           + "must stay."
         : "the workload has acknowledged \(acknowledgedCount) steps, but no disk was checked that was left after one. "
           + "Look at checksMax and operationsOneIn."
       mistakes.append(
-        SuiteMistake(.noAcknowledgement, "Whatever a power cut took, this suite would pass: \(cause)"))
+        SuiteMistake(.noAcknowledgement, "This suite would pass whatever data a power cut loses: \(cause)"))
     }
     if let canary, violation == nil { mistakes.append(.unnoticed("The canary \(canary)")) }
     return mistakes

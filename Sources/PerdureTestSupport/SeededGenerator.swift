@@ -79,7 +79,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 
   /// A random element of a collection that is not empty.
   public mutating func pick<C: Collection>(_ elements: C) -> C.Element {
-    precondition(!elements.isEmpty, "There is nothing to pick from.")
+    precondition(!elements.isEmpty, "The collection to choose from is empty.")
     return elements[
       elements.index(elements.startIndex, offsetBy: Int.random(in: 0..<elements.count, using: &self))]
   }

@@ -246,10 +246,10 @@ struct StoreFilesTests {
     try disk.open("/notes/letter.tmp", .create).close()
     try Store.destroy(at: "/notes", options: options(disk))
     #expect(try disk.contents(of: "/notes") == ["letter.tmp"])
-    #expect(try Store.stranger(at: "/notes", options: options(disk)) == "letter.tmp")
+    #expect(try Store.foreignFile(at: "/notes", options: options(disk)) == "letter.tmp")
     try fill("/a", disk, ids: 1...2)
     try disk.open("/a/old.tmp", .create).close()
-    #expect(try Store.stranger(at: "/a", options: options(disk)) == nil)
+    #expect(try Store.foreignFile(at: "/a", options: options(disk)) == nil)
     try Store.destroy(at: "/a", options: options(disk))
     #expect(try disk.kind(of: "/a") == nil)
   }

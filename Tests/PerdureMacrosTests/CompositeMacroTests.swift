@@ -142,8 +142,8 @@ struct CompositeMacroTests {
 
   @Test("A variable that cannot be an element is refused at its place, and the struct stays a composite")
   func elements() {
-    #expect(complaints("let a: Int") == ["\"a\" is a constant, which no store can give back @ let a: In"])
-    #expect(complaints("lazy var a: Int = 1") == ["\"a\" is lazy, which no store can give back @ lazy var "])
+    #expect(complaints("let a: Int") == ["\"a\" is a constant, which no store can restore @ let a: In"])
+    #expect(complaints("lazy var a: Int = 1") == ["\"a\" is lazy, which no store can restore @ lazy var "])
     #expect(
       complaints("@Transient var a: Int = 1")
         == ["\"a\" is a part of the value, and all of it is stored @ @Transien"])
@@ -154,7 +154,7 @@ struct CompositeMacroTests {
           "\"a\" needs its type written out, for example \"var a: String\": a macro cannot infer it @ a = 1\nvar"
         ])
     #expect(complaints("var a: Int!") == ["\"a\" is implicitly unwrapped @ a: Int!\nv"])
-    #expect(complaints("#if X\nvar a: Int\n#endif").first?.hasPrefix("\"a\" stands inside #if") == true)
+    #expect(complaints("#if X\nvar a: Int\n#endif").first?.hasPrefix("\"a\" is inside #if") == true)
     #expect(complaints("var _a: Int").first?.hasPrefix("\"_a\" is no name of an element") == true)
     #expect(complaints("var a: Int { didSet {} }\nfunc f() {}\nprivate var b: Int?") == [])
     let (text, _) = composite("struct A { let a: Int }")

@@ -265,7 +265,7 @@ struct ExpansionTests {
     #expect(complaint("@Relationship var a: Price?") == nil)
     #expect(
       complaint("#if A\n@Attribute(.unique)\n#endif\nvar a: Int")
-        == "@Attribute of \"a\" stands inside #if, so the model would depend on the build @ @Attribu")
+        == "@Attribute of \"a\" is inside #if, so the model would depend on the build @ @Attribu")
   }
 
   @Test("Only a class with a superclass can be an entity's")

@@ -78,7 +78,7 @@ struct ClassResolution {
     throw PerdureError(
       .openFailed,
       "\(type) describes \(description.name) as \(signature), and the model describes \(entity.name) as "
-        + "\(entity.slotSignature). Make the model from the descriptions of the classes, or leave the class out."
+        + "\(entity.slotSignature). Make the model from the descriptions of the classes, or remove the class."
     )
   }
 }

@@ -129,7 +129,7 @@ extension FetchError {
   static func unknownObject(_ id: String, entity: String) -> FetchError {
     FetchError(
       .unknownObjectID,
-      "\(id) is not an id of this store, so nothing equals it. Use ids of this store: those of another store, or "
+      "\(id) is not an id of this store, so no object equals it. Use ids of this store: those of another store, or "
         + "of a new copy, are unknown here. container.managedObjectID(forURI:) returns nil for unknown ids.",
       entity: entity, key: id)
   }

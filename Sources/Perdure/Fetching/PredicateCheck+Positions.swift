@@ -40,7 +40,7 @@ extension PredicateCheck {
     default:
       throw FetchError(
         .typeMismatch,
-        "[\(position.kindName)] asks for an element by its position, and \(base.shortDescription) of "
+        "[\(position.kindName)] selects an element by its position, and \(base.shortDescription) of "
           + "\(entity.name) is \(type.words). A position is a whole number, in a collection.",
         entity: entity.name, key: base.shortDescription)
     }

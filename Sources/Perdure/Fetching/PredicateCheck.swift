@@ -223,7 +223,7 @@ struct PredicateCheck {
   }
 
   private func neverHolds(_ expression: FetchExpression, _ type: PathType, _ value: Value) -> FetchError {
-    mismatch(expression, type, "is asked for \(words(value)), which it never holds.")
+    mismatch(expression, type, "is compared with \(words(value)), which it never contains.")
   }
 
   func mismatch(_ expression: FetchExpression, _ type: PathType, _ why: String) -> FetchError {

@@ -25,7 +25,7 @@ extension AttributeValue where Self: RawRepresentable & CaseIterable, RawValue: 
   public static var zeroValue: Self {
     if let zero = Self(rawValue: RawValue.zeroValue) { return zero }
     guard let first = allCases.first else {
-      stop("\(Self.self) has no cases, so nothing can be read as one. Give it a case.")
+      stop("\(Self.self) has no cases, so no value can be read. Add a case.")
     }
     return first
   }

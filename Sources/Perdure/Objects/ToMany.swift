@@ -33,6 +33,14 @@ public struct ToMany<Element: ManagedObject> {
   /// Whether there is no object. O(log n).
   @inlinable public var isEmpty: Bool { count == 0 }
 
+  /// The first object in the order of iteration; nil if there is none. No other object is loaded.
+  ///
+  /// - Complexity: That of the beginning of an iteration.
+  public var first: Element? {
+    var objects = makeIterator()
+    return objects.next()
+  }
+
   /// Whether an object is at the other end. O(log n): nothing is loaded. An object of another
   /// store, or of a wrong entity, is not.
   public func contains(_ object: Element) -> Bool {

@@ -134,7 +134,7 @@ struct BackupStreamReader {
       if more.isEmpty { break }
       guard more.count <= count - bytes.count else {
         throw StoreError(
-          .invalidArgument, "A backup was read by a closure that gave more bytes than it was asked for")
+          .invalidArgument, "The closure that reads the backup returned more bytes than were requested")
       }
       if bytes.isEmpty { bytes = more } else { bytes += more }
     }

@@ -50,7 +50,7 @@ extension Engine {
     try inTurn { state in
       state.tailBytes -= source.tailBytes
       state.indexFileByteCount = indexBytes
-      state.nextTailLook = options.checkpoints.nextLookBytes(indexBytes: state.indexByteCount)
+      state.nextTailCheck = options.checkpoints.nextLookBytes(indexBytes: state.indexByteCount)
       noteTail(&state)
     }
     return true
@@ -80,17 +80,17 @@ extension Engine {
   private func retryLater() {
     try? inTurn { state in
       let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)
-      state.nextTailLook =
+      state.nextTailCheck =
         state.tailBytes.addingReportingOverflow(due).overflow ? .max : state.tailBytes + due
     }
   }
 
   /// Checks whether a checkpoint is due, after the tail has become longer. Called in a turn.
   func noteTail(_ state: inout CommitterState) {
-    guard state.tailBytes >= state.nextTailLook, !options.isReadOnly else { return }
+    guard state.tailBytes >= state.nextTailCheck, !options.isReadOnly else { return }
     let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)
     let isSeenTo = checkpointer.note(isDue: state.tailBytes >= due, for: self)
-    state.nextTailLook = state.tailBytes < due ? due : isSeenTo ? .max : state.tailBytes + due
+    state.nextTailCheck = state.tailBytes < due ? due : isSeenTo ? .max : state.tailBytes + due
   }
 }
 

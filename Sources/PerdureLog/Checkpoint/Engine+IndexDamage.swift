@@ -48,7 +48,7 @@ extension Engine {
     let remedy =
       if options.isReadOnly {
         "refresh the store"
-      } else if giveUp(checkpoint) {
+      } else if abandon(checkpoint) {
         "close the store and open it again"
       } else {
         "close the store, remove the file, and open it again"
@@ -70,7 +70,7 @@ extension Engine {
 
   /// Overwrites the file's header, so that the next opening does not use the file. Returns false if
   /// the write fails, or if another writer may own the file.
-  private func giveUp(_ checkpoint: OpenedCheckpoint) -> Bool {
+  private func abandon(_ checkpoint: OpenedCheckpoint) -> Bool {
     place.whileWriter {
       let zeros = [UInt8](repeating: 0, count: IndexFileHeader.length)
       do { try checkpoint.file.write(zeros, at: 0) } catch { return false }

@@ -72,9 +72,9 @@ struct CommitterState: ~Copyable {
   /// The number of bytes of the log after the newest checkpoint.
   var tailBytes: UInt64 = 0
   /// The length of the tail from which the checkpointer is notified.
-  var nextTailLook: UInt64 = .max
+  var nextTailCheck: UInt64 = .max
   /// The offset in the last segment from which more space may have to be reserved.
-  var nextReserveLook: UInt64 = .max
+  var nextReserveCheck: UInt64 = .max
   /// The offset in the last segment from which the segment is synced in the background.
   var nextSyncAhead: UInt64 = .max
   /// The offset up to which the last segment's file was extended ahead of the log.

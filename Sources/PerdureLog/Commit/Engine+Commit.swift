@@ -63,8 +63,8 @@ extension Engine {
       try checkNumbers(of: state.encoder)
       try StoreLimits.check(commitParts: state.encoder.partCount)
     } catch {
-      giveUp(next, &state)
-      guard let misfit = error as? SumMisfit else { throw error }
+      discard(next, &state)
+      guard let misfit = error as? IndexMisfit else { throw error }
       leaveOut(misfit, &state)
       return try append(batch, newCatalog, &state, prepare)
     }
@@ -72,8 +72,8 @@ extension Engine {
       try writeEncoded(&state)
     } catch {
       let mayUseReserve = error.code == .diskFull && state.usageChange.shrinksStore
-      giveUp(next, &state)
-      guard mayUseReserve, reserve.giveUp(.removals, for: error.cause) else { throw error }
+      discard(next, &state)
+      guard mayUseReserve, reserve.free(.removals, for: error.cause) else { throw error }
       return try append(batch, newCatalog, &state, prepare)
     }
     state.applyUsageChange()
@@ -82,18 +82,17 @@ extension Engine {
     if let blobs { state.note(blobs) }
     removeUnreachableBlobs(&state)
     compactor?.note(state.usage.totals, of: self)
-    if state.tailBytes >= state.nextTailLook { noteTail(&state) }
-    if state.end.offset >= state.nextReserveLook { holdReserve(&state) }
+    if state.tailBytes >= state.nextTailCheck { noteTail(&state) }
+    if state.end.offset >= state.nextReserveCheck { holdReserve(&state) }
     return receipt
   }
 
-  /// Stops maintaining an index, and the indexes made from it, because its sums do not match its
-  /// records. A wrong index must not prevent writing records. It is rebuilt like any index that was
-  /// not maintained.
+  /// Stops maintaining the indexes that may not match their records. A wrong index must not prevent
+  /// writing records. It is rebuilt like any index that was not maintained.
   ///
-  /// Each call excludes one more index, so a commit is retried a limited number of times.
-  private func leaveOut(_ misfit: SumMisfit, _ state: inout CommitterState) {
-    let left = [misfit.index] + (state.catalog.dependents[misfit.index] ?? []).map(\.id)
+  /// Each call excludes at least one more index, so a commit is retried a limited number of times.
+  private func leaveOut(_ misfit: IndexMisfit, _ state: inout CommitterState) {
+    let left = misfit.affected(in: state.catalog)
     state.incompleteIndexes.formUnion(left)
     state.adopt(indexSet(for: state.catalog, state.root, excluding: state.incompleteIndexes))
     // Published separately, because the commit may still be refused.
@@ -147,7 +146,7 @@ extension Engine {
     }
     guard let conflicts = try update?.finish(), !conflicts.isEmpty else { return }
     throw StoreError(
-      .conflict, "A unique index would hold a key twice; nothing was written", conflicts: conflicts)
+      .conflict, "A unique index would contain a key twice; nothing was written", conflicts: conflicts)
   }
 
   private func place(
@@ -242,11 +241,11 @@ extension Engine {
     _ next: UnsafeMutablePointer<Root>, _ state: inout CommitterState
   ) -> CommitReceipt {
     let receipt = CommitReceipt(sequence: state.root.pointee.sequence, end: state.end)
-    giveUp(next, &state)
+    discard(next, &state)
     return receipt
   }
 
-  private func giveUp(_ next: UnsafeMutablePointer<Root>, _ state: inout CommitterState) {
+  private func discard(_ next: UnsafeMutablePointer<Root>, _ state: inout CommitterState) {
     state.usageChange.removeAll()
     state.arena.abandon()
     state.free(next)

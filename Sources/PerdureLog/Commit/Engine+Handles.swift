@@ -133,7 +133,7 @@ extension StoreError {
   ) -> StoreError {
     StoreError(
       .invalidArgument,
-      "\(what) \(name) (number \(id)) is not one of this store\(otherwise); nothing was done. Handles are "
+      "\(what) \(name) (number \(id)) is not one of this store\(otherwise); nothing was changed. Handles are "
         + "good for the store that gave them out: ask this one for its own (\(source))")
   }
 }

@@ -16,8 +16,8 @@ extension Engine {
       try checkRoom(for: state.encoder)
       try writeExtents(&state)
     } catch let error as FileIOError where error.isRefusal && !mayBeWhole(state) {
-      state.takeBack(to: before)
-      letGoOfVoidSegments(&state)
+      state.rollBack(to: before)
+      releaseVoidSegments(&state)
       throw .io(error, "Writing a commit")
     } catch let error as FileIOError {
       gate.poison(
@@ -176,7 +176,7 @@ extension Engine {
     state.segmentCapacity = capacity
     state.bindsRecords = state.bindsNewRecords
     state.nextSegment = number + 1
-    state.nextReserveLook = 0
+    state.nextReserveCheck = 0
     state.nextSyncAhead = state.end.offset + options.syncAheadBytes
     state.roomEnd = 0
     gate.didBegin(segment.file, at: state.end)
@@ -206,7 +206,7 @@ extension Engine {
     } catch {
       // After a failed sync the store is poisoned, and this may be its newest segment. So the
       // segment stays locked (SegmentLocks, SL1).
-      if !error.isSync { giveUpBirth(of: header.number, file, &state) }
+      if !error.isSync { cancelBirth(of: header.number, file, &state) }
       throw error
     }
   }
@@ -221,7 +221,7 @@ extension Engine {
   ///
   /// The written part of its header may reappear after a power cut. The header says where the log
   /// ended, so the log must not continue there. Therefore the next frame begins a new segment.
-  private func giveUpBirth(of number: UInt64, _ file: any File, _ state: inout CommitterState) {
+  private func cancelBirth(of number: UInt64, _ file: any File, _ state: inout CommitterState) {
     if !isBlank(file) { state.segmentCapacity = 0 }
     // The segment never held a frame, so its number may be used again, unless the file's name
     // stays.
@@ -246,7 +246,7 @@ extension Engine {
   /// the next number before they are removed. The highest number is removed first, so that no
   /// remaining segment names a missing one. If this fails, the files stay until the next segment is
   /// created.
-  private func letGoOfVoidSegments(_ state: inout CommitterState) {
+  private func releaseVoidSegments(_ state: inout CommitterState) {
     let number = state.nextSegment
     let voids = state.voidSegments.sorted(by: >)
     guard !voids.isEmpty, number < FormatLimits.segmentNumberMax else { return }
@@ -327,7 +327,7 @@ extension CommitterState {
   /// Resets the end of the log to where it was before a commit that was written in part. The
   /// commit's bytes in the files count as a torn tail. The next frame begins a new segment, whose
   /// header says where the log ended (FORMAT.md, B7).
-  mutating func takeBack(to mark: LogMark) {
+  mutating func rollBack(to mark: LogMark) {
     for number in segments.segments.keys where number > mark.end.segment {
       forgetSegment(number)
       voidSegments.append(number)

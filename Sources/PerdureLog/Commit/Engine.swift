@@ -142,11 +142,11 @@ final class Engine: @unchecked Sendable {
     }
   }
 
-  /// Describes the invalid sum that made an index unavailable; nil if there was none. The sum was
-  /// in this index or in the index that it is made from.
+  /// Describes why a commit stopped maintaining an index; nil if none did. The mismatch was in this
+  /// index, in the index that it is made from, or in another index over its keyspace.
   func misfit(of index: UInt32) -> String? { indexAvailability.withLock { misfits[index] } }
 
-  func noteMisfit(of indexes: [UInt32], _ text: String) {
+  func noteMisfit(of indexes: Set<UInt32>, _ text: String) {
     indexAvailability.withLock { for index in indexes { misfits[index] = text } }
   }
 

@@ -41,7 +41,7 @@ struct CompactionLimits {
   /// Called with the versions that are kept for snapshots.
   var didKeep: (_ versions: [UInt64]) -> Void = { _ in }
   /// Called for each examined segment: its number, and the garbage that only snapshots hold in it.
-  var didLook: (_ number: UInt64, _ held: [HeldGarbage.Share]) -> Void = { _, _ in }
+  var didExamine: (_ number: UInt64, _ held: [HeldGarbage.Share]) -> Void = { _, _ in }
   /// Called with 0 after each frame read, and with the number of bytes before each write; throws to
   /// cancel.
   var pace: (_ bytes: Int) throws -> Void = { _ in }
@@ -193,7 +193,7 @@ struct CompactionPass {
   }
 
   private func isWorthReading(_ member: Member) -> Bool {
-    if member.segment.isEmpty { return isBehindEmpty(member.segment) }
+    if member.segment.isEmpty { return isAfterEmptySegment(member.segment) }
     guard chosen.contains(member.segment.number) else { return false }
     if isToBeGroupedAlone(member) { return true }
     return member.usage.deadBytes + member.usage.tombstoneBytes > 0 || member.usage.totalBytes == 0
@@ -233,7 +233,7 @@ struct CompactionPass {
   }
 
   /// Whether the segment before an empty segment is empty too. One of the two is enough. T9
-  private func isBehindEmpty(_ segment: Segment) -> Bool {
+  private func isAfterEmptySegment(_ segment: Segment) -> Bool {
     members[segment.header.predecessorEnd.segment]?.segment.isEmpty ?? false
   }
 
@@ -253,7 +253,7 @@ struct CompactionPass {
     marking.endVisits()
     // A damaged index may not lead to live records, which must not be dropped. FN3
     try engine.checkIndex()
-    limits.didLook(segment.number, marking.held)
+    limits.didExamine(segment.number, marking.held)
     let worth = try worthOfWriting(member, &marking)
     guard worth != .nothing else {
       if marking.recordsDropped == 0 { cleaned = cleanedHere }

@@ -143,7 +143,7 @@ final class Compactor: @unchecked Sendable {
     }
     guard isAny else { return }
     let before = hasFailed ? engine.replacedSegmentBytes : 0
-    engine.giveBackFiles()
+    engine.removeReleasedFiles()
     // The freed space may be enough for the run that failed.
     if hasFailed, engine.replacedSegmentBytes < before { lock.withLock { counts.futileBytes = 0 } }
   }
@@ -163,7 +163,7 @@ final class Compactor: @unchecked Sendable {
     limits.rollsLog = policy.closesLast(engine.lastSegmentUsage)
     limits.choose = { [self] candidates in choose(candidates, totals) }
     limits.didKeep = { [self] versions in lock.withLock { garbage.beginRun(keeping: versions) } }
-    limits.didLook = { [self] number, held in lock.withLock { garbage.note(number, held) } }
+    limits.didExamine = { [self] number, held in lock.withLock { garbage.note(number, held) } }
     var pace = CompactionPace(policy, totals.without(held: heldBytes), now: Clock.nowNanoseconds())
     limits.pace = { [self, unowned engine] bytes in
       guard bytes > 0 else { return try engine.compaction.checkNotStopped() }

@@ -5,7 +5,7 @@ import PerdureFormat
 /// A record is visible from the commit that made it until the commit that makes it dead, and never
 /// again. So only the first root with the record's commit or a later one is checked. If the record
 /// is not in that root, it is in no later root. Each record needs one lookup in one root, however
-/// many snapshots are held (`KeeperLook`).
+/// many snapshots are held (`KeeperSearch`).
 struct Keepers {
   /// The kept roots, in order of their sequence numbers. The newest root is the last.
   private let roots: [UnsafeMutablePointer<Root>]

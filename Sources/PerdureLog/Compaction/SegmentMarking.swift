@@ -2,7 +2,7 @@ import PerdureFormat
 
 /// The first of two walks over a segment that is compacted. It decides which records stay.
 ///
-/// Records are looked up in batches (`KeeperLook`), because a lookup in the index is a cache miss
+/// Records are looked up in batches (`KeeperSearch`), because a lookup in the index is a cache miss
 /// on every level. So the totals of a frame are known only when all of its records are judged.
 /// After `visit` has returned, only the keys in a frame's bytes are read, and only if the bytes
 /// stay valid (`keysStay`).
@@ -21,7 +21,7 @@ struct SegmentMarking {
   private var heldTombstoneBytes: UInt64 = 0
   /// Frames with records that are not judged yet.
   private var frames: [Frame] = []
-  private var look: KeeperLook
+  private var look: KeeperSearch
 
   private let keepers: Keepers
   private let cleaned: CleanedSegments
@@ -50,7 +50,7 @@ struct SegmentMarking {
     self.keepers = keepers
     self.cleaned = cleaned
     self.keysStay = keysStay
-    look = KeeperLook(keepers)
+    look = KeeperSearch(keepers)
     map = OffsetMapBuilder(originalEnd: originalEnd)
   }
 
@@ -62,7 +62,7 @@ struct SegmentMarking {
       throw FormatError(.illegalField, in: "offset map", at: 0)
     }
     // Frames with tombstones only need no lookups, but must be finished too.
-    if frames.count >= KeeperLook.countMax { judge() }
+    if frames.count >= KeeperSearch.countMax { judge() }
     frames.append(Frame(place: place, keptBytes: 0, openCount: 0))
     var records = SealedRecords(in: part.payload)
     while let (record, offset, length) = try records.next() {
@@ -136,7 +136,7 @@ struct SegmentMarking {
     dataBytes += FrameHeader.length + frame.keptBytes
   }
 
-  private mutating func stays(_ record: KeeperLook.Candidate) -> Bool {
+  private mutating func stays(_ record: KeeperSearch.Candidate) -> Bool {
     let bytes = UInt64(record.address.recordLengthMax)
     switch record.sight {
     case .newest: break

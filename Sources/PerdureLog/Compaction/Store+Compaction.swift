@@ -94,7 +94,7 @@ extension Engine {
     // space, another pass follows. If it freed nothing, the next pass gets the reserve.
     var report = CompactionReport()
     var isOnReserve = false
-    defer { if isOnReserve { reserve.takeBack() } }
+    defer { if isOnReserve { reserve.reclaim() } }
     while true {
       let rewritten = report.segmentsRewritten
       let lackOfRoom = try CompactionPass.run(self, limits, &report)
@@ -110,7 +110,7 @@ extension Engine {
   func rollLogIfThereIsRoom(_ state: inout CommitterState) throws {
     while true {
       do { return try rollLog(&state) } catch let error as StoreError where error.code == .diskFull {
-        guard reserve.giveUp(.compaction, for: error.cause) else { return }
+        guard reserve.free(.compaction, for: error.cause) else { return }
       }
     }
   }

@@ -184,7 +184,7 @@ extension Catalog {
     guard let counting = dependents[index.id]?.first else { return }
     throw StoreError(
       .invalidArgument,
-      "Index \(counting.name) is made from index \(index.name); remove it first. Nothing was done")
+      "Index \(counting.name) is made from index \(index.name); remove it first. Nothing was changed")
   }
 }
 

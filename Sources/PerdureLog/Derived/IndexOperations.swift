@@ -27,9 +27,9 @@ struct IndexOperations: ~Copyable {
   }
 
   private(set) var keys = IndexEntries()
-  /// The number of removals of entries that their index did not have, since the beginning. An entry
+  /// The first index that lacked entries to remove, and their number, since the beginning. An entry
   /// that one record gives twice is counted once at most.
-  private(set) var missingCount = 0
+  private(set) var missing: (index: UInt32, count: Int)?
   /// The operations on each index, by index id.
   private var lists: [List] = []
 
@@ -89,7 +89,8 @@ struct IndexOperations: ~Copyable {
       var operations: [Operation] = []
       swap(&operations, &lists[index].operations)
       if !lists[index].isOrdered { order(&operations) }
-      perform(operations, on: indexes + index, in: arena)
+      let missingCount = perform(operations, on: indexes + index, in: arena)
+      if missingCount > 0, missing == nil { missing = (UInt32(index), missingCount) }
       // The memory is kept for later operations.
       operations.removeAll(keepingCapacity: true)
       lists[index] = List(operations: operations)
@@ -97,10 +98,12 @@ struct IndexOperations: ~Copyable {
     keys.removeAll()
   }
 
-  private mutating func perform(
+  /// - Returns: The number of entries to remove that the index lacks.
+  private func perform(
     _ operations: [Operation], on tree: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
-  ) {
+  ) -> Int {
     var insertion = AscendingInsertion(tree, in: arena)
+    var missingCount = 0
     for place in operations.indices {
       let operation = operations[place]
       let isMissing = keys.withEntry(Int(operation.position)) { key in
@@ -111,6 +114,7 @@ struct IndexOperations: ~Copyable {
       if isMissing, !repeatsRemoval(operations, place) { missingCount += 1 }
     }
     insertion.finish()
+    return missingCount
   }
 
   /// Whether the operation before removes the same entry.

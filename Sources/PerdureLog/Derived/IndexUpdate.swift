@@ -94,13 +94,12 @@ struct IndexUpdate: ~Copyable {
     return KeyRange.prefix(prefix).withRaw { indexes[Int(group.counted)].count(in: $0) }
   }
 
-  /// The number of removed entries that their index did not have, after `finish()`. The record that
-  /// gave them is not the one from which the index was made.
-  var missingCount: Int { operations.missingCount }
-
   /// Applies the collected operations, updates group counts and sums, and checks uniqueness.
-  mutating func finish() throws(SumMisfit) -> [Conflict] {
+  ///
+  /// - Throws: `IndexMisfit` if an index lacks an entry to remove, or a sum is impossible.
+  mutating func finish() throws(IndexMisfit) -> [Conflict] {
     operations.apply(to: indexes, in: arena)
+    if let (index, count) = operations.missing { throw .missingEntries(index: index, count: count) }
     for (group, old) in touchedGroups { moveGroup(group, from: old, to: count(of: group)) }
     try sums.apply(to: indexes, in: arena)
     return duplicates()

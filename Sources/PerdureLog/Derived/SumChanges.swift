@@ -32,12 +32,12 @@ struct SumChanges: ~Copyable {
   /// Applies the collected changes.
   func apply(
     to indexes: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
-  ) throws(SumMisfit) {
+  ) throws(IndexMisfit) {
     if changes.isEmpty { return }
     // In the order of the entries, because neighbours share a leaf.
     for (id, change) in changes.sorted(by: { ($0.key.index, $0.key.group) < ($1.key.index, $1.key.group) }) {
       guard let (old, new) = SumEntry.add(change, to: id.group, in: indexes + Int(id.index), arena) else {
-        throw SumMisfit(index: id.index, group: id.group)
+        throw IndexMisfit.sum(index: id.index, group: id.group)
       }
       for order in orders[id.index] ?? [] {
         let oldOrder = old.map { SumEntry.orderKey(id.group, $0) }
@@ -45,19 +45,6 @@ struct SumChanges: ~Copyable {
         SumEntry.move(id.group, from: oldOrder, to: newOrder, in: indexes + Int(order.id), arena)
       }
     }
-  }
-}
-
-/// A sum that does not match the records of its group. Its entry does not decode, or numbers are
-/// removed that were never added, because an extractor is not pure.
-struct SumMisfit: Error {
-  let index: UInt32
-  let group: UInt64
-
-  /// Describes the error.
-  func text(_ catalog: Catalog) -> String {
-    "The entry of group \(group) in index \(catalog.indexes[Int(index)].index.name) is no sum, or not that of the "
-      + "numbers that its extractor gave before"
   }
 }
 

@@ -121,7 +121,7 @@ struct AscendingInsertion: ~Copyable {
     while true {
       let step = steps[level]
       let slot =
-        step.isLast && step.node.isBehindLast(key) ? step.node.count &- 1 : step.node.childIndex(for: key)
+        step.isLast && step.node.isAfterLast(key) ? step.node.count &- 1 : step.node.childIndex(for: key)
       steps[level].slot = slot
       let child = step.node.child(slot, in: tree.pointee.file)
       let own = OrderedNode(arena.writable(child))

@@ -346,20 +346,20 @@ extension NodeArena {
     var freedCount = 0
     if !held.isEmpty {
       for element in held.takeUnheld(pinned) {
-        if letGo(element, byteCount: memoryByteCount(of: element.node), pinned) { freedCount += 1 }
+        if retire(element, byteCount: memoryByteCount(of: element.node), pinned) { freedCount += 1 }
       }
     }
     while let element = retired.first, element.version <= end {
       retired.removeFirst()
       let byteCount = memoryByteCount(of: element.node)
       unsortedByteCount -= byteCount
-      if letGo(element, byteCount: byteCount, pinned) { freedCount += 1 }
+      if retire(element, byteCount: byteCount, pinned) { freedCount += 1 }
     }
     return freedCount
   }
 
   /// Frees a retired node, or files it under the pinned version that reaches it.
-  private func letGo(_ element: RetiredQueue.Element, byteCount: Int, _ pinned: PinnedVersions) -> Bool {
+  private func retire(_ element: RetiredQueue.Element, byteCount: Int, _ pinned: PinnedVersions) -> Bool {
     let header = NodeHeader(element.node)
     let born = header.isInFile ? 0 : header.stamp
     if !pinned.exact.isEmpty, let holder = pinned.newest(from: born, before: element.version) {

@@ -76,7 +76,7 @@ extension OrderedNode {
   /// Whether `key` is greater than every key of the node. Ascending insertions find their position
   /// with this instead of a search.
   @inline(__always)
-  func isBehindLast(_ key: UnsafeRawBufferPointer) -> Bool {
+  func isAfterLast(_ key: UnsafeRawBufferPointer) -> Bool {
     let order = compareToPrefix(key)
     let last = count &- 1
     guard order == 0, last >= firstKeyIndex else { return order > 0 }

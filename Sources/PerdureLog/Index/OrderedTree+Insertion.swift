@@ -104,7 +104,7 @@ struct Insertion {
 
   mutating func insert(intoLeaf node: OrderedNode, isLast: Bool, in arena: NodeArena) -> Result {
     let place =
-      node.endRun > 0 && node.isBehindLast(key)
+      node.endRun > 0 && node.isAfterLast(key)
       ? OrderedNode.SearchResult(index: node.count, isFound: false) : node.search(key)
     if place.isFound {
       let word = node.word(place.index)
@@ -123,7 +123,7 @@ struct Insertion {
   private mutating func insert(
     intoInner node: OrderedNode, isLast: Bool, in arena: NodeArena
   ) -> Result {
-    let index = isLast && node.isBehindLast(key) ? node.count &- 1 : node.childIndex(for: key)
+    let index = isLast && node.isAfterLast(key) ? node.count &- 1 : node.childIndex(for: key)
     let child = node.child(index, in: file)
     let isChildLast = isLast && index == node.count &- 1
     // When insertions ascend, the right edge is in the cache already.

@@ -161,11 +161,11 @@ struct GroupHold {
 
   @inline(__always)
   mutating func release() {
-    if let group = held { letGo(group) }
+    if let group = held { releaseGroup(group) }
   }
 
   @inline(never)
-  private mutating func letGo(_ group: Unmanaged<UnpackedGroup>) {
+  private mutating func releaseGroup(_ group: Unmanaged<UnpackedGroup>) {
     group.release()
     held = nil
   }

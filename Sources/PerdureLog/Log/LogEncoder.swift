@@ -114,8 +114,7 @@ struct LogEncoder: ~Copyable {
       let extent = extents[index]
       guard extent.segment == address.segment, extent.offset <= address.offset else { continue }
       let start = extent.bufferRange.lowerBound + address.offset - extent.offset
-      let end = max(extent.bufferRange.upperBound, buffer.count)
-      return buffer.bytes.part(start..<end)
+      return buffer.bytes.part(start..<buffer.count)
     }
     return nil
   }

@@ -26,7 +26,7 @@ final class Follower: @unchecked Sendable {
   private let mark: ProcessMark
   private var newest: Engine
   private var isStopped = false
-  private var seen: StoreLook?
+  private var seen: StoreFingerprint?
   private var framesEnd: LogPosition
 
   /// - Parameter framesEnd: The end of the valid frames when the engine was opened.
@@ -48,12 +48,12 @@ final class Follower: @unchecked Sendable {
   func refresh() throws -> Bool {
     try refreshing.withLock {
       let engine = self.engine
-      // Before `StoreLook`: if that is unchanged, this segment was still the last, and not yet
-      // rewritten. FO4
+      // Read before `StoreFingerprint`: if the fingerprint is unchanged, this segment was still the
+      // last one, and not yet rewritten. FO4
       let hasFrame = hasFrame(behind: engine)
       let before = try engine.looking { $0.root.pointee.sequence }
       // If the look fails, the opening decides whether there is an error. FO4
-      let look = try? StoreLook(engine.directory)
+      let look = try? StoreFingerprint(engine.directory)
       let isDamaged = engine.isIndexDamaged
       if let look, look == seen, !isDamaged, !hasFrame { return false }
       // The suspicion is not part of the options, which later refreshes use too. FO5

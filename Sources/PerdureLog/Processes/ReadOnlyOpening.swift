@@ -35,7 +35,7 @@ struct OpeningBesideWriter {
   /// used.
   let suspectsIndex: Bool
   /// The state of the files when the attempt began; nil if an unusable index is accepted.
-  let look: StoreLook?
+  let fingerprint: StoreFingerprint?
 
   /// RO2: the last commit that the superblock promises at present.
   func promisedSequence() throws -> UInt64 {
@@ -44,12 +44,12 @@ struct OpeningBesideWriter {
 
   /// Checks RO3 for errors that would otherwise be attributed to the index file.
   func checkNotMoved() throws {
-    if let look, look != (try StoreLook(directory)) { throw Moved() }
+    if let fingerprint, fingerprint != (try StoreFingerprint(directory)) { throw Moved() }
   }
 }
 
 /// A summary of the files that changes with every relevant action of a writer.
-struct StoreLook: Equatable {
+struct StoreFingerprint: Equatable {
   let superblock: Superblock
   let segments: [UInt64]
   /// The file lengths of the newest segment with a header and of all later segment files, the last
@@ -78,7 +78,7 @@ struct ReadingPlace: Sendable {
   /// The checkpoint that the superblock named.
   let checkpoint: CheckpointReference?
   /// The superblock and segments before the opening began to read; nil if they could not be read.
-  let look: StoreLook?
+  let fingerprint: StoreFingerprint?
 }
 
 /// Opens a store for reading.
@@ -104,13 +104,13 @@ struct ReadOnlyOpening {
     let registration = options.registersAsReader ? ReaderRegistration.take(in: table) : nil
     var finding: String?
     for attempt in 1..<Self.attemptsMax {
-      let look = try? StoreLook(directory)
+      let fingerprint = try? StoreFingerprint(directory)
       do {
-        return try open(registration, look, judgesIndex: attempt >= Self.attemptsMax / 2)
+        return try open(registration, fingerprint, judgesIndex: attempt >= Self.attemptsMax / 2)
       } catch {
         if error is OpeningBesideWriter.Moved { continue }
-        if error is LogOpening.GivenUp { throw error }
-        let isStill = look == (try? StoreLook(directory))
+        if error is LogOpening.Abandoned { throw error }
+        let isStill = fingerprint == (try? StoreFingerprint(directory))
         if isStill, finding == "\(error)" { throw error }
         finding = isStill ? "\(error)" : nil
       }
@@ -123,7 +123,7 @@ struct ReadOnlyOpening {
   /// - Parameter judgesIndex: Whether an unusable index is accepted as damaged. If not, the opening
   ///   first checks whether the writer has changed the files. If so, it tries again.
   private func open(
-    _ registration: ReaderRegistration?, _ look: StoreLook?, judgesIndex: Bool
+    _ registration: ReaderRegistration?, _ fingerprint: StoreFingerprint?, judgesIndex: Bool
   ) throws -> (Engine, RecoveryReport) {
     var report = RecoveryReport()
     let superblock = try Recovery.openSuperblock(StoreFiles(in: directory), directory, options, &report)
@@ -131,10 +131,10 @@ struct ReadOnlyOpening {
       try StoreFiles(in: directory), superblock, directory, options,
       beside: OpeningBesideWriter(
         directory: directory, copiesIndex: registration == nil, suspectsIndex: suspectsIndex,
-        look: judgesIndex ? nil : look))
+        fingerprint: judgesIndex ? nil : fingerprint))
     let state = try opening.run(&report)
     let place = ReadingPlace(
-      registration: registration, checkpoint: superblock.current.checkpoint, look: look)
+      registration: registration, checkpoint: superblock.current.checkpoint, fingerprint: fingerprint)
     if let registration {
       // If the slot cannot be written, it keeps its content, which demands more. RT3
       try? registration.narrow(to: hold(opening.checkpoint, state.root.pointee.sequence))

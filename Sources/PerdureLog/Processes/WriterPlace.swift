@@ -75,7 +75,7 @@ final class WriterPlace: @unchecked Sendable {
         guard let reading else { return }
         Self.narrow(reading, need, need.states)
       }
-      giveUpLock()
+      releaseLock()
     }
   }
 
@@ -91,7 +91,7 @@ final class WriterPlace: @unchecked Sendable {
       let superblock = try? SuperblockFile.open(in: table.directory, .read).current
       guard reading != nil || writing != nil, let superblock, superblock == need.superblock else {
         reading = nil
-        giveUpLock()
+        releaseLock()
         return false
       }
       if let reading { Self.narrow(reading, need, need.states == nil ? nil : sequence...sequence) }
@@ -104,11 +104,11 @@ final class WriterPlace: @unchecked Sendable {
     lock.withLock {
       guard isLeft, !isRead() else { return }
       reading = nil
-      giveUpLock()
+      releaseLock()
     }
   }
 
-  private func giveUpLock() {
+  private func releaseLock() {
     writing?.release()
     writing = nil
   }

@@ -42,13 +42,13 @@ extension Engine {
 
   /// Ends a compaction, which no longer needs the versions that it kept.
   func endPass() {
-    giveBackFiles { state in state.compactedVersions = [] }
+    removeReleasedFiles { state in state.compactedVersions = [] }
   }
 
   /// Removes unreachable files and frees unreachable memory.
   ///
   /// - Parameter prepare: Called first, in the turn.
-  func giveBackFiles(_ prepare: (inout CommitterState) -> Void = { _ in }) {
+  func removeReleasedFiles(_ prepare: (inout CommitterState) -> Void = { _ in }) {
     // Errors are ignored: closing the store frees everything.
     _ = try? inTurn { state in
       prepare(&state)

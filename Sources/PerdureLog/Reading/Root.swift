@@ -76,13 +76,13 @@ struct Root: ~Copyable {
     bare.pointee.segments = root.pointee.segments
     for id in 0..<keyspaceCount {
       bare.pointee.keyspaces[id] = root.pointee.keyspaces[id]
-      bare.pointee.keyspaces[id].dense.letGoOfNodes()
-      bare.pointee.keyspaces[id].ordered.letGoOfNodes()
+      bare.pointee.keyspaces[id].dense.releaseNodes()
+      bare.pointee.keyspaces[id].ordered.releaseNodes()
     }
     for id in 0..<indexCount {
       bare.pointee.indexMarks[id] = root.pointee.indexMarks[id]
       bare.pointee.indexes[id] = root.pointee.indexes[id]
-      bare.pointee.indexes[id].letGoOfNodes()
+      bare.pointee.indexes[id].releaseNodes()
     }
     return bare
   }

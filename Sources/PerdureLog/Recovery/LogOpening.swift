@@ -9,7 +9,7 @@ struct LogOpening {
   /// The checkpoint that is used; nil if there is none or it cannot be used.
   private(set) var checkpoint: OpenedCheckpoint?
   /// The position up to which the log is known to be durable.
-  private(set) var vouched: LogPosition
+  private(set) var confirmed: LogPosition
   /// Greater than the number of every index file that exists or existed.
   let nextIndexFile: UInt64
 
@@ -35,7 +35,7 @@ struct LogOpening {
     self.options = options
     self.beside = beside
     groups = GroupCache(bytesMax: options.compression.groupCacheBytes)
-    vouched = superblock.current.durableEnd
+    confirmed = superblock.current.durableEnd
     let named = (superblock.former + [superblock.current]).compactMap { $0.checkpoint?.indexFile }
     nextIndexFile = (files.indexes + named).reduce(1) { BlobFiles.number(after: $1, $0) }
   }
@@ -137,19 +137,19 @@ struct LogOpening {
     }
     let total = links.reduce(0) { $0 + length($1) }
     var done: UInt64 = 0
-    var told: UInt64 = 0
+    var reported: UInt64 = 0
     for (index, link) in links.enumerated() {
       let skipped = link.segment.number == start.segment ? start.offset : 0
       try scan.read(
         link, isLast: index == links.count - 1,
         // For groups the offset can be greater than the length of the file.
-        progress: { try tell(done + min($0 - skipped, length(link)), of: total, &told) },
+        progress: { try tell(done + min($0 - skipped, length(link)), of: total, &reported) },
         apply: { try replay.apply($0) })
       done += length(link)
     }
     try scan.finish()
     if let error = scan.endsTooEarly { throw error }
-    if done > 0 { try tell(done, of: total, &told, always: true) }
+    if done > 0 { try tell(done, of: total, &reported, always: true) }
     guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
     else {
       throw StoreError(
@@ -165,18 +165,19 @@ struct LogOpening {
       report.logBytes += scan.end.offset - min(scan.end.offset, counted)
     }
     report.commits = scan.sequence
-    vouched = max(vouched, scan.vouched)
+    confirmed = max(confirmed, scan.confirmed)
   }
 
   /// The progress handler cancelled the opening.
-  struct GivenUp: Error { let cause: any Error }
+  struct Abandoned: Error { let cause: any Error }
 
   private func tell(
-    _ done: UInt64, of total: UInt64, _ told: inout UInt64, always: Bool = false
-  ) throws(GivenUp) {
-    guard let hear = options.recoveryProgress, always || done >= told + Self.progressStepBytes else { return }
-    told = done
-    do { try hear(done, total) } catch { throw GivenUp(cause: error) }
+    _ done: UInt64, of total: UInt64, _ reported: inout UInt64, always: Bool = false
+  ) throws(Abandoned) {
+    guard let report = options.recoveryProgress, always || done >= reported + Self.progressStepBytes
+    else { return }
+    reported = done
+    do { try report(done, total) } catch { throw Abandoned(cause: error) }
   }
 
   private static let progressStepBytes: UInt64 = 1 << 20

@@ -28,7 +28,7 @@ struct LogScan {
   private(set) var end = LogPosition.start
   private(set) var sequence: UInt64 = 0
   /// The position up to which the log is synced, according to the frames read.
-  private(set) var vouched = LogPosition.start
+  private(set) var confirmed = LogPosition.start
   /// The end of the valid frames in the last segment, including those of an incomplete commit.
   private(set) var reached = LogPosition.start
   private var parts: [Part] = []
@@ -124,7 +124,7 @@ struct LogScan {
 
   private mutating func accept(_ part: Part, endingAt next: Int, _ apply: ([Part]) throws -> Void) throws {
     let frameEnd = LogPosition(segment: part.position.segment, offset: UInt64(next))
-    vouched = max(vouched, LogPosition(segment: frameEnd.segment, offset: part.header.syncedOffset))
+    confirmed = max(confirmed, LogPosition(segment: frameEnd.segment, offset: part.header.syncedOffset))
     if part.header.kind == .mark {
       guard parts.isEmpty, part.header.sequence == sequence else {
         throw FormatError(.misplaced, in: "mark frame", at: 16)

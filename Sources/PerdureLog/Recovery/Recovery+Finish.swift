@@ -17,12 +17,12 @@ extension Recovery {
         // The bytes are already in the file, but some file systems need free space even to rewrite
         // them.
         let isRoom = error.operation == "write" && error.code.isLackOfRoom
-        guard isRoom, reserve.giveUp(.removals, for: error) else { throw error }
+        guard isRoom, reserve.free(.removals, for: error) else { throw error }
         try makeDurable(&state, opening, directory, options)
       }
       try sweep(&state, opening, directory, options, &report)
     }
-    state.nextTailLook = options.checkpoints.nextLookBytes(indexBytes: state.indexByteCount)
+    state.nextTailCheck = options.checkpoints.nextLookBytes(indexBytes: state.indexByteCount)
     state.root.pointee.version = state.arena.publish()
     let gate = SyncGate(synced: state.end, file: state.segments.segments[state.end.segment]?.file)
     let engine = Engine(
@@ -38,7 +38,7 @@ extension Recovery {
     _ state: inout CommitterState, _ opening: LogOpening, _ directory: any Directory, _ options: StoreOptions
   ) throws(FileIOError) {
     if let last = state.segments.segments[state.end.segment] {
-      try rewrite(last, from: opening.vouched, to: state.end)
+      try rewrite(last, from: opening.confirmed, to: state.end)
       try last.file.sync(.full)
     } else {
       // No commit was ever written, so the creation of the store may have been interrupted.
@@ -61,9 +61,9 @@ extension Recovery {
   /// Rewrites the bytes of the log that are not known to be on the medium. After a failed sync, the
   /// system may show bytes that it no longer writes by itself, even if the next sync succeeds.
   private static func rewrite(
-    _ segment: Segment, from vouched: LogPosition, to end: LogPosition
+    _ segment: Segment, from confirmed: LogPosition, to end: LogPosition
   ) throws(FileIOError) {
-    var offset = vouched.segment == segment.number ? Int(vouched.offset) : 0
+    var offset = confirmed.segment == segment.number ? Int(confirmed.offset) : 0
     while offset < Int(end.offset) {
       let length = min(1 << 20, Int(end.offset) - offset)
       try segment.file.write(try segment.file.read(length, at: UInt64(offset)), at: UInt64(offset))

@@ -20,7 +20,7 @@ enum Recovery {
       return try openChecked(path, options)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")
-    } catch let error as LogOpening.GivenUp {
+    } catch let error as LogOpening.Abandoned {
       throw error.cause
     }
   }
@@ -48,7 +48,7 @@ enum Recovery {
         at: directory.path, cause: error.cause)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")
-    } catch let error as LogOpening.GivenUp {
+    } catch let error as LogOpening.Abandoned {
       throw error.cause
     }
   }
@@ -132,9 +132,10 @@ enum Recovery {
     let files = try StoreFiles(in: directory)
     if files.hasSuperblock || !files.segments.isEmpty { return }
     guard options.createsIfMissing, !options.isReadOnly else { throw StoreError.noStore(at: directory.path) }
-    if let stranger = files.strangers.min() {
+    if let foreignFile = files.foreignFiles.min() {
       throw StoreError(
-        .notAStore, "The directory is no store and holds other files, as \(stranger): give a store its own",
+        .notAStore, "The directory is not a store and contains other files, such as \(foreignFile): give the store its "
+          + "own directory",
         at: directory.path)
     }
   }

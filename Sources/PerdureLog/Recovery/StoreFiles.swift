@@ -10,7 +10,7 @@ struct StoreFiles {
   var temporaries: [String] = []
   var hasSuperblock = false
   /// Names of files that do not belong to a store, except hidden files.
-  var strangers: [String] = []
+  var foreignFiles: [String] = []
 
   init(in directory: any Directory) throws {
     for string in try directory.contents() {
@@ -22,7 +22,7 @@ struct StoreFiles {
       case .temporary: temporaries.append(string)
       case .superblock: hasSuperblock = true
       case .lock, .readers: break
-      case nil: if !string.hasPrefix(".") { strangers.append(string) }
+      case nil: if !string.hasPrefix(".") { foreignFiles.append(string) }
       }
     }
   }

@@ -89,14 +89,10 @@ struct TailIndexes {
     for word in live { try change(reader.record(at: word, &hold), of: wanted, isGone: false, &update) }
     let file = StoreFileName.index(checkpoint.reference.indexFile).string
     let conflicts: [Conflict]
-    do throws(SumMisfit) { conflicts = try update.finish() } catch {
-      // The sum may be wrong because a node is damaged. In that case report the node.
+    do throws(IndexMisfit) { conflicts = try update.finish() } catch {
+      // The index may be wrong because a node is damaged. In that case report the node.
       try checkpoint.checkNodes()
       throw IndexUnusable(error.text(catalog), at: file)
-    }
-    if update.missingCount > 0 {
-      try checkpoint.checkNodes()
-      throw IndexUnusable("\(update.missingCount) entries of replaced records are missing", at: file)
     }
     return conflicts
   }

@@ -27,7 +27,7 @@ struct Salvage: ~Copyable {
   /// Whether the records being visited are in a damaged frame.
   private var isFrameDamaged = false
   /// Whether there is damage between the last frame and the current position.
-  private var isBehindDamage = false
+  private var isAfterDamage = false
 
   init(
     _ path: String, _ fileSystem: any FileSystem, keepsUnfinished: Bool,
@@ -48,7 +48,7 @@ struct Salvage: ~Copyable {
     var scan = SalvageScan(source)
     var before: UInt64 = 0
     try visitSegments(half: 0) { salvage, segment, content, progress in
-      if segment.header?.predecessorEnd.segment ?? .max != before { salvage.isBehindDamage = true }
+      if segment.header?.predecessorEnd.segment ?? .max != before { salvage.isAfterDamage = true }
       before = segment.number
       if segment.isRewritten {
         salvage.carryOut(salvage.fates.enterRewritten())
@@ -76,7 +76,7 @@ struct Salvage: ~Copyable {
   }
 
   /// Runs the second pass: passes the records to restore to the writer, in the order of the log.
-  mutating func giveBack(to writer: inout SalvageWriter) throws {
+  mutating func recover(into writer: inout SalvageWriter) throws {
     try writer.define(index.state, &report)
     var scan = SalvageScan(source)
     try visitSegments(half: 1) { salvage, segment, content, progress in
@@ -152,8 +152,8 @@ struct Salvage: ~Copyable {
       isFrameDamaged = !isWhole
       report.frames += 1
       carryOut(fates.meet(header))
-      if isBehindDamage, let lost = fates.lost { report.commitsLost.append(lost) }
-      isBehindDamage = false
+      if isAfterDamage, let lost = fates.lost { report.commitsLost.append(lost) }
+      isAfterDamage = false
       if fates.held == nil && !(fates.isAlone(header) && isWhole) { marked = index.mark() }
     case .frameEnd(let header, let isWhole):
       carryOut(fates.take(header, isWhole: isWhole))
@@ -163,7 +163,7 @@ struct Salvage: ~Copyable {
     case .record(let record, let word, let setting, let isAnchored):
       try take(record, word, setting, isAnchored: isAnchored)
     case .damage(let reason, let range):
-      isBehindDamage = true
+      isAfterDamage = true
       heldDamages.append((reason, segment.name, segment.number, range))
       if fates.held == nil && reason != .frames && reason != .records { settleDamages() }
     }

@@ -59,7 +59,7 @@ extension Store {
           let store = try Store(at: target, options: targetOptions)
           var writer = SalvageWriter(store)
           try salvage.findNewest()
-          try salvage.giveBack(to: &writer)
+          try salvage.recover(into: &writer)
           try store.close()
           return salvage.report
         } catch let error as StoreError where error.code == .locked {

@@ -32,7 +32,7 @@ extension Store {
         return salvage.report
       }
     } catch let error as FileIOError {
-      throw StoreError.io(error, "Looking for damage")
+      throw StoreError.io(error, "Searching for damage")
     }
   }
 }

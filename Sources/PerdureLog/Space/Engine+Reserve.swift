@@ -11,10 +11,10 @@ extension Engine {
     let size = ReserveSize(
       logBytes: logBytes, longest: longest, capacity: state.birthCapacity, most: most)
     reserve.hold(size)
-    state.nextReserveLook =
+    state.nextReserveCheck =
       size.total == 0 && most > 0
       ? ReserveSize.logBytesMin - logBytes + state.end.offset
-      : size.nextLook(capacity: state.birthCapacity, most: most)
+      : size.nextCheck(capacity: state.birthCapacity, most: most)
   }
 
   /// Refuses commits that would use the reserve for removals and compaction. RV1

@@ -64,7 +64,7 @@ final class Reserve: @unchecked Sendable {
 
   /// Restores the released part of the reserve.
   ///
-  /// - Returns: Whether all of it is allocated.
+  /// - Returns: Whether no lack of space is known.
   @discardableResult
   func restore() -> Bool {
     lock.withLock {
@@ -77,14 +77,14 @@ final class Reserve: @unchecked Sendable {
   ///
   /// - Parameter lack: The system's error.
   /// - Returns: Whether the part had any space.
-  func giveUp(_ part: Part, for lack: FileIOError?) -> Bool {
+  func free(_ part: Part, for lack: FileIOError?) -> Bool {
     lock.withLock {
       noteShort(lack)
       return remove(part)
     }
   }
 
-  /// Frees the part for compaction until `takeBack`.
+  /// Frees the part for compaction until `reclaim`.
   ///
   /// - Parameter lack: The system's error.
   /// - Returns: Whether the part had any space. If not, nothing changes.
@@ -98,7 +98,7 @@ final class Reserve: @unchecked Sendable {
   }
 
   /// Restores the part for compaction as far as space allows, after the compaction has ended.
-  func takeBack() {
+  func reclaim() {
     lock.withLock {
       isLent = false
       fill()
@@ -119,8 +119,8 @@ final class Reserve: @unchecked Sendable {
       for part in [Part.compaction, .removals] { try fill(part) }
       short.store(false, ordering: .relaxed)
     } catch {
-      guard error.code.isLackOfRoom else { return short.store(false, ordering: .relaxed) }
-      noteShort(error)
+      // Another error says nothing about the space, so a known lack of space stays known.
+      if error.code.isLackOfRoom { noteShort(error) }
     }
   }
 

@@ -33,7 +33,7 @@ struct ReserveSize: Hashable, Sendable {
   }
 
   /// The length of the longest segment, in bytes, at which the reserve must be computed again.
-  func nextLook(capacity: Int, most: Int) -> UInt64 {
+  func nextCheck(capacity: Int, most: Int) -> UInt64 {
     if most == 0 { return .max }
     if total == 0 { return 0 }
     let isAtMost = compaction >= most - most / (Self.removalsDivisor + 1)

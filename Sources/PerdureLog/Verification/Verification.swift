@@ -105,12 +105,12 @@ struct Verification {
       var done: UInt64 = 0
       for number in state.segments.segments.keys.sorted() {
         guard let link = Self.link(number, state) else { continue }
-        var told: UInt64 = 0
+        var reported: UInt64 = 0
         try scan.read(link, isLast: false, progress: { _ in }) { parts in
           try replay.apply(parts)
           let offset = parts.last?.position.offset ?? 0
-          guard offset >= told + Self.progressStepBytes else { return }
-          told = offset
+          guard offset >= reported + Self.progressStepBytes else { return }
+          reported = offset
           do { try tell(done + offset) } catch {
             cancellation = error
             throw error
@@ -257,20 +257,20 @@ struct Verification {
         var cursor = DenseCursor(trees.dense)
         while cursor.next() {
           try withUnsafeBytes(of: cursor.id.littleEndian) { try check(cursor.word, keyspace, $0, reader) }
-          try tellRecords()
+          try reportRecords()
         }
       case .bytes:
         var cursor = OrderedCursor(trees.ordered)
         while cursor.next() {
           try check(cursor.payload, keyspace, cursor.key, reader)
-          try tellRecords()
+          try reportRecords()
         }
       }
     }
     try tell(logBytes * 2)
   }
 
-  private func tellRecords() throws {
+  private func reportRecords() throws {
     guard report.records % Self.progressStepRecords == 0 else { return }
     let keys = catalog.keyspaces.reduce(1) { $0 + root.trees(of: $1).count($1.kind) }
     try tell(logBytes + UInt64(Double(logBytes) * Double(report.records) / Double(keys)))

@@ -54,14 +54,14 @@ struct CompositeElement: Hashable, Sendable {
     }
     if variable.isLet || variable.modifiers.contains("lazy") {
       let what = variable.isLet ? "a constant" : "lazy"
-      return ("\"\(name)\" is \(what), which no store can give back. Write a plain \"var\".", variable.offset)
+      return ("\"\(name)\" is \(what), which no store can restore. Write a plain \"var\".", variable.offset)
     }
     guard variable.bindings.count == 1, let binding = variable.bindings.first, binding.name != nil else {
       return ("Declare each element in a \"var\" of its own.", variable.offset)
     }
     if variable.isConditional {
       return (
-        "\"\(name)\" stands inside #if, so the model would depend on the build. Move it out.", variable.offset
+        "\"\(name)\" is inside #if, so the model would depend on the build. Move it out.", variable.offset
       )
     }
     guard let type = binding.type else {
@@ -72,7 +72,7 @@ struct CompositeElement: Hashable, Sendable {
     }
     if type.hasSuffix("!") {
       return (
-        "\"\(name)\" is implicitly unwrapped. Write \"\(type.dropLast())?\", or leave the mark away.",
+        "\"\(name)\" is implicitly unwrapped. Write \"\(type.dropLast())?\", or remove the mark.",
         binding.offset
       )
     }
@@ -117,7 +117,7 @@ struct CompositeElement: Hashable, Sendable {
     if options.has(label: "derived") || ["transient", "transformed"].contains(where: options.has(option:)) {
       return (
         "\"\(name)\" is stored as it is, as every element of a composite. Declare it in the entity's class, or "
-          + "leave the option away.", marker.offset
+          + "remove the option.", marker.offset
       )
     }
     return nil

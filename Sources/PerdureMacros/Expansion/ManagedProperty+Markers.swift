@@ -14,7 +14,7 @@ extension ManagedProperty {
     }
     let name = variable.bindings.first?.name ?? "This"
     return (
-      "@\(marker.name) of \"\(name)\" stands inside #if, so the model would depend on the build. Move it out.",
+      "@\(marker.name) of \"\(name)\" is inside #if, so the model would depend on the build. Move it out.",
       marker.offset
     )
   }

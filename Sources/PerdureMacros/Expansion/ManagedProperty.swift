@@ -110,7 +110,7 @@ struct ManagedProperty: Hashable, Sendable {
     }
     if variable.isConditional {
       return (
-        "\"\(name)\" stands inside #if, so the model would depend on the build. Move it out, or mark it "
+        "\"\(name)\" is inside #if, so the model would depend on the build. Move it out, or mark it "
           + "@Transient.", variable.offset
       )
     }
@@ -128,7 +128,7 @@ struct ManagedProperty: Hashable, Sendable {
     }
     if let type = binding.type, type.hasSuffix("!") {
       return (
-        "\"\(name)\" is implicitly unwrapped. Write \"\(type.dropLast())?\", or leave the mark away.",
+        "\"\(name)\" is implicitly unwrapped. Write \"\(type.dropLast())?\", or remove the mark.",
         binding.offset
       )
     }

@@ -14,7 +14,7 @@ extension PatternParser {
       } else if accept("--") {
         result = .intersection(result, .not(try parseMembers()))
       } else {
-        throw PatternError("has a [ that nothing closes")
+        throw PatternError("has a [ that is not closed")
       }
     }
     return isInverted ? .not(result) : result
@@ -100,7 +100,7 @@ extension PatternParser {
     let isInverted = accept("^")
     var name = ""
     while !accept(":]") {
-      guard let character = next() else { throw PatternError("has a [: that nothing closes") }
+      guard let character = next() else { throw PatternError("has a [: that is not closed") }
       name.unicodeScalars.append(character)
     }
     guard let test = CharacterTest(posix: name) else {

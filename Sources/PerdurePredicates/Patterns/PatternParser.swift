@@ -36,7 +36,7 @@ struct PatternParser {
 
   mutating func parse() throws(PatternError) -> PatternNode {
     let node = try parseAlternatives()
-    if peek() != nil { throw PatternError("has a ) that nothing opens") }
+    if peek() != nil { throw PatternError("has a ) without a (") }
     return node
   }
 
@@ -73,7 +73,7 @@ struct PatternParser {
       if scalar == closing { return text }
       text.unicodeScalars.append(scalar)
     }
-    throw PatternError("has a \(opening) that nothing closes")
+    throw PatternError("has a \(opening) that is not closed")
   }
 
   /// Enters a nesting level; the caller leaves it with `ascend()`.
@@ -196,7 +196,7 @@ struct PatternParser {
     case "^": return .node(.assertion(options.anchorsAtLines ? .lineStart : .textStart))
     case "$": return .node(.assertion(options.anchorsAtLines ? .lineEnd : .textEnd))
     case "\\": return try parseEscape()
-    case "*", "+", "?": throw PatternError("has the quantifier \(character) after nothing to repeat")
+    case "*", "+", "?": throw PatternError("has the quantifier \(character) without an element to repeat")
     default: return .scalar(character)
     }
   }
@@ -232,7 +232,7 @@ struct PatternParser {
     try descend()
     defer { ascend() }
     let node = try parseAlternatives()
-    guard accept(")") else { throw PatternError("has a ( that nothing closes") }
+    guard accept(")") else { throw PatternError("has a ( that is not closed") }
     return node
   }
 
@@ -254,6 +254,6 @@ struct PatternParser {
       default: throw PatternError("has a group (?\(character), which is not known")
       }
     }
-    throw PatternError("has a ( that nothing closes")
+    throw PatternError("has a ( that is not closed")
   }
 }

@@ -232,7 +232,7 @@ extension PredicateParser {
       let upper = word.uppercased()
       if upper == "NOT" {
         throw unexpected(
-          "a comparison operator", remedy: "NOT stands before the comparison: write NOT a IN b.")
+          "a comparison operator", remedy: "NOT is written before the comparison: NOT a IN b.")
       }
       if upper == "UTI" { throw unsupported("Uniform type identifiers") }
       guard let op = Self.wordOperators[upper] else { return nil }

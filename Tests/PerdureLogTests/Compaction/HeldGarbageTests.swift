@@ -180,7 +180,7 @@ struct HeldGarbageTests {
         held.old = nil
       }
       // Freed nodes are filled with 0xDD in debug builds, so that a remaining user fails.
-      engine.giveBackFiles()
+      engine.removeReleasedFiles()
       return true
     }
     limits.didKeep = { #expect($0.count == 201) }
@@ -244,7 +244,7 @@ struct AwaitedReleaseTests {
     var held: Snapshot? = store.snapshot()
     #expect(held?.count(in: rows) == 20)
     try overwrite()
-    store.engine.giveBackFiles()
+    store.engine.removeReleasedFiles()
     held = nil
     #expect(!store.engine.pins.isAwaited, "It may have held something")
     withExtendedLifetime((old, held)) {}
@@ -266,14 +266,14 @@ struct AwaitedReleaseTests {
       hasRemoved = true
       let result = Result { try store.write(durability: .powerLoss) { try $0.remove(id: 1, in: rows) } }
       #expect(throws: Never.self) { _ = try result.get() }
-      engine.giveBackFiles()
+      engine.removeReleasedFiles()
       #expect(engine.pins.isAwaited, "The checkpoint's state has the value")
       return false
     }
     defer { engine.checkpointer.writer.isCancelled = { false } }
     #expect(try engine.writeCheckpoint(with: &engine.checkpointer.writer))
     #expect(hasRemoved && !engine.pins.isAwaited)
-    engine.giveBackFiles()
+    engine.removeReleasedFiles()
     #expect(try !memory.fileSystem.contents(of: "/store.perdure").contains { $0.hasSuffix(".blob") })
   }
 }

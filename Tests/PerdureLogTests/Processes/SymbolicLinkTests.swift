@@ -67,6 +67,26 @@ struct SymbolicLinkTests {
     }
   }
 
+  @Test("A copy, a backup and a restore to a link without a target are refused before anything is written")
+  func danglingTarget() throws {
+    let source = directory.file("source")
+    try make(source, 7)
+    let store = try Store(at: source)
+    try store.backup(to: directory.file("backup"))
+    let link = try link("link", to: directory.file("nowhere"))
+    for operation in [
+      { try Store.copy(at: source, to: $0) },
+      { _ = try store.backup(to: $0) },
+      { _ = try Store.restore(from: directory.file("backup"), to: $0) },
+    ] as [(String) throws -> Void] {
+      let error = #expect(throws: StoreError.self) { try operation(link) }
+      #expect(error?.code == .invalidArgument && error?.place?.hasSuffix("/link") == true)
+      #expect(error?.message.contains("symbolic link") == true)
+      #expect(try disk.contents(of: directory.path) == ["backup", "link", "source"])
+    }
+    try store.close()
+  }
+
   @Test("A copy, a backup and a restore go into the empty directory that a link names")
   func copied() throws {
     let source = directory.file("source")

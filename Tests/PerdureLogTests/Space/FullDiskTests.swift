@@ -109,6 +109,32 @@ struct FullDiskTests {
     try store.write { try $0.put([1], id: last + 1, in: rows) }
   }
 
+  @Test("While the reserve cannot be restored for another reason than space, commits stay refused")
+  func reserveWithoutDescriptors() throws {
+    let disk = CrampedStore(capacityBytes: 4 << 20)
+    let store = try disk.open()
+    let rows = try store.keyspace("rows", .dense)
+    let last = try disk.fill(store, rows)
+    try disk.takeWhatIsFree()
+    // Uses the part of the reserve for removals.
+    for id in 1...last where try !store.statistics.isShortOfRoom {
+      try store.write { try $0.remove(id: id, in: rows) }
+    }
+    disk.fileSystem.inject(
+      InjectedFailure(of: .create, repeats: true, code: .tooManyOpenFiles, pathContains: ".reserve"))
+    try disk.fileSystem.remove("/others")
+    for _ in 0..<2 {
+      let error = #expect(throws: StoreError.self) {
+        try store.write { try $0.put([1], id: last + 1, in: rows) }
+      }
+      #expect(error?.code == .diskFull)
+      #expect(try store.statistics.isShortOfRoom)
+    }
+    disk.fileSystem.removeInjectedFailures()
+    try store.write { try $0.put([1], id: last + 1, in: rows) }
+    #expect(try !store.statistics.isShortOfRoom)
+  }
+
   @Test("With no byte free the store opens, reads, removes, compacts, and then takes values again")
   func life() throws {
     let disk = CrampedStore(capacityBytes: 700_000)

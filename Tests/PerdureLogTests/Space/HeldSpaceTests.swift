@@ -64,7 +64,7 @@ private final class OverwrittenStore {
   /// How many blob files there are when all is durable.
   func blobCount() throws -> Int {
     // A commit removes files before it is durable itself.
-    store.engine.giveBackFiles()
+    store.engine.removeReleasedFiles()
     return try memory.fileSystem.contents(of: "/store.perdure").count { $0.hasSuffix(".blob") }
   }
 
@@ -209,7 +209,7 @@ struct HeldSpaceTests {
         }
         // Freed nodes are filled with 0xDD in debug builds, so that a remaining user fails.
         let engine = try witnessed.writer.engine
-        engine.giveBackFiles()
+        engine.removeReleasedFiles()
         for snapshot in snapshots {
           try witnessed.check(snapshot, "seed \(random.seed), round \(round), step \(step)")
         }

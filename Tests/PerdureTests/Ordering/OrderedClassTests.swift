@@ -40,6 +40,24 @@ struct OrderedClassTests {
     return message
   }
 
+  @Test("The first object of an unordered relationship is that of an iteration, or nil")
+  func firstOfUnordered() throws {
+    let context = try context()
+    let user = User(context: context)
+    user.name = "Ada"
+    #expect(user.conversations.first == nil)
+    for title in ["A", "B"] {
+      let conversation = Conversation(context: context)
+      conversation.title = title
+      user.conversations.insert(conversation)
+    }
+    #expect(user.conversations.first == Array(user.conversations).first)
+    try context.save()
+    context.reset()
+    let again = try #require(try context.fetch(User.self).first)
+    #expect(["A", "B"].contains(again.conversations.first?.title))
+  }
+
   @Test("The property's type is ordered, and has functions for positions")
   func accessors() throws {
     let context = try context()

@@ -4,7 +4,7 @@ import PerdureFormat
 /// level of a descent waits for memory. Parallel descents share this wait.
 ///
 /// The result is the same as if each record were looked up alone (`Keepers`).
-struct KeeperLook {
+struct KeeperSearch {
   /// A record to look up.
   struct Candidate {
     /// The bytes of the record's key. They must be valid until `find` returns.

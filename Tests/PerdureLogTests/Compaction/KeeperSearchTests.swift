@@ -6,7 +6,7 @@ import Testing
 @testable import PerdureLog
 
 @Suite("Batch lookup of the states that keep records")
-struct KeeperLookTests {
+struct KeeperSearchTests {
   /// The state that keeps a record, found by checking each state in turn.
   private func sight(
     of record: Record, at address: RecordAddress, of sequence: UInt64,
@@ -56,7 +56,7 @@ struct KeeperLookTests {
       let roots = state.roots(heldBy: store.engine.heldAndAwaited(state))
       #expect(roots.count > 3)
       let (catalog, keepers) = (state.catalog, Keepers(roots, state.catalog))
-      var look = KeeperLook(keepers)
+      var look = KeeperSearch(keepers)
       var expected: [Keepers.Sight] = []
       func compare() {
         look.find()
