@@ -4,23 +4,24 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store that notes its commits, and the expected contents of its backups.
+/// A store that records its commits and computes the expected contents of its backups.
 ///
-/// Each commit puts its number in two rows: a new one, and one that every commit of the writer
-/// replaces. It may also remove a row or put a long value. So every commit has a different state.
+/// Each commit writes its number to the row of its writer, and a value made from that number to one
+/// of sixty other rows. Some commits also remove a row or put a long value. So the states after any
+/// two commits differ.
 final class BackedUpStore: Sendable {
   private struct State {
     /// The changes of each commit, by sequence number.
     var puts: [UInt64: [UInt64: [UInt8]]] = [:]
     var removals: [UInt64: UInt64] = [:]
-    /// The contents after a commit, in this value's history.
+    /// The contents after the commit `sequence`.
     var content: [UInt64: [UInt8]] = [:]
     var sequence: UInt64 = 0
   }
 
   let store: Store
   let rows: Keyspace
-  /// The commit before the first one that is noted.
+  /// The sequence number of the commit before the first recorded one.
   private let start: UInt64
   private let state: Guarded<State>
 
@@ -48,7 +49,7 @@ final class BackedUpStore: Sendable {
     return options
   }
 
-  /// Makes the commit with this number of a writer.
+  /// Makes the writer's commit with this number.
   func commit(_ number: UInt64, of writer: UInt64 = 0, length: Int = 150) throws {
     let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: length + Int(number % 40))
     var puts = [writer: Self.bytes(number), 1000 * (writer + 1) + number % 60: value]
@@ -70,7 +71,7 @@ final class BackedUpStore: Sendable {
     withUnsafeBytes(of: number.littleEndian) { Array($0) }
   }
 
-  /// The contents after a commit; nil means the last commit.
+  /// The contents after a commit; nil means after the last commit.
   func content(at sequence: UInt64? = nil) -> [UInt64: [UInt8]] {
     let sequence = sequence ?? store.snapshot().sequence
     state.withLock { state in
@@ -82,7 +83,7 @@ final class BackedUpStore: Sendable {
     return state.withLock { $0.content }
   }
 
-  /// Applies the next commit, if its writer has noted it.
+  /// Applies the next commit if its writer has recorded it.
   private func fold() {
     state.withLock { state in
       let next = state.sequence + 1
@@ -93,7 +94,7 @@ final class BackedUpStore: Sendable {
     }
   }
 
-  /// Opens a backup, verifies it, and compares it with the store's contents at its commit.
+  /// Opens a backup, verifies it, and compares it with the store's contents at the backup's commit.
   @discardableResult
   func check(_ path: String, _ options: StoreOptions, _ report: BackupReport? = nil) throws -> UInt64 {
     var options = options
@@ -120,14 +121,14 @@ final class BackedUpStore: Sendable {
   }
 }
 
-/// Counts the bytes that are written to files of a folder.
+/// A file system that counts the bytes written to each file.
 final class CountingFolder: ForwardingFileSystem {
   let behind: any FileSystem
   private let bytes = Guarded<[String: UInt64]>([:])
 
   init(_ behind: any FileSystem) { self.behind = behind }
 
-  /// Bytes that were written to files whose path contains `part`, without marks.
+  /// The bytes written to all files whose path contains `part`, except `.tmp` files.
   func written(to part: String) -> UInt64 {
     bytes.withLock {
       $0.filter { $0.key.contains(part) && !$0.key.hasSuffix(".tmp") }.values.reduce(0, +)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Each commit puts its number in one of fifty rows, and in the row `newest`.
+/// Commits that put their number in one of fifty rows, and in the row `newest`.
 private enum NumberedCommits {
   static let newest: UInt64 = 1000
 
@@ -19,14 +19,14 @@ private enum NumberedCommits {
     return options
   }
 
-  /// Every tenth value has a file of its own.
+  /// The value of a commit. Every tenth value is long enough for a blob file.
   static func value(_ number: UInt64) -> [UInt8] {
     let word = withUnsafeBytes(of: number.littleEndian) { Array($0) }
     return word + [UInt8](repeating: UInt8(number % 251), count: number % 10 == 0 ? 2000 : 100)
   }
 
-  /// Commits, compacts and writes checkpoints until the file `end` exists. Then the process is
-  /// killed.
+  /// Commits, compacts and writes checkpoints until the file `end` exists. Then kills its own
+  /// process.
   static func write(_ path: String, until end: String) throws {
     let store = try Store(at: path, options: options())
     let rows = try store.keyspace("rows", .dense)
@@ -43,9 +43,9 @@ private enum NumberedCommits {
     ForkedChild.endBySignal()
   }
 
-  /// Checks that the store has a commit and all commits before it, and no others.
+  /// Checks that the store has all commits up to one commit, and no later ones.
   ///
-  /// - Returns: The number of that commit.
+  /// - Returns: The number of the last commit in the store.
   static func checkIsPrefix(_ path: String) throws -> UInt64 {
     let store = try Store(at: path, options: options(isReadOnly: true))
     defer { try? store.close() }
@@ -67,7 +67,7 @@ private enum NumberedCommits {
 
 @Suite("Backups beside a writer in another process")
 struct BackupProcessTests {
-  @Test("Each backup is a prefix of the writer's commits, and the last one survives a kill of the writer")
+  @Test("Each backup has a prefix of the writer's commits, also after a kill of the writer")
   func besideAnotherProcess() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

@@ -29,7 +29,7 @@ struct BackupStreamTests {
     }
   }
 
-  @Test("Restoring a stream gives the backed-up state, regardless of the sizes of its pieces")
+  @Test("Restoring a stream in pieces of any size gives the backed-up state")
   func roundTrip() throws {
     let subject = try BackedUpStore(options)
     for number in 1...300 as ClosedRange<UInt64> { try subject.commit(number) }
@@ -51,7 +51,7 @@ struct BackupStreamTests {
         == disk.files(in: "/restored").filter { isContent($0.key) })
   }
 
-  @Test("A stream that is cut off, changed in any byte, or extended behind its end is not restored")
+  @Test("A truncated, changed or extended stream is rejected and restores nothing")
   func damaged() throws {
     let subject = try BackedUpStore(options)
     for number in 1...30 as ClosedRange<UInt64> { try subject.commit(number) }
@@ -101,7 +101,7 @@ struct BackupStreamTests {
     #expect(try disk.contents(of: "/") == ["store"])
   }
 
-  @Test("Errors of the closures that read and write a stream are rethrown, and no files are left")
+  @Test("Errors of the stream closures are rethrown, and no files remain")
   func thrown() throws {
     struct Broken: Error {}
     let subject = try BackedUpStore(options)
@@ -128,7 +128,7 @@ struct BackupStreamTests {
 struct BackupPaceTests {
   private let second: UInt64 = 1_000_000_000
 
-  @Test("A backup keeps to its speed while commits are made, and ignores it soon after the last one")
+  @Test("The speed limit applies during commits and ends soon after the last commit")
   func busy() {
     var pace = BackupPace(bytesPerSecond: 1 << 20, activity: 0, now: 0)
     #expect(pace.pass(1 << 20, activity: 0, now: 5) == 5)
@@ -139,7 +139,7 @@ struct BackupPaceTests {
         + BackupPace.busyNanoseconds)
   }
 
-  @Test("A backup keeps to its speed if it has no information about commits")
+  @Test("The speed limit applies if the backup has no information about commits")
   func unseen() {
     var pace = BackupPace(bytesPerSecond: 1 << 20, activity: nil, now: 0)
     for piece in 1...9 as ClosedRange<UInt64> {
@@ -147,7 +147,7 @@ struct BackupPaceTests {
     }
   }
 
-  @Test("Without a speed limit a backup never waits, and a limit below 64 KiB per second is refused")
+  @Test("A backup without a speed limit never waits, and limits below 64 KiB/s are rejected")
   func unlimited() throws {
     var pace = BackupPace(bytesPerSecond: nil, activity: 0, now: 0)
     #expect(pace.pass(1 << 30, activity: 7, now: 3) == 3)

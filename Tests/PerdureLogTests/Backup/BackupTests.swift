@@ -23,8 +23,8 @@ struct BackupTests {
     return { lock.withLock { while left.withLock({ $0 > 0 }) { condition.wait(lock) } } }
   }
 
-  /// Four threads write until `body` returns. They write a bounded number of commits until `body`
-  /// calls `goOn`.
+  /// Runs `body` while four threads commit. Each thread may make 100 commits, and 40 more after
+  /// each call of `goOn`.
   private func whileWriting(
     _ subject: BackedUpStore, _ body: (_ goOn: () -> Void) throws -> Void
   ) throws {
@@ -52,7 +52,7 @@ struct BackupTests {
     try body { allowed.withLock { $0 += 40 } }
   }
 
-  @Test("Each of a hundred backups beside four writers opens, verifies and is a prefix of the commits")
+  @Test("Each of a hundred backups beside four writers verifies and has a prefix of the commits")
   func hundredBackups() throws {
     let disk = InMemoryFileSystem()
     var options = BackedUpStore.options(disk)
@@ -74,7 +74,7 @@ struct BackupTests {
     #expect(try disk.contents(of: "/") == ["store"])
   }
 
-  @Test("A backup during compaction with groups, packed values and blob files equals one commit")
+  @Test("A backup during compaction of groups, packed values and blob files has one commit's state")
   func compacting() throws {
     let disk = InMemoryFileSystem()
     var options = BackedUpStore.options(disk)
@@ -97,7 +97,7 @@ struct BackupTests {
     for number in 401...500 as ClosedRange<UInt64> {
       try subject.commit(number)
       guard number % 5 == 0 else { continue }
-      // Each piece lets the compaction proceed.
+      // Each call waits a limited time for the next compaction to end.
       let report = try subject.store.backup(to: "/backup", options: unpaced) { _ in
         let before = compactions.withLock { $0 }
         for _ in 0..<1000 where compactions.withLock({ $0 }) == before { pause() }
@@ -117,7 +117,7 @@ struct BackupTests {
     lock.withLock { while condition.wait(lock, untilNanoseconds: end) {} }
   }
 
-  @Test("A backup has segments that were compacted, and values that were removed, while it ran")
+  @Test("A backup keeps the segments that are compacted, and the values that are removed, during it")
   func replacedMeanwhile() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -126,7 +126,8 @@ struct BackupTests {
     var number: UInt64 = 300
     let report = try subject.store.backup(to: "/backup", options: unpaced) { _ in
       number += 1
-      // Replaces long values of the state, so their files are removed unless the backup keeps them.
+      // Replaces long values of the backed-up state. Their files are removed unless the backup
+      // retains them.
       try subject.commit(number * 25 + 24)
       try subject.store.compact()
     }
@@ -135,7 +136,7 @@ struct BackupTests {
     #expect(try subject.store.verify().isClean)
   }
 
-  @Test("The target must be absent or empty, and the draft of an unfinished backup is replaced")
+  @Test("A backup rejects a target that is a store, and replaces an unfinished backup's draft")
   func taken() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -152,7 +153,7 @@ struct BackupTests {
     #expect(try disk.contents(of: "/") == ["backup", "other", "store"])
   }
 
-  @Test("The progress handler and the task can cancel a backup, and no files are left")
+  @Test("The progress handler and the task can cancel a backup, and no files remain")
   func givenUp() async throws {
     struct Enough: Error {}
     let disk = InMemoryFileSystem()
@@ -178,7 +179,7 @@ struct BackupTests {
     #expect(done.last?.bytesDone == done.last?.bytesTotal)
   }
 
-  @Test("A backup and a restored store do not replace a store whose replacement was interrupted")
+  @Test("Backup and restore do not replace a store whose own replacement was interrupted")
   func interruptedReplacement() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -191,8 +192,7 @@ struct BackupTests {
       { target in try Store.restore(to: target, options: options, read: { _ in [] }) },
     ]
     for (number, call) in calls.enumerated() {
-      // The draft is the only store of the name: the old store is removed, and the rename is not
-      // done.
+      // Only the draft exists: the old store was removed, and the draft was not yet renamed.
       let other = try Store(at: "/\(number).copy", options: options)
       let rows = try other.keyspace("others", .dense)
       try other.write { try $0.put([7], id: 7, in: rows) }
@@ -206,7 +206,7 @@ struct BackupTests {
     }
   }
 
-  @Test("Restoring a folder without a live value's blob file throws, and dead values' files are not needed")
+  @Test("Restoring requires the blob files of live values, and no files of dead values")
   func lostValue() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -235,7 +235,7 @@ struct BackupTests {
     #expect(try !disk.contents(of: "/").contains("lost"))
   }
 
-  @Test("A backup opens if the store is empty, or has no commits in its newest segment")
+  @Test("A backup of an empty store opens and verifies")
   func empty() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -247,7 +247,7 @@ struct BackupTests {
     try backup.close()
   }
 
-  @Test("Copying detects damage in a segment, a header or a value, and the error names the file")
+  @Test("A backup detects damage in a segment, its header or a value, and names the file")
   func damage() throws {
     for (ending, offset) in [(".segment", 400), (".segment", 20), (".blob", 1000)] as [(String, UInt64)] {
       let disk = InMemoryFileSystem()
@@ -269,7 +269,7 @@ struct BackupTests {
     }
   }
 
-  @Test("On a full disk a backup fails without leaving files, and the store can still be used")
+  @Test("A backup on a full disk fails without leaving files, and the store stays usable")
   func fullDisk() throws {
     let disk = SimulatedFileSystem(capacityBytes: 400_000)
     let options = BackedUpStore.options(disk)
@@ -286,7 +286,7 @@ struct BackupTests {
     #expect(try subject.content(of: subject.store) == subject.content())
   }
 
-  @Test("A backup of a store opened for reading, beside a writer, equals the state that it reads")
+  @Test("A backup of a read-only store beside a writer has the read-only store's state")
   func readOnly() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -310,8 +310,7 @@ struct BackupTests {
     try reader.close()
   }
 
-  @Test(
-    "A backup that is opened for writing becomes a separate branch, and the store is not affected")
+  @Test("A restored backup becomes a separate branch when written, and the original is unaffected")
   func sideBySide() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -345,7 +344,7 @@ struct BackupTests {
     #expect(branches[0] == StoreBranch())
     #expect(branches[1] == StoreBranch(isUnopenedCopy: true))
     #expect(branches[2].high != 0 && !branches[2].isUnopenedCopy)
-    // The branch id is kept, and a program without this feature must not write.
+    // Reopening keeps the branch id, and a program without this feature must not write.
     let superblock = try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current
     try Store(at: "/restored", options: options).close()
     #expect(
@@ -353,7 +352,7 @@ struct BackupTests {
     #expect(superblock.readOnlyCompatibleFeatures == FormatVersion.branches)
   }
 
-  @Test("A copy of a closed store counts as a copy until a writer opens it")
+  @Test("A copy of a closed store is marked as unopened until a writer opens the copy")
   func copies() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)

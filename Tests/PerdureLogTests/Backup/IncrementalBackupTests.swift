@@ -29,7 +29,7 @@ struct IncrementalBackupTests {
     #expect(next.bytesCopied == written)
     let inSecond = try length(of: directory.file("second")) - lockLength(directory)
     #expect(next.bytesShared + next.bytesCopied == inSecond)
-    // Fifty commits, the segment in which they begin, a few long values and the superblock.
+    // The backup writes the segments with the fifty commits, a few long values and the superblock.
     #expect(written < 80_000 && next.bytesShared > 3 * written)
     #expect(try subject.check(directory.file("first"), options, full) == full.sequence)
     #expect(try subject.check(directory.file("second"), options, next) == next.sequence)
@@ -42,7 +42,7 @@ struct IncrementalBackupTests {
     return try file.size()
   }
 
-  @Test("An incremental backup copies a segment rewritten since, and omits a removed value")
+  @Test("An incremental backup copies segments rewritten since the earlier backup, and omits removed values")
   func compactedSince() throws {
     let directory = try TemporaryDirectory()
     let disk = POSIXFileSystem()
@@ -62,7 +62,7 @@ struct IncrementalBackupTests {
     for round in 0...6 { try subject.check(directory.file("\(round)"), options) }
   }
 
-  @Test("A file missing in the earlier backup is copied again, also a blob file of a shared segment")
+  @Test("An incremental backup copies segments and blob files that the earlier backup lacks")
   func lostInEarlier() throws {
     let directory = try TemporaryDirectory()
     let disk = POSIXFileSystem()
@@ -81,7 +81,7 @@ struct IncrementalBackupTests {
     try subject.check(directory.file("second"), options, report)
   }
 
-  @Test("A blob file that is cut short in the earlier backup is copied, and not shared")
+  @Test("A blob file that is truncated in the earlier backup is copied, not shared")
   func cutShort() throws {
     let directory = try TemporaryDirectory()
     let disk = POSIXFileSystem()
@@ -105,7 +105,7 @@ struct IncrementalBackupTests {
   }
 
   @Test(
-    "Files of another history are not shared when an older copy replaced the store's folder",
+    "Files of another history are not shared after an older copy replaced the store's folder",
     arguments: [3, 7])
   func rolledBack(changed: UInt64) throws {
     let directory = try TemporaryDirectory()
@@ -113,8 +113,8 @@ struct IncrementalBackupTests {
     var options = BackedUpStore.options(disk)
     options.blobThresholdBytes = 4096
     let path = directory.file("store")
-    // Rows have the same lengths in both histories, so the offsets are the same. One row differs:
-    // row 3 is in a segment, row 7 in a file of its own.
+    // Rows have the same lengths in both histories, so the offsets are the same. Only the row
+    // `changed` differs. Row 3 is in a segment, and row 7 is in a blob file.
     func write(_ first: UInt8) throws {
       let store = try Store(at: path, options: options)
       let rows = try store.keyspace("rows", .dense)
@@ -156,7 +156,7 @@ struct IncrementalBackupTests {
     try store.close()
   }
 
-  @Test("A segment that is damaged in the earlier backup is copied, and not shared")
+  @Test("A segment that is damaged in the earlier backup is copied, not shared")
   func damagedInEarlier() throws {
     let directory = try TemporaryDirectory()
     let disk = POSIXFileSystem()
@@ -187,7 +187,7 @@ struct IncrementalBackupTests {
     try subject.check("/second", options, report)
   }
 
-  @Test("An earlier backup is refused if it is of another store or branch, is newer, or was written to")
+  @Test("An incremental backup rejects an earlier backup that is foreign, newer, changed or missing")
   func refused() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -209,7 +209,7 @@ struct IncrementalBackupTests {
       }
       #expect(error?.code == .invalidArgument, "\(earlier)")
     }
-    // The store was set back to an older state, but not by a restore.
+    // Opens an older state of the same branch. A restore would have made a new branch.
     try disk.removeTree("/of branch")
     for number in 101...200 as ClosedRange<UInt64> { try subject.commit(number) }
     try subject.store.backup(to: "/newer", options: unpaced)
@@ -227,7 +227,7 @@ struct IncrementalBackupTests {
     #expect(try disk.kind(of: "/next") == nil && disk.kind(of: "/next.copy") == nil)
   }
 
-  @Test("If a backup is killed after any piece, the earlier one stays complete and the next one succeeds")
+  @Test("After a kill at any piece, the earlier backup is unchanged and a new backup succeeds")
   func killed() throws {
     let disk = SimulatedFileSystem()
     var options = BackedUpStore.options(disk)

@@ -10,7 +10,7 @@ struct AnotherIndexFileTests {
   private let simulated = SimulatedFileSystem()
   private var memory: CheckpointedStore { CheckpointedStore(simulated) }
 
-  @Test("The next checkpoint writes the whole index to another file, also nodes of the mapped file")
+  @Test("The next checkpoint writes the whole index to another file, including nodes of the mapped file")
   func mappedNodes() throws {
     var store = try memory.open()
     let (rows, names) = (try store.keyspace("rows", .dense), try store.keyspace("names", .bytes))
@@ -47,7 +47,7 @@ struct AnotherIndexFileTests {
     #expect(try memory.indexFiles().count == 1)
   }
 
-  /// Some of the keys are too long for a node.
+  /// Every fiftieth key is too long for a node.
   private static func key(_ id: UInt64) -> [UInt8] {
     Array("name \(id)".utf8) + [UInt8](repeating: 120, count: id % 50 == 0 ? 400 : 0)
   }

@@ -12,7 +12,7 @@ struct CheckpointBesideWritersTests {
     }
   }
 
-  /// Commits on another thread, and waits for it with a timeout.
+  /// Commits on another thread, and waits for that thread with a timeout.
   private static func commitMeanwhile(_ rows: Keyspace, _ store: Store) throws {
     let outcome = Guarded<Result<Void, any Error>?>(nil)
     #expect(
@@ -30,8 +30,8 @@ struct CheckpointBesideWritersTests {
 
   private struct Stopped: Error {}
 
-  /// Commits and compacts on another thread, and waits a limited time, because that thread may have
-  /// to wait for this one.
+  /// Commits and compacts on another thread, and waits for it for a limited time. That thread may
+  /// have to wait for this one.
   private static func compactMeanwhile(
     _ rows: Keyspace, _ store: Store, _ outcome: Guarded<Result<Void, any Error>?>
   ) {
@@ -58,7 +58,7 @@ struct CheckpointBesideWritersTests {
     return nil
   }
 
-  @Test("A compaction beside the first checkpoint rewrites no segment that the checkpoint ends in")
+  @Test("A compaction beside the first checkpoint does not rewrite the segment where the checkpoint ends")
   func compaction() throws {
     var call = 0
     var isThrough = false
@@ -72,7 +72,7 @@ struct CheckpointBesideWritersTests {
       let store = try memory.open()
       let rows = try store.keyspace("rows", .dense)
       try Self.put(1, 0..<200, rows, store)
-      // This is garbage in the segment in which the checkpoint ends.
+      // Makes garbage in the segment in which the checkpoint ends.
       try Self.put(1, 180..<200, rows, store)
       let outcome = Guarded<Result<Void, any Error>?>(nil)
       stepping.run(before: call) { Self.compactMeanwhile(rows, store, outcome) }
@@ -96,7 +96,7 @@ struct CheckpointBesideWritersTests {
     #expect(call > 4)
   }
 
-  @Test("A commit ends while a checkpoint is held before any of its calls, and is not in that checkpoint")
+  @Test("A commit completes while a checkpoint pauses at any call, and is not in that checkpoint")
   func commits() throws {
     var call = 0
     var isThrough = false

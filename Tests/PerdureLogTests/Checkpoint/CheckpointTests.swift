@@ -39,7 +39,7 @@ struct CheckpointedStore {
     return try file.read(Int(file.size()), at: 0)
   }
 
-  /// The positions of the nodes that the newest checkpoint in the index file reaches.
+  /// The byte ranges of all dense nodes that the newest checkpoint in the index file reaches.
   func nodes(_ name: String) throws -> [Range<Int>] {
     let bytes = try bytes(name)
     let file = try fileSystem.open(Self.path + "/SUPERBLOCK", .read)
@@ -110,7 +110,8 @@ private func value(group: UInt8, serial: UInt64, length: Int = 40) -> [UInt8] {
 struct CheckpointTests {
   private let memory = CheckpointedStore()
 
-  /// Puts rows in counted groups, and names of all lengths. Long names are stored outside of nodes.
+  /// Puts rows in counted groups, and names of different lengths. Long names are stored outside the
+  /// nodes.
   private func fill(_ store: Store, _ ids: ClosedRange<UInt64>) throws -> (rows: Keyspace, names: Keyspace) {
     let rows = try store.keyspace("rows", .dense)
     let names = try store.keyspace("names", .bytes)
@@ -129,7 +130,7 @@ struct CheckpointTests {
     return (rows, names)
   }
 
-  @Test("After a close, an opening reads nothing of the log")
+  @Test("After a close with a checkpoint, opening reads no log bytes")
   func nothingToRead() throws {
     let store = try memory.open()
     let (rows, _) = try fill(store, 1...300)
@@ -144,7 +145,7 @@ struct CheckpointTests {
     #expect(try again.verify().findings.map(\.description) == [])
   }
 
-  @Test("An opening reads the log after the checkpoint, and updates the derived entries")
+  @Test("Opening reads the log after the checkpoint and updates derived indexes")
   func tail() throws {
     let store = try memory.open()
     let (rows, names) = try fill(store, 1...200)
@@ -168,7 +169,7 @@ struct CheckpointTests {
     #expect(try third.verify().isClean)
   }
 
-  @Test("An opening from a checkpoint reads no older record of the log except the catalog's")
+  @Test("Opening from a checkpoint reads no older log records except the catalog's")
   func oldLogUntouched() throws {
     var memory = memory
     memory.options.segmentCapacityBytes = 64 << 10
@@ -201,7 +202,7 @@ struct CheckpointTests {
     #expect(throws: StoreError.self) { try again.snapshot().value(id: 300, in: rows) }
   }
 
-  @Test("If the index file is missing or damaged, the index is rebuilt from the log, and the report says why")
+  @Test("Opening rebuilds a missing or damaged index from the log and reports the reason")
   func rebuild() throws {
     let store = try memory.open()
     _ = try fill(store, 1...100)
@@ -217,7 +218,7 @@ struct CheckpointTests {
     #expect(again.recoveryReport.checkpointSequence == 0)
     #expect(try CrashOracle.content(of: again) == before)
     try again.close()
-    // The next checkpoint uses a file of the next number, and the damaged one is removed.
+    // The next checkpoint uses the next file number, and the damaged file is removed.
     #expect(try memory.indexFiles() == ["0000000000000002.index"])
     let third = try memory.open()
     #expect(third.recoveryReport.indexRebuild == nil && third.recoveryReport.checkpointSequence > 0)
@@ -229,7 +230,7 @@ struct CheckpointTests {
     #expect(try CrashOracle.content(of: fourth) == before)
   }
 
-  @Test("After many checkpoints and log tails the content equals a model")
+  @Test("After many checkpoints and log tails, the content equals a model")
   func random() throws {
     var random = SeededGenerator.forTest("checkpoints")
     for round in 0..<6 {
@@ -287,7 +288,7 @@ struct CheckpointTests {
       let file = try #require(try memory.indexFiles().first)
       lengths.append(Int(try memory.fileSystem.open(CheckpointedStore.path + "/" + file, .read).size()))
     }
-    // The bound is the units of two checkpoints, and some space for fragmentation.
+    // The bound allows the units of two checkpoints, and some space for fragmentation.
     #expect(lengths[29] <= lengths[0] * 3, "\(lengths)")
     #expect(lengths[29] <= lengths[20] + 8192, "\(lengths)")
     try store.close()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("When checkpoints are written")
+@Suite("Triggers of checkpoints")
 struct CheckpointTriggerTests {
   private let rowsOptions: StoreOptions
 
@@ -30,7 +30,7 @@ struct CheckpointTriggerTests {
     while try !isThere() { try await Task.sleep(nanoseconds: 2_000_000) }
   }
 
-  @Test("A background checkpoint is written when the tail is long, while commits continue")
+  @Test("A long tail triggers a background checkpoint while commits continue")
   func long() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 16 << 10
@@ -49,7 +49,7 @@ struct CheckpointTriggerTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("If the system refused a thread, a checkpoint is tried again when the tail has grown further")
+  @Test("After a refused thread, the checkpoint is retried when the tail has grown further")
   func refusedThread() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 16 << 10
@@ -65,7 +65,7 @@ struct CheckpointTriggerTests {
     }
   }
 
-  @Test("A background checkpoint is written when the store is idle")
+  @Test("An idle store with a long tail gets a background checkpoint")
   func idle() async throws {
     var options = rowsOptions
     options.checkpoints.idleTailBytes = 16 << 10
@@ -84,7 +84,7 @@ struct CheckpointTriggerTests {
     #expect(again.recoveryReport.checkpointSequence > 0 && again.recoveryReport.logBytes < 16 << 10)
   }
 
-  @Test("A checkpoint is written soon after opening, if the opening found a long tail")
+  @Test("A long tail at opening triggers a checkpoint soon afterwards")
   func afterOpening() async throws {
     var options = rowsOptions
     var store = try Store(at: "/s.perdure", options: options)
@@ -97,7 +97,7 @@ struct CheckpointTriggerTests {
     #expect(try store.statistics.checkpointTailBytes == 0)
   }
 
-  @Test("Closing writes a checkpoint if the tail is long enough, and none for a short tail")
+  @Test("Closing writes a checkpoint for a long tail, and none for a short tail")
   func atClose() throws {
     var options = rowsOptions
     options.checkpoints.closeTailBytes = 20_000
@@ -114,7 +114,7 @@ struct CheckpointTriggerTests {
     #expect(try store.statistics.checkpointTailBytes == 0)
   }
 
-  @Test("An unchanged store gets no second checkpoint, and a read-only or closed store refuses to write one")
+  @Test("An unchanged store writes no second checkpoint, and read-only and closed stores refuse checkpoints")
   func refused() throws {
     let store = try Store(at: "/s.perdure", options: rowsOptions)
     try store.checkpoint()
@@ -133,7 +133,7 @@ struct CheckpointTriggerTests {
     #expect(error?.code == .readOnly)
   }
 
-  @Test("Values out of range are refused")
+  @Test("Checkpoint options out of range are rejected")
   func range() throws {
     for change in [
       { $0.tailBytes = 0 }, { $0.idleTailBytes = 100 }, { $0.closeTailBytes = -1 }, { $0.idleSeconds = 0 },
@@ -146,7 +146,7 @@ struct CheckpointTriggerTests {
     }
   }
 
-  @Test("A longer index allows a longer tail, and the limit of an idle store stays the same")
+  @Test("A longer index allows a longer tail, but not when the store is idle")
   func policy() {
     let options = CheckpointOptions()
     #expect(options.dueTailBytes(indexBytes: 0) == 64 << 20)
@@ -156,7 +156,7 @@ struct CheckpointTriggerTests {
     #expect(!CheckpointOptions.manual.isDueAtClose(tail: 1 << 40))
   }
 
-  @Test("Checkpoints beside writers and readers stay valid, also when the store ends during one")
+  @Test("Checkpoints beside writers and readers are valid, also if the store is abandoned meanwhile")
   func concurrency() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 4096

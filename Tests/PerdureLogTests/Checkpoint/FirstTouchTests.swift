@@ -7,7 +7,7 @@ import Testing
 @testable import PerdureLog
 
 /// The index file was damaged while the store was closed, and the opening detected no damage.
-@Suite("Damage in the index that a read finds")
+@Suite("Damage in the index that a read detects")
 struct FirstTouchTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
@@ -22,7 +22,7 @@ struct FirstTouchTests {
 
   private static let count: UInt64 = 2500
 
-  /// A closed store with a checkpoint, and the name of its index file.
+  /// Returns a closed store with a checkpoint, and the name and bytes of its index file.
   private static func makeStore() throws -> (CheckpointedStore, index: String, bytes: [UInt8]) {
     let memory = CheckpointedStore(segmentCapacityBytes: 64 << 10)
     let store = try memory.open()
@@ -42,7 +42,8 @@ struct FirstTouchTests {
     return (memory, name, try memory.bytes(name))
   }
 
-  /// Makes one read. The read must return the right result, or throw an error about the damage.
+  /// Makes one random read, and returns whether its result is right. The read may throw an error
+  /// about the damage.
   private static func isRight(_ store: Store, _ random: inout SeededGenerator) throws -> Bool {
     let rows = try store.keyspace("rows", .dense)
     let texts = try store.keyspace("texts", .bytes)
@@ -100,7 +101,7 @@ struct FirstTouchTests {
     return damaged
   }
 
-  @Test("Each read is right or throws, nothing is lost, and the next opening rebuilds the index")
+  @Test("Each read is right or throws, and the next opening rebuilds the index without loss")
   func randomDamage() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -124,7 +125,7 @@ struct FirstTouchTests {
       if errors > 0 {
         let rows = try store.keyspace("rows", .dense)
         #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: 1, in: rows) } }
-        // These may fail or succeed. The content is checked below.
+        // The checkpoint and the compaction may fail or succeed. The content is checked below.
         _ = try? store.checkpoint()
         _ = try? store.compact()
       }
@@ -136,7 +137,7 @@ struct FirstTouchTests {
         do {
           #expect(try CrashOracle.content(of: again) == content)
         } catch let error as StoreError {
-          // This opening read nodes that no earlier read had reached.
+          // This comparison read damaged nodes that no earlier read had reached.
           #expect(errors == 0 && error.code == .corruption)
         }
       }
@@ -145,7 +146,7 @@ struct FirstTouchTests {
     #expect(found > 5)
   }
 
-  @Test("A commit that reaches a damaged node is refused, and leaves no trace in the log")
+  @Test("A commit that reaches a damaged node is rejected, and writes nothing to the log")
   func commits() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -188,10 +189,10 @@ struct FirstTouchTests {
     #expect(refused > 20)
   }
 
-  @Test("A snapshot of an earlier opening in a precondition is checked against its own index file")
+  @Test("A precondition reads a snapshot of an earlier opening from its own index file")
   func earlierOpening() throws {
     let (memory, name, _) = try Self.makeStore()
-    // All nodes of the rows except the root, because an opening reads the root.
+    // Damages all nodes of the rows except the root, because an opening reads the root.
     let nodes = try memory.nodes(name).dropFirst()
     try memory.change(name) { file in
       for node in nodes { file[node.lowerBound + 100] ^= 0xFF }
@@ -216,7 +217,7 @@ struct FirstTouchTests {
     #expect(try second.snapshot().value(id: 100, in: rows) == nil)
   }
 
-  @Test("A snapshot that outlives its store keeps its state, and does not touch the next writer's index file")
+  @Test("A snapshot that outlives its store keeps its state and leaves the index file unchanged")
   func outliving() throws {
     let (memory, name, _) = try Self.makeStore()
     let first = try memory.open()
@@ -242,7 +243,7 @@ struct FirstTouchTests {
     #expect(header.contains { $0 != 0 })
   }
 
-  @Test("A store opened for reading checks the whole index on request, and reports damage")
+  @Test("A read-only store checks the whole index on request, and reports damage")
   func readOnly() throws {
     let (memory, name, bytes) = try Self.makeStore()
     let content = try CrashOracle.content(of: memory.open(readOnly: true))
@@ -252,7 +253,7 @@ struct FirstTouchTests {
     let store = try memory.open(readOnly: true, checking: true)
     #expect(store.recoveryReport.indexRebuild != nil)
     #expect(try CrashOracle.content(of: store) == content)
-    // V10 reports on the index file as it is now.
+    // V10 reports that the index file is still damaged.
     #expect(try store.verify().findings.map(\.invariant) == [.checkpoint])
   }
 }

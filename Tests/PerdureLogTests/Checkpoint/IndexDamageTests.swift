@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store that checks its index file at opening opens with its whole content after any damage of
+/// The store checks its index file at opening. It then has its whole content after any damage of
 /// that file. FirstTouchTests has the cases without that check.
 @Suite("A damaged index file")
 struct IndexDamageTests {
@@ -21,7 +21,8 @@ struct IndexDamageTests {
     bytes = store.bytes(file)
   }
 
-  /// Opens with these bytes in place of the index file; returns whether the checkpoint was used.
+  /// Opens the store with these bytes as its index file, and returns whether the checkpoint was
+  /// used.
   private func isUsed(_ damaged: [UInt8]) throws -> Bool {
     guard try store.outcome(store.withFile(file, damaged)) == store.last else {
       throw Violation("an error, or a loss")
@@ -36,7 +37,7 @@ struct IndexDamageTests {
     #expect(opened.recoveryReport.checkpointSequence == store.last && opened.recoveryReport.logBytes == 0)
   }
 
-  @Test("Any changed bit in the index file changes no read")
+  @Test("A changed bit in the index file changes no result of a read")
   func bits() throws {
     var random = SeededGenerator(seed: seed)
     print("PERDURE_SEED=\(seed)")
@@ -60,7 +61,7 @@ struct IndexDamageTests {
     #expect(used < places.count * 3 / 4)
   }
 
-  @Test("Truncation, zeros, misplaced units, or another store's file change no read either")
+  @Test("Truncation, zeros, misplaced units and another store's file change no result of a read")
   func larger() throws {
     var random = SeededGenerator(seed: seed)
     for length in stride(from: 0, to: bytes.count, by: 192) { _ = try isUsed(Array(bytes[..<length])) }
@@ -81,13 +82,12 @@ struct IndexDamageTests {
       }
       _ = try isUsed(damaged)
     }
-    // Another store's index file, which is intact.
+    // The index file of another store is intact, but must not be used.
     let stranger = try DamagedStore(closing: true, withCheckpoints: true)
     #expect(try !isUsed(stranger.bytes(file)))
   }
 
-  @Test(
-    "An older index file, or one with older units after a lost write, is not taken for the newer one")
+  @Test("Opening detects an older index file, and older units after a lost write")
   func earlier() throws {
     var random = SeededGenerator(seed: seed)
     let memory = CheckpointedStore()
@@ -116,7 +116,7 @@ struct IndexDamageTests {
       let reader = try memory.open(readOnly: true, checking: true)
       #expect(try CrashOracle.content(of: reader) == content)
       for _ in 0..<25 {
-        // The range is at least one node of the table, which has 9 or 17 units.
+        // The range is at least as long as one node of the table, which has 9 or 17 units.
         let start = 64 * Int.random(in: 1..<(bytes.count / 64), using: &random)
         let end = min(bytes.count, start + 64 * [9, 17, 40].randomElement(using: &random)!)
         try memory.change(name) { file in
@@ -128,7 +128,7 @@ struct IndexDamageTests {
         if reader.recoveryReport.indexRebuild != nil { refused += 1 }
       }
       try memory.change(name) { $0.replaceSubrange(0..<newest.count, with: newest) }
-      // Restores the older bytes of each node that replaced another one. All other nodes stay.
+      // Restores the older bytes of one changed node in each step. All other nodes stay new.
       for range in nodes {
         guard range.upperBound <= bytes.count, bytes[range] != newest[range] else { continue }
         try memory.change(name) { file in
@@ -145,12 +145,12 @@ struct IndexDamageTests {
     #expect(refused > 20)
   }
 
-  @Test("A changed bit elsewhere in a store with checkpoints is an error, or has no effect")
+  @Test("A changed bit outside the index file is an error or has no effect")
   func elsewhere() throws {
     var random = SeededGenerator(seed: seed)
     for file in store.files where !file.hasSuffix(".index") {
       let bytes = store.bytes(file)
-      // The ranges in use of the superblock's slots.
+      // The used bytes of the superblock's slots.
       let places =
         file.hasSuffix("SUPERBLOCK") ? (0..<4).flatMap { slot in (0..<128).map { slot * 4096 + $0 } } : []
       for place in places + (0..<200).map({ _ in Int.random(in: 0..<bytes.count, using: &random) }) {
@@ -163,7 +163,7 @@ struct IndexDamageTests {
   }
 
   @Test(
-    "If the trees contradict the counts of live bytes, the index is rebuilt, and the store opens"
+    "Opening rebuilds the index if the trees contradict the counts of live bytes"
   )
   func lowUsage() throws {
     let memory = CheckpointedStore()
@@ -186,8 +186,7 @@ struct IndexDamageTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test(
-    "If newer superblocks are lost, the store opens with an intact older checkpoint, or rebuilds the index")
+  @Test("After loss of newer superblocks, opening uses an intact older checkpoint or rebuilds the index")
   func olderSuperblock() throws {
     let memory = CheckpointedStore()
     let store = try memory.open()
@@ -201,7 +200,7 @@ struct IndexDamageTests {
     let content = try CrashOracle.content(of: store)
     store.engine.abandon()
     var used = 0
-    // The three newest superblocks are damaged, one after the other.
+    // Damages the newest three superblocks, one more in each round.
     for lost in 1...3 {
       try memory.change("SUPERBLOCK") { bytes in
         let newest = bytes.withUnsafeBytes { try? Superblock.newest(in: $0) }
@@ -214,8 +213,8 @@ struct IndexDamageTests {
       #expect(try reader.verify().findings.map(\.invariant) == (isUsed ? [] : [.checkpoint]))
       if isUsed { used += 1 }
     }
-    // The two checkpoints named when the last was written are intact. Units of the older ones were
-    // reused, and no read uses them (K1, K2).
+    // The last checkpoint and the one before it are intact. Units of older checkpoints were reused,
+    // so no opening uses those checkpoints (K1, K2).
     #expect(used == 2)
   }
 }

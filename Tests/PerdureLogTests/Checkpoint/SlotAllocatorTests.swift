@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Units of an index file")
 struct SlotAllocatorTests {
-  @Test("No unit is allocated twice, or while an older checkpoint may reach it")
+  @Test("No unit is allocated twice, or while an older checkpoint may reach that unit")
   func model() throws {
     var random = SeededGenerator.forTest("slot allocator")
     for round in 0..<30 {
@@ -71,7 +71,7 @@ struct SlotAllocatorTests {
     #expect(try slots.allocate(1) == 100)
   }
 
-  @Test("A map of units claims runs completely or not at all, and equals a set")
+  @Test("A unit map claims a run completely or not at all, and matches a set")
   func map() {
     var random = SeededGenerator.forTest("slot map")
     var map = SlotMap(unitCount: 1000)

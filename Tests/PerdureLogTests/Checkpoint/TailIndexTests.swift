@@ -5,7 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// An extractor of the first bytes of values. A store has it only if the test passes it.
+/// An extractor of the first bytes of values. A store has this extractor only if the test passes it
+/// in the options.
 private struct Prefixes: IndexExtractorFactory {
   func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
     Extractor()
@@ -21,7 +22,7 @@ private struct Prefixes: IndexExtractorFactory {
   }
 }
 
-@Suite("Derived indexes behind a checkpoint")
+@Suite("Derived indexes after a checkpoint")
 struct TailIndexTests {
   private let memory = CheckpointedStore()
 
@@ -79,7 +80,7 @@ struct TailIndexTests {
     #expect(try third.verify().findings.map(\.description) == [])
   }
 
-  /// Every use of the only index throws the error that it is unavailable.
+  /// Checks that every use of the only index throws `indexUnavailable`.
   private func expectUnavailable(_ store: Store) throws {
     let index = try #require(try store.indexes.first).index
     let rows = try store.keyspace("rows", .dense)
@@ -101,7 +102,7 @@ struct TailIndexTests {
     #expect(try !store.snapshot().contains(.id(77), in: rows))
   }
 
-  @Test("An index that counts groups sees that the counted index became unique")
+  @Test("An index of group counts stays valid when the counted index becomes unique")
   func redefinedCounted() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -116,21 +117,23 @@ struct TailIndexTests {
     let again = try memory.open()
     #expect(try again.indexes.map(\.definition) == definitions)
     #expect(try again.verify().findings.map(\.description) == [])
-    // A changed definition would cause a rebuild, and this one is unchanged.
+    // A changed definition would cause a rebuild. This definition is unchanged, so no commit is
+    // made.
     let sequence = again.snapshot().sequence
     let counted = try #require(try again.indexes.first).index
     _ = try again.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: counted)))
     #expect(again.snapshot().sequence == sequence)
   }
 
-  @Test("An index that a program could not maintain is rebuilt by the next program that can")
+  @Test("The next program with the extractor rebuilds an index that other programs could not maintain")
   func unavailable() throws {
     var store = try withPrefixes.open()
     let rows = try store.keyspace("rows", .dense)
     _ = try store.defineIndex(definition("prefixes", rows))
     for id in 0..<40 as Range<UInt64> { try store.write { try $0.put([UInt8(id), 1], id: id, in: rows) } }
     try store.close()
-    // Opens without the extractor, and closes first with a checkpoint, then without one.
+    // Opens without the extractor. The first round closes with a checkpoint, the second without a
+    // checkpoint.
     for closing in [true, false] {
       store = try memory.open()
       #expect(store.recoveryReport.unavailableIndexes == ["prefixes"])
@@ -148,7 +151,7 @@ struct TailIndexTests {
     }
   }
 
-  @Test("A key that a unique index holds twice is reported at every opening until it is repaired")
+  @Test("Every opening reports a duplicate key of a unique index until the duplicate is removed")
   func duplicates() throws {
     var store = try withPrefixes.open()
     let rows = try store.keyspace("rows", .dense)
@@ -172,7 +175,7 @@ struct TailIndexTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("After the tail, replaced blob files are removed, new ones stay, and indexes are right")
+  @Test("Replay of the tail removes replaced blob files, keeps new ones and updates indexes")
   func blobs() throws {
     var store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -181,8 +184,8 @@ struct TailIndexTests {
       try store.write { try $0.put([UInt8](repeating: UInt8(id), count: 3000), id: id, in: rows) }
     }
     try store.checkpoint()
-    // The tail replaces a blob file by a short value, by another file, and by two files in turn. It
-    // also adds one.
+    // In the tail, row 1 gets a short value, row 2 another blob file, and row 3 two blob files in
+    // turn. Row 7 gets a new blob file, and row 4 is removed.
     try store.write { try $0.put([100], id: 1, in: rows) }
     try store.write { try $0.put([UInt8](repeating: 101, count: 3000), id: 2, in: rows) }
     try store.write { try $0.put([UInt8](repeating: 102, count: 3000), id: 3, in: rows) }
@@ -203,20 +206,19 @@ struct TailIndexTests {
   }
 }
 
-@Suite("When an index file cannot be written")
+@Suite("Failures to write an index file")
 struct CheckpointFailureTests {
   private let simulated = SimulatedFileSystem()
   private var memory: CheckpointedStore { CheckpointedStore(simulated) }
 
-  @Test("Without space the store can be used, and the next checkpoint with space is complete")
+  @Test("Without space for a checkpoint the store stays usable, and a later checkpoint is complete")
   func noSpace() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
     for id in 0..<500 as Range<UInt64> {
       try store.write(durability: .relaxed) { try $0.put([1], id: id, in: rows) }
     }
-    // The first failing checkpoint creates the file. The last one continues in a file with a
-    // checkpoint.
+    // The first failure is in a new file. The last failure is in a file that has a checkpoint.
     for (round, fails) in [true, false, true].enumerated() {
       if fails {
         simulated.inject(
@@ -240,7 +242,7 @@ struct CheckpointFailureTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A checkpoint fails if no descriptor is free for its file, and the next one succeeds")
+  @Test("A checkpoint without a free file descriptor fails, and the next checkpoint succeeds")
   func tooManyOpenFiles() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -255,8 +257,7 @@ struct CheckpointFailureTests {
     #expect(try again.snapshot().value(id: 1, in: rows) == [1])
   }
 
-  @Test(
-    "After a failed sync of the index file, the older checkpoint counts and the next one uses another file")
+  @Test("After a failed sync, the older checkpoint stays valid and the next uses another file")
   func failedSync() throws {
     var store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

@@ -11,8 +11,8 @@ import Testing
 struct UntouchedDamageTests {
   private static let count: UInt64 = 600
 
-  /// A closed store with a checkpoint in which the last leaf of the rows is damaged, and its
-  /// content.
+  /// Returns a closed store and its content. In its checkpoint the last leaf of the rows is
+  /// damaged.
   private static func damagedStore() throws -> (CheckpointedStore, CrashHistory.Content) {
     var memory = CheckpointedStore()
     memory.options.checkpoints.closeTailBytes = .max
@@ -30,7 +30,7 @@ struct UntouchedDamageTests {
     return (memory, content)
   }
 
-  /// Commits to keys whose nodes are not near the damage.
+  /// Commits to a row whose nodes are undamaged.
   private static func commit(to store: Store, _ content: inout CrashHistory.Content) throws {
     let rows = try store.keyspace("rows", .dense)
     try store.write { try $0.put([99], id: 1, in: rows) }
@@ -50,7 +50,7 @@ struct UntouchedDamageTests {
   }
 
   @Test(
-    "A checkpoint that reads the damage throws as a read does, and the next opening rebuilds the index"
+    "A checkpoint that reads the damage throws, and the next opening rebuilds the index"
   )
   func byHand() throws {
     var (memory, content) = try Self.damagedStore()
