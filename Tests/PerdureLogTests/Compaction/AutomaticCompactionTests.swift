@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Compaction in the background")
 struct AutomaticCompactionTests {
-  @Test("A store that is overwritten repeatedly stays small, and is intact if it is closed during compaction")
+  @Test("A repeatedly overwritten store stays small, and closing during compaction leaves it intact")
   func overwrites() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     memory.options.compactsAutomatically = true
@@ -22,8 +22,8 @@ struct AutomaticCompactionTests {
       try store.close()
       store = try memory.open()
     }
-    // 11 MB were written, of which 0.1 MB are live. The compactor may need long on this machine, so
-    // the loop makes commits. Each commit makes another run due.
+    // The test has written 11 MB, of which 0.1 MB are live. The compactor may be slow on this
+    // machine, so the loop makes further commits. Each commit makes another run due.
     var next: UInt64 = 500
     while try memory.segmentBytes() > 4 << 20, next < 20_000 {
       try await store.write(durability: .powerLoss) {
@@ -41,7 +41,8 @@ struct AutomaticCompactionTests {
     #expect(try memory.open().verify().isClean)
   }
 
-  /// A store with 2.5 MB of unexamined garbage, in which one record in ten is live.
+  /// Returns a store with 2.5 MB of records, of which one in ten is live. No compaction has run
+  /// yet.
   private static func makeUntidy(_ memory: inout MemoryStore) throws -> (Store, Keyspace) {
     memory.options.compactsAutomatically = false
     let store = try memory.open()
@@ -60,8 +61,8 @@ struct AutomaticCompactionTests {
     }
   }
 
-  /// Waits until the compactor's thread has done its next work, on any machine. It makes no commit,
-  /// so nothing else can trigger that work.
+  /// Waits until the compactor's thread makes the condition true, and gives up after 20,000 checks.
+  /// It makes no commit, so no commit triggers the compactor.
   private static func wait(until condition: () throws -> Bool) async throws -> Bool {
     for _ in 0..<20_000 {
       if try condition() { return true }
@@ -70,7 +71,7 @@ struct AutomaticCompactionTests {
     return false
   }
 
-  @Test("If the system gave no thread, one is requested again when there is more garbage")
+  @Test("After a refused thread, the compactor requests a thread again when garbage grows")
   func refusedThread() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     memory.options.compactsAutomatically = true
@@ -96,7 +97,7 @@ struct AutomaticCompactionTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("The release of a snapshot that held garbage starts compaction without a commit")
+  @Test("Releasing a snapshot that retained garbage starts compaction without a commit")
   func release() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     memory.options.compactsAutomatically = true
@@ -111,13 +112,13 @@ struct AutomaticCompactionTests {
     try await store.write { transaction in
       for id in 250..<2500 as Range<UInt64> { try transaction.remove(id: id, in: rows) }
     }
-    // A run has checked the segments, and found no garbage that it can free.
+    // A run has examined the segments, and found only garbage that the snapshot retains.
     let compactor = try #require(store.engine.compactor)
     #expect(try await Self.wait { compactor.heldBytes.dead > 1 << 20 })
     #expect(try memory.segmentBytes() > 2 << 20)
     #expect(snapshot?.count(in: rows) == 2500)
-    // The release of a snapshot that holds nothing is handled. The compactor still waits for the
-    // other one.
+    // The release of a snapshot that retains no garbage is handled. The compactor still waits for
+    // the first snapshot.
     do { withExtendedLifetime(store.snapshot()) {} }
     #expect(try await Self.wait { compactor.isIdle })
     #expect(store.engine.pins.isAwaited)
@@ -127,7 +128,7 @@ struct AutomaticCompactionTests {
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test("The release of a snapshot that held nothing back triggers no work")
+  @Test("Releasing a snapshot that retained no garbage triggers no compaction")
   func nothingHeld() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     let (store, rows) = try Self.makeUntidy(&memory)
@@ -139,14 +140,14 @@ struct AutomaticCompactionTests {
     }
     try store.compact()
     let snapshot = store.snapshot()
-    #expect(!store.engine.pins.isAwaited, "It sees what is newest")
+    #expect(!store.engine.pins.isAwaited, "This snapshot has the newest state")
     try store.write { try $0.put([2], id: 1, in: rows) }
     try store.compact()
-    #expect(store.engine.pins.isAwaited, "It reads a file that was replaced")
+    #expect(store.engine.pins.isAwaited, "This snapshot reads a replaced file")
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test("Compaction is due above a ratio and a minimum of garbage, without the last run's skipped garbage")
+  @Test("Garbage above a ratio and a minimum makes compaction due, except garbage skipped before")
   func due() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(_ live: UInt64, _ total: UInt64) -> CompactionPolicy.Totals {
@@ -159,7 +160,7 @@ struct AutomaticCompactionTests {
     #expect(policy.isDue(totals(7000, 10_000), futile: 2000))
   }
 
-  @Test("Compaction is faster with more garbage, and new garbage during a run is handled at once")
+  @Test("More garbage makes compaction faster, and new garbage causes writes without waiting")
   func pace() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(garbage: UInt64) -> CompactionPolicy.Totals {
@@ -172,8 +173,8 @@ struct AutomaticCompactionTests {
     #expect(policy.bytesToWrite(forGarbage: 1000, totals(garbage: 5_000_000)) == 5000)
 
     var pace = CompactionPace(policy, totals(garbage: 2_000_000), now: 1_000_000_000)
-    // Without new garbage, a thousand bytes take a millisecond, counted from when they could be
-    // written.
+    // Without new garbage, a thousand bytes take one millisecond. The time starts when the bytes
+    // may be written, and idle time is not credited.
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_000_000) == 1_001_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_500_000) == 1_002_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_010_000_000) == 1_011_000_000)
@@ -190,7 +191,7 @@ struct AutomaticCompactionTests {
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_013_000_000) == 1_014_000_000)
   }
 
-  @Test("Of two segments with equal garbage the older one is chosen, and never one without garbage")
+  @Test("Compaction prefers the older of two equal segments, and with many tombstones takes all segments")
   func choice() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func candidate(_ number: UInt64, live: UInt64, total: UInt64, age: UInt64) -> CompactionCandidate {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A file system that changes the bytes of the next new segment, on request.
+/// A file system that, on request, changes a byte in the next read of a new segment.
 private final class MisreadingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   let isMisreading = Guarded(false)
@@ -39,7 +39,7 @@ private final class MisreadingFile: ForwardingFile {
   }
 }
 
-@Suite("Compaction when the system fails")
+@Suite("Compaction with failing system calls")
 struct CompactionFailureTests {
   private static func options(_ fileSystem: any FileSystem) -> StoreOptions {
     var options = StoreOptions()
@@ -69,7 +69,7 @@ struct CompactionFailureTests {
     return store
   }
 
-  @Test("A rewritten segment that does not read back as written is skipped, and the error names its file")
+  @Test("A rewritten segment that reads back wrongly is not used, and the error names its file")
   func unreadableResult() throws {
     let fileSystem = MisreadingFileSystem(SimulatedFileSystem())
     let store = try Self.make(fileSystem)
@@ -83,7 +83,7 @@ struct CompactionFailureTests {
   }
 
   @Test(
-    "If any call fails, nothing is lost; the store stays usable, or is poisoned and opens intact",
+    "After any failed call, the store stays usable, or is poisoned and reopens without loss",
     arguments: [FileIOError.Code.mediaError, .noSpace], [false, true])
   func everyCall(_ code: FileIOError.Code, repeats: Bool) throws {
     var nth = 1
@@ -119,7 +119,7 @@ struct CompactionFailureTests {
   }
 
   @Test(
-    "If a segment is refused, the store stays usable with any remainder of its file",
+    "If a segment cannot be created, the store stays usable with any remainder of its file",
     arguments: [nil, 0, 64, SegmentHeader.length] as [Int?], [FileIOError.Code.noSpace, .mediaError])
   func refusedSegment(_ written: Int?, _ code: FileIOError.Code) throws {
     for staysThere in [false, true] { try refuseSegment(written, code, staysThere: staysThere) }

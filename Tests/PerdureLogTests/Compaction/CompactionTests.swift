@@ -20,7 +20,7 @@ extension MemoryStore {
   }
 }
 
-/// Everything that a snapshot can read, by keyspace name.
+/// All values that a snapshot reads, by keyspace name and key.
 private func content(_ snapshot: Snapshot, of store: Store) throws -> [CrashKey: [UInt8]] {
   var content: [CrashKey: [UInt8]] = [:]
   for keyspace in try store.keyspaces {
@@ -47,7 +47,7 @@ private func numbered(_ id: UInt64, _ round: UInt64) -> [UInt8] {
 struct CompactionTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("An opening reports the bytes that it read, with the present lengths of rewritten segments")
+  @Test("Opening reports the bytes read, with the current lengths of rewritten segments")
   func bytesRead() throws {
     var memory = CheckpointedStore()
     memory.options.checkpoints = .manual
@@ -68,7 +68,7 @@ struct CompactionTests {
   }
 
   @Test(
-    "An opening reports the bytes read, also for a log with zeros at its end", arguments: [1, 7, 8, 100, 700])
+    "Opening reports the bytes read from a log that ends with zeros", arguments: [1, 7, 8, 100, 700])
   func zerosRead(_ count: Int) throws {
     var memory = CheckpointedStore()
     memory.options.checkpoints = .manual
@@ -82,7 +82,7 @@ struct CompactionTests {
     #expect(again.recoveryReport.tornTailBytes == 0)
   }
 
-  @Test("Compaction removes overwritten records, and keeps the others readable, also after opening again")
+  @Test("Compaction removes overwritten records, and live records stay readable, also after reopening")
   func overwrites() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     let store = try memory.open()
@@ -117,7 +117,7 @@ struct CompactionTests {
     #expect(try again.compact().recordsDropped == 0)
   }
 
-  @Test("A snapshot always sees its first state, after any commits, snapshots, compactions and openings")
+  @Test("In random histories, compactions and openings change neither snapshots nor the newest state")
   func model() throws {
     for round in 0..<12 as Range<UInt64> {
       let seed = SeededGenerator(seed: seed).derived(round).seed
@@ -126,7 +126,7 @@ struct CompactionTests {
     print("PERDURE_SEED=\(seed)")
   }
 
-  @Test("A snapshot held over ten full overwrites costs its own bytes and half of the live ones")
+  @Test("A snapshot held during ten overwrites costs at most its bytes and half the live bytes")
   func heldSnapshot() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 64 << 10)
     let store = try memory.open()
@@ -155,11 +155,11 @@ struct CompactionTests {
       #expect(try store.snapshot().value(id: id, in: rows) == [UInt8](repeating: 10, count: 200))
     }
     #expect(try store.verify().isClean)
-    // The snapshot keeps one generation of each segment, and no more.
+    // The snapshot retains only one generation of each segment.
     #expect(try store.statistics.replacedSegmentBytes < 2 * live)
   }
 
-  @Test("The oldest snapshots are in the statistics, with their distance to the newest state")
+  @Test("The statistics list the oldest snapshots with their distance to the newest state")
   func statistics() throws {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)
@@ -182,7 +182,7 @@ struct CompactionTests {
     #expect(try store.statistics.deadRecordBytes == 10 * 32)
   }
 
-  @Test("The garbage of a released snapshot is removed by the next compaction")
+  @Test("The next compaction removes the garbage of a released snapshot")
   func releasedSnapshot() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     let store = try memory.open()
@@ -269,7 +269,7 @@ struct CompactionTests {
     #expect(!(try store.compact().wasCancelled))
   }
 
-  @Test("A store that was opened for reading, or closed, is not compacted")
+  @Test("A read-only or closed store refuses compaction")
   func refused() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -334,7 +334,8 @@ extension Store {
   }
 }
 
-/// A random program. It compares every snapshot with a copy of the state at which it was taken.
+/// A random program that compares every snapshot with a copy of the state at which the snapshot was
+/// taken.
 private struct CompactionRun {
   let seed: UInt64
 

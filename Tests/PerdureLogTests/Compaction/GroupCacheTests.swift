@@ -15,7 +15,7 @@ struct GroupCacheTests {
     }
   }
 
-  @Test("The cache keeps its limit, keeps used groups longest, and evicts none from its readers")
+  @Test("The cache obeys its limit, keeps used groups longest, and evicted groups stay readable")
   func eviction() {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -50,7 +50,7 @@ struct GroupCacheTests {
     #expect(cache.group(7, of: owner) === known && cache.bytes == 100)
   }
 
-  @Test("A hold releases its group when it takes another, and at the end")
+  @Test("A hold releases its group when it holds another group, and when it is released")
   func hold() {
     var hold = GroupHold()
     #expect(hold.group == nil)
@@ -89,7 +89,7 @@ struct GroupCacheTests {
     }
   }
 
-  @Test("Many threads read groups that are evicted, during compaction and in nested reads")
+  @Test("Many threads read evicted groups correctly during compaction and in nested reads")
   func threads() async throws {
     var grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
     grouped.memory.options.compression.groupCacheBytes = 10_000

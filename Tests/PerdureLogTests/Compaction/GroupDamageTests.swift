@@ -10,7 +10,7 @@ struct GroupDamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
   private let grouped: GroupedStore
   private let ids = 0..<60 as Range<UInt64>
-  /// The first segment, unchanged.
+  /// The undamaged bytes of the first segment.
   private let bytes: [UInt8]
   private let entries: [GroupEntry]
 
@@ -35,7 +35,7 @@ struct GroupDamageTests {
   private func mend(_ bit: Int) throws { try grouped.write([bytes[bit / 8]], at: bit / 8, ofSegment: 1) }
 
   @Test(
-    "After a flipped bit, reads and openings give right values or an error"
+    "After a flipped bit, reads and openings give right values or throw"
   )
   func bitFlips() throws {
     print("PERDURE_SEED=\(seed)")
@@ -65,7 +65,7 @@ struct GroupDamageTests {
     print("\(refused) of \(bytes.count / 2) stores refused, \(errors) reads")
   }
 
-  @Test("With an index on disk, only reads in the damaged group fail, and verification names it")
+  @Test("With a checkpoint, only reads in the damaged group fail, and verification names the group")
   func place() throws {
     let entry = entries[2]
     try damage(8 * (entry.fileOffset + entry.storedLength / 2))
@@ -84,8 +84,8 @@ struct GroupDamageTests {
     }
     #expect(lost > 0 && lost < 20)
     let findings = try again.verify().findings
-    // There is one finding for the group, and not one for each record. Findings about the log come
-    // first.
+    // Verification reports one finding for the group, not one for each record. Findings about the
+    // log come first.
     #expect(findings.count { $0.invariant == .address } == 1, "\(findings)")
     #expect(findings.contains { $0.place.contains("0000000000000001.segment") })
     #expect(findings.contains { $0.message.hasSuffix(" (\(lost) records)") }, "\(findings)")
@@ -95,7 +95,7 @@ struct GroupDamageTests {
   }
 
   @Test(
-    "Salvage restores all records outside the damaged group, and all if only the footer is damaged"
+    "Salvage loses only records of the damaged group, and none to a damaged footer or header"
   )
   func salvage() throws {
     var random = SeededGenerator(seed: seed)
@@ -128,7 +128,8 @@ struct GroupDamageTests {
     let target = "/salvaged.perdure"
     let report = try Store.salvage(from: GroupedStore.path, to: target, options: grouped.memory.options)
     let store = try Store(at: target, options: grouped.memory.options)
-    // The first group has the keyspace's definition, so the keyspace may have another name.
+    // The keyspace's definition is in the first group. If that group is damaged, the keyspace has
+    // another name.
     let name = try #require(report.contents.first).keyspace
     let rows = try store.keyspace(name, .dense)
     var lost = 0
@@ -144,7 +145,7 @@ struct GroupDamageTests {
     }
   }
 
-  @Test("A table entry with an excessive group size is refused before memory is allocated for it")
+  @Test("Opening rejects group table entries with wrong lengths or offsets")
   func hostileTable() throws {
     let table = bytes.count - RewrittenFooter.length - entries.count * GroupEntry.length
     for change in 0..<4 {
@@ -158,7 +159,7 @@ struct GroupDamageTests {
       var changed = [UInt8](repeating: 0, count: GroupEntry.length)
       changed.withUnsafeMutableBytes { entry.write(to: $0) }
       try grouped.write(changed, at: table + GroupEntry.length, ofSegment: 1)
-      // The catalog is in this segment, so an opening reads the log, which refuses the table too.
+      // The catalog is in this segment, so opening reads the segment and rejects its table.
       let error = #expect(throws: StoreError.self, "\(change)") { try grouped.open() }
       #expect(error?.code == .corruption)
     }

@@ -6,15 +6,14 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Groups are tried on samples before anything is written")
+@Suite("Samples of groups before a rewrite")
 struct GroupSampleTests {
   private static func noise(_ id: UInt64, _ length: Int = 400) -> [UInt8] {
     var random = SeededGenerator(seed: id)
     return (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
   }
 
-  @Test(
-    "A cold segment that would not shrink is not written, and not read again until it changes")
+  @Test("Compaction neither rewrites nor rereads a cold segment that would not shrink, until it changes")
   func noise() throws {
     let counting = CountingFileSystem(behind: InMemoryFileSystem())
     var grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
@@ -33,7 +32,7 @@ struct GroupSampleTests {
     try GroupedStore.check(store.snapshot(), store, 1..<1000) { Self.noise($0) }
   }
 
-  @Test("Groups that shrink are written once; a new opening samples the rest again and writes nothing")
+  @Test("Shrinking groups are written once, and a new opening only samples the rest again")
   func mixed() throws {
     let counting = CountingFileSystem(behind: InMemoryFileSystem())
     var grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
@@ -63,7 +62,7 @@ struct GroupSampleTests {
     }
   }
 
-  @Test("The packed size of a sample follows from the repetitions in its bytes")
+  @Test("The estimated packed size of a sample reflects the repetitions in its bytes")
   func lengths() {
     let noise = Self.noise(7, 60_000)
     let half = noise.prefix(30_000) + [UInt8](repeating: 1, count: 30_000)
@@ -76,7 +75,7 @@ struct GroupSampleTests {
   }
 }
 
-/// Counts the bytes that are written to files in preparation, as rewritten segments are.
+/// Counts the bytes written to `.segment.tmp` files, which are the rewritten segments.
 private final class CountingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   private let bytes = Atomic<Int>(0)

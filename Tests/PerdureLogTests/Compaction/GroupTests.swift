@@ -9,7 +9,7 @@ import Testing
 struct GroupTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Grouped records read as before, in all ways, after opening again and after rewriting")
+  @Test("Every kind of read returns grouped records unchanged, also after reopening and rewriting")
   func roundTrip() throws {
     let grouped = try GroupedStore()
     var store = try grouped.open()
@@ -28,7 +28,7 @@ struct GroupTests {
       let keys = (0..<300).map { Array("\($0)".utf8) }
       try store.snapshot().withValues(keys: keys, in: names) { position, value in
         guard let value else {
-          Issue.record("key \(position) is not there")
+          Issue.record("key \(position) is missing")
           return
         }
         #expect(value.withUnsafeBytes { Array($0) } == PackedStore.value(UInt64(position), kind: 1))
@@ -54,7 +54,7 @@ struct GroupTests {
     }
   }
 
-  @Test("Groups of small similar values have at most half the bytes, and at least a ratio of 1.8")
+  @Test("Grouping shrinks small similar values by a factor of at least 1.8")
   func ratio() throws {
     let grouped = try GroupedStore(
       segmentCapacityBytes: 1 << 20, groupLength: FormatLimits.groupLengthTarget)
@@ -105,7 +105,7 @@ struct GroupTests {
     }
   }
 
-  @Test("Without the option no segment is grouped, and grouped ones stay grouped")
+  @Test("Without the option no segment is grouped, and grouped segments stay grouped")
   func option() throws {
     var grouped = try GroupedStore()
     var store = try grouped.open()
@@ -125,7 +125,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Records that do not shrink are rewritten only for garbage, and stay unpacked in groups")
+  @Test("Incompressible records are rewritten only for garbage, and stay unpacked in groups")
   func noise() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
     let store = try grouped.open()
@@ -178,7 +178,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("The feature flag is in the synced superblock before the first grouped segment exists")
+  @Test("The first grouped segment sets the feature flag in the superblock permanently")
   func feature() throws {
     let fileSystem = SimulatedFileSystem()
     var grouped = try GroupedStore()
@@ -199,7 +199,7 @@ struct GroupTests {
     #expect(try features() & FormatVersion.groupedSegments != 0)
   }
 
-  @Test("The commit number of a record in a group is known")
+  @Test("A record in a group keeps its commit number")
   func commitNumbers() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 32 << 10)
     let store = try grouped.open()
@@ -233,7 +233,7 @@ struct GroupTests {
     #expect(ColdSegments.expectedLength(length: 100, frames: 0, storedNow: 30, framesNow: 0) == 100)
   }
 
-  @Test("Manual runs group old segments without garbage, other runs only segments rewritten for garbage")
+  @Test("Manual compaction groups old segments without garbage, other compaction only segments with garbage")
   func byHand() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 16 << 10)
     let store = try grouped.open()
@@ -246,7 +246,7 @@ struct GroupTests {
     #expect(report.segmentsGrouped == wanted.count && report.recordsDropped == 0)
     #expect(try store.compact().segmentsRewritten == 0)
     let rows = try store.keyspace("rows", .dense)
-    // A young segment. Half of its records are removed, in two steps.
+    // The rows of a young segment. Half of them are removed in two steps.
     let young = try (0..<2000 as Range<UInt64>).filter { id in
       let version = try #require(try store.snapshot().version(.id(id), in: rows))
       return RecordAddress(rawValue: version.rawValue).segment == UInt64(sealed - 1)

@@ -19,7 +19,7 @@ struct GroupedStore {
 
   func open() throws -> Store { try memory.open() }
 
-  /// The row that every commit overwrites, so that every segment has garbage.
+  /// The row that every commit of `fill` overwrites, so that every segment has garbage.
   private static let garbage: UInt64 = 1 << 40
 
   /// Puts a value for each id, in commits of 40 ids.
@@ -74,7 +74,7 @@ struct GroupedStore {
 }
 
 extension Store {
-  /// The numbers of the segments in groups.
+  /// The numbers of the grouped segments.
   func groupedSegments() throws -> [UInt64] {
     try engine.looking { $0.segments.segments.filter { $0.value.isGrouped }.keys.sorted() }
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose rows were overwritten while a snapshot held them, and a compactor that runs on
+/// A store whose rows were overwritten while a snapshot held them. Its compactor runs only on
 /// request, on this thread.
 private final class HeldStore {
   static let rowCount: UInt64 = 240
@@ -21,7 +21,7 @@ private final class HeldStore {
     self.memory = memory
     store = try memory.open()
     rows = try store.keyspace("rows", .dense)
-    // It starts no thread.
+    // A stopped compactor starts no thread.
     compactor.stop()
     try overwrite(0)
     old = store.snapshot()
@@ -40,10 +40,10 @@ private final class HeldStore {
     }
   }
 
-  /// A commit of minimal size.
+  /// Makes a commit of minimal size.
   func touch() throws { try store.write { try $0.put([1], id: 9999, in: rows) } }
 
-  /// - Returns: The number of runs until no garbage could be freed, or 20.
+  /// - Returns: The number of runs until no run is due, at most 20.
   func runToRest() -> Int {
     var runs = 0
     while runs < 20, compactor.runIfDue(engine) { runs += 1 }
@@ -75,14 +75,14 @@ struct HeldGarbageTests {
     #expect(garbage.bytes.dead == 0 && !garbage.isAny)
   }
 
-  @Test("A new run forgets the garbage of released versions, which it does not keep")
+  @Test("A new run forgets the garbage of versions that are not kept")
   func beginning() {
     var garbage = HeldGarbage()
     garbage.note(1, [Self.share(3, dead: 100), Self.share(5, dead: 10)])
     garbage.beginRun(keeping: [4, 5, 8])
     #expect(garbage.bytes.dead == 10 && garbage.isAny)
     garbage.forget { _ in false }
-    #expect(garbage.bytes.dead == 0 && garbage.isAny, "It may be about to leave something")
+    #expect(garbage.bytes.dead == 0 && garbage.isAny, "The run may still leave garbage")
     garbage.endRun()
     #expect(!garbage.isAny)
   }
@@ -95,7 +95,7 @@ struct HeldGarbageTests {
     #expect(totals.without(held: HeldGarbage.Bytes(dead: 9000, tombstones: 9000)).garbageBytes == 0)
   }
 
-  @Test("Snapshots taken and released beside an old one start no run, with or without commits between them")
+  @Test("Short snapshots beside an old snapshot start no run, with or without commits between them")
   func companions() throws {
     let held = try HeldStore()
     var companions: [Snapshot] = []
@@ -107,12 +107,12 @@ struct HeldGarbageTests {
     #expect((1...5).contains(first), "\(first)")
     let bytes = held.compactor.heldBytes.dead
     #expect(bytes > 240 * 300)
-    // Without commits, one snapshot is released after the other.
+    // Releases one snapshot after another, without commits.
     while companions.count > 1 {
       companions.removeFirst()
       #expect(held.runToRest() == 0)
     }
-    // With commits, a newer snapshot exists whenever one is released.
+    // Releases snapshots between commits. A newer snapshot exists at each release.
     for _ in 0..<20 {
       companions.append(held.store.snapshot())
       try held.touch()
@@ -129,7 +129,7 @@ struct HeldGarbageTests {
     withExtendedLifetime(companions) {}
   }
 
-  @Test("Garbage that two snapshots hold together is checked once more when the older one is released")
+  @Test("Releasing the older of two snapshots makes compaction check their shared garbage once more")
   func heirs() throws {
     let held = try HeldStore()
     try held.touch()
@@ -154,7 +154,7 @@ struct HeldGarbageTests {
     let pinned = held.compactor.pinned(in: held.engine)
     #expect(held.engine.pins.isAwaited)
     held.old = nil
-    #expect(!held.engine.pins.isAwaited, "It has said so")
+    #expect(!held.engine.pins.isAwaited, "The release has cleared the request")
     held.compactor.noteRelease(in: held.engine)
     held.compactor.forget(unless: pinned)
     #expect(held.compactor.isToldOfReleases && held.compactor.heldBytes.dead > 240 * 300)
@@ -164,7 +164,7 @@ struct HeldGarbageTests {
     #expect(try held.store.statistics.replacedSegmentBytes == 0)
   }
 
-  @Test("A run pins no version, and keeps the records of snapshots that are released during it")
+  @Test("A run pins no version, and keeps the records of snapshots that are released meanwhile")
   func keeping() throws {
     let held = try HeldStore()
     var snapshots: [Snapshot] = []
@@ -192,7 +192,7 @@ struct HeldGarbageTests {
   }
 }
 
-@Suite("Waiting for snapshots to be released")
+@Suite("Waiting for the release of snapshots")
 struct AwaitedReleaseTests {
   @Test("A pin is awaited if it was claimed before the scanned version was published")
   func versions() {
@@ -203,10 +203,10 @@ struct AwaitedReleaseTests {
     newest.settle(7)
     #expect(!pins.isAwaited && !pins.isAwaited(old))
     #expect(pins.heldAndAwaited(published: 7).exact == [5, 7, 7])
-    // A caller with an older version number removes no awaited pin.
+    // A call with an older version number keeps the awaited pins.
     _ = pins.heldAndAwaited(published: 6)
     #expect(pins.isAwaited && pins.isAwaited(old))
-    #expect(pins.isAwaited(racing), "It was in the way while nobody knew what it would find")
+    #expect(pins.isAwaited(racing), "The pin was claimed before version 7 was published")
     #expect(!pins.isAwaited(newest))
     _ = pins.heldAndAwaited(published: 8)
     #expect(pins.isAwaited(newest))
@@ -234,7 +234,7 @@ struct AwaitedReleaseTests {
     let old = store.snapshot()
     try overwrite()
     try store.compact()
-    #expect(store.engine.pins.isAwaited, "It reads a file that was replaced")
+    #expect(store.engine.pins.isAwaited, "The old snapshot reads a replaced file")
     var wakes = 0
     for _ in 0..<100 {
       do { withExtendedLifetime(store.snapshot()) {} }
@@ -246,11 +246,11 @@ struct AwaitedReleaseTests {
     try overwrite()
     store.engine.removeReleasedFiles()
     held = nil
-    #expect(!store.engine.pins.isAwaited, "It may have held something")
+    #expect(!store.engine.pins.isAwaited, "The released snapshot may have held garbage")
     withExtendedLifetime((old, held)) {}
   }
 
-  @Test("A finished checkpoint notifies the thread that waits for its held units")
+  @Test("The end of a checkpoint notifies the thread that waits for the release of its state")
   func checkpoint() throws {
     var memory = try MemoryStore()
     memory.options.checkpoints = .manual

@@ -3,13 +3,14 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store opened from a checkpoint has not read the segments before it. Compaction is the first to
-/// read them.
+/// Opening from a checkpoint does not read the older segments. Compaction is the first to read
+/// them.
 @Suite("Compaction of hostile segments")
 struct HostileCompactionTests {
   private static let name = StoreFileName.segment(1).string
 
-  /// Makes commits of one row each, half of them garbage, and then a checkpoint.
+  /// Makes a store with commits of one row each, and overwrites half of the rows. Closing writes a
+  /// checkpoint.
   private static func make() throws -> CheckpointedStore {
     let memory = CheckpointedStore(segmentCapacityBytes: 4096)
     let store = try memory.open()
@@ -21,8 +22,8 @@ struct HostileCompactionTests {
     return memory
   }
 
-  /// Changes the last row of the first segment: its key becomes empty, and its value is longer by
-  /// the key's length. All checksums are correct.
+  /// Changes the last record of the first segment: its key becomes empty, and its value grows by
+  /// the key's length. All checksums are corrected.
   private static func shortenKey(in memory: CheckpointedStore) throws {
     var bytes = try memory.bytes(name)
     let store = try bytes.withUnsafeBytes { try SegmentHeader(reading: $0).store }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Segments are never merged: frequent compaction must not leave many.
-@Suite("How many segments compaction leaves")
+/// Segments are never merged, so frequent compaction must not leave many segments.
+@Suite("The number of segments after compaction")
 struct SegmentCountTests {
   private static let capacity = 16 << 10
   private let memory: MemoryStore
@@ -18,7 +18,8 @@ struct SegmentCountTests {
 
   private func segmentCount(_ store: Store) throws -> Int { try store.segmentNumbers.count }
 
-  /// Puts a row that stays live, and another row twice, so that one record becomes garbage.
+  /// Puts a new row that stays live, and row 0 twice, so that older records of row 0 become
+  /// garbage.
   private func putRound(_ store: Store, _ round: UInt64, garbage: Int) throws {
     let rows = try store.keyspace("rows", .dense)
     for _ in 0..<2 {
@@ -35,14 +36,14 @@ struct SegmentCountTests {
       try putRound(store, round, garbage: 20)
       try store.compact()
     }
-    // All bytes written make less than a quarter of a segment of garbage, twice.
+    // The garbage of all rounds is less than twice a quarter of a segment.
     #expect(try segmentCount(store) <= CompactionPolicy.shortSegmentsMax + 3)
     #expect(try store.verify().isClean)
     let rows = try store.keyspace("rows", .dense)
     #expect(store.snapshot().count(in: rows) == rounds + 1)
   }
 
-  @Test("A manual compaction leaves garbage of less than a quarter of a segment in the last segment")
+  @Test("After manual compaction, the last segment's garbage is less than a quarter of a segment")
   func lastSegment() throws {
     let store = try memory.open()
     for round in 0..<40 as Range<UInt64> {
@@ -53,7 +54,7 @@ struct SegmentCountTests {
     }
   }
 
-  @Test("A compaction that can free nothing in the last segment does not end it")
+  @Test("Compaction does not close a last segment in which it can free nothing")
   func nothingToWin() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -95,7 +96,7 @@ struct SegmentCountTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Manual compaction frees in the last segment what the background would, and reports the rest")
+  @Test("Manual compaction applies the background's rule to the last segment, and reports remaining garbage")
   func likeTheBackground() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 8 << 20)
     memory.options.checkpoints = .manual
@@ -122,10 +123,10 @@ struct SegmentCountTests {
   }
 
   @Test(
-    "With eight short segments, the last one is closed by hand for much garbage or on a full medium",
+    "Garbage, short segments and free space decide whether manual compaction closes the last segment",
     arguments: [
-      // Garbage and all bytes of the last segment, short ones beside it, lack of room, groups:
-      // ended?
+      // The garbage and all bytes of the last segment, the number of other short segments, whether
+      // space is short, whether groups are made, and whether the segment is closed.
       (0, 1000, 0, false, false, false), (0, 1000, 0, true, false, false), (0, 1000, 0, false, true, true),
       (0, 0, 7, false, false, true), (1, 1000, 7, false, false, true), (1, 1000, 8, false, false, false),
       (1, 1000, 8, true, false, true), (0, 1000, 8, true, true, false), (0, 1000, 8, false, true, false),

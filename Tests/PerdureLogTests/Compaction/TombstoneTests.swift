@@ -27,7 +27,7 @@ private final class Segments {
 
   func value(_ id: UInt64) throws -> UInt8? { try store.snapshot().value(id: id, in: rows)?.first }
 
-  /// Continues the log in a new segment; the segment before is large enough to be compacted.
+  /// Continues the log in a new segment. Before, fills the last segment enough for a compaction.
   func roll() throws {
     for round in 0..<40 as Range<UInt8> { try put(1000, round) }
     try store.engine.inTurn { try store.engine.rollLog(&$0) }
@@ -57,13 +57,13 @@ private final class Segments {
   }
 }
 
-/// Each test covers one issue about removed keys of basho/bitcask on GitHub, the best known store
-/// of this kind.
+/// Each test that names an issue covers a problem with removed keys in basho/bitcask on GitHub, the
+/// best known store of this kind.
 @Suite("Removed keys and compaction")
 struct TombstoneTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("bitcask#82: a tombstone stays when only its own segment is compacted, so no old value reappears")
+  @Test("bitcask#82: compaction of only its own segment keeps a tombstone, so no old value reappears")
   func partialCompaction() throws {
     let log = try Segments()
     let first = try log.segment
@@ -84,8 +84,7 @@ struct TombstoneTests {
     #expect(try log.tombstoneBytes == 0)
   }
 
-  @Test(
-    "bitcask#102: a key that was removed, put and removed again stays removed, whatever is compacted first")
+  @Test("bitcask#102: a key that was removed twice stays removed for every order of compaction")
   func removedTwice() throws {
     for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1]] {
       let log = try Segments()
@@ -125,7 +124,7 @@ struct TombstoneTests {
     }
   }
 
-  @Test("bitcask#134: after any puts, removals, openings and compactions, the store and a snapshot are right")
+  @Test("bitcask#134: after random operations and partial compactions, the store and a snapshot are right")
   func anyHistory() throws {
     print("PERDURE_SEED=\(seed)")
     for round in 0..<30 as Range<UInt64> {
@@ -171,7 +170,8 @@ struct TombstoneTests {
     try log.roll()
     var removed: UInt64 = 0
     var limits = CompactionLimits()
-    // Removes a key between any two frames of the marking and any two slices of the copying.
+    // Removes a key at each pause of the compaction: between frames while it marks records, and
+    // between slices while it copies.
     limits.pace = { _ in
       guard removed < 30 else { return }
       removed += 1
@@ -197,7 +197,7 @@ struct TombstoneTests {
     let report = try log.store.compact()
     #expect(report.tombstonesDropped == 200)
     #expect(try log.tombstoneBytes == 0)
-    // The catalog, an empty segment, and the one that is being written.
+    // The catalog, an empty segment and the last segment remain.
     #expect(try log.memory.segmentBytes() < 1200)
     #expect(try log.memory.segmentNames().count <= 3)
     try log.reopen()
@@ -241,7 +241,7 @@ struct TombstoneTests {
   }
 }
 
-@Suite("Which segments are clean")
+@Suite("Clean segments")
 struct CleanedSegmentsTests {
   @Test("A segment that is not clean makes all later segments count as not clean")
   func prefixes() {
