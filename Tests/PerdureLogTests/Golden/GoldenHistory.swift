@@ -20,7 +20,7 @@ struct GoldenHistory {
   /// The changes of each commit.
   private(set) var commits: [[Change]] = []
 
-  /// Longer values are in files of their own.
+  /// Longer values are in blob files.
   static let blobThresholdBytes = 1024
   static let segmentCapacityBytes = 4096
 
@@ -35,7 +35,7 @@ struct GoldenHistory {
     commit([.put(.row(201), length: 1300), .remove(.row(202))])
     commit([.put(.row(.max), length: 0), .put(.row(0), length: 9), .put(.name([]), length: 10)])
     commit([.put(.name([UInt8](repeating: 0xFF, count: 300)), length: 10), .put(.row(1), length: 1024)])
-    // Added again, and removed again.
+    // Puts removed keys again, and removes keys that exist or were removed before.
     commit([.put(.row(12), length: 24), .remove(.row(2))])
     commit([.remove(.row(13)), .put(.name([0x6E, 3]), length: 33)])
   }
@@ -85,7 +85,7 @@ struct GoldenHistory {
     }
   }
 
-  /// Defines a plain index, a unique index, and an index that counts.
+  /// Defines a plain index, a unique index, and an index of group counts.
   static func defineIndexes(in store: Store) throws {
     let rows = try store.keyspace("rows", .dense)
     func define(_ name: String, _ slices: [SliceExtractor.Slice], isUnique: Bool) throws -> DerivedIndex {

@@ -8,29 +8,29 @@ import PerdureTestSupport
 // read them. They are in the directory of this file, in Stores/v<version>/<kind>, and are never
 // written again.
 
-/// A store that is checked in.
+/// A golden store in the repository.
 struct GoldenStore: Hashable, CustomStringConvertible {
   enum Kind: String, CaseIterable {
     /// Closed, without a checkpoint.
     case closed
-    /// Closed, with an index file, and commits behind it.
+    /// Closed, with an index file, and commits after the checkpoint.
     case checkpoint
     /// With segments that compaction has rewritten, or removed.
     case rewritten
     /// With grouped segments.
     case grouped
-    /// As a power cut leaves it: never closed, and half of a commit at the end.
+    /// As after a power cut: not closed, and with half of a commit at the end.
     case cutOff = "cut-off"
-    /// With compressed values: some by themselves, and with either of two dictionaries.
+    /// With compressed values: some without a dictionary, and some with each of two dictionaries.
     case packed
-    /// As `checkpoint`, with sums of groups and their order, and an index that was removed.
+    /// Like `checkpoint`, with sums of groups and their order, and an index that was removed.
     case sums
   }
 
   var version: Int
   var kind: Kind
 
-  /// The required content.
+  /// All golden stores.
   static let all =
     [.closed, .checkpoint, .rewritten, .cutOff].map { GoldenStore(version: 1, kind: $0) }
     + [.packed, .checkpoint].map { GoldenStore(version: 2, kind: $0) }
@@ -43,14 +43,15 @@ struct GoldenStore: Hashable, CustomStringConvertible {
   /// The version that the generator writes. It writes the stores of `all` with this version.
   static let newestVersion = 6
 
-  /// Whether its index file is used: those of older versions are not (FORMAT.md, section 20).
+  /// Whether an opening uses the index file. Those of older versions are not used (FORMAT.md,
+  /// section 20).
   var hasUsableCheckpoint: Bool { hasIndexFile && version > 3 }
 
   var hasIndexFile: Bool { kind == .checkpoint || kind == .sums }
 
   var description: String { "v\(version)/\(kind.rawValue)" }
 
-  /// Its path.
+  /// The path of the store.
   var path: String { Self.folder + "/v\(version)/\(kind.rawValue)" }
 
   static let folder =
@@ -145,7 +146,7 @@ struct GoldenGenerator {
     return files
   }
 
-  /// The files after the first half of the last commit's bytes.
+  /// The files with only the first half of the last commit's bytes.
   private static func cut(_ before: [String: [UInt8]], _ after: [String: [UInt8]]) -> [String: [UInt8]] {
     var files = before
     for (name, bytes) in after where name.hasSuffix(".segment") && bytes != before[name] {

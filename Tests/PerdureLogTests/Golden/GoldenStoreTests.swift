@@ -9,7 +9,7 @@ import Testing
 struct GoldenStoreTests {
   private let history = GoldenHistory()
 
-  /// A copy of the store on the disk.
+  /// A temporary directory with a copy of the store's files.
   private func copy(_ files: [String: [UInt8]]) throws -> TemporaryDirectory {
     let directory = try TemporaryDirectory()
     try GoldenStore.write(files, to: directory.path)
@@ -25,7 +25,7 @@ struct GoldenStoreTests {
     return try Store(at: path, options: options)
   }
 
-  /// Compares a store with its history, and with changes of its rows.
+  /// Checks that a store has the content of its history with these changes of rows.
   private func check(_ store: Store, _ rows: [UInt64: [UInt8]?] = [:]) throws {
     var contents = history.contents
     for (id, value) in rows { contents[.row(id)] = value }
@@ -45,7 +45,7 @@ struct GoldenStoreTests {
   @Test("Golden stores can be written to, checkpointed and compacted", arguments: GoldenStore.all)
   func writing(_ golden: GoldenStore) throws {
     let directory = try copy(golden.files())
-    // The values 100 and 777 are too short for an index entry.
+    // The values of rows 100 and 777 are too short for an index entry.
     let changed: [UInt64: [UInt8]?] = [3: nil, 100: [1], 777: [2, 3]]
     do {
       let store = try open(directory.path)

@@ -21,9 +21,11 @@ enum IDShape: String, CaseIterable, CustomTestStringConvertible {
   }
 }
 
-@Suite("A dense table against a dictionary")
+@Suite("Dense tables compared with a dictionary")
 struct DenseTableTests {
-  @Test("Any operations give the same map, and snapshots do not change", arguments: IDShape.allCases)
+  @Test(
+    "A table equals its model after random operations, and snapshots do not change",
+    arguments: IDShape.allCases)
   func randomOperations(shape: IDShape) {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")
@@ -33,7 +35,7 @@ struct DenseTableTests {
   }
 
   @Test(
-    "A walk has passed the following words of the leaf before it reaches them, each once",
+    "A walk passes the following words of the leaf in advance, each exactly once",
     arguments: [false, true])
   func wordsAhead(descending: Bool) {
     let arena = NodeArena()
@@ -46,7 +48,7 @@ struct DenseTableTests {
     var last: UInt64?
     while isAtEntry {
       let here = cursor.id
-      // The first entry of each leaf comes unforeseen, and no other.
+      // Only the first entry of each leaf is not passed in advance.
       expectTrue(handedOut.contains(here) == (last.map { $0 >> 6 } == here >> 6))
       last = here
       cursor.forEachWordAhead(8, descending: descending) { word in
@@ -98,7 +100,7 @@ struct DenseTableTests {
     }
   }
 
-  @Test("Finds nothing in an empty table")
+  @Test("Lookups and cursors find nothing in an empty table")
   func empty() {
     let table = DenseTable()
     expectTrue(table.get(0) == nil && table.rank(of: .max) == 0 && table.select(0) == nil)
@@ -107,7 +109,7 @@ struct DenseTableTests {
   }
 }
 
-/// A random run over a table, its model, and snapshots of both.
+/// Random operations on a table and its model, with snapshots of both.
 private struct DenseRun {
   struct Snapshot {
     var version: UInt64

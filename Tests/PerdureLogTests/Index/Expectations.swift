@@ -1,7 +1,7 @@
 import Testing
 
-/// `#expect` for hot loops and for values that cannot be copied: it takes the expression as a
-/// whole, so a failure names the line and prints no entries.
+/// `#expect` for hot loops and for values that cannot be copied. It takes only the result of the
+/// expression, so a failure names the line and prints no operands.
 func expectTrue(
   _ condition: Bool, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) {

@@ -4,19 +4,19 @@ import Testing
 
 @testable import PerdureLog
 
-/// Trees over a file in which something changed after it was written.
+/// Trees in a file whose bytes change after they were written.
 @Suite("Nodes that are checked at their first use")
 struct FileNodesTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
   private static func key(_ number: UInt64) -> [UInt8] {
-    // Some long ones, so that blocks and separators of every kind come up.
+    // Some keys are long, so that all kinds of blocks and separators occur.
     let bytes = withUnsafeBytes(of: (number &* 0x9E37_79B9_7F4A_7C15).bigEndian) { Array($0) }
     let repeated = number % 13 == 0 ? 40 : number % 5 == 0 ? 1 : 2
     return (0..<repeated).flatMap { _ in bytes }
   }
 
-  /// The written entries, and their required content.
+  /// A file with a tree and a table, and the models of both.
   private struct Written {
     let file = MemoryIndexFile()
     let model: OrderedModel
@@ -42,7 +42,7 @@ struct FileNodesTests {
     }
   }
 
-  /// Changes nodes: bits, or whole units that come from elsewhere.
+  /// Damages nodes: flips bits, or replaces units with units of other offsets.
   private static func damage(_ file: MemoryIndexFile, _ random: inout SeededGenerator) {
     let units = file.used.count / 64
     for _ in 0..<Int.random(in: 1...6, using: &random) {
@@ -58,7 +58,7 @@ struct FileNodesTests {
     }
   }
 
-  @Test("After any change of bytes, walks and changes end, and a wrong answer comes with reported damage")
+  @Test("In a damaged tree every operation ends, and a wrong result implies reported damage")
   func orderedDamage() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -106,7 +106,7 @@ struct FileNodesTests {
     #expect(noticed > 20 && unnoticed > 0)
   }
 
-  @Test("So it is with a dense table")
+  @Test("In a damaged dense table every operation ends, and a wrong result implies reported damage")
   func denseDamage() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -148,7 +148,7 @@ struct FileNodesTests {
     #expect(noticed > 20)
   }
 
-  @Test("Prefetching stops before an unchecked node, and reports no damage that no read meets")
+  @Test("Prefetching stops before an unchecked node, and reports no damage of that node")
   func lookingAhead() throws {
     let written = try Written(1500)
     let tree = try OrderedTree(written.ordered, in: written.file.map().entries)
@@ -171,7 +171,7 @@ struct FileNodesTests {
     withExtendedLifetime(written) {}
   }
 
-  @Test("A node that is whole but older than what leads to it is damage")
+  @Test("An intact node of another version than its reference is damage")
   func older() throws {
     let arena = NodeArena()
     let file = MemoryIndexFile()
@@ -186,7 +186,7 @@ struct FileNodesTests {
     }
     arena.publish()
     let second = try file.write(tree)
-    // The newer root replaces the older one, in its place and with a right checksum.
+    // The newer root replaces the older root at its offset, with a correct checksum.
     let size = OrderedNode.byteCount
     let newer = Array(file.bytes[second.slot.offset..<(second.slot.offset + size)])
     let place = UnsafeMutableRawBufferPointer(
@@ -199,7 +199,7 @@ struct FileNodesTests {
     _ = try OrderedTree(second, in: file.map().entries)
   }
 
-  @Test("An opening reads the root of a tree and nothing else of it")
+  @Test("Opening a tree reads only its root")
   func untouched() throws {
     let written = try Written(1500)
     let file = written.file
@@ -215,7 +215,7 @@ struct FileNodesTests {
     #expect(table.get(3) == nil && mapped.isDamaged && mapped.damage.error?.reason == .wrongChecksum)
   }
 
-  @Test("Trees changed after loading, written again, have the same entries, and every node its parent's tag")
+  @Test("Trees that are changed after loading and written again have their entries and all tags")
   func tagsGoOn() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -224,7 +224,7 @@ struct FileNodesTests {
     var model = written.model
     var image = written.ordered
     for _ in 0..<6 {
-      // Most of the nodes were not read: their counts and tags are copied from file to file.
+      // Most nodes are not read. New parents copy their counts and tags from the old parents.
       var tree = try OrderedTree(image, in: file.map().entries)
       let arena = NodeArena()
       for _ in 0..<Int.random(in: 1...60, using: &random) {
@@ -279,7 +279,7 @@ struct FileNodesTests {
 }
 
 extension MemoryIndexFile {
-  /// Children in the file whose parents do not say their tag.
+  /// The number of nodes in the file whose parents do not have their tag.
   fileprivate func untaggedCount(_ image: TreeImage) throws -> Int {
     let mapped = try map()
     let tree = try OrderedTree(image, in: mapped.entries)

@@ -33,8 +33,7 @@ struct IndexOperationsTests {
     }
   }
 
-  /// Adds or removes entries whose keys are short and few, so that one key is changed several
-  /// times.
+  /// Adds or removes an entry with one of few short keys, so that keys are changed several times.
   private static func change(
     _ operations: inout IndexOperations, _ model: inout OrderedModel, _ index: UInt32,
     _ random: inout SeededGenerator
@@ -52,7 +51,7 @@ struct IndexOperationsTests {
     }
   }
 
-  @Test("An eight-byte key equals its bytes")
+  @Test("A key from a number equals the key from its big-endian bytes")
   func numbers() {
     let number: UInt64 = 0x0102_0304_0506_0708
     var entries = IndexEntries()

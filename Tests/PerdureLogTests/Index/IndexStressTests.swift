@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Readers beside a writer")
 struct IndexStressTests {
-  /// What the writer publishes: both roots, in a box that is never freed during the test.
+  /// Both roots of a published version, in an object that is not freed during the test.
   private final class Published: Sendable {
     let version: UInt64
     let tree: OrderedTree
@@ -22,7 +22,7 @@ struct IndexStressTests {
     }
   }
 
-  /// The least an engine does: versions by number, and a pin slot for each reader.
+  /// The minimum of an engine: versions by number, and a pin slot for each reader.
   private final class Board: Sendable {
     static let free = UInt64.max
 
@@ -63,7 +63,7 @@ struct IndexStressTests {
     }
   }
 
-  @Test("Each reader sees one version whole while the writer changes, publishes and reclaims")
+  @Test("Each reader sees one complete version while the writer changes, publishes and reclaims")
   func stress() async {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")
@@ -73,11 +73,11 @@ struct IndexStressTests {
     async let first = onThread { Self.read(board, 0) }
     async let second = onThread { Self.read(board, 1) }
     async let third = onThread { Self.read(board, 2) }
-    #expect(await writing == 0, "every byte comes back")
-    #expect(await first + second + third == 0, "no reader sees a mixture")
+    #expect(await writing == 0, "all memory is freed")
+    #expect(await first + second + third == 0, "no reader sees a mix of versions")
   }
 
-  /// Runs `body` on a thread of its own: readers and writer must run at once, on any number of
+  /// Runs `body` on a new thread, because readers and writer must run concurrently on any number of
   /// cores.
   private func onThread(_ body: @escaping @Sendable () -> Int) async -> Int {
     await withCheckedContinuation { continuation in

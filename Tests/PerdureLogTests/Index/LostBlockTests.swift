@@ -6,9 +6,9 @@ import Testing
 
 @testable import PerdureLog
 
-/// Long keys are in blocks of the index file. The medium lost the write of one, and still has the
-/// earlier block there: intact, but of another key of the same length.
-@Suite("A block of a long key that is older than it should be")
+/// Long keys are in blocks of the index file. The medium lost the write of one block, and still has
+/// an earlier block there. The earlier block is intact, but has another key of the same length.
+@Suite("Outdated blocks of long keys")
 struct LostBlockTests {
   private static let name = "0000000000000001.index"
   private static let keyLength = 300
@@ -32,7 +32,7 @@ struct LostBlockTests {
     }
   }
 
-  /// With the checksum that is its own.
+  /// Returns the block with its correct checksum.
   private static func sealed(_ block: [UInt8]) -> [UInt8] {
     var block = block
     block.withUnsafeMutableBytes {
@@ -42,13 +42,13 @@ struct LostBlockTests {
     return block
   }
 
-  /// A closed store with long keys and a checkpoint, and its content.
+  /// Returns a closed store with long keys and a checkpoint, and its content.
   private static func makeStore(_ count: UInt8) throws -> (CheckpointedStore, CrashHistory.Content) {
     let memory = CheckpointedStore(segmentCapacityBytes: 256 << 10)
     let store = try memory.open()
     let names = try store.keyspace("names", .bytes)
-    // In two checkpoints, so that a node leads to blocks that were written before it, and with
-    // another opening between.
+    // Writes checkpoints in two openings, so that nodes refer to blocks that are older than the
+    // nodes.
     try store.write { transaction in
       for number in 0..<count where number % 2 == 0 {
         try transaction.put([number], key: key(number), in: names)
@@ -70,17 +70,17 @@ struct LostBlockTests {
     return (memory, content)
   }
 
-  /// Puts an older block in the place of a block.
+  /// Replaces a block with an older block.
   private static func lose(_ block: (range: Range<Int>, key: [UInt8]), in memory: CheckpointedStore) throws {
     try memory.change(name) { file in
       var older = Array(file[block.range])
-      // Of a removed key, between the same neighbours.
+      // The older block has a removed key that sorts between the same neighbours.
       older[BlockView.bytesOffset + keyLength - 1] ^= 1
       file.replaceSubrange(block.range, with: sealed(older))
     }
   }
 
-  @Test("Whichever it is, an opening that reads the node which leads to it builds the index from the log")
+  @Test("An opening that reads the node above an outdated block rebuilds the index from the log")
   func everyBlock() throws {
     let (memory, content) = try Self.makeStore(12)
     let bytes = try memory.bytes(Self.name)
@@ -89,7 +89,7 @@ struct LostBlockTests {
     var found = 0
     for block in blocks {
       try Self.lose(block, in: memory)
-      // The only node there is, is a root, which an opening reads.
+      // The only node is the root, which an opening reads.
       let reader = try memory.open(readOnly: true)
       if reader.recoveryReport.indexRebuild != nil { found += 1 }
       #expect(try CrashOracle.content(of: reader) == content)
@@ -99,7 +99,7 @@ struct LostBlockTests {
     #expect(try memory.open(readOnly: true).recoveryReport.indexRebuild == nil)
   }
 
-  @Test("Below a root it is found by a read, and the next opening builds the index from the log")
+  @Test("A read detects an outdated block below the root, and the next opening rebuilds the index")
   func below() throws {
     let (memory, content) = try Self.makeStore(120)
     let block = try #require(Self.blocks(in: memory.bytes(Self.name)).first { $0.key == Self.key(117) })

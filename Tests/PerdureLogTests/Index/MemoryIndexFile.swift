@@ -2,22 +2,22 @@ import PerdureFormat
 
 @testable import PerdureLog
 
-/// An index file in memory: a number of bytes, allocated from the front, or from the end.
+/// An index file in memory with a fixed length. Units are allocated from its start or from its end.
 final class MemoryIndexFile {
   private(set) var bytes: UnsafeMutableRawBufferPointer
   private(set) var usedUnitCount = 1
   private let growsDown: Bool
   private(set) var writeCount = 0
-  /// Units of runs that were given back.
+  /// The number of freed units.
   private(set) var freedUnitCount = 0
   private var checksums: [NodeSlot: UInt32] = [:]
-  /// What trees in the file were walked with.
+  /// All mappings of the file that trees may use.
   private var mapped: [MappedNodes] = []
-  /// Writing fails from this write on.
+  /// The number of writes after which all writes fail.
   var failsAtWrite = Int.max
 
-  /// - Parameter growsDown: The first written nodes have the highest offsets: children behind their
-  ///   parents, as where units are reused.
+  /// - Parameter growsDown: Whether the first written nodes have the highest offsets. Children then
+  ///   have higher offsets than their parents, which also occurs when units are reused.
   init(unitCount: Int = 60_000, growsDown: Bool = false) {
     self.growsDown = growsDown
     bytes = .allocate(byteCount: unitCount * NodeSlot.unitByteCount, alignment: 4096)
@@ -78,14 +78,14 @@ final class MemoryIndexFile {
     return verification.reached
   }
 
-  /// The nodes as an opening finds them, unchecked.
+  /// Maps the nodes as an opening does, without checking them.
   func map(lastSegment: UInt64 = 0) throws -> MappedNodes {
     mapped.append(try MappedNodes(used, lastSegment: lastSegment))
     return mapped[mapped.count - 1]
   }
 
-  /// The right checksum of an ordered node in the file, whatever is in it; nil if it cannot name
-  /// its blocks.
+  /// The correct checksum of an ordered node in the file, for any content. Nil if the node's blocks
+  /// cannot be read.
   func sealed(at offset: Int) -> UInt32? {
     let units = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + OrderedNode.byteCount)])
     let node = OrderedNode(UnsafeMutableRawPointer(mutating: units.baseAddress.unsafelyUnwrapped))

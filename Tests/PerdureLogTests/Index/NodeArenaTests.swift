@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A node arena")
 struct NodeArenaTests {
-  @Test("A node of the working version is written in place, a published one is copied and retired")
+  @Test("Nodes of the working version change in place, and published nodes are copied and retired")
   func writable() {
     let arena = NodeArena()
     let node = arena.allocate(.denseLeaf, level: 0)
@@ -17,7 +17,7 @@ struct NodeArenaTests {
     #expect(arena.liveByteCount == 2 * DenseNode.leafByteCount)
   }
 
-  @Test("What version v retired is freed when nothing older than v is pinned, and not before")
+  @Test("Nodes that version v retired are freed only when no older version is pinned")
   func reclaim() {
     let arena = NodeArena()
     let node = arena.allocate(.denseLeaf, level: 0)
@@ -25,13 +25,13 @@ struct NodeArenaTests {
     _ = arena.writable(node)
     #expect(arena.reclaim(oldestPinnedVersion: 1) == 0, "the working version is not published")
     #expect(arena.publish() == 2)
-    #expect(arena.reclaim(oldestPinnedVersion: 1) == 0, "a reader of version 1 reaches it")
+    #expect(arena.reclaim(oldestPinnedVersion: 1) == 0, "a reader of version 1 reaches the node")
     #expect(arena.reclaim(oldestPinnedVersion: 2) == 1)
     #expect(arena.retiredByteCount == 0)
     #expect(arena.liveByteCount == DenseNode.leafByteCount)
   }
 
-  @Test("Abandoning a version frees its nodes and restores those it retired")
+  @Test("Abandoning a version frees its nodes and restores the nodes that it retired")
   func abandon() {
     let arena = NodeArena()
     let node = arena.allocate(.orderedNode, level: 0)
@@ -48,7 +48,7 @@ struct NodeArenaTests {
     #expect(arena.workingVersion == 2)
   }
 
-  @Test("A node made and dropped in one version is free at once")
+  @Test("A node that is allocated and discarded in one version is freed immediately")
   func discardCreated() {
     let arena = NodeArena()
     let nodes = (0..<10).map { _ in arena.allocate(.denseInner, level: 1) }
@@ -59,7 +59,7 @@ struct NodeArenaTests {
     #expect(arena.liveByteCount == 0)
   }
 
-  @Test("Freed nodes are used again before new memory is taken")
+  @Test("Freed nodes are reused before new memory is allocated")
   func reuse() {
     let arena = NodeArena()
     let first = (0..<5000).map { _ in arena.allocate(.orderedNode, level: 0) }

@@ -8,7 +8,7 @@ import Testing
 struct NodeFileTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// Short keys, keys with much in common, and keys too long for a node.
+  /// Short keys, keys with common prefixes, and keys too long for a node.
   private static func makeKey(_ random: inout SeededGenerator) -> [UInt8] {
     let length =
       switch Int.random(in: 0..<20, using: &random) {
@@ -49,7 +49,7 @@ struct NodeFileTests {
     arena.publish()
   }
 
-  /// Gives so many keys of eight bytes a word each.
+  /// Puts `count` keys of eight bytes, each with a word.
   private static func fill(
     _ tree: inout OrderedTree, _ count: UInt64 = 5000, in arena: NodeArena,
     _ word: (UInt64) -> UInt64 = { $0 }
@@ -57,10 +57,12 @@ struct NodeFileTests {
     for id in 0..<count { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, word(id), in: arena) } }
   }
 
-  /// Eight rounds of changes, each of them written; every third time it continues as after opening:
-  /// all in the file, nothing in memory. At the end each image still has its written content.
+  /// Makes eight rounds of changes, and writes the tree after each. After every third round it
+  /// continues as after an opening, with all nodes in the file and none in memory. At the end it
+  /// checks that each image still has its written content.
   ///
-  /// - Parameter Tree: A kind of tree, with its entries, and how it is written and found again.
+  /// - Parameter Tree: The type of the tree. The closures return its entries, write it, load it and
+  ///   change it.
   private static func checkImages<Tree, Entry: Equatable>(
     of empty: Tree, _ entries: (Tree) -> [Entry], written: (Tree) throws -> TreeImage,
     found: (TreeImage) throws -> Tree, change: (inout Tree, NodeArena) -> Void
@@ -78,7 +80,7 @@ struct NodeFileTests {
     for image in images { #expect(try entries(found(image.image)) == image.entries) }
   }
 
-  @Test("A tree reads the same in place, can be changed there, and each image stays unchanged")
+  @Test("A tree in a file can be read and changed, and each written image stays unchanged")
   func orderedImages() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -91,7 +93,7 @@ struct NodeFileTests {
       })
   }
 
-  @Test("A table reads the same in place, can be changed there, and each image stays unchanged")
+  @Test("A table in a file can be read and changed, and each written image stays unchanged")
   func denseImages() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -112,7 +114,7 @@ struct NodeFileTests {
       })
   }
 
-  @Test("A key without a rest is sound also when the heap above it was given back")
+  @Test("A key without heap bytes stays valid when the node's heap is freed")
   func emptyRest() throws {
     let file = MemoryIndexFile()
     let arena = NodeArena()
@@ -124,7 +126,7 @@ struct NodeFileTests {
     #expect(try Self.entries(of: file.ordered(file.write(tree))) == [.init(key: [1], payload: 7)])
   }
 
-  @Test("A child behind the end of a file that was cut short is what the error names, and not its parent")
+  @Test("The error about a truncated file names the missing child, not its parent")
   func lostChildren() throws {
     let file = MemoryIndexFile(growsDown: true)
     let arena = NodeArena()
@@ -142,7 +144,7 @@ struct NodeFileTests {
     }
   }
 
-  @Test("Units beyond the end of a truncated file are reported as missing at its end, and not at their start")
+  @Test("Units beyond the end of a truncated file are reported as missing at the file's end")
   func lostUnits() throws {
     let file = MemoryIndexFile(unitCount: 16)
     let length = 9 * NodeSlot.unitByteCount + 1
@@ -158,7 +160,7 @@ struct NodeFileTests {
     #expect(throws: missed) { try verification.claim(NodeSlot(number: .max), unitCount: 1) }
   }
 
-  /// Cuts a file right behind the root of a tree.
+  /// Truncates a file after the root of a tree, and checks the error of a verification.
   private func expectLost(
     behind root: NodeSlot, of byteCount: Int, _ image: TreeImage, in file: MemoryIndexFile,
     _ verify: (inout NodeVerification, TreeImage) throws -> Void
@@ -168,7 +170,7 @@ struct NodeFileTests {
       of: UnsafeRawBufferPointer(rebasing: file.used[..<end]), lastSegment: 0)
     do {
       try verify(&verification, image)
-      Issue.record("Nobody misses what lay behind the root.")
+      Issue.record("The verification did not detect the missing nodes.")
     } catch let error as FormatError {
       #expect(error.offset >= end, "\(error) names byte \(error.offset)")
       #expect(error.reason == .incomplete)
@@ -192,7 +194,7 @@ struct NodeFileTests {
     #expect(file.writeCount == writes + tree.height)
   }
 
-  @Test("Writing that failed continues where it stopped")
+  @Test("Writing after a failure continues where it stopped")
   func interrupted() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -208,16 +210,16 @@ struct NodeFileTests {
     file.failsAtWrite = .max
     let image = try file.write(tree)
     #expect(try Self.entries(of: file.ordered(image)) == Self.entries(of: tree))
-    // The slot of a node that could not be written was freed: all others are in the tree.
+    // The slot of a node that could not be written was freed. All other slots are in the tree.
     let reached = try file.reached(ordered: image)
     let taken = (0..<file.usedUnitCount).count { reached.isTaken($0) }
     #expect(file.freedUnitCount > 0 && taken + file.freedUnitCount == file.usedUnitCount)
-    // The nodes have their slots in the first file: the second gets nothing.
+    // The nodes have slots in the first file, so nothing is written to the second file.
     _ = try whole.write(tree)
     #expect(whole.writeCount == 0)
   }
 
-  @Test("Slots are freed with their nodes, exactly those that no root reaches")
+  @Test("Freed nodes free exactly the slots that the newest root no longer reaches")
   func freedSlots() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -241,8 +243,7 @@ struct NodeFileTests {
     }
   }
 
-  @Test(
-    "An entry that leads to no record, or to one of a segment that is not there, makes no tree of records")
+  @Test("A tree of records with an invalid address or a missing segment is rejected")
   func recordWords() throws {
     let legal = RecordAddress(segment: 3, offset: 4096, recordLength: 40, isBlob: false).rawValue
     let words: [UInt64] = [
@@ -266,7 +267,7 @@ struct NodeFileTests {
     }
   }
 
-  @Test("Released nodes of the file take no memory, and so none waits to be freed")
+  @Test("Replaced nodes of the file use no memory, so no memory waits to be freed")
   func retiredBytes() throws {
     let file = MemoryIndexFile()
     let first = NodeArena()
@@ -286,7 +287,7 @@ struct NodeFileTests {
     #expect(arena.retiredByteCount == 0 && arena.liveByteCount == bytes)
   }
 
-  @Test("Abandoning a version restores the count of waiting nodes, including nodes in the file")
+  @Test("Abandoning a version restores the count of retired bytes, also with nodes in the file")
   func abandonedBytes() throws {
     let file = MemoryIndexFile()
     let first = NodeArena()
@@ -300,7 +301,7 @@ struct NodeFileTests {
     #expect(arena.retiredByteCount == 0 && arena.liveByteCount == 0)
   }
 
-  @Test("A bit that flipped anywhere in a node is noticed, and so is a file that is too short")
+  @Test("Verification detects any flipped bit in a node, and a truncated file")
   func damage() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -329,7 +330,7 @@ struct NodeFileTests {
     }
   }
 
-  @Test("Nodes with right checksums and any content are refused or walked, never followed outside")
+  @Test("Nodes with valid checksums and random content are rejected, or walked within the file")
   func hostileNodes() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

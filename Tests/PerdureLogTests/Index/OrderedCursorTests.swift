@@ -5,7 +5,8 @@ import Testing
 
 @Suite("A cursor of an ordered tree")
 struct OrderedCursorTests {
-  @Test("Moves from any position in either direction like an array index", arguments: KeyShape.allCases)
+  @Test(
+    "A cursor moves from any position in either direction, like an array index", arguments: KeyShape.allCases)
   func walks(shape: KeyShape) {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")
@@ -31,7 +32,7 @@ struct OrderedCursorTests {
   }
 
   @Test(
-    "A walk has passed the following entries, in the next leaf as well, before it reaches them, each once",
+    "A walk passes the following payloads in advance, also of the next leaf, each exactly once",
     arguments: [false, true])
   func payloadsAhead(descending: Bool) {
     let arena = NodeArena()
@@ -56,12 +57,12 @@ struct OrderedCursorTests {
       isAtEntry = descending ? cursor.previous() : cursor.next()
     }
     expectTrue(handedOut.count == count)
-    // The first entry below each node that has leaves comes unforeseen, and no other.
+    // Only the first entry below each parent of leaves is not passed in advance.
     expectTrue(unforeseen == parentCount(of: tree))
     expectTrue((2..<count / 500).contains(unforeseen))
   }
 
-  @Test("A walk that turns passes the payloads of its new direction, and no other")
+  @Test("A walk that changes its direction passes only payloads of the new direction in advance")
   func payloadsAheadAfterTurn() {
     let arena = NodeArena()
     var tree = OrderedTree()
@@ -89,7 +90,7 @@ struct OrderedCursorTests {
     }
   }
 
-  /// How many nodes have leaves below them.
+  /// The number of nodes whose children are leaves.
   private func parentCount(of tree: OrderedTree) -> Int {
     func count(_ node: OrderedNode) -> Int {
       if node.level == 1 { return 1 }
@@ -98,7 +99,7 @@ struct OrderedCursorTests {
     return tree.root.map { count(OrderedNode($0)) } ?? 0
   }
 
-  /// Seeks a position; returns the model's index of the cursor.
+  /// Seeks a position, and returns the cursor's index in the model.
   private func seek(
     _ cursor: inout OrderedCursor, _ model: OrderedModel, _ key: [UInt8], _ random: inout SeededGenerator
   ) -> Int {
@@ -136,7 +137,7 @@ struct OrderedCursorTests {
     expectTrue(cursor.position == index)
   }
 
-  @Test("Finds nothing in an empty tree")
+  @Test("A cursor finds nothing in an empty tree")
   func empty() {
     var cursor = OrderedCursor(OrderedTree())
     expectTrue(!cursor.next())
@@ -150,7 +151,7 @@ struct OrderedCursorTests {
 
 @Suite("A batch of lookups")
 struct OrderedBatchTests {
-  @Test("Gives what single lookups give", arguments: [0, 1, 15, 16, 17, 100])
+  @Test("A batch of lookups gives the results of single lookups", arguments: [0, 1, 15, 16, 17, 100])
   func getMany(count: Int) {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")

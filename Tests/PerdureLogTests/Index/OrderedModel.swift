@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// The naive counterpart of an ordered tree: a sorted array.
+/// A model of an ordered tree: a sorted array.
 struct OrderedModel {
   struct Entry: Equatable {
     var key: [UInt8]
@@ -14,7 +14,7 @@ struct OrderedModel {
 
   var count: Int { entries.count }
 
-  /// Entries with a key less than `key`.
+  /// The number of entries whose keys are less than `key`.
   func rank(of key: [UInt8]) -> Int {
     var low = 0
     var high = entries.count
@@ -68,7 +68,7 @@ extension OrderedTree {
 
   func rank(of key: [UInt8]) -> Int { key.withUnsafeBytes { rank(of: $0) } }
 
-  /// Every entry, walked forwards.
+  /// All entries in ascending order.
   var entries: [OrderedModel.Entry] {
     var cursor = OrderedCursor(self)
     var result: [OrderedModel.Entry] = []
@@ -87,21 +87,21 @@ func withKeyRange<R>(_ lower: [UInt8], _ upper: [UInt8]?, _ body: (RawKeyRange) 
   }
 }
 
-/// Kinds of keys that meet different parts of a node's layout.
+/// Kinds of keys that test different parts of a node's layout.
 enum KeyShape: String, CaseIterable, CustomTestStringConvertible {
   /// Sixteen random bytes.
   case random16
-  /// Up to six bytes out of four, the empty key among them: many prefixes of one another.
+  /// Up to six bytes of four values, including the empty key. Many keys are prefixes of others.
   case short
-  /// Only 0x00 and 0xFF, of any length up to twelve.
+  /// Up to twelve bytes, each 0x00 or 0xFF.
   case extremes
-  /// A long shared beginning, as index keys have.
+  /// Keys with a long common prefix, like index keys.
   case sharedPrefix
   /// Numbers in big-endian order.
   case integers
-  /// Up to 2000 bytes: in blocks, beside short ones.
+  /// Up to 2000 bytes, which need blocks, beside short keys.
   case long
-  /// Long keys that differ near their end only: long separators.
+  /// Long keys that differ only near their end, so that separators are long.
   case longPrefix
   /// Lengths around the limit of inline keys.
   case aroundLimit

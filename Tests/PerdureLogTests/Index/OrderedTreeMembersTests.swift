@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Members of a group in an ordered tree")
 struct OrderedTreeMembersTests {
-  @Test("Are those that a filter over all keys finds, however many leaves they fill")
+  @Test("Members of a group match a filter over all keys, for any number of leaves")
   func members() {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")
@@ -50,7 +50,7 @@ struct OrderedTreeMembersTests {
     }
   }
 
-  @Test("An empty tree has none")
+  @Test("An empty tree has no members")
   func empty() {
     OrderedTree().forEachMember(of: 1) { _ in expectTrue(false) }
   }

@@ -3,9 +3,11 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("An ordered tree against a sorted array")
+@Suite("Ordered trees compared with a sorted array")
 struct OrderedTreeModelTests {
-  @Test("Any operations give the same map, and snapshots do not change", arguments: KeyShape.allCases)
+  @Test(
+    "A tree equals its model after random operations, and snapshots do not change",
+    arguments: KeyShape.allCases)
   func randomOperations(shape: KeyShape) {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")
@@ -14,7 +16,7 @@ struct OrderedTreeModelTests {
     run.finish()
   }
 
-  @Test("Keys put in ascending order and taken out in another leave nothing behind")
+  @Test("Keys put in ascending order and removed in random order leave no nodes")
   func ascendingThenRemoved() {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")
@@ -44,7 +46,7 @@ struct OrderedTreeModelTests {
   }
 
   @Test(
-    "A tree of several levels grows and shrinks, long separators included",
+    "A tree of several levels grows and shrinks, also with long separators",
     arguments: [KeyShape.random16, .longPrefix, .aroundLimit])
   func manyLevels(shape: KeyShape) {
     let seed = SeededGenerator.seedFromEnvironment()
@@ -77,7 +79,7 @@ struct OrderedTreeModelTests {
   }
 
   @Test(
-    "Changes in order of their keys give the same tree of several levels", arguments: KeyShape.allCases)
+    "Changes in key order give a tree of several levels that equals its model", arguments: KeyShape.allCases)
   func ascendingChanges(shape: KeyShape) {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")
@@ -105,7 +107,7 @@ struct OrderedTreeModelTests {
   }
 
   @Test(
-    "Runs of neighbours taken out in order leave a whole tree, and the nodes that they leave sparse are merged",
+    "Ordered removal of neighbouring keys leaves a valid tree, and merges sparse nodes",
     arguments: [KeyShape.random16, .sharedPrefix, .longPrefix, .aroundLimit])
   func removedRuns(shape: KeyShape) {
     let seed = SeededGenerator.seedFromEnvironment()
@@ -125,7 +127,7 @@ struct OrderedTreeModelTests {
       let length = Int.random(in: 1...max(1, count / 3), using: &random)
       let start = Int.random(in: 0..<keys.count, using: &random)
       let run = start..<min(keys.count, start + length)
-      // Now and then one of a run stays, or is added again.
+      // Some keys of a run stay, or are removed and put again.
       let kept = keys[run].filter { _ in Int.random(in: 0..<50, using: &random) == 0 }
       let keptKeys = Set(kept)
       withUnsafeMutablePointer(to: &tree) { tree in
@@ -157,7 +159,7 @@ struct OrderedTreeModelTests {
     expectTrue(arena.liveByteCount == 0)
   }
 
-  @Test("The longest key and the empty one are held, a longer one is misuse")
+  @Test("A tree stores the empty key and keys of the maximum length")
   func keyLengths() {
     let arena = NodeArena()
     var tree = OrderedTree()
@@ -174,7 +176,7 @@ struct OrderedTreeModelTests {
   }
 }
 
-/// A random run over a tree, its model, and snapshots of both.
+/// Random operations on a tree and its model, with snapshots of both.
 private struct OrderedRun {
   struct Snapshot {
     var version: UInt64
@@ -197,7 +199,7 @@ private struct OrderedRun {
   }
 
   mutating func step(_ number: Int) {
-    // Growth and shrinking take turns.
+    // Growth and shrinking alternate.
     let growing = number / 500 % 3 != 2
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<2: abandon()
@@ -213,7 +215,7 @@ private struct OrderedRun {
 
   private mutating func put() {
     let key = shape.makeKey(&random)
-    // Few payloads, so that equal ones are put again.
+    // Payloads have few values, so that equal payloads are put again.
     let payload = UInt64.random(in: 0...3, using: &random)
     expectTrue(tree.put(key, payload, in: arena) == model.put(key, payload))
   }
@@ -226,7 +228,7 @@ private struct OrderedRun {
     expectTrue(tree.remove(key, in: arena) == model.remove(key))
   }
 
-  /// Many changes in order of their keys, some of which are changed more than once.
+  /// Makes many changes in key order. Some keys change more than once.
   private mutating func changeAscending() {
     var changes: [(key: [UInt8], payload: UInt64?)] = []
     for _ in 0..<Int.random(in: 0...200, using: &random) {
