@@ -22,7 +22,7 @@ struct DictionaryTests {
     return used
   }
 
-  @Test("Short values with much in common shrink with a dictionary, and are read after opening")
+  @Test("Short similar values shrink with a dictionary, and are readable after reopening")
   func training() throws {
     let packed = try PackedStore(.dictionary)
     var store = try packed.open()
@@ -54,7 +54,7 @@ struct DictionaryTests {
     }
   }
 
-  @Test("A new dictionary takes the place of the old one, which its values keep")
+  @Test("A new dictionary is used for new values, and older values keep their dictionary")
   func generations() throws {
     let packed = try PackedStore(.dictionary)
     let store = try packed.open()
@@ -82,7 +82,7 @@ struct DictionaryTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A dictionary that would not help is not made")
+  @Test("Training makes no dictionary that would not shrink values")
   func useless() throws {
     let store = try PackedStore(.dictionary).open()
     let rows = try store.keyspace("rows", .dense)
@@ -98,7 +98,7 @@ struct DictionaryTests {
     #expect(try store.statistics.dictionaries == 0)
   }
 
-  @Test("Training is refused where no dictionary would be used")
+  @Test("Training is refused if the store would not use the dictionary, or is read-only")
   func refused() throws {
     for mode in [.off, .eachValue] as [CompressionOptions.Mode] {
       let store = try PackedStore(mode).open()
@@ -114,7 +114,7 @@ struct DictionaryTests {
     #expect(error?.code == .readOnly)
   }
 
-  @Test("A store that is closed while a dictionary is trained gives its place up at once")
+  @Test("A store can be closed and reopened during training, which then throws")
   func placeOfAClosedStore() throws {
     let packed = try PackedStore(.dictionary)
     let store = try packed.open()
@@ -133,7 +133,7 @@ struct DictionaryTests {
     #expect(error?.code == .closed)
   }
 
-  @Test("Values in byte-string keyspaces, long values and blob files are samples or passed over")
+  @Test("Samples include long values of byte-string keyspaces, and skip blob files")
   func samples() throws {
     let store = try PackedStore(.dictionary).open()
     let names = try store.keyspace("names", .bytes)
@@ -154,7 +154,7 @@ struct DictionaryTests {
   }
 
   @Test(
-    "When a dictionary is due: after enough bytes, when values shrink less than before, and later each time"
+    "A dictionary is due after enough bytes or a worse ratio, with increasing waits"
   )
   func policy() throws {
     var options = CompressionOptions()
@@ -175,12 +175,12 @@ struct DictionaryTests {
     #expect(isDue(1, 1, with: 500))
     record = PackingRecord()
     #expect(!isDue(1 << 20, (1 << 20) * 590 / 1000, with: 500))
-    // That was a fresh start.
+    // The call before has started a new count.
     #expect(!isDue(1 << 19, 1 << 19, with: 500))
     #expect(!PackingRecord.hasFallen(600, from: 500) && PackingRecord.hasFallen(601, from: 500))
   }
 
-  @Test("Another dictionary is made in the background only when it is clearly better; by hand always")
+  @Test("Automatic training keeps only a clearly better dictionary, and manual training keeps any")
   func better() throws {
     var packed = try PackedStore(.dictionary)
     packed.memory.options.compression.dictionaryBytes = 1024
@@ -189,12 +189,12 @@ struct DictionaryTests {
     let rows = try store.keyspace("rows", .dense)
     try fill(store, rows, 0..<300)
     #expect(try store.engine.trainDictionary(for: rows, options, isAutomatic: true)?.number == 1)
-    // The same kind of values again.
+    // Puts further values of the same kind.
     try fill(store, rows, 300..<600)
     #expect(try store.engine.trainDictionary(for: rows, options, isAutomatic: true) == nil)
     #expect(try store.dictionaries(of: rows).count == 1)
     #expect(try store.trainDictionary(for: rows)?.number == 2)
-    // Other values, for which the known dictionary is useless.
+    // Puts other values, for which the known dictionaries are useless.
     try store.write { transaction in
       for id in 0..<1000 as Range<UInt64> {
         try transaction.put(PackedStore.value(id, kind: 1), id: id, in: rows)
@@ -203,7 +203,7 @@ struct DictionaryTests {
     #expect(try store.engine.trainDictionary(for: rows, options, isAutomatic: true)?.number == 3)
   }
 
-  @Test("A dictionary is made in the background when enough was written")
+  @Test("Automatic training makes a dictionary after enough written bytes")
   func automatic() throws {
     var packed = try PackedStore(.dictionary)
     packed.memory.options.compression.trainsAutomatically = true
@@ -211,7 +211,7 @@ struct DictionaryTests {
     let store = try packed.open()
     let rows = try store.keyspace("rows", .dense)
     var next: UInt64 = 0
-    // Ends when the thread is done, however long it takes.
+    // Writes until the training thread has made a dictionary, without a time limit.
     while try store.statistics.dictionaries == 0 {
       try fill(store, rows, next..<(next + 100))
       next += 100

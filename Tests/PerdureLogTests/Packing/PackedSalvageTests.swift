@@ -10,15 +10,15 @@ struct PackedSalvageTests {
   private let packed: PackedStore
   private let ids = 0..<150 as Range<UInt64>
 
-  /// Values of three ways to be stored: the first 50 by themselves, then 50 with a dictionary, 50
-  /// with the next.
+  /// Makes a store with 50 values packed without a dictionary, 50 with the first dictionary, and 50
+  /// with the second.
   init() throws {
     packed = try PackedStore(.dictionary)
     let store = try packed.open()
     let rows = try store.keyspace("rows", .dense)
     for (start, kind) in [(0, 0), (50, 0), (100, 1)] as [(UInt64, Int)] {
       if start > 0 {
-        // The samples of the dictionary.
+        // Puts the samples of the dictionary.
         try store.write { transaction in
           for id in 1000..<1200 as Range<UInt64> {
             try transaction.put(PackedStore.value(id, kind: kind), id: id, in: rows)
@@ -52,7 +52,7 @@ struct PackedSalvageTests {
     return (try Store(at: "/salvaged.perdure", options: options), report)
   }
 
-  @Test("Every value of an intact store is restored")
+  @Test("Salvage restores every value of an intact store")
   func well() throws {
     let (store, report) = try salvage()
     #expect(report.isClean && report.keys == 150)
@@ -61,11 +61,11 @@ struct PackedSalvageTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Without its dictionary a value is lost and reported; those with another one are restored")
+  @Test("Salvage loses and reports values whose dictionary is lost, and restores all others")
   func lostDictionary() throws {
     let file = try packed.memory.fileSystem.open("\(PackedStore.path)/0000000000000001.segment", .readWrite)
     let bytes = try file.read(Int(try file.size()), at: 0)
-    // The record of the first dictionary, by its key and its keyspace.
+    // Finds the record of the first dictionary by its key and its keyspace.
     let key: [UInt8] = [3, 1, 0, 1, 0, 0, 0]
     let place = try #require(
       (0..<(bytes.count - 7)).first { start in (0..<7).allSatisfy { bytes[start + $0] == key[$0] } })

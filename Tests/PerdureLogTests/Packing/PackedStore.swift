@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store in memory that compresses, with values that shrink.
+/// A store in memory that compresses values, and compressible values.
 struct PackedStore {
   static let path = "/store.perdure"
   var memory: MemoryStore
@@ -20,7 +20,7 @@ struct PackedStore {
 
   func open() throws -> Store { try memory.open() }
 
-  /// Text that one value alone hardly repeats, and all have in common.
+  /// Text that hardly repeats within one value, but is common to all values.
   static func value(_ number: UInt64, kind: Int = 0) -> [UInt8] {
     let kinds = [
       "{\"identifier\":%,\"description\":\"an ordinary row of the table\",\"amount\":@,\"currency\":\"EUR\"}",
@@ -31,7 +31,7 @@ struct PackedStore {
     return Array((text[0] + "\(number)" + text[1].replacing("@", with: amount)).utf8)
   }
 
-  /// Text that repeats itself.
+  /// Text that repeats within one value.
   static func repetitive(_ number: UInt64) -> [UInt8] {
     Array(String(repeating: "row \(number) ", count: 40 + Int(number % 7)).utf8)
   }

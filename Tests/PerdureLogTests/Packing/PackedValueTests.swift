@@ -11,7 +11,7 @@ struct PackedValueTests {
     try PackedStore.records(of: store).count { $0.kind == .packed }
   }
 
-  @Test("Values that repeat themselves are packed, others and short ones are stored as they are")
+  @Test("Repetitive values are packed, and incompressible or short values are stored unchanged")
   func rawWhenItDoesNotPay() throws {
     let store = try PackedStore(.eachValue).open()
     let rows = try store.keyspace("rows", .dense)
@@ -35,7 +35,7 @@ struct PackedValueTests {
     #expect(statistics.compressedBytesSinceOpen < 600)
   }
 
-  @Test("A value is packed if that makes it a twentieth shorter, and not otherwise")
+  @Test("A value is packed only if packing makes it at least a twentieth shorter")
   func limit() {
     #expect(ValuePacker.lengthMax(of: 100) == 95)
     #expect(ValuePacker.lengthMax(of: 101) == 95)
@@ -43,7 +43,7 @@ struct PackedValueTests {
     #expect(ValuePacker.lengthMax(of: 48) == 45)
   }
 
-  @Test("Each way to read gives plain values")
+  @Test("Every kind of read returns unpacked values")
   func everyWayToRead() throws {
     let packed = try PackedStore(.eachValue)
     let store = try packed.open()
@@ -109,7 +109,7 @@ struct PackedValueTests {
     #expect(seen == 11 * ids.count)
   }
 
-  @Test("Values may be read inside of reading others, and bytes that are kept stay as long as the snapshot")
+  @Test("Reads can be nested, and kept bytes stay valid as long as the snapshot")
   func nested() throws {
     let store = try PackedStore(.eachValue).open()
     let rows = try store.keyspace("rows", .dense)
@@ -130,7 +130,7 @@ struct PackedValueTests {
     #expect(Array(kept) == PackedStore.repetitive(3))
   }
 
-  @Test("Derived indexes are made from plain values, when records change, when defined, and at opening")
+  @Test("Derived indexes use unpacked values when records change, at definition and at opening")
   func derivedIndexes() throws {
     let packed = try PackedStore(.eachValue)
     var store = try packed.open()
@@ -181,7 +181,7 @@ struct PackedValueTests {
     }
   }
 
-  @Test("Packed values are read by a program that packs nothing, and unpacked ones by one that packs")
+  @Test("Packed and unpacked values stay readable after the compression option changes")
   func modesChange() throws {
     var packed = try PackedStore(.eachValue)
     var store = try packed.open()
@@ -200,7 +200,7 @@ struct PackedValueTests {
     #expect(try store.snapshot().value(id: 2, in: rows) == PackedStore.repetitive(2))
   }
 
-  @Test("Options may differ by keyspace, and nonsense is refused")
+  @Test("Compression options can differ by keyspace, and values out of range are rejected")
   func options() throws {
     var packed = try PackedStore(.off)
     packed.memory.options.compression.modes = ["rows": .eachValue]
@@ -222,7 +222,7 @@ struct PackedValueTests {
     }
   }
 
-  @Test("The superblock says that values may be packed before one is, and says it for ever")
+  @Test("Opening with compression sets the feature flag of packed values in the superblock permanently")
   func feature() throws {
     var packed = try PackedStore(.eachValue)
     func features() throws -> UInt64 {
@@ -243,7 +243,7 @@ struct PackedValueTests {
     #expect(try features() == FormatVersion.packedValues)
   }
 
-  @Test("Compaction keeps packed values and dictionaries, and they are read from rewritten segments")
+  @Test("Packed values and dictionaries are readable in segments that compaction has rewritten")
   func compaction() throws {
     let packed = try PackedStore(.dictionary, segmentCapacityBytes: 8192)
     var store = try packed.open()
@@ -270,7 +270,7 @@ struct PackedValueTests {
     try check()
   }
 
-  @Test("A value that does not unpack though its checksum is right is an error of its own, not of the store")
+  @Test("A value with a valid checksum that cannot be unpacked fails only its own reads")
   func hostileBlocks() throws {
     let store = try PackedStore(.eachValue).open()
     let rows = try store.keyspace("rows", .dense)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Values in pieces")
+@Suite("Values that are written in pieces")
 struct BlobWriterTests {
   private static let path = "/s.perdure"
   private let fileSystem = SimulatedFileSystem(capacityBytes: 64 << 20)
@@ -47,7 +47,7 @@ struct BlobWriterTests {
   }
 
   @Test(
-    "A value written in pieces of any length is read whole, in pieces and in parts, also after opening again"
+    "A value written in pieces is read whole, in pieces and in ranges, also after reopening"
   )
   func roundTrip() throws {
     var random = SeededGenerator.forTest("values in pieces")
@@ -96,7 +96,7 @@ struct BlobWriterTests {
     }
   }
 
-  @Test("A value in the log itself is read by the same reader; of a key that is not there there is none")
+  @Test("A reader also reads a short value in the log, and an absent key has no reader")
   func shortValues() throws {
     let store = try open()
     let rows = try store.keyspace("rows", .dense)
@@ -106,7 +106,7 @@ struct BlobWriterTests {
     #expect(try store.snapshot().reader(id: 2, in: rows) == nil)
   }
 
-  @Test("A part is read although another part of the value is damaged, and the damaged one is not handed out")
+  @Test("Undamaged parts of a damaged value are readable, and reads of the damaged part throw")
   func damage() throws {
     var random = SeededGenerator.forTest("damaged pieces")
     let store = try open()
@@ -132,7 +132,7 @@ struct BlobWriterTests {
     #expect(try store.snapshot().reader(id: 1, in: rows) != nil)
   }
 
-  @Test("A value without a commit leaves no file: released, refused, or interrupted by a crash")
+  @Test("A value without a commit leaves no file after its release or a crash")
   func orphans() throws {
     var random = SeededGenerator.forTest("orphans")
     let store = try open()
@@ -156,7 +156,7 @@ struct BlobWriterTests {
     withExtendedLifetime(left) {}
   }
 
-  @Test("A value that a refused commit would have put can be put by another one, once")
+  @Test("A written value can be put once, also after refused commits")
   func again() throws {
     var random = SeededGenerator.forTest("put again")
     let (store, other) = (try open(), try open(SimulatedFileSystem()))
@@ -198,7 +198,7 @@ struct BlobWriterTests {
     #expect(try blobFiles().isEmpty)
   }
 
-  @Test("A value without space throws, leaves no file, and the store can be used")
+  @Test("Writing a value without space throws and leaves no file, and the store stays usable")
   func noRoom() throws {
     let store = try open()
     let rows = try store.keyspace("rows", .dense)
@@ -213,7 +213,7 @@ struct BlobWriterTests {
     try store.write { try $0.put([1], id: 1, in: rows) }
   }
 
-  @Test("Whichever call fails, a value in pieces is there whole or not at all, and the store is whole")
+  @Test("After any failed call, a value in pieces is complete or absent, and the store intact")
   func everyCall() throws {
     var random = SeededGenerator.forTest("failures in pieces")
     let value = Self.bytes(300_000, &random)
@@ -242,7 +242,7 @@ struct BlobWriterTests {
     Issue.record("more calls than expected")
   }
 
-  @Test("A value may have 4 GiB and not a byte more, whatever was appended before")
+  @Test("A value of more than 4 GiB is rejected, and its writer stays usable")
   func tooLong() throws {
     let store = try open()
     let writer = try store.makeBlobWriter()
@@ -256,15 +256,15 @@ struct BlobWriterTests {
   }
 }
 
-@Suite("Memory of a value in pieces")
+@Suite("Memory of values that are written in pieces")
 struct StreamedValueMemoryTests {
-  @Test("256 MiB go in and out, and the process never has 32 MiB more than before")
+  @Test("Writing and reading a value of 256 MiB uses less than 32 MiB of memory")
   func bounded() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let store = try Store(at: path)
       let rows = try store.keyspace("rows", .dense)
-      // The memory that the process needs anyway.
+      // Uses the memory first that the process needs for any value.
       try Self.pass(1 << 20, through: store, rows)
       guard let before = ProcessMemory.bytes("VmHWM") else { return }
       try Self.pass(256 << 20, through: store, rows)
@@ -290,10 +290,10 @@ struct StreamedValueMemoryTests {
   }
 }
 
-/// `PERDURE_LONG_VALUES` names a directory on a volume with 5 GiB of room.
+/// `PERDURE_LONG_VALUES` names a directory on a volume with 5 GiB of free space.
 @Suite("The longest value", .enabled(if: Environment.value(of: "PERDURE_LONG_VALUES") != nil))
 struct LongestValueTests {
-  @Test("4 GiB are written and read in pieces and in parts")
+  @Test("A value of 4 GiB is written and read in pieces and in ranges")
   func longest() throws {
     let directory = try #require(Environment.value(of: "PERDURE_LONG_VALUES"))
     let path = directory + "/perdure-test-\(Environment.processID).perdure"

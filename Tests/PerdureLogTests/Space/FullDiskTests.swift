@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store on a file system of a certain size, and another user that takes the rest.
+/// A store on a file system of limited size, and another user that can take the free space.
 private struct CrampedStore {
   static let path = "/s.perdure"
   let fileSystem: SimulatedFileSystem
@@ -24,7 +24,7 @@ private struct CrampedStore {
 
   var free: UInt64 { get throws { try fileSystem.availableBytes(at: "/") } }
 
-  /// So many bytes are left afterwards.
+  /// Lets the other user take the free space except `left` bytes.
   func takeWhatIsFree(but left: UInt64 = 0) throws {
     if try fileSystem.kind(of: "/others") == nil { _ = try fileSystem.open("/others", .create) }
     let file = try fileSystem.open("/others", .readWrite)
@@ -32,7 +32,7 @@ private struct CrampedStore {
     #expect(try free == left)
   }
 
-  /// Puts rows of 500 bytes until the volume is full; returns their number.
+  /// Puts rows of 500 bytes until the volume is full, and returns the last id.
   func fill(_ store: Store, _ rows: Keyspace, from first: UInt64 = 1) throws -> UInt64 {
     var id = first
     do {
@@ -46,7 +46,7 @@ private struct CrampedStore {
     return id - 1
   }
 
-  /// The next opening finds this after any power cut.
+  /// Checks that an opening after any power cut finds this number of rows and this sequence number.
   func checkImages(count: Int, sequence: UInt64) throws {
     var explorer = CrashExplorer(seed: 1)
     explorer.imagesPerOperationMax = 8
@@ -66,7 +66,7 @@ private struct CrampedStore {
 
 @Suite("On a full disk")
 struct FullDiskTests {
-  @Test("A full disk stops writing, loses nothing, and can be read and opened")
+  @Test("A store on a full disk refuses writes, loses nothing, and can be read and reopened")
   func fullDisk() throws {
     let fileSystem = SimulatedFileSystem(capacityBytes: 60_000)
     var options = StoreOptions()
@@ -90,7 +90,7 @@ struct FullDiskTests {
     #expect(promised > 50)
   }
 
-  @Test("The error of a commit that may not use the reserve has the system's error")
+  @Test("A commit that may not use the reserve throws an error with the system's error")
   func refusedForTheReserve() throws {
     let disk = CrampedStore(capacityBytes: 4 << 20)
     let store = try disk.open()
@@ -135,7 +135,7 @@ struct FullDiskTests {
     #expect(try !store.statistics.isShortOfRoom)
   }
 
-  @Test("With no byte free the store opens, reads, removes, compacts, and then takes values again")
+  @Test("Without free space the store opens, reads, removes and compacts, and then accepts values")
   func life() throws {
     let disk = CrampedStore(capacityBytes: 700_000)
     var store = try disk.open()
@@ -168,7 +168,7 @@ struct FullDiskTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Compaction uses its reserve, and ends, when the newest checkpoint is current")
+  @Test("Compaction uses its reserve and ends if the newest checkpoint is current")
   func currentCheckpoint() throws {
     let disk = CrampedStore(capacityBytes: 900_000)
     let store = try disk.open { $0.checkpoints = .manual }
@@ -180,7 +180,7 @@ struct FullDiskTests {
     for id in 1...400 as ClosedRange<UInt64> where id % 10 == 0 {
       try store.write { try $0.remove(id: id, in: rows) }
     }
-    // Now the last segment is empty, and the log goes nowhere beyond the checkpoint.
+    // Now the last segment is empty, and the log has no records after the checkpoint.
     try store.compact()
     try store.checkpoint()
     try disk.takeWhatIsFree()
@@ -197,7 +197,7 @@ struct FullDiskTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A commit without space leaves the store unchanged, whatever its operations")
+  @Test("A commit without space leaves the store unchanged, for any kind of operation")
   func refusedCommit() throws {
     let disk = CrampedStore(capacityBytes: 300_000)
     let store = try disk.open { $0.blobThresholdBytes = 4096 }
@@ -244,7 +244,7 @@ struct FullDiskTests {
   }
 
   @Test(
-    "A commit over many segments that finds no room in one of them gives all of them back", arguments: 1...9)
+    "A commit over many segments that lacks space in one frees all of them", arguments: 1...9)
   func refusedChain(_ nth: Int) throws {
     let disk = CrampedStore(capacityBytes: 10 << 20)
     let store = try disk.open { $0.reserveBytes = 0 }
@@ -263,7 +263,7 @@ struct FullDiskTests {
     #expect(error?.code == .diskFull)
     #expect(try store.statistics.segments == segments)
     #expect(store.snapshot().sequence == 2 && store.snapshot().count(in: rows) == 1)
-    #expect(try disk.free >= free - 65_536, "what is left is in the segment in which the log ends")
+    #expect(try disk.free >= free - 65_536, "only the segment in which the log ends may have grown")
     try disk.checkImages(count: 1, sequence: 2)
     try store.write(durability: .powerLoss) { try $0.put([2], id: 1, in: rows) }
     #expect(try store.verify().isClean)
@@ -272,7 +272,7 @@ struct FullDiskTests {
     #expect(try disk.open().snapshot().value(id: 1, in: rows) == [2])
   }
 
-  @Test("A rolled-back commit, and a file that cannot be closed then, leave the store writable")
+  @Test("A rolled-back commit whose file cannot be closed leaves the store writable")
   func refusedChainAndClose() throws {
     let disk = CrampedStore(capacityBytes: 10 << 20)
     let store = try disk.open { $0.reserveBytes = 0 }
@@ -292,10 +292,10 @@ struct FullDiskTests {
     #expect(try store.verify().isClean)
     try disk.checkImages(count: 1, sequence: 2)
     let files = try disk.fileSystem.contents(of: CrampedStore.path).filter { $0.hasSuffix(".segment") }
-    #expect(files.count == 2, "what the commit had begun is gone: \(files)")
+    #expect(files.count == 2, "the segments of the refused commit are removed: \(files)")
   }
 
-  @Test("A long commit for which there is no room is refused before a byte of it is written")
+  @Test("A long commit without enough space is refused before any byte is written")
   func refusedBeforehand() throws {
     let disk = CrampedStore(capacityBytes: 1_000_000)
     let store = try disk.open()
@@ -311,7 +311,7 @@ struct FullDiskTests {
   }
 
   @Test(
-    "A full store with its garbage in the last segment, behind many short ones, is won back by one compaction",
+    "One compaction frees the last segment's garbage in a full store with many short segments",
     arguments: [0, 10_000] as [UInt64])
   func shortSegments(left: UInt64) throws {
     let disk = CrampedStore(capacityBytes: 900_000)
@@ -332,7 +332,7 @@ struct FullDiskTests {
     try store.write { for id in 11...200 as ClosedRange<UInt64> { try $0.remove(id: id, in: rows) } }
     if left == 0 { try disk.takeWhatIsFree() }
     #expect(try store.statistics.isShortOfRoom)
-    // Else the last segment would be ended anyway.
+    // With fewer short segments, compaction would close the last segment anyway.
     #expect(try store.engine.looking { $0.shortSegmentCount } >= CompactionPolicy.shortSegmentsMax)
     #expect(store.engine.usageTotals.garbageBytes < 256 << 10)
     try store.compact()
@@ -363,7 +363,7 @@ struct FullDiskTests {
   }
 
   @Test(
-    "The size of the reserve follows from the log",
+    "The size of the reserve depends on the log and its longest segment",
     arguments: [
       (65_535, 65_535, 0, 0), (65_536, 65_536, 131_072, 65_536), (1 << 20, 1 << 20, 1_310_720, 163_840),
       (1 << 30, 64 << 20, 64 << 20, 8 << 20), (1 << 30, 65 << 20, 64 << 20, 8 << 20),
@@ -374,7 +374,7 @@ struct FullDiskTests {
     #expect(ReserveSize(logBytes: logBytes, longest: longest, capacity: 64 << 20, most: 0).total == 0)
   }
 
-  @Test("Space that another user frees is enough for the store to take values again")
+  @Test("The store accepts values again when another user frees space")
   func roomElsewhere() throws {
     let disk = CrampedStore(capacityBytes: 400_000)
     let store = try disk.open()

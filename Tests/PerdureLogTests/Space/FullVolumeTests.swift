@@ -4,11 +4,11 @@ import Testing
 
 @testable import PerdureLog
 
-/// On a volume of the system that is small and to be filled: `PERDURE_SMALL_VOLUME` names a
-/// directory on it, for example of a tmpfs of 24 MiB.
+/// These tests fill a small volume of the system. `PERDURE_SMALL_VOLUME` names a directory on the
+/// volume, for example on a tmpfs of 24 MiB.
 @Suite("On a full volume of the system", .enabled(if: Environment.value(of: "PERDURE_SMALL_VOLUME") != nil))
 struct FullVolumeTests {
-  @Test("With no byte free the store opens, reads, removes, compacts, and then takes values again")
+  @Test("Without free space the store opens, reads, removes and compacts, and then accepts values")
   func life() throws {
     let volume = try #require(Environment.value(of: "PERDURE_SMALL_VOLUME"))
     let directory = volume + "/perdure-test-\(Environment.processID).perdure"

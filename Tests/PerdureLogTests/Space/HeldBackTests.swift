@@ -10,7 +10,7 @@ struct HeldBackTests {
     var gone: UInt64
   }
 
-  @Test("The newest held version of an interval is found, and none outside of it")
+  @Test("The newest held version in an interval is found, and no version outside the interval")
   func newest() {
     var pinned = PinnedVersions()
     #expect(pinned.newest(from: 0, before: 100) == nil)
@@ -29,7 +29,7 @@ struct HeldBackTests {
     #expect(pinned.settledEnd(published: 20) == 8)
   }
 
-  @Test("Exactly the items of a held version stay, and each is checked once for each version that had it")
+  @Test("Exactly the items of held versions stay, and each is checked at most once per version")
   func model() {
     var random = SeededGenerator.forTest("held back")
     for _ in 0..<40 {
@@ -70,7 +70,7 @@ struct HeldBackTests {
     }
   }
 
-  @Test("An arena frees what lived between two pinned versions, and files what one of them has")
+  @Test("An arena frees nodes that no pinned version has, and keeps all others")
   func arena() {
     let arena = NodeArena()
     var node = arena.allocate(.denseLeaf, level: 0)
@@ -79,7 +79,7 @@ struct HeldBackTests {
       node = arena.writable(node)
       arena.publish()
     }
-    // Nine nodes were retired; those of versions 3 and 6 are held.
+    // Nine nodes were retired. The nodes of versions 3 and 6 are held.
     #expect(arena.reclaim(PinnedVersions(exact: [3, 6])) == 7)
     #expect(arena.retiredCount == 2 && arena.unsortedByteCount == 0)
     #expect(arena.liveByteCount == 3 * DenseNode.leafByteCount)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose rows are all overwritten again and again, with checkpoints, and compaction
-/// whenever its policy wants it.
+/// A store whose rows are all overwritten repeatedly, with checkpoints, and with compaction
+/// whenever it is due.
 private final class OverwrittenStore {
   static let rowCount: UInt64 = 240
   let memory: MemoryStore
@@ -45,7 +45,8 @@ private final class OverwrittenStore {
 
   func compactIfDue() { compactor.runIfDue(store.engine) }
 
-  /// Bytes of all files except the reserve, and of those that snapshots read without a name.
+  /// The bytes of all files except the reserve, including files without a name that snapshots still
+  /// read.
   func bytes() throws -> Int {
     let files = try memory.fileSystem.contents(of: "/store.perdure").filter { !$0.hasSuffix(".reserve") }
     let named = try files.reduce(0) { sum, name in
@@ -61,9 +62,9 @@ private final class OverwrittenStore {
     }
   }
 
-  /// How many blob files there are when all is durable.
+  /// The number of blob files after the removal of all files that no state needs.
   func blobCount() throws -> Int {
-    // A commit removes files before it is durable itself.
+    // The last commit removed files before it was durable, so some removals remain.
     store.engine.removeReleasedFiles()
     return try memory.fileSystem.contents(of: "/store.perdure").count { $0.hasSuffix(".blob") }
   }
@@ -88,11 +89,11 @@ struct HeldSpaceTests {
     return try store.bytes()
   }
 
-  /// The segment that is being written, the superblock, and nodes that two checkpoints differ in.
+  /// The last segment, the superblock, and the nodes that differ between two checkpoints.
   private static let constantBytes = (16 << 10) + (16 << 10) + (24 << 10)
 
   @Test(
-    "Over ten full overwrites a snapshot keeps its state, and of those after it none but the newest",
+    "During ten full overwrites, the store keeps only the states of the snapshot and the last commit",
     arguments: [300, 3000])
   func tenOverwrites(valueLength: Int) throws {
     let live = try Self.liveBytes(valueLength: valueLength)
@@ -105,7 +106,8 @@ struct HeldSpaceTests {
       let bytes = try store.bytes()
       #expect(bytes < live + live * 3 / 2 + Self.constantBytes, "round \(round): \(bytes) for \(live)")
       let statistics = try store.store.statistics
-      // Its index, that of the newest state, and one that a checkpoint has just finished with.
+      // The index of the snapshot, the index of the newest state, and an index that a checkpoint
+      // has just released.
       #expect(statistics.indexBytes <= 3 * indexBytes)
       #expect(statistics.indexBytesRetired <= 2 * indexBytes)
     }
@@ -115,7 +117,7 @@ struct HeldSpaceTests {
     #expect(try store.store.verify().isClean)
   }
 
-  @Test("Each of two snapshots keeps its own state, and frees it on release")
+  @Test("Each of two snapshots keeps its own state, and its release frees that state")
   func two() throws {
     let store = try OverwrittenStore(valueLength: 2000)
     let count = Int(OverwrittenStore.rowCount)
@@ -137,7 +139,7 @@ struct HeldSpaceTests {
     try store.expect(8, in: store.store.snapshot())
   }
 
-  @Test("A reader in another opening holds its own state, and nothing of those after it")
+  @Test("A reader in another opening holds its own state, and no later state")
   func reader() throws {
     let live = try Self.liveBytes(valueLength: 2000)
     let store = try OverwrittenStore(valueLength: 2000)
@@ -150,8 +152,8 @@ struct HeldSpaceTests {
       #expect(try store.bytes() < live + live * 3 / 2 + Self.constantBytes, "round \(round)")
     }
     #expect(try store.blobCount() == 2 * Int(OverwrittenStore.rowCount))
-    // Twice the units that a checkpoint reaches for the writer, and those of the reader's
-    // checkpoint.
+    // The writer needs twice the units that a checkpoint reaches. The reader's checkpoint has its
+    // own units.
     let units = try store.indexFileBytes()
     #expect(units <= 4 * (try store.store.statistics.indexFileBytes), "\(units)")
     try store.expect(0, in: reader.snapshot())
@@ -159,7 +161,7 @@ struct HeldSpaceTests {
     try store.expect(8, in: reader.snapshot())
   }
 
-  @Test("A reader that has been refreshed holds its newest state, and releases the earlier one's place")
+  @Test("A refreshed reader holds its newest state, and releases the earlier state")
   func refreshed() throws {
     let store = try OverwrittenStore(valueLength: 2000)
     try store.overwrite(0)
@@ -179,7 +181,7 @@ struct HeldSpaceTests {
     try reader.close()
   }
 
-  @Test("Data that only a released snapshot could see is freed, without a commit")
+  @Test("Data that only a released snapshot could read is freed without a commit")
   func won() throws {
     let store = try OverwrittenStore(valueLength: 300)
     try store.overwrite(0)
@@ -194,7 +196,7 @@ struct HeldSpaceTests {
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test("Every state that is held stays whole, whatever is taken, released, freed and closed around it")
+  @Test("Held states stay complete during random operations, releases and openings")
   func histories() throws {
     let random = SeededGenerator.forTest("held states")
     for round in 0..<6 as Range<UInt64> {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// ARCHITECTURE.md, "Limits": a test for each row.
+/// A test for each row of ARCHITECTURE.md, "Limits".
 @Suite("Limits of a store")
 struct LimitsTests {
   private let fileSystem = SimulatedFileSystem()
@@ -24,7 +24,7 @@ struct LimitsTests {
     #expect(error?.code == .invalidArgument, "\(String(describing: error))")
   }
 
-  @Test("A key may have 65,535 bytes and no more")
+  @Test("A key has at most 65,535 bytes")
   func keys() throws {
     var store = try open()
     let texts = try store.keyspace("texts", .bytes)
@@ -39,7 +39,7 @@ struct LimitsTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A value of more than 4 GiB is refused before a byte of it is read")
+  @Test("A value of more than 4 GiB is refused before any byte is read")
   func values() throws {
     let store = try open()
     let rows = try store.keyspace("rows", .dense)
@@ -49,7 +49,7 @@ struct LimitsTests {
     #expect(store.snapshot().count(in: rows) == 0)
   }
 
-  @Test("Empty keys and empty values are keys and values like any others")
+  @Test("Empty keys and empty values behave like all others")
   func nothing() throws {
     var store = try open()
     let (rows, texts) = (try store.keyspace("rows", .dense), try store.keyspace("texts", .bytes))
@@ -85,7 +85,7 @@ struct LimitsTests {
     #expect(try !store.snapshot().contains(.id(0), in: rows) && store.snapshot().count(in: rows) == 1)
   }
 
-  @Test("A commit may have as many bytes of records as the option says, and no more")
+  @Test("A commit has at most as many bytes of records as the option allows")
   func batch() throws {
     let store = try open { $0.batchBytesMax = 2 << 20 }
     let rows = try store.keyspace("rows", .dense)
@@ -104,7 +104,7 @@ struct LimitsTests {
     #expect(store.snapshot().sequence == sequence && store.snapshot().count(in: rows) == 2)
   }
 
-  @Test("A commit is not cut into more parts than the log can hold")
+  @Test("A commit has at most as many parts as the format allows")
   func parts() throws {
     try StoreLimits.check(commitParts: FormatLimits.commitPartsMax)
     expectInvalid { try StoreLimits.check(commitParts: FormatLimits.commitPartsMax + 1) }
@@ -124,7 +124,7 @@ struct LimitsTests {
     }
   }
 
-  @Test("A store has at most 65,536 keyspaces and as many derived indexes")
+  @Test("A store has at most 65,536 keyspaces and 65,536 derived indexes")
   func catalog() throws {
     let store = try open()
     let rows = try store.keyspace("rows", .dense)
@@ -152,7 +152,7 @@ struct LimitsTests {
     }
   }
 
-  @Test("Two records that give the same entry of an index share it, and V4 reports it after one is removed")
+  @Test("Verification (V4) reports an index entry of two records after one record is removed")
   func sharedEntries() throws {
     let store = try open()
     let texts = try store.keyspace("texts", .bytes)
@@ -171,8 +171,7 @@ struct LimitsTests {
     #expect(findings.first?.description.contains("of two records and went with one") == true)
   }
 
-  @Test(
-    "Without a number for another segment, a commit that needs one is refused and the store can be used")
+  @Test("Without a free segment number, only commits that need a new segment are refused")
   func segments() throws {
     let store = try open { $0.segmentCapacityBytes = 4096 }
     let rows = try store.keyspace("rows", .dense)
@@ -183,7 +182,7 @@ struct LimitsTests {
   }
 
   @Test(
-    "Without a free file or address space for a segment, the commit is refused and the store can be used",
+    "If the system refuses a new segment, the commit is refused and the store stays usable",
     arguments: [
       (.create, .tooManyOpenFiles), (.map, .outOfMemory), (.write, .fileTooLarge),
     ] as [(FileOperation, FileIOError.Code)])
@@ -203,7 +202,7 @@ struct LimitsTests {
   }
 
   @Test(
-    "When the system has no file or no address space left for a store, opening says so and changes nothing",
+    "An opening without descriptors or address space throws and changes nothing",
     arguments: [(.open, .tooManyOpenFiles), (.map, .outOfMemory)] as [(FileOperation, FileIOError.Code)])
   func opening(_ operation: FileOperation, _ code: FileIOError.Code) throws {
     var store = try open()
@@ -217,7 +216,7 @@ struct LimitsTests {
     #expect(try store.snapshot().value(id: 1, in: rows) == [1])
   }
 
-  @Test("The limit of open snapshots is exact, and releasing them allows new ones")
+  @Test("The statistics count thousands of open snapshots, and none after their release")
   func snapshots() throws {
     let store = try open()
     #expect(StoreLimits.snapshotsMax == 262_144)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// How many keys: ten million with optimisation; without it there is time for fewer. `PERDURE_KEYS`
-/// says another number.
+/// The number of keys: ten million with optimisation, and fewer without. `PERDURE_KEYS` sets
+/// another number.
 private let keyCount: UInt64 = {
   if let count = Environment.value(of: "PERDURE_KEYS").flatMap(UInt64.init) { return count }
   #if DEBUG
@@ -15,11 +15,11 @@ private let keyCount: UInt64 = {
   #endif
 }()
 
-/// One after the other: with 100 million keys each takes a volume's room.
+/// The tests run one after the other, because with 100 million keys each needs most of a volume.
 @Suite("Many keys", .serialized)
 struct ManyKeysTests {
   private static let batch: UInt64 = 1000
-  /// Values are numbers; each key's is its own until it is overwritten.
+  /// The bit that marks an overwritten value. Without this bit, the value of a key is its number.
   private static let overwritten: UInt64 = 1 << 40
   private static let options = {
     var options = StoreOptions()
@@ -32,7 +32,7 @@ struct ManyKeysTests {
 
   init() throws { directory = try TemporaryDirectory() }
 
-  @Test("Ids in order: all are there after closing, and after a crash; opening a closed store reads no log")
+  @Test("Many ids survive closing and a crash, and opening a closed store reads no log")
   func dense() throws {
     try run(.dense) { store, keyspace, number, value in
       try store.put(Self.bytes(value), id: number, in: keyspace)
@@ -41,7 +41,7 @@ struct ManyKeysTests {
     }
   }
 
-  @Test("Keys of 16 bytes in no order: the same")
+  @Test("Many unordered 16-byte keys survive closing and a crash, and opening reads no log")
   func hashed() throws {
     try run(.bytes) { store, keyspace, number, value in
       try store.put(Self.bytes(value), key: Self.key(number), in: keyspace)
@@ -77,14 +77,14 @@ struct ManyKeysTests {
     for number in drawn {
       try reopened.write { try put(&$0, again, number, number | Self.overwritten) }
     }
-    // As when the program ends here.
+    // Ends the store as if the program ended here.
     reopened.engine.abandon()
 
     let recovered = try Store(at: path, options: Self.options)
     let last = try recovered.keyspace("keys", kind)
     let (count, sum) = try Self.countAndSum(of: last, recovered.snapshot())
     #expect(count == Int(keyCount))
-    // Overwritten ones have one more bit, each once however often it was drawn.
+    // Each overwritten value has one more bit, however often its key was drawn.
     #expect(sum == keyCount * (keyCount - 1) / 2 + UInt64(Set(drawn).count) * Self.overwritten)
     try recovered.close()
   }
@@ -106,7 +106,7 @@ struct ManyKeysTests {
 
   private static func bytes(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
 
-  /// In no order, and each once: both factors are odd.
+  /// Returns keys in no order. They are distinct because both factors are odd.
   private static func key(_ number: UInt64) -> [UInt8] {
     bytes(number &* 0x9E37_79B9_7F4A_7C15) + bytes(number &* 0xD6E8_FEB8_6659_FD93)
   }

@@ -13,7 +13,7 @@ import Testing
   import Musl
 #endif
 
-/// Limits that the system puts on a process. Each test runs in its own process, because a limit
+/// Limits that the system sets for a process. Each test runs in its own process, because a limit
 /// applies to the whole process.
 @Suite("Limits of the process")
 struct ProcessLimitTests {
@@ -56,8 +56,7 @@ struct ProcessLimitTests {
     throw Wrong()
   }
 
-  @Test(
-    "At the limit of file lengths a commit is refused with a code, and process and store continue")
+  @Test("At the file length limit a commit is refused with a code, and the store stays usable")
   func fileLength() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -112,7 +111,7 @@ struct ProcessLimitTests {
     }
   }
 
-  @Test("With few descriptors left each call succeeds or is refused, and succeeds with more")
+  @Test("With few free descriptors each call succeeds or throws, and with more it succeeds")
   func files() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

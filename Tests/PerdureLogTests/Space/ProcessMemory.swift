@@ -2,9 +2,9 @@ import PerdureFileIO
 
 /// The system's data about this process's memory.
 enum ProcessMemory {
-  /// - Parameter name: As Linux calls it: `VmHWM` is the most that was ever resident, `VmSize` the
-  ///   address space.
-  /// - Returns: Bytes; nil on other systems.
+  /// - Parameter name: The name in Linux: `VmHWM` is the largest resident size so far, `VmSize` the
+  ///   size of the address space.
+  /// - Returns: The number of bytes; nil on other systems.
   static func bytes(_ name: String) -> Int? {
     guard let file = try? POSIXFileSystem().open("/proc/self/status", .read),
       let bytes = try? file.read(1 << 16, at: 0)

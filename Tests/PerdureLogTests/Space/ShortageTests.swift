@@ -32,7 +32,7 @@ struct ShortageTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  @Test("A compaction without a descriptor for the directory is refused, and the next one succeeds")
+  @Test("A compaction without a descriptor for the directory throws, and the next compaction succeeds")
   func compaction() throws {
     let store = try memory.open()
     let rows = try fill(store)
@@ -52,7 +52,7 @@ struct ShortageTests {
   }
 
   @Test(
-    "A verification without a descriptor or memory throws, and reports no damage",
+    "A verification without a descriptor or permission throws, and reports no damage",
     arguments: ["SUPERBLOCK", ".blob", ".index"], [FileIOError.Code.tooManyOpenFiles, .permissionDenied])
   func verification(_ name: String, _ code: FileIOError.Code) throws {
     if name == ".index" && code == .permissionDenied { return }
@@ -76,7 +76,7 @@ struct ShortageTests {
     #expect(found == [.superblock, .blob])
   }
 
-  @Test("An opening without a descriptor for the index is refused, and the index is kept")
+  @Test("An opening without a descriptor for the index throws, and the index is kept")
   func opening() throws {
     var store = try memory.open()
     let rows = try fill(store)
@@ -90,7 +90,7 @@ struct ShortageTests {
   }
 
   @Test(
-    "An opening without a descriptor for a value that an index needs is refused, and no index is lost"
+    "An opening without a descriptor for an indexed blob file throws, and loses no index"
   )
   func openingWithIndex() throws {
     var store = try memory.open()
@@ -105,7 +105,7 @@ struct ShortageTests {
   }
 
   @Test(
-    "A commit that a shortage refuses leaves no blob file, and its value can be put again",
+    "A commit that fails for a shortage leaves no blob file, and can be repeated",
     arguments: [(.create, .tooManyOpenFiles), (.map, .outOfMemory)] as [(FileOperation, FileIOError.Code)])
   func longValues(_ operation: FileOperation, _ code: FileIOError.Code) throws {
     let store = try memory.open()
@@ -139,7 +139,7 @@ struct ShortageTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("If no sync thread can be started, the caller syncs, and the store can still be used")
+  @Test("If no sync thread can be started, the caller syncs, and the store stays usable")
   func threads() async throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -153,7 +153,7 @@ struct ShortageTests {
     #expect(store.snapshot().count(in: rows) == 3)
   }
 
-  @Test("A checkpoint without space for its superblock is refused, and the next one succeeds")
+  @Test("A checkpoint without space for its superblock throws, and the next checkpoint succeeds")
   func superblock() throws {
     let store = try memory.open()
     let rows = try fill(store)
@@ -174,8 +174,7 @@ struct ShortageTests {
     try check(again, rows)
   }
 
-  @Test(
-    "While READERS is unreadable, blob files stay and statistics give the error; later they are removed")
+  @Test("While READERS is unreadable, blob files are kept and the statistics report the error")
   func readers() throws {
     let hiding = HidingFileSystem(simulated)
     var options = memory.options
@@ -211,7 +210,7 @@ extension CheckpointedStore {
   }
 }
 
-/// A file system on which READERS, as if of another user, is temporarily unreadable.
+/// A file system on which READERS is temporarily unreadable, like a file of another user.
 private final class HidingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   let isHiding = Guarded(false)

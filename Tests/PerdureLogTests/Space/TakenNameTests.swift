@@ -5,10 +5,10 @@ import Testing
 
 @testable import PerdureLog
 
-/// A system may make a file and say that it has not: over a network the answer may be lost.
-@Suite("Names that are taken")
+/// A system may create a file but report a failure, for example if a network loses the answer.
+@Suite("Segment names that are taken")
 struct TakenNameTests {
-  @Test("A segment's name that is taken refuses one commit, and none after it")
+  @Test("A taken segment name makes one commit throw, and no later commit")
   func commit() throws {
     var options = StoreOptions()
     let fileSystem = SimulatedFileSystem()
@@ -38,7 +38,7 @@ struct TakenNameTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A compaction that finds a segment's name taken uses another the next time")
+  @Test("A taken segment name makes one compaction throw, and the next compaction uses another name")
   func compaction() throws {
     let memory = try MemoryStore()
     let store = try memory.open()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Counts the bytes that go into files, by what the name ends in.
+/// A file system that counts the bytes written to files, by the endings of their names.
 private final class CountingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   private let counts = Guarded([String: UInt64]())
@@ -41,9 +41,9 @@ private final class CountingFile: ForwardingFile {
   }
 }
 
-@Suite("Bytes that are written")
+@Suite("Counts of written bytes")
 struct WrittenBytesTests {
-  @Test("Statistics say what the file system saw, to the byte, and amplification is made of all of it")
+  @Test("Statistics equal the bytes that the file system saw, and write amplification includes all")
   func counted() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     memory.options.checkpoints = .manual
