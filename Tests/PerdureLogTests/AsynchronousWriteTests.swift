@@ -30,7 +30,7 @@ struct AsynchronousWriteTests {
     }
   }
 
-  @Test("Values that are not Sendable can be used in the transaction, and returned, on the caller's actor")
+  @Test("A transaction on the caller's actor can use and return values that are not Sendable")
   func isolation() async throws {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)
@@ -69,7 +69,7 @@ struct AsynchronousWriteTests {
     }
   }
 
-  @Test("An awaited transaction has the requested durability, whatever the store's default")
+  @Test("An awaited transaction has the requested durability for any default of the store")
   func durabilities() async throws {
     for (durability, byDefault) in [(Durability.powerLoss, Durability.relaxed), (.relaxed, .powerLoss)] {
       let system = SimulatedFileSystem()

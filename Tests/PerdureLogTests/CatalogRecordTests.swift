@@ -117,7 +117,7 @@ struct CatalogRecordTests {
         of: .integersAndDecimals, keyspaces: [people, names], extractor: "ex", parameters: [9, 8]))
   }
 
-  @Test("The records of sums and of their order have the documented bytes, and decode to equal definitions")
+  @Test("Records of sums and their order have the documented bytes and decode to equal definitions")
   func sumBytes() throws {
     let index = DerivedIndex(id: 0, name: "s", isUnique: false)
     let record = CatalogRecord.index(index, sums)
@@ -132,7 +132,7 @@ struct CatalogRecordTests {
     try apply(ordered, to: &catalog)
     #expect(catalog.indexes.map(\.definition) == [sums, order])
     #expect(catalog.indexes.allSatisfy { !catalog.isStray($0) })
-    // Redefines index `s` as a program that has no sums does.
+    // Redefines index `s`, as a program without sums may do.
     try apply(
       CatalogRecord.index(
         index,
@@ -141,7 +141,7 @@ struct CatalogRecordTests {
     #expect(catalog.isStray(catalog.indexes[1]))
   }
 
-  @Test("Sums of a later kind are unsupported and not damage; unique sums are damage")
+  @Test("Sums of a later kind are unsupported, and unique sums are damage")
   func laterSums() throws {
     let record = CatalogRecord.index(DerivedIndex(id: 0, name: "s", isUnique: false), sums)
     let parameters = 12 + "group-sums".utf8.count + 8
@@ -157,7 +157,7 @@ struct CatalogRecordTests {
     }
   }
 
-  @Test("An index made from a removed one is stray")
+  @Test("An index that is derived from a removed index is stray")
   func strayOfRemoved() throws {
     var catalog = try catalogOfTwo()
     try apply(CatalogRecord.index(index, definition), to: &catalog)

@@ -6,7 +6,7 @@ import Testing
 @testable import PerdureLog
 
 /// Several threads use one store. These tests also run under the thread sanitizer.
-@Suite("Many threads at one store")
+@Suite("Many threads that use one store")
 struct ConcurrencyTests {
   /// Runs `body` on `count` new threads, and waits for all of them. It throws the first error.
   private func threads(_ count: Int, _ body: @escaping @Sendable (UInt64) throws -> Void) throws {
@@ -27,7 +27,7 @@ struct ConcurrencyTests {
     if let error = state.withLock({ $0.error }) { throw error }
   }
 
-  @Test("A snapshot shows one complete commit, also when it is held during many commits")
+  @Test("A snapshot shows one complete commit, also if the snapshot is held during many commits")
   func snapshotsAreWhole() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     let store = try memory.open()
@@ -106,7 +106,7 @@ struct ConcurrencyTests {
     #expect(try memory.open().snapshot().count(in: rows) == 360)
   }
 
-  @Test("While a store is closed, each write is complete and durable, or throws that the store is closed")
+  @Test("During closing, each write is complete and durable, or throws that the store is closed")
   func closeWhileWriting() async throws {
     for round in 0..<12 as Range<UInt64> {
       let memory = try MemoryStore(segmentCapacityBytes: 8192)
@@ -189,13 +189,13 @@ struct ConcurrencyTests {
         options.fileSystem = image.fileSystem()
         let snapshot = try Store(at: "/s.perdure", options: options).snapshot()
         for id in promised where try !snapshot.contains(.id(id), in: rows) {
-          Issue.record("\(id) was promised, and is gone (failure \(nth))")
+          Issue.record("\(id) was acknowledged but is missing (failure \(nth))")
         }
       }
     }
   }
 
-  @Test("Snapshots are taken and released on many threads while roots are made and freed")
+  @Test("Many threads can take and release snapshots while roots are allocated and freed")
   func pins() throws {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)
@@ -210,7 +210,7 @@ struct ConcurrencyTests {
       }
       var last: UInt64 = 0
       while !isDone.withLock({ $0 }) {
-        // More than the pins of one chunk.
+        // Takes more pins than one chunk has.
         let many = (0..<20).map { _ in store.snapshot() }
         for snapshot in many {
           guard snapshot.sequence >= last else { throw Violation("time runs backwards") }
@@ -236,7 +236,7 @@ struct ConcurrencyTests {
     #expect(try again.snapshot().value(id: 1, in: rows) == [3])
   }
 
-  @Test("Openings for reading can read a store that is open for writing")
+  @Test("Read-only openings can read a store that is open for writing")
   func readOnlyBesideWriter() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()

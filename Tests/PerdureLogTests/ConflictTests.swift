@@ -53,7 +53,7 @@ struct ConflictTests {
         .hasSuffix("keys of keyspace names from \"A\" to before \"B\" were added or removed"))
   }
 
-  @Test("A conflict's description has a bounded length for any keys and any number of failed preconditions")
+  @Test("A conflict's description has a bounded length for any keys and any number of preconditions")
   func length() throws {
     let world = try World()
     let long = Precondition.exists(world.names, .bytes([UInt8](repeating: 65, count: 60_000)))

@@ -6,8 +6,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Manual repair and the checks of errors need the byte that the error names.
-@Suite("Where errors say that damage is")
+/// Manual repair and tests of errors need the byte that an error names.
+@Suite("Offsets in errors about damage")
 struct DamagePlaceTests {
   private static let segment = StoreFileName.segment(1).string
 
@@ -41,7 +41,7 @@ struct DamagePlaceTests {
     let file = try memory.fileSystem.open("/store.perdure/" + Self.segment, .readWrite)
     let bytes = try file.read(Int(file.size()), at: 0)
     let record = try self.place(of: values[1], in: bytes) - 24
-    // Flips the highest bit. A length becomes very large.
+    // Flips the highest bit, so that a length becomes very large.
     try file.write([bytes[record + place] ^ 0x80], at: UInt64(record + place))
     let frame = try self.place(of: values[0], in: bytes) - 24 - FrameHeader.length
     let read = try byte { try store.readFrame(at: frame, ofSegment: 1) }
@@ -102,7 +102,8 @@ struct DamagePlaceTests {
     try store.checkpoint()
     try store.close()
     let bytes = try grouped.bytes(ofSegment: 1)
-    // The first one: the others refer to it only if the group is packed.
+    // The first copy of the value. The other copies refer to the first copy only if the group is
+    // packed.
     let place = try self.place(of: noise, in: bytes)
     try grouped.write([bytes[place + 700] ^ 1], at: place + 700, ofSegment: 1)
     let again = try grouped.open()

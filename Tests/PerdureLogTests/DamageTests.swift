@@ -5,14 +5,15 @@ import Testing
 
 @testable import PerdureLog
 
-/// A small store of three segments and a blob file, to be damaged.
+/// A small store of three segments and a blob file, which the tests damage.
 struct DamagedStore {
   static let path = "/s.perdure"
   let image: CrashImage
   /// The content after each commit.
   let contents: [CrashHistory.Content]
 
-  /// - Parameter withCheckpoints: Whether one is made in the middle, and one at close.
+  /// - Parameter withCheckpoints: Whether checkpoints are written after commits 4 and 8, and at
+  ///   closing.
   init(closing: Bool, withCheckpoints: Bool = false) throws {
     let fileSystem = SimulatedFileSystem()
     let history = CrashHistory()
@@ -71,7 +72,7 @@ struct DamagedStore {
   }
 
   /// Opens the store and reads everything. Returns the number of the last commit if the content is
-  /// that after the commit, and nil for an error of the store. Throws in all other cases.
+  /// the content after that commit, and nil for an error of the store. Throws in all other cases.
   func outcome(_ fileSystem: any FileSystem) throws -> UInt64? {
     let found: CrashHistory.Content
     let sequence: UInt64
@@ -144,7 +145,8 @@ struct DamageTests {
     #expect(try again.verify().isClean)
   }
 
-  /// A store with an index over a value in a file of its own, and one that counts its groups.
+  /// A store with an index of a value in a blob file, and an index that counts the groups of the
+  /// first.
   private func countedStore() throws -> (options: StoreOptions, fileSystem: SimulatedFileSystem) {
     let fileSystem = SimulatedFileSystem()
     var options = StoreOptions()
@@ -160,7 +162,7 @@ struct DamageTests {
     return (options, fileSystem)
   }
 
-  @Test("The error of an index that counts an index without a damaged value names the value's file")
+  @Test("If an indexed value is damaged, the errors of its index and group counts name the file")
   func countedDamage() throws {
     let (options, fileSystem) = try countedStore()
     let file = try #require(
@@ -176,7 +178,7 @@ struct DamageTests {
     }
   }
 
-  @Test("The error of an index without a refused value gives the reason, and does not suggest removing it")
+  @Test("If an indexed value's file cannot be opened, the error gives the reason and suggests no removal")
   func refusedValue() throws {
     let (options, fileSystem) = try countedStore()
     fileSystem.inject(

@@ -5,9 +5,9 @@ import Testing
 @testable import PerdureLog
 
 /// A unique index that no program maintained for some commits.
-@Suite("Keys that a unique index holds twice")
+@Suite("Duplicate keys of a unique index")
 struct DuplicateKeysTests {
-  /// The whole value is the index key.
+  /// An extractor whose index key is the whole value.
   private struct Whole: IndexExtractorFactory, IndexExtractor {
     func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) -> any IndexExtractor { self }
 

@@ -1,5 +1,5 @@
-// The examples of TheEngine in PerdureLog.docc, word for word: the lines between the marks are the
-// code block of that number. Change both.
+// The examples of TheEngine in PerdureLog.docc. The lines between two marks are the code block of
+// that number, so change both.
 
 import Foundation
 import PerdureLog
@@ -110,7 +110,7 @@ struct EngineArticleTests {
     }
   }
 
-  @Test("The article has every level of durability and every invariant that a verification reports")
+  @Test("The article lists every level of durability and every invariant that a verification reports")
   func tables() throws {
     let article = try Self.text("Sources/PerdureLog/PerdureLog.docc/TheEngine.md")
     for level in Durability.allCases { #expect(article.contains("| `\(level)` |")) }

@@ -11,8 +11,9 @@ struct ForeignHandleTests {
   private let rows: Keyspace
   private let names: Keyspace
   private let byFirst: DerivedIndex
-  /// Keyspaces of another store. They have the number of `rows` with another name, with another
-  /// kind, and a number that `store` does not have.
+  /// Keyspaces of another store. The first has the number of `rows` with another name. The second
+  /// has the number of `names` with another kind. The third has a number that `store` does not
+  /// have.
   private let foreign: [Keyspace]
   private let other: Store
 
@@ -134,7 +135,7 @@ struct ForeignHandleTests {
       expectRefused(keyspace) { _ = try snapshot.count(in: keyspace, ids: 0 ... .max) }
       expectRefused(keyspace) { _ = try snapshot.contains(.id(1), in: keyspace) }
     }
-    // A keyspace whose number the store does not have, or not yet, is empty.
+    // A keyspace whose number the store does not have yet is empty.
     #expect(try snapshot.value(id: 1, in: foreign[2]) == nil)
     let bytes = try MemoryStore().open().keyspace("texts", .bytes)
     expectRefused(bytes) { _ = try snapshot.value(key: [1], in: bytes) }

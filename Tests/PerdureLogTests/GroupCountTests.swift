@@ -8,7 +8,7 @@ import Testing
 struct GroupCountTests {
   private let memory = CheckpointedStore()
 
-  /// The groups in the order of their counts, with a count for each.
+  /// The groups in the order of their counts.
   private func counts(_ store: Store, _ name: String) throws -> [UInt64] {
     let index = try #require(try store.indexes.first { $0.index.name == name }).index
     var groups: [UInt64] = []
@@ -19,7 +19,7 @@ struct GroupCountTests {
     return groups
   }
 
-  @Test("Two indexes that count one index follow it, also after a new definition and after opening again")
+  @Test("Two group counts of an index follow it, also after a new definition and reopening")
   func redefined() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -30,7 +30,8 @@ struct GroupCountTests {
     func put(_ ids: Range<UInt64>) throws {
       try store.write { transaction in
         for id in ids {
-          // Groups 0 to 2 by the first number, of which 0 has the most, and 10 to 14 by the second.
+          // By the first number, the groups are 0 to 2, and 0 has the most members. By the second
+          // number, they are 10 to 14.
           let (a, b) = (id < 40 ? 0 : UInt8(id % 3), 10 + UInt8(id % 5))
           try transaction.put([0, 0, 0, 0, 0, 0, 0, a, 0, 0, 0, 0, 0, 0, 0, b], id: id, in: rows)
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Gives the whole number in a value a limited number of times.
+/// An extractor that gives the integer in a value as often as the test sets.
 private final class FickleExtractor: IndexExtractorFactory, IndexExtractor {
   private let times = Atomic<Int>(1)
 
@@ -26,7 +26,7 @@ private final class FickleExtractor: IndexExtractorFactory, IndexExtractor {
   }
 }
 
-@Suite("Sums that are built, and impossible sums")
+@Suite("Building of sums, and impossible sums")
 struct GroupSumBuildTests {
   private let extractor = FickleExtractor()
   private let memory: CheckpointedStore
@@ -98,7 +98,7 @@ struct GroupSumBuildTests {
   enum Remedy: CaseIterable { case definition, opening, openingWithoutCheckpoint }
 
   @Test(
-    "A commit that removes an absent number from a sum succeeds, and drops the index until a rebuild",
+    "Removing an absent number from a sum succeeds, and makes the index unavailable until a rebuild",
     arguments: Remedy.allCases)
   func leftOut(_ remedy: Remedy) throws {
     var store = try memory.open()
@@ -112,7 +112,7 @@ struct GroupSumBuildTests {
     try expectLeftOut(store, sums, order)
     #expect(throws: StoreError.self) { try old?.sum(of: 3, in: sums) }
     old = nil
-    // Commits continue without it.
+    // Commits continue without the index.
     try store.write { try $0.put([4, 1], id: 2, in: rows) }
     try expectLeftOut(store, sums, order)
     extractor.give(1)
@@ -130,7 +130,7 @@ struct GroupSumBuildTests {
     try store.close()
   }
 
-  @Test("An index file with invalid sums stops no commit, also after any number of openings")
+  @Test("An index file with invalid sums stops no commit, and the next opening rebuilds the sums")
   func hostile() throws {
     var store = try memory.open()
     let (rows, sums) = try define(in: store)
@@ -196,7 +196,7 @@ struct GroupSumBuildTests {
       sum.apply(.integer(1), isRemoval: false)
       sum.apply(term, isRemoval: true)
     }
-    // A sum without terms is not zero.
+    // The sum has no terms, but it is not zero.
     sum.apply(.integer(1), isRemoval: false)
     sum.apply(.integer(2), isRemoval: true)
     #expect(sum.termCount == 0 && !sum.isPossible)

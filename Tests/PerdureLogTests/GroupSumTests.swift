@@ -7,8 +7,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Values are a group (8 bytes, big-endian), and numbers of 9 bytes: a tag and a term as in
-/// `SumTerm`.
+/// Values have a group (8 bytes, big-endian), and numbers of 9 bytes. Each number has a tag and a
+/// term as in `SumTerm`.
 private enum Numbers {
   static func value(_ group: UInt64, _ terms: [SumTerm]) -> [UInt8] {
     var value = bigEndian(group)
@@ -25,7 +25,7 @@ private enum Numbers {
   static func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 }
 
-/// Gives the numbers in values; counts its calls.
+/// An extractor that gives the numbers in values and counts its calls.
 private final class NumberExtractor: IndexExtractorFactory, IndexExtractor {
   private let calls = Mutex(0)
   /// Whether the extractor gives the numbers of a record only once. Then no number is ever removed
@@ -87,7 +87,7 @@ struct GroupSumTests {
     IndexDefinition(name: "order of \(index.name)", source: .sumOrder(of: index))
   }
 
-  /// The content: the groups of ids, and the numbers.
+  /// The expected content: the group and the numbers of each id.
   private struct Model {
     var rows: [UInt64: (group: UInt64, terms: [SumTerm])] = [:]
 
@@ -143,7 +143,7 @@ struct GroupSumTests {
     }
   }
 
-  @Test("Sums are those of the members after any changes, from log, checkpoint, reader and salvage")
+  @Test("Sums match the members after random changes, from log, checkpoint, reader and salvage")
   func model() throws {
     var random = SeededGenerator.forTest("sums of groups")
     for round in 0..<4 {
@@ -163,7 +163,7 @@ struct GroupSumTests {
             } else {
               let group = UInt64.random(in: 0..<8, using: &random)
               let terms = (0..<Int.random(in: 0...2, using: &random)).map { _ in term(&random) }
-              // Equal numbers of one record count as many times as they are given.
+              // Equal numbers of one record are all added.
               let doubled = Bool.random(using: &random) ? terms + terms : terms
               try transaction.put(Numbers.value(group, doubled), id: id, in: rows)
               model.rows[id] = (group, doubled)
@@ -200,7 +200,7 @@ struct GroupSumTests {
     }
   }
 
-  @Test("A commit that changes one member of a large group reads only that record, and writes a few nodes")
+  @Test("A change of one member in a large group reads one record and writes few nodes")
   func cost() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -222,7 +222,7 @@ struct GroupSumTests {
     let sum = (0..<300 as Range<Int64>).reduce(0) { $0 + 2 * $1 }
     #expect(try store.snapshot().sum(of: 7_000, in: index)?.int64 == sum - 400 + 1)
     #expect(try before.sum(of: 7_000, in: index)?.int64 == sum && before.count(in: order) == 301)
-    // Many members at once: each is read once.
+    // Removes many members at once. Each is read once.
     try store.write(durability: .relaxed) { transaction in
       for id in 0..<100 as Range<UInt64> { try transaction.remove(id: 2 * id, in: rows) }
     }
@@ -230,7 +230,7 @@ struct GroupSumTests {
     #expect(try store.snapshot().sum(of: 7_000, in: index)?.termCount == 200)
   }
 
-  @Test("Verification and wrong results reveal an engine that never removes a number from a sum")
+  @Test("Verification and wrong sums reveal numbers that were never removed from a sum")
   func forgets() throws {
     for forgets in [false, true] {
       var memory = CheckpointedStore()
@@ -262,7 +262,7 @@ struct GroupSumTests {
       IndexDefinition(name: "other", source: .sumOrder(of: order)),
       IndexDefinition(name: "other", source: .sumOrder(of: index), isUnique: true),
       sums(rows, rows, named: "twice"),
-      // It is ordered.
+      // The index `sums` has an order.
       .slices("sums", rows, .value(offset: 0, length: 8)),
     ]
     for definition in wrong {
@@ -274,7 +274,7 @@ struct GroupSumTests {
     #expect(try store.indexes.map(\.index) == [groups, index, order])
     try store.write { try $0.put(Numbers.value(5, []), id: 1, in: rows) }
     #expect(try store.snapshot().sum(of: 5, in: index) == nil)
-    // Whether it has an entry of the group.
+    // Index `groups` has an entry of group 5, but none of group 6.
     for group in [5, 6] as [UInt64] {
       #expect(throws: StoreError.self) { try store.snapshot().sum(of: group, in: groups) }.map {
         #expect($0.code == .invalidArgument)
@@ -321,7 +321,7 @@ struct GroupSumTests {
     #expect(try again.statistics.indexEntries == 0 && again.verify().isClean)
   }
 
-  @Test("Without an extractor, sums and their order are unavailable, and rebuilt once there is one")
+  @Test("Without an extractor, sums are unavailable, and the next opening with the extractor rebuilds them")
   func unavailable() throws {
     let first = try memory.open()
     let rows = try first.keyspace("rows", .dense)
@@ -343,7 +343,7 @@ struct GroupSumTests {
     #expect(try third.verify().findings.map(\.description) == [])
   }
 
-  @Test("Sums can be made by a program, and added to each other")
+  @Test("A program can make sums and add them to each other")
   func byHand() {
     var (a, b) = (GroupSum(of: .integersAndDecimals), GroupSum(of: .integersAndDecimals))
     a.add(.integer(2))

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Ranges of a derived index")
 struct IndexRangeTests {
-  /// A few bytes, with those that matter to prefixes and ends among them.
+  /// Random bytes, including those that are special for prefixes and ends.
   private static func randomBytes(_ random: inout SeededGenerator, _ lengths: ClosedRange<Int>) -> [UInt8] {
     (0..<Int.random(in: lengths, using: &random)).map { _ in random.pick([0, 1, 2, 0x61, 0xFE, 0xFF]) }
   }
 
-  /// Bounds beside keys, with the same prefix, or longer than them.
+  /// A random bound: any bytes, a key, a prefix of a key, or a key with further bytes.
   private static func bound(_ keys: [[UInt8]], _ random: inout SeededGenerator) -> [UInt8] {
     switch Int.random(in: 0..<4, using: &random) {
     case 0: return randomBytes(&random, 0...12)
@@ -27,8 +27,8 @@ struct IndexRangeTests {
     let reference: UInt64
   }
 
-  /// A number of objects, and an index of their values by references that begin with all kinds of
-  /// bytes: they decide the position of a bound that is longer than a key.
+  /// Puts objects, and defines an index of their values. The references begin with different bytes,
+  /// because references decide the position of a bound that is longer than a key.
   private static func entries(
     ofLength length: Int, in store: Store, _ random: inout SeededGenerator
   ) throws -> (DerivedIndex, [Entry]) {
@@ -54,7 +54,7 @@ struct IndexRangeTests {
   }
 
   @Test(
-    "For any bounds, walks up and down and a count agree with the keys", arguments: [2, 3, 8])
+    "For any bounds, walks in both directions and counts match a filter of the keys", arguments: [2, 3, 8])
   func walks(length: Int) throws {
     var random = SeededGenerator.forTest("ranges of a derived index \(length)")
     let store = try MemoryStore().open()
@@ -77,7 +77,7 @@ struct IndexRangeTests {
         down.append(Entry(key: Array($0), reference: $1))
         return true
       }
-      // Not the entries themselves: there may be hundreds.
+      // Expects only the results of the comparisons, because there may be hundreds of entries.
       let agree = (up == wanted, down.reversed() == wanted)
       #expect(agree == (true, true), "\(lower) to \(upper ?? [])")
       #expect(try snapshot.count(in: index, range: range) == wanted.count)

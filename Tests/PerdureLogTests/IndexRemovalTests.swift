@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// An index whose extractor is `removed`, as in FORMAT.md, "Catalog".
+/// A removed index has the extractor `removed` (FORMAT.md, "Catalog").
 @Suite("Removing a derived index")
 struct IndexRemovalTests {
   private let memory = CheckpointedStore()
@@ -25,7 +25,7 @@ struct IndexRemovalTests {
 
   private func names(_ store: Store) throws -> [String] { try store.indexes.map(\.index.name) }
 
-  @Test("One small commit removes an index's definition, entries and memory, also after opening again")
+  @Test("One small commit removes an index's definition, entries and memory, also after reopening")
   func removed() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -41,7 +41,8 @@ struct IndexRemovalTests {
     #expect(try store.verify().findings.map(\.description) == [])
     try put(2000..<2010, in: rows, of: store)
     store.engine.abandon()
-    // From the log, and from the checkpoint that the first closing writes.
+    // The first opening reads the log. The second reads the checkpoint that the first closing
+    // writes.
     for _ in 0..<2 {
       let again = try memory.open()
       #expect(try names(again) == [] && again.recoveryReport.unavailableIndexes == [])
@@ -81,7 +82,7 @@ struct IndexRemovalTests {
     #expect(try old.count(in: index) == 20)
   }
 
-  @Test("A removed index's name can be defined again, in any way, before and after a checkpoint")
+  @Test("The name of a removed index can have any new definition, with and without a checkpoint")
   func again() throws {
     for (checkpoints, isSame) in [(false, true), (true, true), (true, false)] {
       let memory = CheckpointedStore()
@@ -105,7 +106,7 @@ struct IndexRemovalTests {
     }
   }
 
-  @Test("An index is removed only after the index made from it, and never in a store opened for reading")
+  @Test("An index is removed only after indexes derived from it, and never in read-only stores")
   func order() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -143,7 +144,7 @@ struct IndexRemovalTests {
     #expect(try reader.verify().findings.map(\.description) == [])
   }
 
-  @Test("An index that this program cannot maintain can be removed, and then nothing is unavailable")
+  @Test("An unavailable index can be removed, and then no index is unavailable")
   func unavailable() throws {
     var withExtractor = memory
     withExtractor.options.indexExtractors = ["theirs": SliceExtractor()]

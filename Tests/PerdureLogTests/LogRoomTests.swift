@@ -37,20 +37,20 @@ struct LogRoomTests {
     [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: 100)
   }
 
-  @Test("The extension is a limited part of the length, and is made only if commits wait for syncs")
+  @Test("Preallocation is a limited part of the length, and only for commits that wait for syncs")
   func policy() {
     let room = LogRoom()
     let (mebibyte, capacity): (UInt64, UInt64) = (1 << 20, 64 << 20)
     #expect(room.length(end: mebibyte, synced: mebibyte, capacity: capacity) == mebibyte + 65_536)
     let long = 32 * mebibyte
     #expect(room.length(end: long, synced: long, capacity: capacity) == long + 262_144)
-    // Too little to be worth the rewriting, and just enough.
+    // 65,535 bytes are too few for an extension, and 65,536 are enough.
     #expect(room.length(end: 65_535, synced: 65_535, capacity: capacity) == nil)
     #expect(room.length(end: 65_536, synced: 65_536, capacity: capacity) == 65_536 + 4096)
-    // No commit waits for syncs.
+    // With more than 65,536 unsynced bytes, no commit waits for syncs.
     #expect(room.length(end: mebibyte, synced: mebibyte - 65_537, capacity: capacity) == nil)
     #expect(room.length(end: mebibyte, synced: mebibyte - 65_536, capacity: capacity) != nil)
-    // The end of the segment.
+    // The extension ends at the capacity of the segment.
     #expect(room.length(end: mebibyte, synced: mebibyte, capacity: mebibyte + 10) == mebibyte + 10)
     #expect(room.length(end: mebibyte, synced: mebibyte, capacity: mebibyte) == nil)
     #expect(room.length(end: mebibyte, synced: mebibyte, capacity: 0) == nil)
@@ -67,7 +67,7 @@ struct LogRoomTests {
       #expect(try size() >= end(of: store))
       lengths.insert(try size())
     }
-    #expect(lengths.count < 8, "20 commits, and the file became longer \(lengths.count) times")
+    #expect(lengths.count < 8, "20 commits changed the length of the file \(lengths.count) times")
     for id in 21...60 as ClosedRange<UInt64> {
       try store.write(durability: .processCrash) { try $0.put(value(id), id: id, in: rows) }
     }
@@ -140,7 +140,7 @@ struct LogRoomTests {
     #expect(reader.snapshot().count(in: try reader.keyspace("rows", .dense)) == 2)
   }
 
-  @Test("A commit without space is rolled back, and one whose frame is complete in the file succeeds")
+  @Test("A commit without space is rolled back, unless its frame is complete in the file")
   func refusals() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -152,7 +152,7 @@ struct LogRoomTests {
       defer { fileSystem.removeInjectedFailures() }
       try store.write { try $0.put(value, id: id, in: rows) }
     }
-    // Only zeros are missing of this frame, and the file already had them.
+    // The write misses only zeros of this frame, and the file already has these zeros.
     let zeros = [7] + [UInt8](repeating: 0, count: 200)
     try write(zeros, id: 4, stoppingAfter: 140)
     let refusal = #expect(throws: StoreError.self) { try write(value(5), id: 5, stoppingAfter: 100) }
@@ -166,7 +166,7 @@ struct LogRoomTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A torn tail in preallocated length has the length of the torn bytes")
+  @Test("The reported length of a torn tail in preallocated length excludes the zeros after it")
   func torn() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -217,11 +217,11 @@ struct LogRoomTests {
     #expect(chain.links[0].logEnd <= end)
   }
 
-  @Test("If the preallocation has no space, commits continue without it")
+  @Test("Commits continue without preallocation if space is short")
   func noLength() throws {
     let (store, rows) = try open(.always(upTo: 100))
     for id in 1...10 as ClosedRange<UInt64> {
-      // The first write is the commit's, the second the length.
+      // The first write is the commit's, and the second is the preallocation.
       fileSystem.inject(InjectedFailure(of: .write, nth: 2, code: .noSpace, pathContains: ".segment"))
       try store.write { try $0.put(value(id), id: id, in: rows) }
       fileSystem.removeInjectedFailures()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Indexes of single bytes of values, by position, that know which position they follow from; they
-/// count their calls.
+/// An extractor of single bytes of values, by position. It knows on which position each index
+/// depends, and counts its calls.
 private final class BytesExtractor: IndexExtractorFactory {
   private let calls = Mutex<[UInt8: Int]>([:])
 
@@ -51,7 +51,7 @@ private final class BytesExtractor: IndexExtractorFactory {
 
 @Suite("Indexes of parts of records")
 struct RecordPartsTests {
-  @Test("An index is called for a changed record only if its part has changed, and stays right")
+  @Test("An extractor is called for a changed record only if its part of the record changed")
   func askedOnce() throws {
     let extractor = BytesExtractor()
     var options = StoreOptions()
@@ -79,7 +79,7 @@ struct RecordPartsTests {
     #expect(counts == [1, 1, 0])
     #expect(try store.snapshot().count(in: indexes[0], range: .prefix([4])) == 1)
     #expect(try store.verify().isClean)
-    // A removal concerns all of them.
+    // A removal calls all extractors.
     _ = extractor.takeCalls()
     try store.write { try $0.remove(id: 7, in: rows) }
     #expect(extractor.takeCalls() == [0: 1, 1: 1, 2: 1])

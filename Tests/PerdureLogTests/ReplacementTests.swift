@@ -4,7 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Makes the directory that a rename is to replace, once, as an opening at the same time does.
+/// A file system that creates and locks the directory that a rename replaces, as a concurrent
+/// opening does. It does this for a given number of renames.
 private final class OpeningBeforeRename: ForwardingFileSystem {
   let behind: any FileSystem
   private let remaining: Guarded<Int>
@@ -58,7 +59,7 @@ struct ReplacementTests {
   }
 
   @Test(
-    "A killed replacement or copy of a store named a.copy never affects it when the store a is opened",
+    "After a killed replacement or copy of store a.copy, opening store a does not affect a.copy",
     arguments: ["replace", "copy", "backup"])
   func namedAsADraft(operation: String) throws {
     let disk = SimulatedFileSystem()
@@ -94,7 +95,7 @@ struct ReplacementTests {
     #expect(marked > 0)
   }
 
-  @Test("A mark of an earlier version, which is empty, still marks a draft")
+  @Test("The empty mark of earlier versions still marks a draft")
   func emptyMark() throws {
     let disk = InMemoryFileSystem()
     try make("/s.copy", 7, disk)
@@ -103,7 +104,7 @@ struct ReplacementTests {
     #expect(try disk.contents(of: "/") == ["s"])
   }
 
-  @Test("A replacement succeeds while openings make the directory of its path", arguments: [1, 3])
+  @Test("A replacement succeeds while openings create the directory of its path", arguments: [1, 3])
   func openings(times: Int) throws {
     let disk = InMemoryFileSystem()
     try make("/s", 3, disk)
@@ -113,7 +114,7 @@ struct ReplacementTests {
     #expect(try disk.contents(of: "/") == ["s", "source"])
   }
 
-  @Test("A file of the user in the directory ends a replacement with an error, and nothing is lost")
+  @Test("A user's file in the directory makes a replacement throw, and nothing is lost")
   func foreignFile() throws {
     let disk = InMemoryFileSystem()
     try make("/s.copy", 7, disk)
@@ -126,7 +127,7 @@ struct ReplacementTests {
     #expect(try value(at: "/s", disk) == [7])
   }
 
-  @Test("A restore from a path with an unfinished replacement completes it first")
+  @Test("A restore from a path with an unfinished replacement completes the replacement first")
   func restoreOfPending() throws {
     let disk = InMemoryFileSystem()
     try make("/s.copy", 7, disk)
@@ -136,7 +137,7 @@ struct ReplacementTests {
     #expect(try value(at: "/s", disk) == [7])
   }
 
-  @Test("A file at the place of a copy's draft is refused by name, and does not affect the store")
+  @Test("A file with the name of a copy's draft makes the copy throw, and openings ignore it")
   func fileInTheWay() throws {
     let disk = InMemoryFileSystem()
     try make("/source", 7, disk)

@@ -5,7 +5,7 @@ import Testing
 @testable import PerdureLog
 
 /// FORMAT.md, rules B6 and R4: a crash while a segment is created leaves a file that is no segment.
-@Suite("A birth that was cut short")
+@Suite("Interrupted creation of segments")
 struct SegmentBirthTests {
   private func fill(_ store: Store, _ byte: UInt8) throws {
     let numbers = try store.keyspace("numbers", .dense)
@@ -18,7 +18,7 @@ struct SegmentBirthTests {
     try memory.fileSystem.contents(of: "/store.perdure").filter { $0.hasSuffix(".segment") }.sorted()
   }
 
-  /// What a torn creation may leave under the next number.
+  /// Creates a file of the next number, as an interrupted creation may leave it.
   private func leave(_ bytes: [UInt8], after memory: MemoryStore) throws {
     let last = try #require(segments(memory).last).dropLast(".segment".count)
     let number = try #require(UInt64(last, radix: 16)) + 1
@@ -29,7 +29,7 @@ struct SegmentBirthTests {
   }
 
   @Test(
-    "The log continues in a later segment, and opens repeatedly",
+    "After interrupted creations, the log continues in a later segment and opens repeatedly",
     arguments: [(0, 0), (128, 0), (127, 0x89), (500, 0xA5)] as [(Int, UInt8)])
   func unborn(_ count: Int, _ byte: UInt8) throws {
     let remains = [UInt8](repeating: byte, count: count)
@@ -60,7 +60,7 @@ struct SegmentBirthTests {
     #expect(error?.code == .corruption)
   }
 
-  @Test("A segment of another store in the last place is corruption, not a cut birth")
+  @Test("A last segment of another store is corruption, not an interrupted creation")
   func foreignSegment() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()

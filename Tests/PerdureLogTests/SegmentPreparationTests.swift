@@ -6,14 +6,14 @@ import Testing
 
 @testable import PerdureLog
 
-/// A file system that counts what births of segments cost the thread that waits for them.
+/// A file system that counts the costs of creating segments for the watched thread.
 private final class WatchedFileSystem: ForwardingFileSystem {
   struct Counts {
-    /// Of each segment: bytes that were written, and up to where a sync covers them.
+    /// The number of written bytes, and the number of synced bytes, of each segment.
     var written: [String: UInt64] = [:]
     var synced: [String: UInt64] = [:]
-    /// The most bytes that one sync of a segment had before it, on the thread that is watched and
-    /// on others.
+    /// The largest number of unsynced bytes before a sync of a segment, on the watched thread and
+    /// on other threads.
     var longestSync: UInt64 = 0
     var longestSyncElsewhere: UInt64 = 0
     var segmentsMade = 0
@@ -22,9 +22,9 @@ private final class WatchedFileSystem: ForwardingFileSystem {
 
   let behind: any FileSystem
   let counts = Guarded(Counts())
-  /// Signalled when a thread that is not watched has synced.
+  /// Signalled when a thread other than the watched one has synced.
   let didSyncElsewhere = DispatchSemaphore(value: 0)
-  /// What the next directory sync of a thread that is not watched fails with.
+  /// The error of the next directory sync on a thread other than the watched one.
   let refusal = Guarded<FileIOError?>(nil)
   private let watched = currentThreadID()
 
@@ -86,7 +86,7 @@ private final class WatchedFile: ForwardingFile {
   }
 }
 
-@Suite("Segments that are prepared")
+@Suite("Prepared segments")
 struct SegmentPreparationTests {
   private static func value(_ id: UInt64) -> [UInt8] { [UInt8](repeating: UInt8(id % 251), count: 3000) }
 
@@ -103,15 +103,15 @@ struct SegmentPreparationTests {
     memory.options.reserveBytes = 0
     memory.options.durability = durability
     memory.options.syncAheadBytes = syncAheadBytes
-    // The count is the written length of the files.
+    // Without preallocated length, the counts are the lengths of the files.
     memory.options.logRoom.bytesMax = 0
     memory.options.fileSystem = fileSystem
     memory.options.isReadOnly = isReadOnly
     return try memory.open()
   }
 
-  /// Waits until another thread has done its work: checks once for each of its syncs. If no sync
-  /// comes the test has failed; the checks afterwards report it.
+  /// Waits until `holds` is true, and checks it after each sync of another thread. Without a sync
+  /// for a minute, the wait ends, and later checks of the test fail.
   private func wait(_ fileSystem: WatchedFileSystem, _ holds: (WatchedFileSystem.Counts) -> Bool) {
     while !holds(fileSystem.counts.withLock { $0 }) {
       guard fileSystem.didSyncElsewhere.wait(timeout: .now() + 60) == .success else { return }
@@ -123,7 +123,7 @@ struct SegmentPreparationTests {
   }
 
   @Test(
-    "A birth on a commit's way makes no file, and syncs no more than was written since the background did",
+    "A commit that continues into a prepared segment creates no file and syncs few bytes",
     arguments: [Durability.processCrash, .ordered, .powerLoss])
   func birth(_ durability: Durability) throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
@@ -147,7 +147,7 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
-  @Test("A segment that was not prepared is created with its file, after a sync of the whole segment before")
+  @Test("Creating an unprepared segment creates its file, after a sync of the whole previous segment")
   func unprepared() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     let store = try store(fileSystem, syncAheadBytes: .max / 2)
@@ -214,7 +214,8 @@ struct SegmentPreparationTests {
       while try store.engine.looking({ $0.end }).offset < 124 << 10 { try put() }
       let before = store.snapshot().count(in: rows)
       let stepping = SteppingFileSystem(fileSystem)
-      // Its header is read as zeros, and frames may follow before the next read.
+      // The reader may read the new segment's header as zeros, and frames may follow before its
+      // next read.
       stepping.run(before: call) { for _ in 0..<3 { try put() } }
       let reader = try self.store(stepping, isReadOnly: true)
       let isThrough = stepping.isWaiting
@@ -266,13 +267,13 @@ struct SegmentPreparationTests {
         try store.write { try $0.put(Self.value(id), id: id, in: rows) }
       }
     }
-    // From the first to arrive: the preparing thread, or the creation that waits for it.
+    // The error comes from the preparing thread, or from the creation that waits for that thread.
     #expect(error?.code == .poisoned || error?.code == .io)
     let later = #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: 1, in: rows) } }
     #expect(later?.code == .poisoned)
   }
 
-  @Test("If the system refuses a file in advance, the creation requests it once more")
+  @Test("If the system refuses a file during preparation, the creation requests the file again")
   func refused() throws {
     let disk = SimulatedFileSystem()
     let fileSystem = WatchedFileSystem(disk)
@@ -291,7 +292,7 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
-  @Test("Every later caller gets a failed sync's error, also after a new preparation in between")
+  @Test("Every later caller gets the error of a failed sync, also after another preparation")
   func failureStays() throws {
     let disk = SimulatedFileSystem()
     try disk.createDirectory("/store.perdure")
@@ -307,7 +308,7 @@ struct SegmentPreparationTests {
   }
 
   @Test(
-    "The log continues at its end when the system refused the header in a prepared segment, all of it",
+    "The log continues after the system refused the header of a prepared segment",
     arguments: [0, 1, 128])
   func refusedHeader(_ writtenByteCount: Int) throws {
     let disk = SimulatedFileSystem()
@@ -323,8 +324,8 @@ struct SegmentPreparationTests {
     #expect(throws: StoreError.self) { try store.engine.inTurn { try store.engine.rollLog(&$0) } }
     let rows = try store.keyspace("rows", .dense)
     try store.write { try $0.put(Self.value(8), id: 8, in: rows) }
-    // The existing part of a header may reappear after a power cut, and says that the log ended
-    // before this commit.
+    // A written part of the header may reappear after a power cut. The header says that the log
+    // ended before this commit.
     let isBlank = writtenByteCount == 0
     #expect(try store.engine.looking { $0.end }.segment == (isBlank ? last : next))
     try store.close()
@@ -347,14 +348,15 @@ struct SegmentPreparationTests {
   }
 
   @Test(
-    "A commit that continues into a prepared segment and is rolled back there is removed, with its segments",
+    "Rolling back a commit that continued into a prepared segment removes its segments",
     arguments: [2, 3])
   func takenBack(_ write: Int) throws {
     let disk = SimulatedFileSystem()
     let store = try store(disk, .powerLoss)
     let rows = try store.keyspace("rows", .dense)
     let next = try store.engine.looking { $0.nextSegment }
-    // Of the second segment of the commit the zeros are written; not the header, or no frame.
+    // In the commit's second segment the zeros are written, but the write of the header or of the
+    // first frame fails.
     disk.inject(
       InjectedFailure(
         of: .write, nth: write, code: .noSpace, effect: .partialWrite(byteCount: 100),

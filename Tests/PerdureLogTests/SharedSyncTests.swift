@@ -5,8 +5,8 @@ import PerdureTestSupport
 import Synchronization
 import Testing
 
-/// A file system that counts the syncs of segments, and on request holds the first one until it is
-/// released.
+/// A file system that counts the syncs of segments, and on request blocks the next sync until its
+/// release.
 private final class HeldSyncs: ForwardingFileSystem, Sendable {
   struct State {
     var syncs = 0
@@ -32,7 +32,7 @@ private final class HeldSyncs: ForwardingFileSystem, Sendable {
       state.isHeld = state.isHeld || waits
       return waits
     }
-    // Longer than the test waits for anything: nothing hangs.
+    // The timeout is longer than all waits of the test, and prevents a hang.
     if waits { _ = goOn.wait(timeout: .now() + 3600) }
   }
 }
@@ -61,7 +61,7 @@ struct SharedSyncTests {
     while try !holds(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(1)) }
   }
 
-  @Test("Commits that arrive during a sync wait for one more, and not for one each")
+  @Test("Commits that arrive during a sync share one further sync")
   func shared() async throws {
     let fileSystem = HeldSyncs()
     var options = StoreOptions()
@@ -77,7 +77,7 @@ struct SharedSyncTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for writer in 1...20 as ClosedRange<UInt64> {
         group.addTask { try await store.write { try $0.put([1], id: writer, in: rows) } }
-        // The first sync runs before the others arrive.
+        // The first sync is running before the other commits arrive.
         if writer == 1 { try await Self.wait { fileSystem.state.withLock { $0.isHeld } } }
       }
       try await Self.wait { try store.statistics.commitsSinceOpen == commits + 20 }

@@ -4,10 +4,9 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Many keys of a snapshot")
+@Suite("Batch reads of a snapshot")
 struct SnapshotKeysTests {
-  @Test(
-    "Many keys at once are found as each alone is: there or not, empty, twice, with a value of its own file")
+  @Test("A batch read of present and absent keys gives the values of single reads")
   func likeSingleReads() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")
@@ -43,7 +42,7 @@ struct SnapshotKeysTests {
     }
   }
 
-  @Test("An error of the closure ends the walk")
+  @Test("An error of the closure ends the batch read")
   func throwing() throws {
     struct Enough: Error {}
     let store = try MemoryStore().open()

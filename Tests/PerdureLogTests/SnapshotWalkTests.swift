@@ -4,9 +4,9 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("The cost of a snapshot, and its walks")
+@Suite("Costs and walks of a snapshot")
 struct SnapshotWalkTests {
-  @Test("A snapshot makes nothing for values of another place before the first is read")
+  @Test("A snapshot allocates nothing for values of blob files before reading the first")
   func openedValues() throws {
     let store = try MemoryStore().open()
     let (ids, keys) = try (store.keyspace("ids", .dense), store.keyspace("keys", .bytes))
@@ -64,9 +64,9 @@ struct SnapshotWalkTests {
     }
   }
 
-  @Test("A record of its class's middle length is prefetched with exactly its lines")
+  @Test("A record of about the middle length of its size class is prefetched exactly")
   func linesAhead() {
-    // Up to 64, 128, 192 and 256 bytes.
+    // The size classes end at 64, 128, 192 and 256 bytes.
     for length in [56, 112, 168, 224] {
       let address = RecordAddress(segment: 1, offset: 4096, recordLength: length, isBlob: false)
       for start in stride(from: UInt(1 << 20), to: 1 << 20 + 64, by: 8) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Whole stores are copied and destroyed")
+@Suite("Copying and destroying of whole stores")
 struct StoreFilesTests {
   private func options(_ fileSystem: any FileSystem) -> StoreOptions {
     var options = StoreOptions()
@@ -18,7 +18,7 @@ struct StoreFilesTests {
 
   private static func value(_ id: UInt64) -> [UInt8] { [UInt8](repeating: UInt8(id), count: 300) }
 
-  /// A store of several segments.
+  /// Makes a store of several segments.
   private func fill(_ path: String, _ fileSystem: any FileSystem, ids: ClosedRange<UInt64> = Self.ids) throws
   {
     let store = try Store(at: path, options: options(fileSystem))
@@ -27,7 +27,7 @@ struct StoreFilesTests {
     try store.close()
   }
 
-  /// The number of a store's values, all of them right; nil when no store opens.
+  /// Checks a store's values and returns their number; nil if no store opens.
   private func count(_ path: String, _ fileSystem: any FileSystem) throws -> Int? {
     var options = options(fileSystem)
     options.createsIfMissing = false
@@ -48,7 +48,7 @@ struct StoreFilesTests {
     return Int(count)
   }
 
-  @Test("A copy has the store's content and identity; later the two are independent")
+  @Test("A copy has the store's content and identity, and later changes are independent")
   func copies() throws {
     let disk = InMemoryFileSystem()
     try fill("/a", disk)
@@ -66,7 +66,7 @@ struct StoreFilesTests {
   }
 
   @Test(
-    "Long values are copied, an empty directory takes a copy, and a trailing slash is not part of the name"
+    "A copy includes long values, and accepts an empty directory and paths with trailing slashes"
   )
   func longValues() throws {
     let disk = InMemoryFileSystem()
@@ -114,7 +114,7 @@ struct StoreFilesTests {
     #expect(try count("/b", disk) == 2)
   }
 
-  @Test("What an unfinished copy has left is replaced")
+  @Test("A new copy replaces the files of an unfinished copy")
   func unfinished() throws {
     let disk = SimulatedFileSystem()
     try fill("/a", disk)
@@ -137,7 +137,7 @@ struct StoreFilesTests {
     #expect(replaced > 3)
   }
 
-  @Test("A copy of a store whose name is the copy's with .copy behind leaves that store as it is")
+  @Test("Copying store a.copy to a is refused, and leaves a.copy unchanged")
   func copyOfTheDraftsName() throws {
     let disk = InMemoryFileSystem()
     try fill("/a.copy", disk)
@@ -151,7 +151,7 @@ struct StoreFilesTests {
     #expect(try disk.kind(of: "/a") == nil)
   }
 
-  @Test("A store at the place of a new copy stays, open or closed, also one that began as a draft")
+  @Test("A copy is refused if a store, open or closed, has its draft's name")
   func storeInTheDraftsPlace() throws {
     let disk = InMemoryFileSystem()
     try fill("/a", disk)
@@ -166,7 +166,7 @@ struct StoreFilesTests {
       #expect(error?.code == .invalidArgument)
     }
     #expect(try count("/b.copy", disk) == 3)
-    // What only looks like a draft is its copier's, too, as long as that is at work.
+    // A directory that looks like a draft is not replaced while its writer lock is held.
     try disk.createDirectory("/c.copy")
     let lock = try disk.writerLock(ofStore: "/c.copy")
     try disk.open("/c.copy/COPY.tmp", .create).close()
@@ -179,7 +179,7 @@ struct StoreFilesTests {
     #expect(try count("/c", disk) == 40)
   }
 
-  @Test("A copy without enough space takes none: its files are removed")
+  @Test("A copy without enough space throws and removes its files")
   func noRoom() throws {
     let disk = SimulatedFileSystem(capacityBytes: 40_000)
     try fill("/a", disk)
@@ -191,7 +191,7 @@ struct StoreFilesTests {
     #expect(try count("/a", disk) == 40)
   }
 
-  @Test("The directory of a name is synced, however many slashes follow the name")
+  @Test("The parent directory of a path is found for any number of slashes")
   func slashes() {
     for (path, parent) in [
       ("x", "."), ("x//", "."), ("/x", "/"), ("/x//", "/"), ("/a/x//", "/a"), ("/a//x/", "/a"), ("//x", "/"),
@@ -202,7 +202,7 @@ struct StoreFilesTests {
     #expect(StorePath.withoutSlash("//") == "/" && StorePath.withoutSlash("t//") == "t")
   }
 
-  @Test("A medium with short reads does not make a copy shorter")
+  @Test("Short reads of the medium do not make a copy shorter")
   func shortReads() throws {
     for nth in 1...40 {
       let disk = SimulatedFileSystem()
@@ -218,7 +218,7 @@ struct StoreFilesTests {
     }
   }
 
-  @Test("A power cut during a copy leaves all of it or none, and the store as it was")
+  @Test("A power cut during a copy leaves a complete copy or none, and the store unchanged")
   func copyAndPowerCut() throws {
     let disk = SimulatedFileSystem()
     try fill("/a", disk, ids: 1...6)
@@ -239,7 +239,7 @@ struct StoreFilesTests {
     }
   }
 
-  @Test("Where there is no store, a user's temporary file is kept, and nothing replaces its directory")
+  @Test("Destroying keeps a user's temporary file in a directory without a store")
   func temporaryFileOfUser() throws {
     let disk = InMemoryFileSystem()
     try disk.createDirectory("/notes")
@@ -254,7 +254,7 @@ struct StoreFilesTests {
     #expect(try disk.kind(of: "/a") == nil)
   }
 
-  @Test("A power cut during destroying leaves all of a store or nothing that opens")
+  @Test("A power cut during destroying leaves a complete store or no store that opens")
   func destroyingAndPowerCut() throws {
     let disk = SimulatedFileSystem()
     try fill("/a", disk, ids: 1...6)
@@ -267,7 +267,7 @@ struct StoreFilesTests {
       for image in explorer.images(of: journal, after: operation) {
         let files = image.fileSystem()
         #expect([nil, 6].contains(try count("/a", files)))
-        // Once more, and it is removed.
+        // A second call removes the rest.
         try Store.destroy(at: "/a", options: options(files))
         #expect(try files.kind(of: "/a") == nil || files.contents(of: "/a").isEmpty)
       }

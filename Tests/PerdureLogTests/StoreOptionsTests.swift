@@ -15,12 +15,12 @@ struct StoreOptionsTests {
       return true
     } catch let error as StoreError {
       #expect(error.code == .invalidArgument)
-      #expect(try fileSystem.kind(of: "/store") == nil, "nothing was made")
+      #expect(try fileSystem.kind(of: "/store") == nil, "no store was created")
       return false
     }
   }
 
-  @Test("An empty path, and a missing folder, are errors with a remedy")
+  @Test("An empty path and a missing folder throw errors with a remedy")
   func paths() throws {
     var options = StoreOptions()
     options.fileSystem = InMemoryFileSystem()
@@ -39,7 +39,7 @@ struct StoreOptionsTests {
     #expect(missing?.message.contains("The folder that the store is to be made in is not there") == true)
   }
 
-  @Test("The defaults open a store, and so does each end of each range")
+  @Test("The defaults and both limits of each option open a store")
   func ends() throws {
     #expect(try opens { _ in })
     for capacity in [4096, 256 << 20] { #expect(try opens { $0.segmentCapacityBytes = capacity }) }
@@ -50,7 +50,7 @@ struct StoreOptionsTests {
     for speed in [1 << 20, .max] { #expect(try opens { $0.compactionBytesPerSecond = speed }) }
   }
 
-  @Test("Each end of each range of checkpoints and compression opens a store")
+  @Test("Both limits of each checkpoint and compression option open a store")
   func endsOfParts() throws {
     for length in [4096, .max] {
       #expect(try opens { $0.checkpoints.tailBytes = length })
@@ -63,7 +63,7 @@ struct StoreOptionsTests {
     for length in [0, 1 << 30] { #expect(try opens { $0.compression.groupCacheBytes = length }) }
   }
 
-  @Test("Values out of range are refused before a file is touched")
+  @Test("Options out of range are rejected before any file is created")
   func outOfRange() throws {
     for capacity in [Int.min, 0, 4088, 4100, (256 << 20) + 8, .max] {
       #expect(try !opens { $0.segmentCapacityBytes = capacity }, "\(capacity)")
@@ -85,7 +85,7 @@ struct StoreOptionsTests {
     }
   }
 
-  @Test("Checkpoint and compression values out of range are refused before a file is touched")
+  @Test("Checkpoint and compression options out of range are rejected before any file is created")
   func partsOutOfRange() throws {
     for length in [Int.min, -1, 0, 4095] {
       #expect(try !opens { $0.checkpoints.tailBytes = length }, "\(length)")
@@ -108,7 +108,7 @@ struct StoreOptionsTests {
     }
   }
 
-  @Test("A transaction may have 1 to 1,000 attempts; others are refused before it runs")
+  @Test("A transaction accepts 1 to 1,000 attempts, and rejects other numbers before it runs")
   func attempts() throws {
     var options = StoreOptions()
     options.fileSystem = InMemoryFileSystem()

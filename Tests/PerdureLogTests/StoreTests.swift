@@ -24,7 +24,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
 @Suite("A store")
 struct StoreTests {
-  @Test("Put values are read, and read again after closing and opening")
+  @Test("Committed values are readable after closing and reopening")
   func putAndGet() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -62,7 +62,7 @@ struct StoreTests {
     try memory.open().close()
   }
 
-  @Test("Of two that make one keyspace with different kinds at once, one is refused")
+  @Test("Of two concurrent definitions of a keyspace with different kinds, one is refused")
   func keyspaceKinds() async throws {
     let store = try MemoryStore().open()
     for number in 0..<100 {
@@ -90,7 +90,7 @@ struct StoreTests {
     #expect(store.snapshot().count(in: numbers) == 2000)
   }
 
-  @Test("A commit larger than a segment is whole after opening")
+  @Test("A commit larger than a segment is complete after reopening")
   func commitOverSegments() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()
@@ -107,7 +107,7 @@ struct StoreTests {
     #expect(try snapshot.value(id: 999, in: numbers) == [UInt8](repeating: UInt8(999 % 251), count: 100))
   }
 
-  @Test("A value above the threshold has a file of its own, and an orphan is swept")
+  @Test("A value above the threshold has a blob file, and opening removes orphaned blob files")
   func blobs() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -134,7 +134,7 @@ struct StoreTests {
     try memory.fileSystem.contents(of: "/store.perdure").filter { $0.hasSuffix(".blob") }.count
   }
 
-  @Test("The file of a value that was replaced goes when no reader sees it and the commit is durable")
+  @Test("A replaced value's file is removed when no reader needs it and the commit is durable")
   func supersededBlobs() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -151,7 +151,7 @@ struct StoreTests {
     #expect(try reader?.value(id: 1, in: files) == large)
     reader = nil
     try replace(.relaxed)
-    // The file before the last is still the state after a power cut.
+    // The state after a power cut still needs the previous file.
     #expect(try blobFiles(memory) == 2)
     try store.close()
     #expect(try blobFiles(memory) == 1)
@@ -178,7 +178,7 @@ struct StoreTests {
     #expect(try store.snapshot().value(id: 1, in: rows) == bytes("b"))
   }
 
-  @Test("A range precondition notices entries that are added and removed")
+  @Test("A range precondition detects an added entry, and ignores entries outside the range")
   func rangePreconditions() throws {
     let store = try MemoryStore().open()
     let links = try store.keyspace("links", .bytes)
@@ -197,7 +197,7 @@ struct StoreTests {
     }
   }
 
-  @Test("A derived index follows its records, and refuses a duplicate when it is unique")
+  @Test("A unique derived index follows its records and refuses duplicates")
   func derivedIndexes() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -251,7 +251,7 @@ struct StoreTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Keys come in order, both ways, in ranges and prefixes")
+  @Test("Walks visit keys in order, in both directions, by range and prefix")
   func ranges() throws {
     let store = try MemoryStore().open()
     let words = try store.keyspace("words", .bytes)
@@ -275,13 +275,13 @@ struct StoreTests {
     #expect(try store.snapshot().count(in: words, range: .prefix(bytes("b"))) == 2)
   }
 
-  @Test("A second opening is refused, and names the holder of the store")
+  @Test("A second opening is refused with an error that names the holder")
   func locked() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
     let error = #expect(throws: StoreError.self) { try memory.open() }
     #expect(error?.code == .locked)
-    // Once the holder, once the place, and once the remedy.
+    // The description has the holder, the path and the remedy once each.
     let text = try #require(error).description
     let holder = try #require(error?.cause?.detail)
     #expect(text.ranges(of: holder).count == 1, "\(text)")
@@ -291,7 +291,7 @@ struct StoreTests {
     #expect(throws: Never.self) { try memory.open() }
   }
 
-  @Test("A store opened for reading names the missing keyspace or index, with the remedy")
+  @Test("The error of a read-only store names the missing keyspace or index, and the remedy")
   func missing() throws {
     let memory = try MemoryStore()
     let writer = try memory.open()
@@ -312,7 +312,7 @@ struct StoreTests {
     }
   }
 
-  @Test("A closed store takes no more writes, and shows its content at closing")
+  @Test("A closed store refuses writes, and its snapshots show the content at closing")
   func closed() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -328,7 +328,7 @@ struct StoreTests {
     #expect(try next.snapshot().value(id: 1, in: rows) == [2])
   }
 
-  @Test("A store left without closing opens whole")
+  @Test("A store that was not closed opens with all commits")
   func dropped() throws {
     let memory = try MemoryStore()
     var store: Store? = try memory.open()
@@ -340,7 +340,7 @@ struct StoreTests {
     #expect(try again.snapshot().value(id: 1, in: rows) == [1])
   }
 
-  @Test("Writers on several threads are all there, with their syncs shared")
+  @Test("The commits of several concurrent writers are all present")
   func concurrentWriters() async throws {
     let store = try MemoryStore(segmentCapacityBytes: 1 << 20).open()
     let rows = try store.keyspace("rows", .dense)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Its extractors make entries from a text that the store itself has.
+/// A factory whose extractors make entries from a value in the store.
 private struct Settings: IndexExtractorFactory {
   func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
     Extractor(setting: try store.value(key: [1], inKeyspaceNamed: "settings") ?? [])
@@ -24,7 +24,7 @@ private struct Settings: IndexExtractorFactory {
 
 @Suite("Values that extractors look up")
 struct StoredValuesTests {
-  @Test("A value with a blob file is read from the disk, at opening too")
+  @Test("An extractor can read a value from its blob file, also at opening")
   func blob() throws {
     let directory = try TemporaryDirectory()
     var options = StoreOptions()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Slices, while it is enabled.
+/// A factory of slice extractors that can be disabled.
 private final class SometimesSlices: IndexExtractorFactory {
   private let works = Mutex(true)
 
@@ -17,7 +17,7 @@ private final class SometimesSlices: IndexExtractorFactory {
   }
 }
 
-@Suite("An index that nothing maintained for a while")
+@Suite("Indexes that were unavailable for some commits")
 struct UnavailableIndexTests {
   private let factory = SometimesSlices()
   private let memory: CheckpointedStore
@@ -52,7 +52,7 @@ struct UnavailableIndexTests {
     }
   }
 
-  /// A store of ten rows with the index and its counts, closed.
+  /// Makes a store of ten rows with the index and its counts, and closes it.
   private func make() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -61,7 +61,7 @@ struct UnavailableIndexTests {
     try store.close()
   }
 
-  /// The same, opened while nothing can maintain the index, with five rows more.
+  /// Makes the same store, opens it while the index cannot be maintained, and puts five more rows.
   private func behind() throws -> (store: Store, rows: Keyspace, index: DerivedIndex, counts: DerivedIndex) {
     try make()
     factory.works(false)
@@ -75,7 +75,7 @@ struct UnavailableIndexTests {
 
   private enum Renewal: CaseIterable { case none, reload, keyspace }
 
-  @Test("When it can be maintained again, it is unavailable until its definition has built it")
+  @Test("An index that can be maintained again is unavailable until its definition rebuilds it")
   func builtWhenFound() throws {
     for renewal in Renewal.allCases {
       let memory = UnavailableIndexTests()
@@ -93,12 +93,12 @@ struct UnavailableIndexTests {
       #expect(try store.defineIndex(memory.counts(index)) == counts)
       #expect(try store.snapshot().count(in: index) == 15)
       #expect(try store.snapshot().count(in: counts) == 7)
-      // Snapshots taken before cannot have it.
+      // Earlier snapshots do not have the index.
       memory.expectUnavailable(index, old)
       try memory.put(15..<20, in: rows, of: store)
       #expect(try store.snapshot().count(in: index) == 20)
       #expect(try store.verify().findings.map(\.description) == [])
-      // Found again it is not built again.
+      // A further definition does not rebuild the index.
       let sequence = store.snapshot().sequence
       _ = try store.defineIndex(memory.groups(rows))
       #expect(store.snapshot().sequence == sequence)
@@ -110,7 +110,7 @@ struct UnavailableIndexTests {
     }
   }
 
-  @Test("An index that cannot be maintained any more is incomplete, and is rebuilt when it is defined again")
+  @Test("An index that missed commits is unavailable until a definition rebuilds it")
   func lostAndFound() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -127,7 +127,7 @@ struct UnavailableIndexTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  @Test("If it cannot be maintained when defined, or the store is only read, it is returned unavailable")
+  @Test("Without an extractor, or in a read-only store, a definition returns the unavailable index")
   func foundInVain() throws {
     let (store, rows, index, _) = try behind()
     #expect(try store.defineIndex(groups(rows)) == index)
@@ -139,7 +139,7 @@ struct UnavailableIndexTests {
     expectUnavailable(index, reader.snapshot())
   }
 
-  @Test("If it is unique, and holds a key twice since, it is refused, and stays unavailable")
+  @Test("The definition of a unique index with duplicates is refused, and the index stays unavailable")
   func duplicates() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -160,7 +160,7 @@ struct UnavailableIndexTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  @Test("Snapshots that were taken while it was unavailable do not have it either when it is removed")
+  @Test("Snapshots without an unavailable index do not get it when the index is removed")
   func removed() throws {
     let (store, _, index, counts) = try behind()
     let old = store.snapshot()
