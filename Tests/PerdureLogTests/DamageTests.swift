@@ -97,7 +97,7 @@ struct DamagedStore {
 struct DamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("In a store that was not closed, damage can lose only the last commit without an error")
+  @Test("In an unclosed store, undetected damage loses at most the last commit")
   func unclosed() throws {
     let store = try DamagedStore(closing: false)
     #expect(try store.outcome(store.image.fileSystem()) == store.last)
@@ -118,7 +118,7 @@ struct DamageTests {
     #expect(lost > 0)
   }
 
-  @Test("A damaged value can be replaced, and an index can be defined again despite it")
+  @Test("A damaged value can be replaced, and its index is available after reopening")
   func damagedBlob() throws {
     let store = try DamagedStore(closing: true)
     let file = try #require(store.files.first { $0.hasSuffix(".blob") })
@@ -162,7 +162,7 @@ struct DamageTests {
     return (options, fileSystem)
   }
 
-  @Test("If an indexed value is damaged, the errors of its index and group counts name the file")
+  @Test("The errors of an index and its counts name the file of a damaged value")
   func countedDamage() throws {
     let (options, fileSystem) = try countedStore()
     let file = try #require(
@@ -178,7 +178,7 @@ struct DamageTests {
     }
   }
 
-  @Test("If an indexed value's file cannot be opened, the error gives the reason and suggests no removal")
+  @Test("The error of an index with an unreadable value gives the reason, without suggesting removal")
   func refusedValue() throws {
     let (options, fileSystem) = try countedStore()
     fileSystem.inject(

@@ -89,7 +89,7 @@ private enum EngineExample {
 
 @Suite("The examples of the article about the engine")
 struct EngineArticleTests {
-  @Test("The examples run, and do what the article says")
+  @Test("The examples run and have the results that the article states")
   func run() throws {
     let directory = try TemporaryDirectory()
     try EngineExample.run(directory.path)

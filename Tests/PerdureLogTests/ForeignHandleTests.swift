@@ -64,7 +64,7 @@ struct ForeignHandleTests {
     try store.write { try $0.put([2], id: 2, in: rows) }
   }
 
-  @Test("A long value for a foreign keyspace leaves no file, and a written blob can be put elsewhere")
+  @Test("A long value for a foreign keyspace leaves no file, and its blob stays usable")
   func blobs() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -119,7 +119,7 @@ struct ForeignHandleTests {
     }
   }
 
-  @Test("Reads in a foreign keyspace throw, and the count of all keys, which cannot throw, is 0")
+  @Test("Reads in a foreign keyspace throw, and its count of all keys is 0")
   func reads() throws {
     let snapshot = store.snapshot()
     let (dense, wrongKind) = (foreign[0], foreign[1])
@@ -182,7 +182,7 @@ struct ForeignHandleTests {
     #expect(try snapshot.count(in: byFirst) == 1)
   }
 
-  @Test("A handle of a store with equal definitions is refused, and is not equal to this store's handle")
+  @Test("Handles of another store with equal definitions are unequal and refused")
   func twins() throws {
     let memories = try [MemoryStore(), MemoryStore()]
     var stores = try memories.map { try $0.open() }
@@ -211,7 +211,7 @@ struct ForeignHandleTests {
     }
   }
 
-  @Test("A handle of an earlier opening is valid, and a keyspace newer than the snapshot is empty in it")
+  @Test("A handle of an earlier opening is valid, and earlier snapshots find its keyspace empty")
   func goodHandles() throws {
     let memory = try MemoryStore()
     let first = try memory.open()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("The worked example of FORMAT.md")
+@Suite("The example store of FORMAT.md")
 struct FormatExampleTests {
   /// The files of the example. Each line of a hex block is `offset: bytes ; meaning`.
   private func files() throws -> [String: [UInt8]] {

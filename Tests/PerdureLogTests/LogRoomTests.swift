@@ -47,7 +47,8 @@ struct LogRoomTests {
     // 65,535 bytes are too few for an extension, and 65,536 are enough.
     #expect(room.length(end: 65_535, synced: 65_535, capacity: capacity) == nil)
     #expect(room.length(end: 65_536, synced: 65_536, capacity: capacity) == 65_536 + 4096)
-    // With more than 65,536 unsynced bytes, no commit waits for syncs.
+    // With more than 65,536 unsynced bytes, commits do not wait for each sync, so the file is not
+    // extended.
     #expect(room.length(end: mebibyte, synced: mebibyte - 65_537, capacity: capacity) == nil)
     #expect(room.length(end: mebibyte, synced: mebibyte - 65_536, capacity: capacity) != nil)
     // The extension ends at the capacity of the segment.
@@ -184,7 +185,7 @@ struct LogRoomTests {
     #expect(again.snapshot().count(in: rows) == 3)
   }
 
-  @Test("A commit that is written while a reader opens is not a torn tail for the reader")
+  @Test("A commit during a reader's opening is not a torn tail for the reader")
   func beside() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }

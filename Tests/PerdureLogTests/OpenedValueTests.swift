@@ -29,7 +29,7 @@ struct OpenedValueTests {
     return (store, rows)
   }
 
-  @Test("Only the last few long values lent by a snapshot stay mapped, and each is read correctly")
+  @Test("Only the last few lent long values stay mapped, and all are read correctly")
   func lent() throws {
     let (store, rows) = try longValues()
     let snapshot = store.snapshot()

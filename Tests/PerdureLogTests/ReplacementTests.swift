@@ -137,7 +137,7 @@ struct ReplacementTests {
     #expect(try value(at: "/s", disk) == [7])
   }
 
-  @Test("A file with the name of a copy's draft makes the copy throw, and openings ignore it")
+  @Test("A file with the name of a draft makes copying throw, and openings ignore this file")
   func fileInTheWay() throws {
     let disk = InMemoryFileSystem()
     try make("/source", 7, disk)

@@ -47,7 +47,7 @@ struct SegmentBirthTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A damaged header of the last segment is not an interrupted creation when a frame follows it")
+  @Test("A damaged last header before a frame is corruption, not an interrupted creation")
   func damagedHeader() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()

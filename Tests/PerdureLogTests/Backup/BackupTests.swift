@@ -117,7 +117,7 @@ struct BackupTests {
     lock.withLock { while condition.wait(lock, untilNanoseconds: end) {} }
   }
 
-  @Test("A backup keeps the segments that are compacted, and the values that are removed, during it")
+  @Test("A running backup keeps the segments that are compacted and the values that are removed")
   func replacedMeanwhile() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)

@@ -213,8 +213,9 @@ struct IndexDamageTests {
       #expect(try reader.verify().findings.map(\.invariant) == (isUsed ? [] : [.checkpoint]))
       if isUsed { used += 1 }
     }
-    // The last checkpoint and the one before it are intact. Units of older checkpoints were reused,
-    // so no opening uses those checkpoints (K1, K2).
+    // While the last checkpoint was written, the two newest superblocks named two earlier
+    // checkpoints. These are intact. Units of older checkpoints were reused, so no opening uses
+    // older checkpoints (K1, K2).
     #expect(used == 2)
   }
 }

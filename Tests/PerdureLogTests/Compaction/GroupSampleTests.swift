@@ -75,7 +75,8 @@ struct GroupSampleTests {
   }
 }
 
-/// Counts the bytes written to `.segment.tmp` files, which are the rewritten segments.
+/// A file system that counts the bytes of rewritten segments, which are written to `.segment.tmp`
+/// files.
 private final class CountingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   private let bytes = Atomic<Int>(0)

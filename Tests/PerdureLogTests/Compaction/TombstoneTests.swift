@@ -220,7 +220,7 @@ struct TombstoneTests {
     #expect(try log.tombstoneBytes == 0)
   }
 
-  @Test("A tombstone stays while a snapshot keeps the record it removed")
+  @Test("A tombstone stays while a snapshot keeps the removed record")
   func heldBySnapshot() throws {
     let log = try Segments()
     try log.put(1, 7)

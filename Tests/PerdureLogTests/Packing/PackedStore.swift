@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store in memory that compresses values, and compressible values.
+/// Opens stores in memory that compress values, and makes compressible values.
 struct PackedStore {
   static let path = "/store.perdure"
   var memory: MemoryStore

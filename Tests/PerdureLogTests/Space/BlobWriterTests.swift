@@ -96,7 +96,7 @@ struct BlobWriterTests {
     }
   }
 
-  @Test("A reader also reads a short value in the log, and an absent key has no reader")
+  @Test("Short values in the log have readers, and absent keys have no reader")
   func shortValues() throws {
     let store = try open()
     let rows = try store.keyspace("rows", .dense)
@@ -264,7 +264,7 @@ struct StreamedValueMemoryTests {
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let store = try Store(at: path)
       let rows = try store.keyspace("rows", .dense)
-      // Uses the memory first that the process needs for any value.
+      // First uses the memory that the process needs for a value of any length.
       try Self.pass(1 << 20, through: store, rows)
       guard let before = ProcessMemory.bytes("VmHWM") else { return }
       try Self.pass(256 << 20, through: store, rows)

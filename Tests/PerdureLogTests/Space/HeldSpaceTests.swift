@@ -31,7 +31,8 @@ private final class OverwrittenStore {
     [round] + [UInt8](repeating: UInt8(id % 251), count: valueLength)
   }
 
-  /// Overwrites every row, some at a time, and writes a checkpoint in the middle and at the end.
+  /// Overwrites every row, in commits of 40 rows, and writes a checkpoint in the middle and at the
+  /// end.
   func overwrite(_ round: UInt8) throws {
     for start in stride(from: 0, to: Self.rowCount, by: 40) {
       try store.write { transaction in
@@ -93,7 +94,7 @@ struct HeldSpaceTests {
   private static let constantBytes = (16 << 10) + (16 << 10) + (24 << 10)
 
   @Test(
-    "During ten full overwrites, the store keeps only the states of the snapshot and the last commit",
+    "During ten full overwrites, the store keeps only the snapshot's state and the newest state",
     arguments: [300, 3000])
   func tenOverwrites(valueLength: Int) throws {
     let live = try Self.liveBytes(valueLength: valueLength)

@@ -56,7 +56,7 @@ struct ProcessLimitTests {
     throw Wrong()
   }
 
-  @Test("At the file length limit a commit is refused with a code, and the store stays usable")
+  @Test("At the file length limit a commit throws a code, and the store stays usable")
   func fileLength() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
