@@ -8,7 +8,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
 
 @Suite("LZ4 blocks") struct LZ4BlockTests {
   @Test(
-    "A block gives back its input through either decoder", arguments: [0, 1, 4, 12, 13, 100, 65_535, 300_000])
+    "Both decoders restore the input of a block", arguments: [0, 1, 4, 12, 13, 100, 65_535, 300_000])
   func roundTrip(size: Int) throws {
     var random = SeededGenerator(seed: seed &+ UInt64(size))
     let bytes = sample(size, using: &random)
@@ -22,13 +22,13 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("Repetitive input shrinks")
+  @Test("Repetitive input is compressed")
   func shrinks() throws {
     let bytes = [UInt8](repeating: 7, count: 100_000)
     #expect(try compressed(bytes).count < 1_000)
   }
 
-  @Test("A block that does not fit its output is refused, not cut")
+  @Test("A block that exceeds the output buffer is refused, not truncated")
   func compressIntoTooLittle() {
     let noise = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* $0 &* 31 >> 3) }
     var output = [UInt8](repeating: 0, count: 20)
@@ -40,7 +40,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     #expect(error?.code == .outputTooSmall)
   }
 
-  @Test("A block with another decompressed size than expected is damaged", arguments: [50, 70])
+  @Test("A decompressed size that differs from the expected size is an error", arguments: [50, 70])
   func wrongSize(expected: Int) throws {
     let block = try compressed([UInt8](repeating: 1, count: 60))
     for decoder in decoders {
@@ -50,7 +50,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("An empty block is truncated")
+  @Test("An empty block is reported as truncated")
   func emptyBlock() {
     for decoder in decoders {
       #expect(open([], by: decoder, room: 10).outcome == .failure(.truncated))
@@ -58,7 +58,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("Without space in the output, only the empty block decodes")
+  @Test("Without space in the output, only an empty value decodes")
   func noRoom() {
     for decoder in decoders {
       #expect(open([0], by: decoder, room: 0).outcome == .bytes([]))
@@ -67,18 +67,18 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("Errors name the byte of the block", arguments: decoders.indices)
+  @Test("Errors name the offset in the block", arguments: decoders.indices)
   func errorOffsets(decoder: Int) {
-    // One literal, then a match that reaches back 9 bytes where there is 1.
+    // One literal, then a match with offset 9 behind only 1 byte of output.
     let block: [UInt8] = [0x10, 65, 9, 0, 0x50, 66, 67, 68, 69, 70]
     let error = open(block, by: decoders[decoder], room: 100).error
     #expect(error?.code == .damaged)
     #expect((2...4).contains(error?.byteOffset ?? 0))
   }
 
-  @Test("A match may reach into the dictionary, and no further")
+  @Test("A match may refer to the dictionary, but not to bytes before its start")
   func dictionary() {
-    // A match of 4 bytes, 6 back; then five literals.
+    // A match of 4 bytes with offset 6, then five literals.
     let block: [UInt8] = [0x00, 6, 0, 0x50, 1, 2, 3, 4, 5]
     for decoder in decoders {
       let result = open(block, by: decoder, room: 20, dictionary: Array("abcdef".utf8))
@@ -89,10 +89,10 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("A match that overlaps its output repeats it", arguments: 1...20)
+  @Test("A match that overlaps its own output repeats the bytes", arguments: 1...20)
   func overlap(offset: Int) {
     let start = (0..<offset).map { UInt8($0) }
-    // Matches of 4 + 15 + 40 bytes, then five literals.
+    // A match of 4 + 15 + 40 bytes, then five literals.
     let block: [UInt8] = [0x0F, UInt8(offset), 0, 40, 0x50, 91, 92, 93, 94, 95]
     let expected = (0..<59).map { UInt8($0 % offset) } + [91, 92, 93, 94, 95]
     for decoder in decoders {
@@ -116,8 +116,8 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
   }
 }
 
-@Suite("What liblz4 opens, the Swift decoder opens to the same bytes") struct LZ4DecoderAgreementTests {
-  @Test("on every cut of a block and on every size of room")
+@Suite("The Swift decoder and liblz4 return the same bytes") struct LZ4DecoderAgreementTests {
+  @Test("The decoders agree on every truncated block and on every output size")
   func cutsAndRooms() throws {
     var random = SeededGenerator(seed: seed)
     for size in [0, 3, 20, 90, 250] {
@@ -127,7 +127,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("on damaged blocks", arguments: 0..<8)
+  @Test("The decoders agree on damaged blocks", arguments: 0..<8)
   func damagedBlocks(part: Int) throws {
     var random = SeededGenerator(seed: seed &* 1_000 &+ UInt64(part))
     for round in 0..<2_500 {
@@ -140,7 +140,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("at the end of a block, wherever its last sequences and its room end", arguments: 0...24)
+  @Test("The decoders agree on all lengths of the last sequences and of the output", arguments: 0...24)
   func endOfBlock(firstLiterals: Int) {
     for (matchLength, tail) in (0...40).flatMap({ match in (0...16).map { (match, $0) } }) {
       var block = [UInt8(min(firstLiterals, 15) << 4 | min(matchLength, 15))]
@@ -157,7 +157,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("on noise")
+  @Test("The decoders agree on random bytes")
   func noise() {
     var random = SeededGenerator(seed: seed)
     for round in 0..<20_000 {
@@ -174,7 +174,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     let swift = open(block, by: LZ4BlockDecoder.self, room: room, dictionary: dictionary)
     #expect(native.wallsStand && swift.wallsStand, "\(how())")
     if let error = swift.error {
-      // Rule LB4: offset 0 is the one thing that liblz4 opens and we do not.
+      // Rule LB4: only liblz4 accepts offset 0.
       let isRefused = native.error != nil || error.message.hasSuffix("offset 0")
       #expect(isRefused, "\(block) into \(room): \(error), \(how())")
     } else if native.error == nil {

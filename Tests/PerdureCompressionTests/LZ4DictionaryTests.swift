@@ -5,7 +5,7 @@ import Testing
 private let seed = SeededGenerator.seedFromEnvironment()
 private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDecoder.self]
 
-/// Packs `value` with a dictionary; nil when it does not fit.
+/// Compresses `value` with a dictionary; nil if the block does not fit.
 private func encoded(_ value: [UInt8], _ dictionary: [UInt8], room: Int? = nil) -> [UInt8]? {
   let encoder = dictionary.withUnsafeBytes { LZ4DictionaryEncoder($0) }
   var output = [UInt8](
@@ -45,13 +45,13 @@ private func opened(
 @Suite("LZ4 blocks with a dictionary")
 struct LZ4DictionaryTests {
   @Test(
-    "Either decoder restores a value, whatever dictionary it was packed with",
+    "Both decoders restore a value, for dictionaries of any length",
     arguments: [0, 1, 3, 4, 100, 16_384, 65_535, 65_536, 70_000])
   func roundTrip(_ dictionaryLength: Int) throws {
     var random = SeededGenerator(seed: seed &+ UInt64(dictionaryLength))
     let dictionary = sample(dictionaryLength, using: &random)
     for length in [0, 1, 4, 5, 11, 12, 13, 14, 20, 60, 300, 1024, 1025, 5000, 70_000, 200_000] {
-      // Half of it is of the dictionary's kind.
+      // Inserts a part of the dictionary into the middle of the value.
       var value = sample(length, using: &random)
       if dictionaryLength > 100 {
         let start = Int.random(in: 0..<(dictionaryLength - 50), using: &random)
@@ -64,7 +64,7 @@ struct LZ4DictionaryTests {
     }
   }
 
-  @Test("A block that does not fit is not made", arguments: 0..<20)
+  @Test("The encoder returns nil if the block exceeds the output buffer", arguments: 0..<20)
   func room(_ part: Int) throws {
     var random = SeededGenerator(seed: seed &* 31 &+ UInt64(part))
     let dictionary = sample(500, using: &random)
@@ -77,7 +77,7 @@ struct LZ4DictionaryTests {
     #expect(encoded(value, dictionary, room: whole.count + 4) == whole)
   }
 
-  @Test("A value that is in the dictionary shrinks to a few bytes")
+  @Test("A value that is part of the dictionary is compressed to a few bytes")
   func repeated() throws {
     var random = SeededGenerator(seed: seed)
     let dictionary = (0..<4000).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -85,7 +85,7 @@ struct LZ4DictionaryTests {
     #expect(try #require(encoded(Array(dictionary[1000..<1200]), [])).count > 200)
   }
 
-  @Test("Without a dictionary, or with one too short to hold a match, a value finds its own repetitions")
+  @Test("Without a usable dictionary, the encoder still finds repetitions within the value")
   func alone() throws {
     let value = [UInt8](repeating: 9, count: 1000)
     for dictionary in [[], [9], [9, 9, 9]] as [[UInt8]] {
@@ -95,9 +95,9 @@ struct LZ4DictionaryTests {
     }
   }
 
-  @Test("A match may begin in the dictionary and end in the value, and repeat itself")
+  @Test("A match may begin in the dictionary, end in the value, and overlap itself")
   func overlap() {
-    // A match of 4 + 6 bytes, 3 back, which is the whole dictionary; then five literals.
+    // A match of 4 + 6 bytes with offset 3, the length of the dictionary; then five literals.
     let block: [UInt8] = [0x06, 3, 0, 0x50, 1, 2, 3, 4, 5]
     for decoder in decoders {
       let result = opened(block, Array("xyz".utf8), by: decoder, room: 20)
@@ -108,7 +108,8 @@ struct LZ4DictionaryTests {
     }
   }
 
-  @Test("Damaged blocks are refused by both decoders or give bytes, and no wall falls", arguments: 0..<8)
+  @Test(
+    "Decoding a damaged block fails or returns bytes, and never writes outside the output", arguments: 0..<8)
   func damaged(_ part: Int) throws {
     var random = SeededGenerator(seed: seed &* 1_000 &+ UInt64(part))
     let dictionary = sample(300, using: &random)
@@ -121,7 +122,7 @@ struct LZ4DictionaryTests {
         opened(block, other, by: LZ4Block.self, room: value.count + slack),
         opened(block, other, by: LZ4BlockDecoder.self, room: value.count + slack)
       )
-      // Offset 0 is forbidden: Swift refuses it, liblz4 fills in anything.
+      // The format forbids offset 0. The Swift decoder refuses it; liblz4 outputs arbitrary bytes.
       if let theirs = theirs.bytes, let ours = ours.bytes {
         #expect(theirs == ours, "seed \(seed), part \(part), round \(round)")
       }
@@ -129,9 +130,9 @@ struct LZ4DictionaryTests {
   }
 }
 
-@Suite("A trainer of dictionaries")
+@Suite("Training of dictionaries")
 struct DictionaryTrainerTests {
-  /// Records of few words, with a number each.
+  /// Records of a few words, each with a different number.
   private func samples(_ count: Int, from first: Int = 0) -> DictionarySamples {
     var random = SeededGenerator(seed: 7 &+ UInt64(first))
     let words = ["perpendicular", "equilibrium", "transmission", "characteristic", "acknowledgement"]
@@ -147,7 +148,7 @@ struct DictionaryTrainerTests {
     return samples
   }
 
-  @Test("The common parts of the samples make similar values several times shorter")
+  @Test("Training on samples more than halves the size of similar values")
   func ratio() {
     let trained = DictionaryTrainer.train(on: samples(500), lengthMax: 2048)
     #expect(trained.bytes.count <= 2048)
@@ -165,12 +166,12 @@ struct DictionaryTrainerTests {
         == DictionaryTrainer.train(on: other, lengthMax: 1024).bytes)
   }
 
-  @Test("A dictionary is never longer than asked for", arguments: [1, 10, 100, 1000, 65_535])
+  @Test("A dictionary is never longer than requested", arguments: [1, 10, 100, 1000, 65_535])
   func length(_ lengthMax: Int) {
     #expect(DictionaryTrainer.train(on: samples(200), lengthMax: lengthMax).bytes.count <= lengthMax)
   }
 
-  @Test("Samples without anything in common give no dictionary, and neither do none, or very short ones")
+  @Test("Without samples, or with dissimilar or very short samples, a dictionary has no benefit")
   func nothingInCommon() {
     var random = SeededGenerator(seed: seed)
     var noise = DictionarySamples()
@@ -188,7 +189,7 @@ struct DictionaryTrainerTests {
     #expect(DictionaryTrainer.train(on: short, lengthMax: 1024).bytes.isEmpty)
   }
 
-  @Test("Any samples are taken", arguments: 0..<30)
+  @Test("Training accepts random samples", arguments: 0..<30)
   func anySamples(_ part: Int) {
     var random = SeededGenerator(seed: seed &* 97 &+ UInt64(part))
     var samples = DictionarySamples()

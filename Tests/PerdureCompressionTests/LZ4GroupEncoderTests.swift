@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureCompression
 
-@Suite("LZ4 blocks of groups")
+@Suite("LZ4 blocks of record groups")
 struct LZ4GroupEncoderTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
@@ -18,7 +18,7 @@ struct LZ4GroupEncoderTests {
     return length.map { Array(output[..<$0]) }
   }
 
-  @Test("Both decoders restore any bytes")
+  @Test("Both decoders restore random bytes")
   func roundTrip() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -31,7 +31,7 @@ struct LZ4GroupEncoderTests {
     }
   }
 
-  @Test("Without space for the block none is made")
+  @Test("The encoder returns nil if the output has no space for the block")
   func noRoom() {
     var random = SeededGenerator(seed: seed)
     let noise = (0..<5000).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -1,7 +1,7 @@
 import PerdureCompression
 import PerdureTestSupport
 
-/// Bytes with every kind of content a compressor meets: noise, runs, near and far repetitions.
+/// Bytes with typical content for a compressor: noise, runs, near and distant repetitions.
 func sample(_ size: Int, using random: inout SeededGenerator) -> [UInt8] {
   var bytes: [UInt8] = []
   while bytes.count < size {
@@ -46,7 +46,7 @@ enum Outcome: Equatable {
   case failure(CompressionError.Code)
 }
 
-/// Decompresses `block` with `room` bytes of space between two guards of canary bytes.
+/// Decompresses `block` into `room` bytes between two guards of canary bytes.
 ///
 /// - Returns: The outcome, the error if there was one, and whether both guards are unchanged.
 func open(

@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// The smallest log there is: numbers of one byte, each with its complement, appended and synced.
+/// A minimal log: numbers of one byte, each followed by its complement, appended and synced.
 private struct TinyLog {
   let file: any File
   private var length: UInt64
@@ -23,7 +23,7 @@ private struct TinyLog {
     length += 2
   }
 
-  /// The numbers before the first pair that isn't whole.
+  /// The numbers before the first incomplete pair.
   static func numbers(in file: any File) throws -> [UInt8] {
     let bytes = try file.read(Int(try file.size()), at: 0)
     var numbers: [UInt8] = []
@@ -39,7 +39,7 @@ private struct Lost: Error {
   let labels: [Int]
 }
 
-/// The content that a correct log must show.
+/// Checks that the log contains the acknowledged numbers.
 private func verify(_ image: CrashImage, _ context: CrashContext) throws {
   let numbers = try TinyLog.numbers(in: TinyLog(image.fileSystem()).file).map { Int($0) }
   guard numbers.starts(with: context.acknowledged) else { throw Lost(labels: context.acknowledged) }
@@ -61,7 +61,7 @@ struct CrashExplorerTests {
       }, verify: verify)
   }
 
-  @Test("A correct log passes")
+  @Test("A correct log passes the check")
   func correct() throws {
     let report = try run()
     try report.check()
@@ -72,7 +72,7 @@ struct CrashExplorerTests {
     #expect(report.lossCounts[.creation] ?? 0 > 0)
   }
 
-  @Test("A log that doesn't sync is caught, and the report says how to run it again")
+  @Test("A log without syncs is detected, and the report says how to repeat the run")
   func unsynced() throws {
     let violation = try #require(try run(syncs: false).violation)
     #expect(violation.reason.contains("Lost"))
@@ -86,13 +86,13 @@ struct CrashExplorerTests {
     CrashContext(operation: violation.operation, begun: [1], acknowledged: [1], losses: violation.losses)
   }
 
-  @Test("A log whose name isn't synced is caught")
+  @Test("A log whose name is not synced is detected")
   func unsyncedName() throws {
     let violation = try #require(try run(syncsDirectory: false).violation)
     #expect(violation.losses.contains(.creation))
   }
 
-  @Test("A correct log on a disk that ignores syncs is caught")
+  @Test("A log on a disk that ignores syncs is detected")
   func canary() throws {
     let fileSystem = SimulatedFileSystem(ignoresSync: true)
     var log = try TinyLog(fileSystem)
@@ -104,7 +104,7 @@ struct CrashExplorerTests {
     #expect(report.violation != nil)
   }
 
-  @Test("A check gets the steps begun and acknowledged at the crash")
+  @Test("The context of a check has the steps begun and acknowledged before the crash")
   func marks() throws {
     var seen: Set<[Int]> = []
     _ = try CrashExplorer().explore { fileSystem, marker in
@@ -119,7 +119,7 @@ struct CrashExplorerTests {
     #expect(seen == [[0, 1, 0], [1, 2, 1], [2, 2, 1]])
   }
 
-  @Test("A crash in the middle of recovery can be explored too")
+  @Test("A check can explore crashes during recovery")
   func nested() throws {
     var recoveries = 0
     let report = try CrashExplorer().explore { fileSystem, marker in
@@ -141,7 +141,7 @@ struct CrashExplorerTests {
     #expect(recoveries > report.checkedCount)
   }
 
-  @Test("A small store leaves thousands of distinct disks")
+  @Test("A small store leads to thousands of distinct disks")
   func many() throws {
     var explorer = CrashExplorer(seed: 5)
     explorer.sectorLength = 16
@@ -164,7 +164,7 @@ struct CrashExplorerTests {
     #expect(report.distinctImageCount >= 5_000, "\(report)")
   }
 
-  @Test("A report that ended early says so")
+  @Test("A report says if the exploration ended early")
   func complete() throws {
     var explorer = CrashExplorer(seed: 5)
     func report() throws -> CrashReport {
@@ -180,7 +180,7 @@ struct CrashExplorerTests {
     #expect(early.description.contains("ended before all was tried"))
   }
 
-  @Test("To ask for cuts in recoveries without a recovery is a mistake that stops the test")
+  @Test("A recovery depth without a recovery closure stops the process")
   func unusedDepth() async {
     await #expect(processExitsWith: .failure) {
       var explorer = CrashExplorer(seed: 1)

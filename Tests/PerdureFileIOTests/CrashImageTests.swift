@@ -2,7 +2,9 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-// Which disks a loss of power may leave: each rule of DurabilityModel, from outside.
+// The possible disks after a loss of power. The tests check each rule of DurabilityModel through
+// the
+// public interface.
 
 private func explorer() -> CrashExplorer {
   var explorer = CrashExplorer(seed: 1)
@@ -10,7 +12,7 @@ private func explorer() -> CrashExplorer {
   return explorer
 }
 
-/// All disks that may be left at the end of `body`.
+/// All possible disks after a loss of power at the end of `body`.
 private func remains(
   _ explorer: CrashExplorer = explorer(), on image: CrashImage = .empty,
   _ body: (SimulatedFileSystem) throws -> Void
@@ -20,7 +22,7 @@ private func remains(
   return explorer.images(of: fileSystem.journal, after: fileSystem.operationCount)
 }
 
-/// A disk with a durable, empty file `/f`, or with the given bytes in it.
+/// A disk with a durable file `/f`, which contains the given bytes.
 private func diskWithFile(_ bytes: [UInt8] = []) throws -> CrashImage {
   let fileSystem = SimulatedFileSystem()
   try fileSystem.open("/f", .create).write(bytes, at: 0)
@@ -29,7 +31,7 @@ private func diskWithFile(_ bytes: [UInt8] = []) throws -> CrashImage {
 
 private func filled(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
 
-@Suite("What a loss of power leaves")
+@Suite("Disks after a loss of power")
 struct CrashImageTests {
   @Test("A new file's name may be lost until its directory is synced")
   func creation() throws {
@@ -47,7 +49,7 @@ struct CrashImageTests {
     #expect(synced.map(\.paths) == [["/a"]])
   }
 
-  @Test("A synced name says nothing about the bytes")
+  @Test("Syncing a file's name does not make its bytes durable")
   func namesWithoutBytes() throws {
     let disks = try remains { fileSystem in
       try fileSystem.open("/a", .create).write(utf8: "x", at: 0)
@@ -58,7 +60,7 @@ struct CrashImageTests {
     #expect(!contents.contains(nil))
   }
 
-  @Test("A file in a new directory needs both directories synced")
+  @Test("A file in a new directory is durable only after both directories are synced")
   func nested() throws {
     let disks = try remains { fileSystem in
       try fileSystem.createDirectory("/d")
@@ -68,7 +70,7 @@ struct CrashImageTests {
     #expect(Set(disks.map(\.paths)) == [[], ["/d/", "/d/a"]])
   }
 
-  @Test("A rename is lost or kept, and never leaves the destination without a file")
+  @Test("A rename is lost or done, and the destination always has a file")
   func rename() throws {
     let start = SimulatedFileSystem()
     try start.open("/old", .create).write(utf8: "old", at: 0)
@@ -83,7 +85,7 @@ struct CrashImageTests {
     #expect(synced.map(\.paths) == [["/old"]])
   }
 
-  @Test("A rename between directories may leave both names, never none")
+  @Test("A rename between directories may leave both names, but at least one")
   func renameAcross() throws {
     let start = SimulatedFileSystem()
     try start.createDirectory("/d")
@@ -101,7 +103,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("A removed name may be back until its directory is synced")
+  @Test("A removed name may reappear until its directory is synced")
   func removal() throws {
     let unsynced = try remains(on: try diskWithFile()) { try $0.remove("/f") }
     #expect(Set(unsynced.map(\.paths)) == [[], ["/f"]])
@@ -112,7 +114,7 @@ struct CrashImageTests {
     #expect(synced == [.empty])
   }
 
-  @Test("Changes of names between two syncs arrive in any order")
+  @Test("Changes of names between two syncs become durable in any order")
   func namesInAnyOrder() throws {
     let disks = try remains { fileSystem in
       for name in ["/a", "/b", "/c"] { _ = try fileSystem.open(name, .create) }
@@ -120,7 +122,7 @@ struct CrashImageTests {
     #expect(Set(disks.map(\.paths)).count == 8)
   }
 
-  @Test("Unsynced writes are lost, kept and reordered in every combination")
+  @Test("Unsynced writes are lost, done and reordered in every combination")
   func subsets() throws {
     let disks = try remains(on: try diskWithFile()) { fileSystem in
       let file = try fileSystem.open("/f", .readWrite)
@@ -136,7 +138,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("A write is torn at sectors, anywhere, with the old bytes in the holes")
+  @Test("Any sectors of a torn write may be missing, and missing sectors have the old bytes")
   func torn() throws {
     let start = try diskWithFile(filled(1, 1536))
     let disks = try remains(on: start) { fileSystem in
@@ -146,12 +148,12 @@ struct CrashImageTests {
     let expected = (0..<8).map { mask in
       (0..<3).flatMap { filled(mask & 1 << $0 != 0 ? 2 : 1, 512) }
     }
-    // Zeros and noise may also be in the holes.
+    // Missing sectors may also have zeros or noise.
     #expect(contents.filter { $0.allSatisfy { $0 == 1 || $0 == 2 } } == Set(expected))
     #expect(contents.contains(filled(0, 512) + filled(2, 1024)))
   }
 
-  @Test("A torn write begins and ends where its sectors do, not where it does")
+  @Test("A torn write is divided at the boundaries of the disk's sectors")
   func tornUnaligned() throws {
     let start = try diskWithFile(filled(1, 1024))
     let disks = try remains(on: start) { fileSystem in
@@ -163,7 +165,7 @@ struct CrashImageTests {
     #expect(contents.contains(filled(1, 512) + filled(2, 12) + filled(1, 500)))
   }
 
-  @Test("A file may have its new length without its bytes: zeros, or garbage if asked for")
+  @Test("A file may have its new length without its bytes, as zeros or, on request, garbage")
   func zerosAndGarbage() throws {
     var explorer = explorer()
     explorer.makesGarbage = false
@@ -182,7 +184,7 @@ struct CrashImageTests {
     #expect(noisy.allSatisfy { $0.prefix(100) == filled(1, 100)[...] })
   }
 
-  @Test("If a write to a new file did not arrive, bytes of a removed file may be there, on request")
+  @Test("A lost write to a new file may, on request, read as bytes of a removed file")
   func staleBytes() throws {
     func contents(makesStaleBytes: Bool, syncsRemoval: Bool) throws -> [[UInt8]] {
       var explorer = explorer()
@@ -205,10 +207,10 @@ struct CrashImageTests {
     )
   }
 
-  @Test("A sector that a write was to replace may be zeros or garbage; not one that it repeats or cuts")
+  @Test("A lost sector is zeros or garbage only if the write replaced it completely")
   func replacedSectors() throws {
     let disks = try remains(on: try diskWithFile(filled(1, 2048))) { fileSystem in
-      // Half of the first sector; the second; the third as it is.
+      // Replaces half of the first sector and the second sector, and repeats the third.
       let bytes = filled(2, 256) + filled(2, 512) + filled(1, 512)
       try fileSystem.open("/f", .readWrite).write(bytes, at: 256)
     }
@@ -221,7 +223,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("In a sector that a write replaces, equal bytes before and after its changes stay unchanged")
+  @Test("Equal bytes at the edges of a replaced sector stay unchanged")
   func repeatedBytes() throws {
     let disks = try remains(on: try diskWithFile(filled(1, 1024))) { fileSystem in
       let bytes = filled(1, 300) + filled(2, 100) + filled(1, 112)
@@ -235,7 +237,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("Zeros and garbage are counted where they are, and not where they had no place")
+  @Test("The report counts zeros and garbage only if a write allows them")
   func countedLosses() throws {
     func losses(_ write: (any File) throws -> Void) throws -> Set<CrashLoss> {
       let report = try explorer().explore(on: try diskWithFile(filled(1, 2048))) { fileSystem, _ in
@@ -263,7 +265,7 @@ struct CrashImageTests {
     #expect(disks.count > 100)
   }
 
-  @Test("An ordered sync orders: nothing from after it without all from before it")
+  @Test("If a write after an ordered sync is durable, all writes before the sync are")
   func barrier() throws {
     let start = SimulatedFileSystem()
     _ = try start.open("/f", .create)
@@ -282,7 +284,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("A full sync after a barrier makes earlier bytes durable too")
+  @Test("A full sync after an ordered sync also makes the earlier bytes durable")
   func barrierSettled() throws {
     let start = SimulatedFileSystem()
     _ = try start.open("/f", .create)
@@ -299,7 +301,7 @@ struct CrashImageTests {
     #expect(disks.first?.bytes(at: "/f") == Array("ab".utf8))
   }
 
-  @Test("Writes that a failed sync forgot may be lost even after a sync that succeeds")
+  @Test("Writes dropped by a failed sync may be lost even after a successful sync")
   func forgotten() throws {
     let disks = try remains(on: try diskWithFile()) { fileSystem in
       let file = try fileSystem.open("/f", .readWrite)
@@ -313,7 +315,7 @@ struct CrashImageTests {
     #expect(Set(disks.compactMap { $0.bytes(at: "/f") }) == [[0, 0x62], [0x61, 0x62]])
   }
 
-  @Test("A newer durable write isn't undone by an older forgotten one")
+  @Test("A durable write is not replaced by an older write that a sync dropped")
   func forgottenOverwritten() throws {
     let disks = try remains(on: try diskWithFile()) { fileSystem in
       let file = try fileSystem.open("/f", .readWrite)
@@ -326,7 +328,7 @@ struct CrashImageTests {
     #expect(disks.map { $0.bytes(at: "/f") } == [Array("b".utf8)])
   }
 
-  @Test("Syncs that are ignored make nothing durable")
+  @Test("Ignored syncs make nothing durable")
   func ignoredSyncs() throws {
     let fileSystem = SimulatedFileSystem(ignoresSync: true)
     let file = try fileSystem.open("/a", .create)
@@ -338,7 +340,7 @@ struct CrashImageTests {
     #expect(disks.contains { $0.bytes(at: "/a") == [] })
   }
 
-  @Test("An image can be opened, and crashed again")
+  @Test("A disk after a crash can be opened, and crash again")
   func again() throws {
     let first = try remains { fileSystem in
       let file = try fileSystem.open("/a", .create)
@@ -356,7 +358,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("An image's bytes can be damaged, and only those asked for")
+  @Test("Damaging one file of an image leaves the other files unchanged")
   func damage() throws {
     let fileSystem = SimulatedFileSystem()
     try fileSystem.createDirectory("/d")

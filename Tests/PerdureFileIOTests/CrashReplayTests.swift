@@ -4,7 +4,7 @@ import Testing
 
 private struct Lost: Error {}
 
-/// Three directories, the last of which is promised without a sync.
+/// Creates three directories. The last directory is acknowledged without a sync.
 private func report(_ explorer: CrashExplorer) throws -> CrashReport {
   try explorer.explore { fileSystem, marker in
     for number in 1...3 {
@@ -18,13 +18,13 @@ private func report(_ explorer: CrashExplorer) throws -> CrashReport {
   }
 }
 
-@Suite("A crash with a violation can be examined, and run again")
+@Suite("Repeating a crash that violates a check")
 struct CrashReplayTests {
   private let violation: CrashViolation
 
   init() throws { violation = try #require(try report(CrashExplorer(seed: 5)).violation) }
 
-  @Test("It has the steps begun and acknowledged, and the operations between which the crash is")
+  @Test("A violation has the steps begun and acknowledged, and the operations around the crash")
   func marks() {
     #expect(violation.begun == [1, 2, 3] && violation.acknowledged == [1, 2, 3])
     #expect(violation.description.contains("Begun: 1 2 3; acknowledged: 1 2 3\n"))
@@ -37,7 +37,7 @@ struct CrashReplayTests {
     #expect(violation.description.hasPrefix("init(): after a loss of power behind operation #5 "))
   }
 
-  @Test("It is run again alone by its place")
+  @Test("The place of a violation repeats this crash alone")
   func only() throws {
     var explorer = CrashExplorer(seed: violation.seed)
     explorer.only = violation.place
@@ -47,7 +47,7 @@ struct CrashReplayTests {
     #expect(again.trace == violation.trace)
   }
 
-  @Test("A place without a crash is an error of the suite, and so is an invalid text")
+  @Test("An invalid place, or a place without a crash, is reported")
   func nowhere() throws {
     var explorer = CrashExplorer(seed: 5)
     explorer.only = "4.17"
@@ -60,14 +60,14 @@ struct CrashReplayTests {
     #expect(CrashPlace("19.3/4.0").description == "19.3/4.0")
   }
 
-  @Test("A check that passes alone reports it, though no step had been acknowledged by then")
+  @Test("A repeated crash may pass its check, even if no step was acknowledged before it")
   func passing() throws {
     var explorer = CrashExplorer(seed: 5)
     explorer.only = "0.0"
     try report(explorer).check()
   }
 
-  @Test("Its disk goes to files and back")
+  @Test("A disk can be written to files and read back")
   func files() throws {
     var disk = CrashImage.empty.fileSystem()
     try disk.createDirectory("/a")
@@ -92,7 +92,7 @@ struct SeedWordsTests {
     return violation.description.components("To run it again: ")
   }
 
-  @Test("PERDURE_SEED for a seed that was read from it, or would have been")
+  @Test("For a seed from the environment, or a default seed, the command sets PERDURE_SEED")
   func environment() throws {
     let explorer = CrashExplorer()
     #expect(try again(explorer).hasPrefix("PERDURE_SEED=\(explorer.seed) swift test --filter environment\n"))
@@ -100,7 +100,7 @@ struct SeedWordsTests {
     #expect(try again(CrashExplorer(seed: seed)).hasPrefix("PERDURE_SEED=\(seed) "))
   }
 
-  @Test("The seed of the generator for an explorer that has a number of it, however far it is derived")
+  @Test("For an explorer seeded by a derived generator, the command has the original seed")
   func generator() throws {
     let random = SeededGenerator.forTest("a generator and its explorer")
     var part = random.derived(3).derived(1)
@@ -112,7 +112,7 @@ struct SeedWordsTests {
     #expect(try again(explorer).contains("which has CrashExplorer(seed: \(0x5EED_0001 as UInt64))"))
   }
 
-  @Test("The line of code for a seed that is in the code")
+  @Test("For a seed in the code, the command names the line of code")
   func code() throws {
     let text = "swift test --filter code, which has "
     let seed = 0x5EED_0002 as UInt64
@@ -121,7 +121,7 @@ struct SeedWordsTests {
     #expect(try again(CrashExplorer(using: &random)).hasPrefix("\(text)SeededGenerator(seed: \(seed))"))
   }
 
-  @Test("The call that makes a run alone, of a sweep's own failures and of others")
+  @Test("A sweep's violation has the call that repeats its run alone")
   func sweeps() throws {
     func alone(_ report: FailureReport) throws -> String {
       try #require(report.violation).description.components("This run alone: ")
@@ -149,7 +149,7 @@ struct SeedWordsTests {
         """)
   }
 
-  @Test("A seed in the environment is a number, decimal or hexadecimal")
+  @Test("A seed in the environment is a decimal or hexadecimal number")
   func numbers() {
     #expect(SeededGenerator.seed(from: "17") == 17 && SeededGenerator.seed(from: "0xff") == 255)
     for text in ["", "hello", "0x", "-1", "1 "] { #expect(SeededGenerator.seed(from: text) == nil) }
@@ -157,7 +157,7 @@ struct SeedWordsTests {
 }
 
 extension String {
-  /// The part after a text in it; all of it, if the text is absent.
+  /// The part behind the first occurrence of `text`, or the whole string if `text` is absent.
   fileprivate func components(_ text: String) -> String {
     var rest = self[...]
     while !rest.isEmpty, !rest.hasPrefix(text) { rest.removeFirst() }
@@ -165,7 +165,7 @@ extension String {
   }
 }
 
-@Suite("A trap leaves the note of its step")
+@Suite("A trap leaves a note about its step")
 struct RunNotesTests {
   private func path(in output: [UInt8]) throws -> String {
     let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
@@ -179,7 +179,7 @@ struct RunNotesTests {
     return String(decoding: try file.read(Int(try file.size()), at: 0), as: UTF8.self)
   }
 
-  @Test("Of a check: the seed, and the place of the crash")
+  @Test("The note of a check has the seed and the place of the crash")
   func check() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = try CrashExplorer(seed: 0x5EED, name: "mine").explore { fileSystem, _ in
@@ -195,7 +195,7 @@ struct RunNotesTests {
     try POSIXFileSystem().remove(path)
   }
 
-  @Test("Of a program under failures: the call that makes the run alone")
+  @Test("The note of a failure sweep has the call that repeats the run")
   func sweep() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var sweep = FailureSweep(seed: 1, name: "mine")

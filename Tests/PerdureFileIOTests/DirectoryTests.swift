@@ -2,14 +2,14 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// A file system that has only the methods that take paths.
+/// A file system that implements only the methods with paths.
 private final class PathsOnly: ForwardingFileSystem {
   let behind: any FileSystem = InMemoryFileSystem()
 }
 
 @Suite("An open directory")
 struct DirectoryTests {
-  @Test("Does by name what the file system does by path", arguments: Subject.all)
+  @Test("The operations by name have the same effects as those by path", arguments: Subject.all)
   func names(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -38,7 +38,7 @@ struct DirectoryTests {
     expectError(.invalidArgument) { _ = try directory.open("a\0b", .create) }
   }
 
-  @Test("Reports that a directory exists", arguments: Subject.all)
+  @Test("Opening a missing directory, or a file, as a directory fails", arguments: Subject.all)
   func opening(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -47,7 +47,8 @@ struct DirectoryTests {
     expectError(.notADirectory) { _ = try fileSystem.openDirectory("\(root)/file") }
   }
 
-  @Test("Stays the same one when it is renamed and its path given to another", arguments: Subject.all)
+  @Test(
+    "An open directory stays the same if it is renamed and another takes its path", arguments: Subject.all)
   func moved(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -66,7 +67,7 @@ struct DirectoryTests {
     try fileSystem.lock("\(root)/a/lock", .exclusive, holder: "another").release()
   }
 
-  @Test("Is empty after its removal, and nothing can be created in it", arguments: Subject.all)
+  @Test("A removed directory is empty, and no file can be created in it", arguments: Subject.all)
   func removed(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -91,7 +92,7 @@ struct DirectoryTests {
     #expect(try fileSystem.contents(of: "\(root)/a") == ["f", "lock"])
   }
 
-  @Test("Reports whether the file of a lock still has its name", arguments: Subject.all)
+  @Test("A lock reports whether its file still has its name", arguments: Subject.all)
   func lockName(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -113,7 +114,7 @@ struct DirectoryTests {
     }
   }
 
-  @Test("Works by path where a file system has only paths")
+  @Test("On a file system with only paths, an open directory uses its path")
   func pathsOnly() throws {
     let fileSystem = PathsOnly()
     try fileSystem.createDirectory("/a")

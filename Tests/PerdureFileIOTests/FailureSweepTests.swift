@@ -2,9 +2,10 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-@Suite("A sweep over all failures")
+@Suite("Sweeps over all failures")
 struct FailureSweepTests {
-  /// Writes three files of one byte, as durable as can be; says which of them it has.
+  /// Writes three files of one byte with all necessary syncs; returns the names of the durable
+  /// files.
   private static func program(_ fileSystem: any FileSystem) -> [String] {
     var done: [String] = []
     for name in ["/a", "/b", "/c"] {
@@ -31,18 +32,18 @@ struct FailureSweepTests {
     let name: String
   }
 
-  @Test("A program that keeps its promises passes, and each of its calls has failed once and permanently")
+  @Test("A correct program passes when each of its calls fails once and permanently")
   func sound() throws {
     let report = FailureSweep(seed: 1).run(program: Self.program, verify: Self.verify)
     try report.check()
-    // Four calls a file; one read, write or sync of them.
+    // There are four calls per file, and each file has one write and one sync.
     #expect(report.runs[.mediaError] == 24 && report.runs[.interrupted] == 24)
     #expect(report.runs[.shortWrite] == 6 && report.runs[.syncDropsPages] == 6)
     #expect(report.runs[.shortRead] == 0)
     #expect(report.struckCount == 8 * 24 + 3 * 6)
   }
 
-  @Test("A part of a sweep is chosen by its seed")
+  @Test("The seed chooses a part of a sweep")
   func part() throws {
     var sweep = FailureSweep(seed: 5)
     sweep.part = 0.3
@@ -51,7 +52,7 @@ struct FailureSweepTests {
     #expect(report.runs == sweep.run(program: Self.program, verify: Self.verify).runs)
   }
 
-  @Test("A program that ignores a sync's error is reported, with the call and a way to repeat it")
+  @Test("The report of an ignored sync error has the call and a command to repeat it")
   func broken() throws {
     let program = { (fileSystem: SimulatedFileSystem) throws -> [String] in
       let file = try fileSystem.open("/a", .create)
@@ -73,7 +74,7 @@ struct FailureSweepTests {
     #expect(any.violation?.reason == violation.reason && any.struckCount == 1 && any.runs.isEmpty)
   }
 
-  @Test("A program that retries until a call succeeds is reported, and the sweep ends")
+  @Test("A program that retries without end is reported, and the sweep ends")
   func endless() throws {
     var sweep = FailureSweep(seed: 1)
     (sweep.kinds, sweep.failedCallsMax) = ([.interrupted], 100)
@@ -86,7 +87,7 @@ struct FailureSweepTests {
     #expect(violation.reason.contains("after 100 calls had failed"))
   }
 
-  @Test("A report has the cases tried, and their seed")
+  @Test("A report has the number of runs of each failure, and the seed")
   func described() {
     let report = FailureSweep(seed: 1).run(program: Self.program, verify: Self.verify)
     #expect(report.description.hasPrefix("described(): 12 calls, 210 runs in which one failed (EIO 24, "))

@@ -9,10 +9,10 @@ import Testing
   import Musl
 #endif
 
-@Suite("Errors")
+@Suite("Errors of files")
 struct FileIOErrorTests {
   @Test(
-    "Each error number has its meaning",
+    "Each error number maps to its code",
     arguments: [
       (ENOENT, FileIOError.Code.notFound), (EEXIST, .alreadyExists), (EACCES, .permissionDenied),
       (EPERM, .permissionDenied), (EROFS, .readOnly), (ENOSPC, .noSpace), (EDQUOT, .quotaExceeded),
@@ -26,7 +26,7 @@ struct FileIOErrorTests {
     #expect(FileIOError.Code(errno: errno) == code)
   }
 
-  @Test("A message has the operation, the place, the reason and the remedy")
+  @Test("A message has the operation, the path, the offset, the reason and the remedy")
   func message() {
     let error = FileIOError(errno: ENOSPC, operation: "write", path: "/a/b", offset: 4096)
     #expect(
@@ -37,7 +37,7 @@ struct FileIOErrorTests {
     #expect(error.errno == ENOSPC && error.offset == 4096 && error.path == "/a/b")
   }
 
-  @Test("Only for a lock, the error for repeating a call means that it is held")
+  @Test("EAGAIN means a held lock only if the operation is a lock")
   func again() {
     #expect(FileIOError(errno: EAGAIN, operation: "lock", path: "/a").code == .locked)
     for operation in ["open", "read", "write", "sync"] {
@@ -45,7 +45,7 @@ struct FileIOErrorTests {
     }
   }
 
-  @Test("A detail follows the meaning")
+  @Test("The detail of an error follows its reason")
   func detail() {
     let error = FileIOError(.locked, operation: "lock", path: "/l", detail: "held by me")
     #expect(error.message.contains("the lock is taken: held by me. "))

@@ -11,9 +11,9 @@ import Testing
   import Musl
 #endif
 
-@Suite("Locks")
+@Suite("Locks on files")
 struct FileLockTests {
-  @Test("The second opener is refused, and the error names the holder of the lock", arguments: Subject.all)
+  @Test("A second lock is refused, and the error names the holder", arguments: Subject.all)
   func exclusive(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -27,7 +27,7 @@ struct FileLockTests {
     }
     lock.release()
     let next = try fileSystem.lock("\(root)/lock", .exclusive, holder: "third")
-    // The first lock was released: releasing it again must not release the next holder's.
+    // The first lock is released already. A second release must not release the next holder's lock.
     lock.release()
     let error = #expect(throws: FileIOError.self) {
       _ = try fileSystem.lock("\(root)/lock", .exclusive, holder: "fourth")
@@ -36,7 +36,7 @@ struct FileLockTests {
     next.release()
   }
 
-  @Test("Shared locks exclude an exclusive one, and not each other", arguments: Subject.all)
+  @Test("Shared locks exclude exclusive locks, but not each other", arguments: Subject.all)
   func shared(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -48,7 +48,7 @@ struct FileLockTests {
     try fileSystem.lock("\(root)/lock", .exclusive, holder: "three").release()
   }
 
-  @Test("A released lock is free", arguments: Subject.all)
+  @Test("A lock is released when its object is deallocated", arguments: Subject.all)
   func released(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -59,13 +59,13 @@ struct FileLockTests {
     _ = try fileSystem.lock("\(root)/lock", .exclusive, holder: "two")
   }
 
-  @Test("A lock is released even if a child of the process still has its descriptor")
+  @Test("A lock is released even if a child process still has its descriptor")
   func inherited() throws {
     let directory = try TemporaryDirectory()
     let fileSystem = POSIXFileSystem()
     let lock = try #require(
       try fileSystem.lock(directory.file("lock"), .exclusive, holder: "one") as? POSIXFileLock)
-    // The state of a child between its creation and its own program.
+    // A child has such a copy between fork and exec.
     let copy = try lock.file.withDescriptor("test") { dup($0) }
     defer { close(copy) }
     lock.release()
@@ -73,7 +73,7 @@ struct FileLockTests {
   }
 
   @Test(
-    "A lock on a range keeps other openings from its bytes, and goes with its own", arguments: Subject.all)
+    "A range lock excludes other openings from its bytes until its file is closed", arguments: Subject.all)
   func ranges(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -85,7 +85,7 @@ struct FileLockTests {
     #expect(try two.isLocked(0..<1) && !two.isLocked(64..<200) && !one.isLocked(0..<64))
     #expect(try reader.isLocked(0..<64) && reader.isLocked(100..<101) && !reader.isLocked(128..<192))
     expectError(.permissionDenied) { _ = try reader.tryLock(200..<201) }
-    // Closing another opening of the file takes no lock away.
+    // Closing another opening of the file releases no lock.
     try reader.close()
     #expect(try two.isLocked(0..<64))
     try one.unlock(0..<32)
@@ -95,7 +95,7 @@ struct FileLockTests {
     expectError(.closed) { _ = try one.isLocked(0..<64) }
   }
 
-  @Test("A directory can't be a lock", arguments: Subject.all)
+  @Test("A lock on a directory, or in a missing directory, fails", arguments: Subject.all)
   func directory(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -103,17 +103,17 @@ struct FileLockTests {
     expectError(.notFound) { _ = try fileSystem.lock("\(root)/x/lock", .exclusive, holder: "one") }
   }
 
-  @Test("A process that is killed leaves no lock")
+  @Test("A killed process releases its locks")
   func killedHolder() async throws {
     let directory = try TemporaryDirectory()
     let fileSystem = POSIXFileSystem()
-    // The lock is seen to be held before the holder is killed.
+    // The observer sees the lock held before the holder is killed.
     let observer = Task {
       while true {
         do {
           try fileSystem.lock(directory.file("lock"), .exclusive, holder: "observer").release()
         } catch let error as FileIOError {
-          // Between taking the lock and writing its text, the holder has no name.
+          // The holder has no name between acquiring the lock and writing its text.
           if error.message.contains("held by the child") { break }
         }
         try await Task.sleep(for: .milliseconds(1))
@@ -124,7 +124,7 @@ struct FileLockTests {
       let fileSystem = POSIXFileSystem()
       var lock: (any FileLock)?
       while lock == nil {
-        // The observer may be trying at this very moment.
+        // The observer may hold the lock at this moment.
         lock = try? fileSystem.lock("\(path)/lock", .exclusive, holder: "the child")
       }
       while try fileSystem.kind(of: "\(path)/die") == nil { usleep(1000) }

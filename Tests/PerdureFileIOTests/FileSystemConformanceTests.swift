@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-// What FileSystem and File promise, asked of every implementation.
+// The contract of FileSystem and File, checked for every implementation.
 
 /// One file system under test, with a directory to work in.
 struct Subject: Sendable, CustomTestStringConvertible {
@@ -29,9 +29,9 @@ struct Subject: Sendable, CustomTestStringConvertible {
   static let all = [posix, inMemory, simulated]
 }
 
-@Suite("Every file system keeps the contract")
+@Suite("The contract of all file systems")
 struct FileSystemConformanceTests {
-  @Test("A created file has the written bytes", arguments: Subject.all)
+  @Test("A created file contains the written bytes", arguments: Subject.all)
   func createAndRead(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -51,7 +51,7 @@ struct FileSystemConformanceTests {
     #expect(try again.read(5, at: 0) == Array("Jello".utf8))
   }
 
-  @Test("The mode of opening is respected", arguments: Subject.all)
+  @Test("Each open mode allows only its operations", arguments: Subject.all)
   func modes(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -68,7 +68,7 @@ struct FileSystemConformanceTests {
     #expect(try readOnly.size() == 0)
   }
 
-  @Test("A closed file refuses every call", arguments: Subject.all)
+  @Test("A closed file refuses every operation", arguments: Subject.all)
   func closed(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -81,7 +81,7 @@ struct FileSystemConformanceTests {
     expectError(.closed) { _ = try file.map(1) }
   }
 
-  @Test("Directories list, nest and go", arguments: Subject.all)
+  @Test("Directories are created, listed, nested, synced and removed", arguments: Subject.all)
   func directories(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -110,7 +110,7 @@ struct FileSystemConformanceTests {
     expectError(.notADirectory) { try fileSystem.syncDirectory("\(root)/b") }
   }
 
-  @Test("Renaming replaces in one step and leaves openers their files", arguments: Subject.all)
+  @Test("A rename replaces its target atomically, and open files stay unchanged", arguments: Subject.all)
   func rename(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -137,7 +137,7 @@ struct FileSystemConformanceTests {
     #expect(try fileSystem.contents(of: root) == ["e"])
   }
 
-  @Test("A removed file lives until its opener is done", arguments: Subject.all)
+  @Test("A removed file stays usable while it is open", arguments: Subject.all)
   func removedButOpen(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -153,7 +153,7 @@ struct FileSystemConformanceTests {
     #expect(try successor.size() == 0)
   }
 
-  @Test("A mapping shows later writes of any opener, and outlives the file", arguments: Subject.all)
+  @Test("A mapping shows later writes of any opening, and stays valid after closing", arguments: Subject.all)
   func mapping(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -177,7 +177,7 @@ struct FileSystemConformanceTests {
     #expect(mapping.bytes(3) == Array("one".utf8))
   }
 
-  @Test("A transfer behind the largest offset is refused", arguments: Subject.all)
+  @Test("A read or write beyond the largest offset is refused", arguments: Subject.all)
   func offsets(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -196,7 +196,7 @@ struct FileSystemConformanceTests {
     #expect(try fileSystem.contents(of: root) == [])
   }
 
-  @Test("There is some room on the volume", arguments: Subject.all)
+  @Test("The volume reports free space", arguments: Subject.all)
   func availableBytes(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -204,7 +204,7 @@ struct FileSystemConformanceTests {
     expectError(.notFound) { _ = try fileSystem.availableBytes(at: "\(root)/x") }
   }
 
-  @Test("Threads read and write one file at once", arguments: Subject.all)
+  @Test("Threads read and write one file concurrently", arguments: Subject.all)
   func threads(_ subject: Subject) async throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }

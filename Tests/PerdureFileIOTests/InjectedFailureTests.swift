@@ -2,9 +2,9 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-@Suite("Failures on demand")
+@Suite("Injected failures")
 struct InjectedFailureTests {
-  /// One call of every kind.
+  /// Makes at least one call of every kind.
   private func callEverything(_ fileSystem: SimulatedFileSystem) throws {
     try fileSystem.createDirectory("/d")
     _ = try fileSystem.contents(of: "/d")
@@ -25,7 +25,7 @@ struct InjectedFailureTests {
     try fileSystem.lock("/d/l", .exclusive, holder: "me").release()
   }
 
-  @Test("Failing the nth call of any kind walks through all kinds, and ends")
+  @Test("Failing each nth call in turn reaches every kind of call")
   func walk() throws {
     var failed: Set<String> = []
     var nth = 1
@@ -46,7 +46,7 @@ struct InjectedFailureTests {
     #expect(failed == Set(FileOperation.allCases.map(\.rawValue)))
   }
 
-  @Test("A read that ends early returns fewer bytes than there are, all of them right")
+  @Test("A short read returns only a prefix of the requested bytes")
   func shortRead() throws {
     let fileSystem = SimulatedFileSystem()
     let file = try fileSystem.open("/a", .create)
@@ -63,12 +63,12 @@ struct InjectedFailureTests {
     #expect(fileSystem.injectedFailureCount == 4)
     fileSystem.inject(InjectedFailure(of: .read, effect: .partialRead(byteCount: 1)))
     #expect(try read(4, at: 6) == [])
-    // The first read returned nothing to shorten: the next read is short.
+    // The read at the end of the file had no byte to shorten, so the next read is short.
     #expect(try read(4, at: 4) == Array("e".utf8))
     #expect(fileSystem.callCounts == [.create: 1, .write: 1, .read: 6])
   }
 
-  @Test("A number of the system becomes the error that the operating system's files would throw")
+  @Test("An injected errno causes the same error as on the operating system")
   func numbers() throws {
     let fileSystem = SimulatedFileSystem()
     let file = try fileSystem.open("/a", .create)
@@ -82,13 +82,13 @@ struct InjectedFailureTests {
       #expect(error?.code == code && error?.errno != 0)
       #expect(fileSystem.lastInjectedFailure?.code == code)
     }
-    // For a lock the same number means that it is held.
+    // For a lock, the same errno means that the lock is held.
     fileSystem.inject(FailureKind.again.failure(nth: 1, repeats: true))
     expectError(.locked) { _ = try fileSystem.lock("/l", .exclusive, holder: "me") }
     #expect(try !file.tryLock(0..<1))
   }
 
-  @Test("A failure strikes once, or for ever, and only where it was aimed")
+  @Test("A failure occurs once or repeatedly, and only on the chosen path")
   func once() throws {
     let fileSystem = SimulatedFileSystem()
     let a = try fileSystem.open("/a", .create)
@@ -106,7 +106,7 @@ struct InjectedFailureTests {
     try b.write(utf8: "y", at: 0)
   }
 
-  @Test("A write may fail in the middle")
+  @Test("A write may fail after a part of its bytes")
   func partialWrite() throws {
     let fileSystem = SimulatedFileSystem()
     let file = try fileSystem.open("/a", .create)
@@ -130,7 +130,7 @@ struct InjectedFailureTests {
     #expect(later.map { $0.bytes(at: "/a") } == [[0x78]])
   }
 
-  @Test("A sync of a directory that drops names makes them durable no more, until they are written again")
+  @Test("Names that a failed sync drops become durable only after they are rewritten")
   func droppedNames() throws {
     let fileSystem = SimulatedFileSystem()
     _ = try fileSystem.open("/a", .create)
@@ -150,7 +150,7 @@ struct InjectedFailureTests {
     #expect(isThere() == [true])
   }
 
-  @Test("A failure of syncs that forget writes leaves names to the next sync of their directory")
+  @Test("A failed sync of a directory keeps its names for the next sync by default")
   func keptNames() throws {
     let fileSystem = SimulatedFileSystem()
     _ = try fileSystem.open("/a", .create)
@@ -161,7 +161,7 @@ struct InjectedFailureTests {
     #expect(Set(disks.map { $0.bytes(at: "/a") != nil }) == [true])
   }
 
-  @Test("A full volume takes as much as fits, and has space again after a removal")
+  @Test("A full volume accepts the bytes that fit, and has space again after a removal")
   func capacity() throws {
     let fileSystem = SimulatedFileSystem(capacityBytes: 10)
     let file = try fileSystem.open("/a", .create)

@@ -26,7 +26,7 @@ struct LockAndThreadTests {
     }
   }
 
-  @Test("Threads under the lock count right, and have separate numbers")
+  @Test("Increments under a lock are not lost, and threads have different ids")
   func counting() {
     let shared = Shared()
     for index in 0..<4 {
@@ -57,7 +57,7 @@ struct LockAndThreadTests {
     }
   #endif
 
-  @Test("A lock is released when its body throws")
+  @Test("A lock is released if its body throws")
   func throwing() {
     let lock = Lock()
     expectError(.other) {
@@ -66,7 +66,7 @@ struct LockAndThreadTests {
     lock.withLock {}
   }
 
-  @Test("A wait with a deadline ends, signalled or not")
+  @Test("A wait with a deadline ends, with or without a signal")
   func deadline() {
     let lock = Lock()
     let condition = Condition()
@@ -86,7 +86,7 @@ struct LockAndThreadTests {
     #expect(shared.doneCount == 1)
   }
 
-  @Test("A guarded value survives many writers")
+  @Test("A guarded value keeps all concurrent changes")
   func guarded() async {
     let value = Guarded<[Int]>([])
     await withTaskGroup(of: Void.self) { group in

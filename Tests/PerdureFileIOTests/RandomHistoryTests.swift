@@ -2,9 +2,9 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-@Suite("Random histories")
+@Suite("Random histories of file operations")
 struct RandomHistoryTests {
-  @Test("After any operations in any order, synced bytes exist, and no other bytes appear")
+  @Test("After random operations and a crash, synced bytes exist and no unwritten ones")
   func randomHistories() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     for round in 0..<5 {
@@ -21,25 +21,25 @@ struct RandomHistoryTests {
   }
 }
 
-/// Files that only grow, are created and removed, with the required and allowed content of each
-/// name after each operation.
+/// Random creations, appends and syncs of files, with the required and allowed content of each file
+/// after each operation.
 private struct RandomHistory {
   private struct Unsound: Error {
     let path: String
   }
 
-  /// One name, as of one operation.
+  /// The requirements for one file after one operation.
   private struct Expectation {
-    /// Whether the name must be there, if it never went after that.
+    /// Whether the file must exist.
     var isNameDurable = false
     /// The required start of the file.
     var durable: [UInt8] = []
-    /// What the file may have, in any part.
+    /// The bytes written so far. The file may have fewer bytes, and in any part of them.
     var written: [UInt8] = []
   }
 
   let fileSystem = SimulatedFileSystem()
-  /// By operation, then by path.
+  /// The requirements by number of operations, then by path.
   private var expectations: [Int: [String: Expectation]] = [0: [:]]
 
   init(random: inout SeededGenerator) throws {

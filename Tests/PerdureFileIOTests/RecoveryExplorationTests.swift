@@ -2,8 +2,8 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// A number in a file, which is replaced by a rename. The opening completes an interrupted
-/// replacement, which it recognises: the copy is complete when its two bytes have the right sum.
+/// A number in a file, which a rename replaces. Opening completes an interrupted replacement if the
+/// copy is complete. A copy is complete if its second byte is the complement of the first.
 private struct TinyCell {
   let number: Int?
 
@@ -15,13 +15,12 @@ private struct TinyCell {
     try fileSystem.syncDirectory("/")
   }
 
-  /// - Parameter syncs: Whether a copy that is finished is made durable before it takes the place
-  ///   of the cell.
+  /// - Parameter syncs: Whether the recovery syncs the cell and its name before it removes the copy.
   init(recovering fileSystem: SimulatedFileSystem, syncs: Bool = true) throws {
     if try fileSystem.kind(of: "/copy") != nil {
       let copy = try fileSystem.open("/copy", .readWrite)
       if let number = try Self.number(in: copy) {
-        // Another way to finish it: in place, which takes a sync.
+        // Completes the replacement in place instead of by a rename, which requires a sync.
         let cell = try fileSystem.open(
           "/cell", try fileSystem.kind(of: "/cell") == nil ? .create : .readWrite)
         try cell.write([UInt8(number), ~UInt8(number)], at: 0)
@@ -65,7 +64,7 @@ struct RecoveryExplorationTests {
     }
   }
 
-  @Test("A recovery that leaves a sync out is found by cutting the power in it, and not before")
+  @Test("A missing sync in a recovery is found only by crashes during the recovery")
   func unsyncedRecovery() throws {
     #expect(try run(depth: 0, syncs: false).violation == nil)
     let violation = try #require(try run(depth: 1, syncs: false).violation)
@@ -75,7 +74,7 @@ struct RecoveryExplorationTests {
     #expect(violation.trace.first?.contains("create /copy") == true)
   }
 
-  @Test("A crash in a recovery is run again alone, with nothing but the crash that it is the recovery from")
+  @Test("The place of a crash during recovery repeats only this crash and the one before")
   func only() throws {
     let violation = try #require(try run(depth: 1, syncs: false).violation)
     #expect(violation.description.contains("explorer.seed = 3; explorer.only = \"\(violation.place)\""))
@@ -87,7 +86,7 @@ struct RecoveryExplorationTests {
     try run(depth: 1, syncs: true, only: violation.place).check()
   }
 
-  @Test("Disks are counted by the number of recoveries that were cut, each once")
+  @Test("Distinct disks are counted by the number of interrupted recoveries")
   func depths() throws {
     var before = try run(depth: 0, syncs: true)
     #expect(before.recoveryCount == 0)
@@ -101,7 +100,7 @@ struct RecoveryExplorationTests {
     }
   }
 
-  @Test("One recovery in so many is cut, and the report says of how many")
+  @Test("Only a sample of the recoveries is interrupted if requested")
   func sampling() throws {
     let few = try run(depth: 0, oneIn: 1, syncs: true)
     #expect(few.recoveryCount == 0)
@@ -120,7 +119,7 @@ struct RecoveryExplorationTests {
     #expect(some > all / 20 && some < all / 5, "\(some) of \(all)")
   }
 
-  @Test("Of a long recovery so many disks are built at most, from its beginning to its end")
+  @Test("The number of disks per recovery is limited, and they cover the whole recovery")
   func longRecoveries() throws {
     var explorer = CrashExplorer(seed: 2)
     explorer.recoveryDepth = 1
@@ -137,13 +136,13 @@ struct RecoveryExplorationTests {
       if context.recoveries == 1 { cut.append(context.operation) }
     }
     try report.check(allowing: [.noAcknowledgement])
-    // One with the name, and one without.
+    // The recovery from the disk with the directory, and from the disk without.
     #expect(report.recoveryCount == 2)
     #expect(cut.count > 4 && cut.count <= 120, "\(cut.count)")
     #expect(cut.max() ?? 0 > 120 && cut.min() ?? 200 < 80, "\(cut)")
   }
 
-  @Test("The report says after how many operations all disks were tried, and after how many some")
+  @Test("The report counts operations with all disks tried, and operations with a sample")
   func exhaustion() throws {
     var explorer = CrashExplorer(seed: 1)
     explorer.imagesPerOperationMax = 16
@@ -151,7 +150,7 @@ struct RecoveryExplorationTests {
       for number in 0..<10 { try fileSystem.createDirectory("/\(number)") }
     } verify: { _, _ in
     }
-    // With four names pending there are 16 disks; before the first operation there is one.
+    // Four pending names lead to 16 disks. Before the first operation there is one disk.
     #expect(report.exhaustedOperationCount == 5)
     #expect(report.sampledOperationCount == 6)
   }

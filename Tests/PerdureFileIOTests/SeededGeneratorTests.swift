@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Seeded generator and temporary directory")
 struct SeededGeneratorTests {
-  @Test("The sequence is that of SplitMix64")
+  @Test("The generator returns the sequence of SplitMix64")
   func knownAnswers() {
     // From the generator's published reference sequence for seed 1234567.
     var random = SeededGenerator(seed: 1_234_567)
@@ -14,7 +14,7 @@ struct SeededGeneratorTests {
       ])
   }
 
-  @Test("Derived generators are the same for the same part, and differ between parts")
+  @Test("Derived generators are equal for equal parts, and differ between parts")
   func derived() {
     let random = SeededGenerator(seed: 1)
     func first(_ index: UInt64) -> UInt64 {
@@ -25,7 +25,7 @@ struct SeededGeneratorTests {
     #expect(Set((0..<1000).map(first)).count == 1000)
   }
 
-  @Test("A temporary directory goes with all that is in it")
+  @Test("A temporary directory is removed with its contents")
   func temporaryDirectory() throws {
     let fileSystem = POSIXFileSystem()
     var directory: TemporaryDirectory? = try TemporaryDirectory()

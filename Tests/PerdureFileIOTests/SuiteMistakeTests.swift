@@ -2,12 +2,12 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// A typical first suite: files of one byte, named by their number.
+/// A typical first suite: directories that are named by their number.
 private struct Suite {
   var marks = true
   var looks = true
   var looksForSurplus = true
-  /// Where the program writes; nil: on the file system that it is given.
+  /// The file system that the program uses instead of the passed one; nil: the passed one.
   var elsewhere: SimulatedFileSystem?
 
   private struct Lost: Error {}
@@ -30,7 +30,7 @@ private struct Suite {
   }
 }
 
-@Suite("A suite that tests nothing is noticed")
+@Suite("A crash suite that tests nothing is reported")
 struct SuiteMistakeTests {
   private func expect(
     _ kind: SuiteMistake.Kind, saying text: String, _ report: CrashReport,
@@ -43,7 +43,7 @@ struct SuiteMistakeTests {
   }
 
   @Test(
-    "A sound one passes, and its report counts the steps begun, those acknowledged, and the disks checked"
+    "A correct suite passes, and its report counts steps and checks"
   )
   func sound() throws {
     let report = try Suite().report()
@@ -56,28 +56,28 @@ struct SuiteMistakeTests {
       report.description.contains("\(report.promisingCheckCount) of them against something acknowledged"))
   }
 
-  @Test("One that acknowledges nothing is reported, and may declare that it is intended")
+  @Test("A suite without acknowledgements is reported, unless the check allows that")
   func noAcknowledgement() throws {
     let report = try Suite(marks: false).report()
     try expect(.noAcknowledgement, saying: "marker.acknowledge(n)", report)
     try report.check(allowing: [.noAcknowledgement])
   }
 
-  @Test("One that acknowledges only steps that no checked disk must hold is reported")
+  @Test("A suite whose checks all precede the first acknowledgement is reported")
   func checkedTooEarly() throws {
     var explorer = CrashExplorer(seed: 1)
     explorer.checksMax = 2
     try expect(.noAcknowledgement, saying: "checksMax", try Suite().report(explorer))
   }
 
-  @Test("One whose program uses another file system is advised to pass the right one")
+  @Test("A program that uses another file system is advised to use the passed one")
   func noOperation() throws {
     let report = try Suite(elsewhere: SimulatedFileSystem()).report()
     try expect(.noOperation, saying: "StoreOptions.fileSystem", report)
   }
 
   @Test(
-    "Labels that cannot be right are named, with the operation behind which they were used",
+    "Wrong labels of steps are reported, with the operation before the label",
     arguments: [
       (["b1", "b1", "a1"], "1 has begun twice, behind operation #1"),
       (["b1", "a1", "a1"], "1 was acknowledged twice, behind operation #2"),
@@ -97,7 +97,7 @@ struct SuiteMistakeTests {
     try report.check(allowing: [.labels])
   }
 
-  @Test("Steps that overlap may end in any order, and a promise needs no beginning and may be repeated")
+  @Test("Steps may overlap, and a promise needs no beginning and may be repeated")
   func overlapping() throws {
     let report = try CrashExplorer(seed: 1).explore { fileSystem, marker in
       marker.begin(1)
@@ -112,7 +112,7 @@ struct SuiteMistakeTests {
     #expect(report.acknowledgedCount == 3)
   }
 
-  @Test("A recovery may end the program's steps, and begin them again; wrong marks are reported")
+  @Test("A recovery may end the program's steps and repeat its own, but not end unknown steps")
   func recoveries() throws {
     func report(_ label: Int) throws -> CrashReport {
       var explorer = CrashExplorer(seed: 1)
@@ -133,7 +133,7 @@ struct SuiteMistakeTests {
   }
 }
 
-@Suite("A suite notices the mistakes that an explorer makes on purpose")
+@Suite("Mistakes that an explorer makes on purpose")
 struct CrashCanaryKindTests {
   private func report(_ canary: CrashCanary, _ suite: Suite = Suite()) throws -> CrashReport {
     var explorer = CrashExplorer(seed: 1)
@@ -142,7 +142,7 @@ struct CrashCanaryKindTests {
   }
 
   @Test(
-    "All of them, if it looks for lost data and for unwritten data", arguments: CrashCanary.allCases)
+    "A suite that checks for lost and unwritten data detects every mistake", arguments: CrashCanary.allCases)
   func noticed(_ canary: CrashCanary) throws {
     let report = try report(canary)
     let violation = try #require(report.violation)
@@ -152,7 +152,8 @@ struct CrashCanaryKindTests {
     #expect(throws: CrashViolation.self) { try report.check() }
   }
 
-  @Test("None, if it checks nothing, and then its check reports that", arguments: CrashCanary.allCases)
+  @Test(
+    "A suite that checks nothing detects no mistake, and the report says so", arguments: CrashCanary.allCases)
   func blind(_ canary: CrashCanary) throws {
     let report = try report(canary, Suite(looks: false, looksForSurplus: false))
     #expect(report.violation == nil && report.mistakes.map(\.kind) == [.canary])
@@ -161,14 +162,14 @@ struct CrashCanaryKindTests {
     try report.check(allowing: [.canary])
   }
 
-  @Test("Each side of the check has its own")
+  @Test("The check for lost data and the check for unwritten data detect different mistakes")
   func sides() throws {
     #expect(try report(.beginsLate, Suite(looksForSurplus: false)).violation == nil)
     #expect(try report(.acknowledgesEarly, Suite(looks: false)).violation == nil)
   }
 }
 
-@Suite("A sweep that fails nothing is noticed")
+@Suite("A failure sweep that tests nothing is reported")
 struct SweepMistakeTests {
   private func program(_ fileSystem: SimulatedFileSystem) throws -> Bool {
     guard let file = try? fileSystem.open("/a", .create), (try? file.write([7], at: 0)) != nil else {
@@ -199,7 +200,7 @@ struct SweepMistakeTests {
     try report.check(allowing: [.noOperation])
   }
 
-  @Test("Failures that no call can have are named, and not counted")
+  @Test("Failures that no call can have are named but not counted")
   func nothingStruck() throws {
     var sweep = FailureSweep(seed: 1)
     sweep.kinds = [.shortRead]
@@ -209,7 +210,7 @@ struct SweepMistakeTests {
     try report.check(allowing: [.noFailure])
   }
 
-  @Test("A call that is run again alone, and is not there any more, is no test")
+  @Test("Repeating a call that the program no longer makes is reported")
   func onlyFar() {
     let sweep = FailureSweep(seed: 1)
     let report = sweep.run(
@@ -217,7 +218,7 @@ struct SweepMistakeTests {
     expect(.noFailure, saying: "fewer than", report)
   }
 
-  @Test("A run that goes wrong counts as one in which a call failed, also when the program throws")
+  @Test("A run that fails in the program counts as a run with a failed call")
   func wrongRun() {
     let report = FailureSweep(seed: 1).run(only: .mediaError, nth: 1, repeats: false) { fileSystem in
       try fileSystem.createDirectory("/a")
@@ -226,7 +227,7 @@ struct SweepMistakeTests {
     #expect(report.violation != nil && report.struckCount == 1 && report.runs == [.mediaError: 1])
   }
 
-  @Test("A directory's sync that failed silently is in the trace as one that failed")
+  @Test("The trace shows a hidden failure of a directory's sync")
   func hiddenDirectorySync() throws {
     var sweep = FailureSweep(seed: 1)
     sweep.hidesFailedSyncs = true
@@ -236,7 +237,7 @@ struct SweepMistakeTests {
     #expect(violation.trace.contains { $0.contains("syncDirectory / failed") })
   }
 
-  @Test("Syncs that fail and say nothing are noticed by a check that looks at disks, and by no other")
+  @Test("Hidden failures of syncs are detected only by a check of the possible disks")
   func hiddenSyncs() throws {
     var sweep = FailureSweep(seed: 1)
     sweep.hidesFailedSyncs = true

@@ -4,10 +4,10 @@ import Testing
 
 @testable import PerdureFileIO
 
-/// What the system may do in the midst of a call.
-@Suite("Calls into the system")
+/// The effects of the operating system on single calls.
+@Suite("Calls of the operating system")
 struct SystemCallTests {
-  @Test("A call that a signal has interrupted is made again, until it succeeds or fails for another reason")
+  @Test("A call interrupted by a signal is repeated until it succeeds or fails otherwise")
   func interrupted() {
     for last in [7, 0, -1] {
       var calls = 0
@@ -21,7 +21,7 @@ struct SystemCallTests {
     }
   }
 
-  @Test("A directory that cannot be opened was not synced: the error is not that of a failed sync")
+  @Test("If a directory cannot be opened for a sync, the error is not a failed sync")
   func unopenedDirectory() throws {
     let directory = try TemporaryDirectory()
     let error = #expect(throws: FileIOError.self) {
@@ -30,7 +30,7 @@ struct SystemCallTests {
     #expect(error?.code == .notFound && error?.operation == "open" && error?.isSync == false)
   }
 
-  @Test("A write behind the limit of file lengths is refused before the system sends its signal")
+  @Test("A write beyond the file size limit is refused before the system sends a signal")
   func fileLengthLimit() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.file("long") as String] in
@@ -54,16 +54,17 @@ struct SystemCallTests {
     }
   }
 
-  @Test("A write that the system takes in part is continued, and fails where the system stops it")
+  @Test("A partial write is continued, and fails at the offset of the limit")
   func shortWrite() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("short")
-    // A process of its own: the limit is for all its files. Of a write across it the system takes
-    // the part before.
+    // The limit applies to all files of a process, so the test uses a child process. The system
+    // writes
+    // the part of a write before the limit.
     await #expect(processExitsWith: .success) { [path = path as String] in
       let file = try POSIXFileSystem().open(path, .create)
       signal(SIGXFSZ, SIG_IGN)
-      // After this write the limit is not asked for again before the next mebibyte.
+      // After this write, the file size limit is not checked again before the next mebibyte.
       try file.write([0], at: 0)
       var limit = rlimit(rlim_cur: 1000, rlim_max: 1000)
       guard setrlimit(.init(RLIMIT_FSIZE.rawValue), &limit) == 0 else { fatalError("no limit") }
@@ -78,7 +79,7 @@ struct SystemCallTests {
     }
     let file = try POSIXFileSystem().open(path, .read)
     #expect(try file.size() == 1000)
-    // A read beyond the end gives what there is.
+    // A read beyond the end of the file returns the available bytes.
     #expect(try file.read(3000, at: 990).count == 10)
     try file.close()
   }
