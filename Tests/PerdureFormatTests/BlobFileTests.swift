@@ -12,7 +12,7 @@ struct BlobFileTests {
   }
 
   @Test(
-    "The file's parts follow from the value's length",
+    "The offsets in the file follow from the length of the value",
     arguments: [
       (0, 0, 64, 64), (1, 1, 72, 76), (8, 1, 72, 76), (65_536, 1, 65_600, 65_604),
       (65_537, 2, 65_608, 65_616), (1 << 32, 65_536, (1 << 32) + 64, (1 << 32) + 64 + 4 * 65_536),

@@ -7,7 +7,7 @@ struct ChecksumTests {
     bytes.withUnsafeBytes { Checksum.crc32c($0, continuing: previous) }
   }
 
-  /// The definition, bit by bit.
+  /// The checksum by its definition, bit by bit.
   private func slowly(_ bytes: [UInt8]) -> UInt32 {
     var state: UInt32 = .max
     for byte in bytes {
@@ -17,7 +17,7 @@ struct ChecksumTests {
     return ~state
   }
 
-  @Test("The published vectors of RFC 3720 come out")
+  @Test("The checksums equal the test vectors of RFC 3720")
   func vectors() {
     #expect(crc(Array("123456789".utf8)) == 0xE306_9283)
     #expect(crc([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
@@ -26,7 +26,7 @@ struct ChecksumTests {
     #expect(crc([]) == 0)
   }
 
-  @Test("The value before a checksum was continued can be computed from it")
+  @Test("A checksum can be rewound over its bytes to the previous value")
   func rewound() {
     let bytes = (0..<97).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 7) }
     for length in 0...bytes.count {
@@ -38,7 +38,7 @@ struct ChecksumTests {
     }
   }
 
-  @Test("Every length, every alignment and every cut give what the definition gives")
+  @Test("All lengths, alignments and cuts give the checksum of the definition")
   func cuts() {
     let bytes = (0..<200).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 7) }
     for length in 0..<bytes.count {
@@ -58,7 +58,7 @@ struct ChecksumTests {
     #expect(Checksum.crc32c(word: 0x0403_0201, continuing: 5) == crc([1, 2, 3, 4], continuing: 5))
   }
 
-  @Test("No bytes at all leave the checksum as it is")
+  @Test("An empty buffer leaves the checksum unchanged")
   func nothing() {
     #expect(Checksum.crc32c(UnsafeRawBufferPointer(start: nil, count: 0), continuing: 42) == 42)
   }

@@ -2,14 +2,14 @@ import PerdureFormat
 import PerdureTestSupport
 import Testing
 
-@Suite("Decoders take any bytes")
+@Suite("Decoding of damaged bytes")
 struct DecoderRobustnessTests {
-  @Test("Encoded structures are decoded byte for byte", arguments: Structure.all)
+  @Test("Decoded structures encode to the same bytes", arguments: Structure.all)
   func roundTrip(_ structure: Structure) throws {
     #expect(try structure.decode(structure.sample) == structure.sample)
   }
 
-  @Test("Every single flipped bit is found", arguments: Structure.covered)
+  @Test("Every single flipped bit is detected", arguments: Structure.covered)
   func bitFlips(_ structure: Structure) {
     var bytes = structure.sample
     for bit in 0..<(8 * bytes.count) {
@@ -20,7 +20,8 @@ struct DecoderRobustnessTests {
     #expect(structure.errorOfDecoding(bytes) == nil)
   }
 
-  @Test("Every truncation is incomplete, at the place where the bytes end", arguments: Structure.all)
+  @Test(
+    "A truncated structure is incomplete, and the error has the offset of its end", arguments: Structure.all)
   func truncations(_ structure: Structure) {
     for length in 0..<structure.sample.count {
       let error = structure.errorOfDecoding(Array(structure.sample.prefix(length)))
@@ -30,18 +31,18 @@ struct DecoderRobustnessTests {
   }
 
   @Test(
-    "Values of fixed length refuse bytes that are too many", arguments: [Structure.blobReference, .tombstone])
+    "Values of fixed length with extra bytes are refused", arguments: [Structure.blobReference, .tombstone])
   func extensions(_ structure: Structure) {
     let error = structure.errorOfDecoding(structure.sample + [0])
     #expect(error?.reason == .incomplete && error?.offset == structure.sample.count + 1)
   }
 
-  @Test("A hundred thousand damaged buffers give a value or an error with a place in the buffer")
+  @Test("Damaged buffers decode to a value or give an error with an offset in the buffer")
   func mutations() {
     var random = SeededGenerator.forTest("hostile bytes")
     var passed = 0
     for round in 0..<100_000 {
-      // A superblock slot is long: it takes its turn, but not a seventh of the time.
+      // A superblock slot is long, so it is damaged in only one of 50 rounds.
       let mother = round % 50 == 0 ? .superblock : Structure.all.dropFirst().randomElement(using: &random)
       guard let mother else { continue }
       var bytes = mother.sample
@@ -61,11 +62,11 @@ struct DecoderRobustnessTests {
         }
       }
     }
-    // The damage is not so heavy that only the first check is ever reached.
+    // Some damaged buffers must still be valid. Otherwise only the first check would be tested.
     #expect(passed > 1000, "seed \(random.seed)")
   }
 
-  @Test("Random bytes are refused by everything that has a checksum", arguments: Structure.covered)
+  @Test("Every decoder with a checksum refuses random bytes", arguments: Structure.covered)
   func noise(_ structure: Structure) {
     var random = SeededGenerator.forTest("hostile bytes")
     for _ in 0..<500 {
@@ -76,10 +77,10 @@ struct DecoderRobustnessTests {
 }
 
 extension SeededGenerator {
-  /// One to four changes of the kinds that disks and bugs make.
+  /// Applies one to four changes that disks or bugs typically cause.
   mutating func damage(_ bytes: inout [UInt8]) {
     for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty {
-      // Half of the hits go to the first bytes, where the lengths and kinds are.
+      // Half of the changes affect the first bytes, which contain the lengths and kinds.
       let reach = Bool.random(using: &self) ? min(bytes.count, 64) : bytes.count
       let place = Int.random(in: 0..<reach, using: &self)
       switch Int.random(in: 0..<6, using: &self) {

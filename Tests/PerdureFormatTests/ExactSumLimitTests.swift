@@ -4,8 +4,8 @@ import Testing
 @testable import PerdureFormat
 @testable import PerdureNumbers
 
-/// The sums of the least and the greatest numbers, and bytes beyond them.
-@Suite("The ends of exact sums")
+/// Sums of the smallest and the largest numbers, and encodings beyond them.
+@Suite("Limits of exact sums")
 struct ExactSumLimitTests {
   private func decoded(_ bytes: [UInt8]) throws -> ExactSum {
     try bytes.withUnsafeBytes { try ExactSum(decoding: $0) }
@@ -21,14 +21,14 @@ struct ExactSumLimitTests {
     return sum
   }
 
-  /// A number as an index reads it.
+  /// The term after encoding and decoding, as in an index.
   private func throughBytes(_ term: ExactSum.Term) -> ExactSum.Term {
     var bytes: [UInt8] = []
     term.append(to: &bytes)
     return bytes.withUnsafeBytes { ExactSum.Term(decoding: $0) }
   }
 
-  @Test("Counts as great as there are make no sum that is possible, and stop nothing")
+  @Test("Checking counts near their maximum does not overflow")
   func counts() {
     var sum = ExactSum(.binary)
     (sum.termCount, sum.notNumberCount, sum.positiveInfinityCount) = (.max, .max, 1)
@@ -39,7 +39,7 @@ struct ExactSumLimitTests {
     #expect(!sum.isPossible)
   }
 
-  @Test("Decimals have exponents from -2,048 to 2,047, and those beyond are not numbers, also through bytes")
+  @Test("Decimals with exponents outside -2,048 to 2,047 count as not a number")
   func exponents() throws {
     for exponent in [-2048, 2047] {
       let sum = sum(.decimal, throughBytes(decimal(7, exponent)))
@@ -53,7 +53,7 @@ struct ExactSumLimitTests {
     }
   }
 
-  @Test("Both ends in one sum are kept to the last digit, and what takes one out leaves the other")
+  @Test("A sum of the smallest and the largest number is exact, and the largest can be removed")
   func bothEnds() throws {
     let (least, most) = (decimal(1, -2048), decimal(.max, 2047, isNegative: true))
     var wide = sum(.decimal, least, most)
@@ -72,7 +72,7 @@ struct ExactSumLimitTests {
     #expect(binary == sum(.binary, .double(doubles[0])))
   }
 
-  @Test("The maximum count of the greatest numbers makes a sum that can be decoded")
+  @Test("The sum of the maximum count of the largest numbers can be decoded")
   func many() throws {
     for (radix, term) in [
       (ExactSum.Radix.binary, ExactSum.Term.double(-.greatestFiniteMagnitude)),
@@ -85,9 +85,9 @@ struct ExactSumLimitTests {
     }
   }
 
-  @Test("Bytes with a digit at an impossible position are not a sum, and allocate no memory")
+  @Test("Bytes with a digit at an impossible position are refused without allocating memory")
   func places() throws {
-    // A byte for the kind and the sign, a place of 16 bits, a digit, and a count of one.
+    // The bytes are the kind with the sign, a position of 16 bits, a digit, and a count of one.
     for (kind, least, most) in [(0 as UInt8, -154, 155), (1, -1024, 1052)] {
       for (isNegative, place) in [(false, least), (false, most), (true, least), (true, most)] {
         func bytes(_ place: Int, _ digits: [UInt8] = [2]) -> [UInt8] {

@@ -4,7 +4,7 @@ import Testing
 @testable import PerdureFormat
 @testable import PerdureNumbers
 
-/// A whole number of any length, slowly: sign and digits of base 2^16, the lowest first.
+/// A simple integer of any length: its sign, and its digits of base 2^16, the lowest first.
 private struct Naive: Equatable {
   var isNegative = false
   var digits: [UInt32] = []
@@ -37,7 +37,7 @@ private struct Naive: Equatable {
     (0..<power).reduce(self) { result, _ in result.times(factor) }
   }
 
-  /// Divides, and gives the remainder.
+  /// Divides the number and returns the remainder.
   mutating func divide(by divisor: UInt32) -> UInt32 {
     var rest: UInt32 = 0
     for place in digits.indices.reversed() {
@@ -97,7 +97,7 @@ private struct Naive: Equatable {
   }
 }
 
-/// A sum in units of 2^-1078 or 10^-200: digits of base 128, or 100, begin there.
+/// A sum in units of 2^-1078 or 10^-200. The lowest digit of base 128 or 100 begins there.
 private struct NaiveSum {
   let radix: ExactSum.Radix
   var value = Naive()
@@ -109,7 +109,7 @@ private struct NaiveSum {
       switch term {
       case .integer(let value): (UInt128(value.magnitude), 0, value < 0)
       case .double(let value):
-        // 2^52 times the significand is whole.
+        // 2^52 times the significand is an integer.
         value == 0
           ? (0, 0, false)
           : (UInt128(value.significand * 0x1p52), Int(value.exponent) - 52, value < 0)
@@ -135,7 +135,7 @@ private struct NaiveSum {
     value = value + (isRemoval ? -units : units)
   }
 
-  /// As FORMAT.md says.
+  /// The order key by the definition in FORMAT.md.
   var orderKey: [UInt8] {
     let kind = radix.rawValue << 4
     if value.isZero { return [kind | 3] }
@@ -152,7 +152,7 @@ private struct NaiveSum {
     return value.isNegative ? [kind | 2] + bytes.map { ~$0 } : [kind | 4] + bytes
   }
 
-  /// Whether no double is nearer, and of two as near this is the even one.
+  /// Whether `double` is the nearest double to the sum. In a tie, it must be the even one.
   func isNearest(_ double: Double) -> Bool {
     func distance(_ other: Double) -> Naive {
       let difference = value + -units(of: .double(other))
@@ -169,7 +169,7 @@ private struct NaiveSum {
 
 @Suite("Exact sums")
 struct ExactSumTests {
-  /// The kinds of numbers drawn.
+  /// The kinds of random numbers.
   enum Kind: String, CaseIterable, Sendable {
     case integers, smallIntegers, decimals, doubles, subnormals, prices, mixed
   }
@@ -207,7 +207,7 @@ struct ExactSumTests {
   }
 
   @Test(
-    "They equal the results of slow arithmetic after any changes, and zero when all numbers are removed",
+    "Sums equal those of simple arithmetic, and zero after all numbers are removed",
     arguments: Kind.allCases)
   func naive(_ kind: Kind) throws {
     var random = SeededGenerator.forTest("exact sums of \(kind.rawValue)")
@@ -227,7 +227,7 @@ struct ExactSumTests {
           sum.apply(term, isRemoval: false)
           naive.apply(term, isRemoval: false)
         }
-        // Through its bytes, as an index does.
+        // Encodes and decodes the sum, as an index does.
         if step % 3 == 0, !terms.isEmpty {
           let again = try decoded(sum.encoded)
           #expect(again == sum && again.encoded == sum.encoded, "\(place), step \(step)")
@@ -247,7 +247,7 @@ struct ExactSumTests {
   }
 
   @Test(
-    "Their keys are in the order of the numbers, and none is a prefix of another",
+    "Order keys are in the order of the sums, and no key is a prefix of another",
     arguments: Kind.allCases)
   func order(_ kind: Kind) {
     var random = SeededGenerator.forTest("order of exact sums of \(kind.rawValue)")
@@ -276,7 +276,7 @@ struct ExactSumTests {
     return sum
   }
 
-  @Test("Sums are written as FORMAT.md says")
+  @Test("Sums are encoded as defined in FORMAT.md")
   func golden() throws {
     let examples = [
       sum(.binary, .integer(0)), sum(.binary, .integer(300), .integer(0)), sum(.binary, .integer(-5)),
@@ -290,7 +290,7 @@ struct ExactSumTests {
     #expect(sum(.binary, .double(.infinity)).orderKey == [0x05])
   }
 
-  @Test("Numbers are encoded as FORMAT.md says, and other values are not numbers")
+  @Test("Numbers are encoded as defined in FORMAT.md, and other bytes are not numbers")
   func terms() {
     func bytes(_ term: ExactSum.Term) -> [UInt8] {
       var bytes: [UInt8] = []
@@ -311,14 +311,14 @@ struct ExactSumTests {
         if case .double(let value) = part { #expect(value.isNaN) } else { Issue.record("\(part)") }
       }
     }
-    // An exponent beyond 16 bits is as invalid as one within.
+    // An exponent beyond 16 bits is also not a number.
     let far = ExactSum.Term.decimal(isNegative: false, coefficient: 1, exponent: 1 << 40)
     #expect(sum(.decimal, far).notNumberCount == 1)
     #expect(bytes(far).withUnsafeBytes { sum(.decimal, ExactSum.Term(decoding: $0)) } == sum(.decimal, far))
   }
 
   @Test(
-    "Their values: whole numbers where they fit, doubles and decimals rounded once, and NaN alone"
+    "Sums convert to integers if they fit, and to doubles with one rounding"
   )
   func values() {
     #expect(sum(.binary, .integer(.max), .integer(.min), .integer(3)).int64 == 2)
@@ -330,7 +330,7 @@ struct ExactSumTests {
     #expect(sum(.binary, .double(1e308), .double(1e308)).double == .infinity)
     #expect(sum(.binary, .double(1), .double(1e-300), .double(-1)).double == 1e-300)
     #expect(sum(.binary, .double(.leastNonzeroMagnitude)).double == .leastNonzeroMagnitude)
-    // Half between two doubles: to the even one; a hair more: up.
+    // A number halfway between two doubles rounds to the even one. A greater number rounds up.
     #expect(sum(.binary, .integer(1 << 53), .integer(1)).double == 0x1p53)
     #expect(sum(.binary, .integer(1 << 53), .integer(1), .double(0x1p-1000)).double == 0x1p53 + 2)
     let tenth = ExactSum.Term.decimal(isNegative: false, coefficient: 1, exponent: -1)
@@ -343,7 +343,7 @@ struct ExactSumTests {
     #expect(sum(.decimal, .double(1)).double.isNaN)
   }
 
-  @Test("As decimals they have all their digits, or the nearest 38")
+  @Test("Sums convert to decimals with all digits, or with the nearest 38")
   func decimals() {
     func text(_ sum: ExactSum) -> String {
       let (isNegative, coefficient, exponent) = sum.coefficientAndExponent
@@ -364,7 +364,7 @@ struct ExactSumTests {
     #expect(text(sum(.decimal, large, less)) == "\(nines)e3")
   }
 
-  @Test("Any bytes are a sum or an error, and a sum is written as it was read")
+  @Test("Any bytes decode to a sum or an error, and the sum encodes to the same bytes")
   func hostile() throws {
     var random = SeededGenerator.forTest("hostile sums")
     var examples = Kind.allCases.map { kind in

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// The store of FORMAT.md's worked example, made with the codecs.
+/// The store of FORMAT.md's worked example, encoded with the codecs.
 struct ExampleStore {
   let store = StoreID(high: 0x5065_7264_7572_6521, low: 0x0123_4567_89AB_CDEF)
   let notes: UInt32 = 1
@@ -48,7 +48,7 @@ struct ExampleStore {
     return header.chainDigest
   }
 
-  /// Notes the offset of an id's record.
+  /// Stores the address of a record in keyspace `notes`.
   private mutating func note(_ record: [UInt8]) {
     guard record.integer(at: 8, as: UInt32.self) == notes else { return }
     addresses[record.integer(at: 16)] = RecordAddress(
@@ -85,7 +85,7 @@ struct ExampleStore {
     return encoded(BlobHeader.length) { header.write(to: $0) } + Self.blobValue + [0, 0, 0, 0] + blobChecksums
   }
 
-  /// As written at creation, at opening and at closing.
+  /// The superblocks written at creation, at opening and at closing.
   var superblocks: [Superblock] {
     let created = Superblock(store: store, segmentCapacity: 4096)
     var opened = created

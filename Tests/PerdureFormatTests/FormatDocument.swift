@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// FORMAT.md, taken apart: the parts that a machine can hold against the code.
+/// The parts of FORMAT.md that tests compare with the code.
 struct FormatDocument {
   /// A line of a layout table.
   struct Field: Hashable {
@@ -50,7 +50,7 @@ struct FormatDocument {
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("FORMAT.md").path
 
-  /// The lines of the code block of this kind, without remarks.
+  /// The bytes of each line in the code block with this name, without the remarks.
   func bytes(inBlock name: String) -> [[UInt8]] {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let block = lines.drop { $0 != "```\(name)" }.dropFirst().prefix { $0 != "```" }
@@ -110,7 +110,7 @@ struct FormatDocument {
     return (String(parts[0]), length)
   }
 
-  /// The rows of the next table, without its head.
+  /// The rows of the next table, without its header.
   private static func tableRows(_ lines: ArraySlice<String>) -> [[String]] {
     lines.drop { !$0.hasPrefix("|") }.prefix { $0.hasPrefix("|") }.dropFirst(2).map { line in
       line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()
@@ -127,7 +127,7 @@ struct FormatDocument {
     }
   }
 
-  /// Lines of the form `offset: bytes ; what they are`; bytes that no line gives are zero.
+  /// Lines of the form `offset: bytes ; remark`. Bytes without a line are zero.
   private static func hexBlock(_ lines: [String], length: Int) throws -> HexBlock {
     var block = HexBlock(bytes: [UInt8](repeating: 0, count: length), lineOffsets: [])
     for line in lines where !line.isEmpty {

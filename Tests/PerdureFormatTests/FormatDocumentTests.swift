@@ -1,12 +1,12 @@
 import PerdureFormat
 import Testing
 
-/// A layout table of FORMAT.md, the structure it describes, and what each field of the sample
-/// holds.
+/// A layout table of FORMAT.md, the structure that it describes, and the value of each field in the
+/// sample.
 struct DocumentedLayout: Sendable, CustomTestStringConvertible {
   var name: String
   var structure: Structure
-  /// The table may describe only the beginning of the sample.
+  /// The values by field name. The table may describe only the beginning of the sample.
   var values: [String: UInt64]
 
   var testDescription: String { name }
@@ -92,7 +92,7 @@ struct DocumentedLayout: Sendable, CustomTestStringConvertible {
   ]
 }
 
-@Suite("FORMAT.md says what the code does")
+@Suite("Consistency of FORMAT.md and the codecs")
 struct FormatDocumentTests {
   private let document: FormatDocument
 
@@ -100,7 +100,7 @@ struct FormatDocumentTests {
     document = try FormatDocument()
   }
 
-  @Test("Layout tables list every byte once, with types that fit")
+  @Test("Layout tables list every byte exactly once, with types of the right size")
   func coverage() throws {
     #expect(
       Set(document.layouts.keys)
@@ -122,7 +122,7 @@ struct FormatDocumentTests {
     }
   }
 
-  @Test("The table of feature flags is the one that errors name them from")
+  @Test("The table of feature flags has the names that errors use")
   func features() throws {
     let names = document.features.reduce(into: [:]) { $0[$1.field, default: [:]][$1.bit] = $1.name }
     #expect(names["incompatibleFeatures"] == FormatFeatures.incompatible.names)
@@ -135,7 +135,7 @@ struct FormatDocumentTests {
       FormatFeatures.incompatible.missing(1 << 4 | 1 << 40).contains("4 (external values), 40 (a feature"))
   }
 
-  @Test("Each field is written where its table says", arguments: DocumentedLayout.all)
+  @Test("Each field is encoded at the offset in its table", arguments: DocumentedLayout.all)
   func encoding(_ documented: DocumentedLayout) throws {
     let layout = try document.layout(documented.name)
     let bytes = documented.structure.sample
@@ -151,7 +151,7 @@ struct FormatDocumentTests {
     #expect(Set(documented.values.keys).isSubset(of: layout.fields.map { $0.name }))
   }
 
-  @Test("Bytes put together from the table alone are read as the sample", arguments: DocumentedLayout.all)
+  @Test("Bytes built from the table alone decode to the sample", arguments: DocumentedLayout.all)
   func decoding(_ documented: DocumentedLayout) throws {
     let layout = try document.layout(documented.name)
     var bytes = [UInt8](repeating: 0, count: layout.length)
@@ -165,7 +165,8 @@ struct FormatDocumentTests {
     #expect(try documented.structure.decode(bytes) == documented.structure.sample)
   }
 
-  @Test("Reserved bytes are refused, and only the spare ones are ignored", arguments: DocumentedLayout.all)
+  @Test(
+    "Nonzero reserved bytes are refused, nonzero spare bytes are ignored", arguments: DocumentedLayout.all)
   func reserved(_ documented: DocumentedLayout) throws {
     for field in try document.layout(documented.name).fields where field.type == "zero" {
       for place in [field.range.lowerBound, field.range.upperBound - 1] {
@@ -179,7 +180,7 @@ struct FormatDocumentTests {
     }
   }
 
-  @Test("The table of limits is complete and right")
+  @Test("The table of limits is complete and correct")
   func limits() {
     #expect(
       document.limits == [
@@ -203,7 +204,7 @@ struct FormatDocumentTests {
       ])
   }
 
-  @Test("Every numbered rule is there once, and every rule that is cited exists")
+  @Test("Rule numbers are unique and consecutive, and every cited rule exists")
   func rules() {
     let defined = document.text.matches(of: #/(?m)^- \*\*([A-Z][0-9]+)\*\* /#).map { String($0.1) }
     #expect(Set(defined).count == defined.count)
@@ -215,7 +216,7 @@ struct FormatDocumentTests {
     }
   }
 
-  @Test("The table of contents names the chapters in order")
+  @Test("The table of contents lists the chapters in order")
   func contents() {
     let chapters = document.text.matches(of: #/(?m)^## ([0-9]+)\. (.*)$/#).map { "\($0.1) \($0.2)" }
     let contents = document.text.matches(of: #/(?m)^([0-9]+)\. \[(.*)\]\(#/#).map { "\($0.1) \($0.2)" }
@@ -223,7 +224,7 @@ struct FormatDocumentTests {
     #expect(chapters.count > 10)
   }
 
-  /// The bytes in backquotes at the beginning of a meaning.
+  /// The bytes in backquotes at the beginning of the meaning.
   private static func literal(_ meaning: String) -> [UInt8] {
     meaning.split(separator: "`").first.map { $0.split(separator: " ").compactMap { UInt8($0, radix: 16) } }
       ?? []

@@ -1,9 +1,9 @@
 import PerdureFormat
 import Testing
 
-@Suite("Limits")
+@Suite("Limits of the format")
 struct FormatLimitsTests {
-  @Test("The longest record fits into one frame, and that frame into a segment")
+  @Test("The longest record fits into one frame, and the longest frame into a segment")
   func records() {
     #expect(FormatLimits.recordLengthMax <= FormatLimits.framePayloadMax)
     #expect(FormatLimits.framePayloadTarget <= FormatLimits.framePayloadMax)
@@ -12,7 +12,7 @@ struct FormatLimitsTests {
         <= FormatLimits.segmentCapacityMax)
   }
 
-  @Test("Every length fits into its field")
+  @Test("The maximum of every length fits into its field")
   func fields() {
     #expect(FormatLimits.keyLengthMax <= Int(UInt16.max))
     #expect(UInt64(FormatLimits.inlineValueLengthMax) <= UInt64(UInt32.max))
@@ -22,7 +22,7 @@ struct FormatLimitsTests {
     #expect(FormatLimits.commitPartsMax <= Int(UInt32.max))
   }
 
-  @Test("Everything in the log is aligned")
+  @Test("The lengths of all parts of the log are multiples of the alignment")
   func alignment() {
     for length in [
       SegmentHeader.length, FrameHeader.length, RecordHeader.length, FormatLimits.framePayloadMax,
@@ -33,7 +33,7 @@ struct FormatLimitsTests {
     #expect([0, 1, 7, 8, 9].map { $0.roundedUpToAlignment } == [0, 8, 8, 8, 16])
   }
 
-  @Test("A capacity is legal from the least to the largest, in steps of 8")
+  @Test("Legal capacities are the multiples of 8 from the minimum to the maximum")
   func capacities() {
     let legal = [4096, 4104, 1 << 28] as [UInt64]
     let illegal = [0, 4088, 4100, (1 << 28) + 8, .max] as [UInt64]

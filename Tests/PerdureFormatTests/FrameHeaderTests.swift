@@ -12,7 +12,7 @@ struct FrameHeaderTests {
   }
 
   @Test(
-    "Fields of each kind are read as written", arguments: [FrameHeader.Kind.commitPart, .commitEnd, .mark])
+    "Headers of each kind decode as encoded", arguments: [FrameHeader.Kind.commitPart, .commitEnd, .mark])
   func roundTrip(_ kind: FrameHeader.Kind) throws {
     var header = Sample.frameHeader
     header.kind = kind
@@ -23,7 +23,7 @@ struct FrameHeaderTests {
     #expect(try decode(Sample.bytes(of: header, at: Sample.position)) == header)
   }
 
-  @Test("The same bytes are not a frame in another store, segment or place")
+  @Test("The same bytes are not a frame in another store, segment or offset")
   func boundToItsPlace() {
     let bytes = Structure.frameHeader.sample
     let strange = [
@@ -39,7 +39,7 @@ struct FrameHeaderTests {
     }
   }
 
-  @Test("The checksum implies the store for which it is right, the same at every place")
+  @Test("The store id computed from a frame's checksum is the same at every position")
   func impliedStore() throws {
     var implied: Set<StoreID> = []
     for segment in [1, 5, 1 << 20] as [UInt64] {
@@ -59,14 +59,14 @@ struct FrameHeaderTests {
     #expect(implied.count == 1)
   }
 
-  @Test("A promise may reach from the segment's header to the frame itself", arguments: [128, 0x1240])
+  @Test("The synced offset may be between the segment's header and the frame", arguments: [128, 0x1240])
   func promise(_ offset: UInt64) throws {
     var header = Sample.frameHeader
     header.syncedOffset = offset
     #expect(try decode(Sample.bytes(of: header, at: Sample.position)).syncedOffset == offset)
   }
 
-  @Test("A mark may precede the first commit")
+  @Test("A mark may be written before the first commit")
   func markBeforeAll() throws {
     let (header, _) = Sample.frame([], kind: .mark, sequence: 0)
     let start = LogPosition(segment: 1, offset: 128)

@@ -41,7 +41,7 @@ struct FramePayloadTests {
     #expect(try visit(header, payload).isEmpty)
   }
 
-  @Test("Nonzero padding is found, at its byte")
+  @Test("Nonzero padding is reported with its offset")
   func padding() {
     var (header, payload) = Sample.frame(records)
     payload[22] = 1
@@ -50,7 +50,7 @@ struct FramePayloadTests {
     #expect(error(header, payload) == FormatError(.reservedNotZero, in: "record", at: 64 + 22))
   }
 
-  @Test("A damaged record is named by its place in the frame, and nothing is visited")
+  @Test("A damaged record is reported with its offset, and no record is visited")
   func damagedRecord() {
     let (header, original) = Sample.frame(records)
     var payload = original
@@ -65,21 +65,21 @@ struct FramePayloadTests {
     #expect(visited == 0)
   }
 
-  @Test("A count that is not that of the records is refused")
+  @Test("A wrong record count is refused")
   func count() {
     var (header, payload) = Sample.frame(records)
     header.recordCount = 4
     #expect(error(header, payload) == FormatError(.illegalField, in: "frame", at: 28))
   }
 
-  @Test("Right records of another commit do not pass for this one's")
+  @Test("Valid records are refused if their digest differs from the header's")
   func otherRecords() {
     let (header, _) = Sample.frame(records)
     let (_, swapped) = Sample.frame([records[1], records[0], records[2]])
     #expect(error(header, swapped) == FormatError(.wrongChecksum, in: "frame", at: 32))
   }
 
-  @Test("A payload of another length is incomplete")
+  @Test("A payload of another length than the header's is refused")
   func length() {
     let (header, payload) = Sample.frame(records)
     #expect(error(header, payload + [0, 0, 0, 0, 0, 0, 0, 0])?.reason == .incomplete)
@@ -88,7 +88,7 @@ struct FramePayloadTests {
     #expect(error(longer, payload) == FormatError(.incomplete, in: "frame", at: 64 + payload.count))
   }
 
-  @Test("A record that runs over the end of the payload is incomplete, and named by its beginning")
+  @Test("A record that exceeds the payload is incomplete, and reported with its offset")
   func recordTooLong() {
     var (header, payload) = Sample.frame(records)
     header.payloadLength -= 8

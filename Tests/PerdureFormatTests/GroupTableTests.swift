@@ -2,7 +2,7 @@ import PerdureFormat
 import PerdureTestSupport
 import Testing
 
-@Suite("Tables of groups")
+@Suite("Group tables")
 struct GroupTableTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
@@ -29,7 +29,7 @@ struct GroupTableTests {
     try bytes.withUnsafeBytes { try body(GroupTable($0)) }
   }
 
-  @Test("Every place of a body is in the group that begins at or before it")
+  @Test("The index of an offset names the last group that begins at or before it")
   func index() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -49,7 +49,7 @@ struct GroupTableTests {
     }
   }
 
-  @Test("Groups with a gap, over each other, out of order or with another end are refused")
+  @Test("Groups with gaps, overlaps, duplicates or another end are refused")
   func order() throws {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<100 {
@@ -74,7 +74,7 @@ struct GroupTableTests {
     }
   }
 
-  @Test("The entries of a file are found without anything else, but for those that are damaged")
+  @Test("A search in the bytes of a file finds all undamaged entries")
   func search() throws {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<100 {
@@ -89,7 +89,7 @@ struct GroupTableTests {
     }
   }
 
-  @Test("In any bytes at most what could be entries is found")
+  @Test("A search in random bytes finds no entries")
   func anyBytes() {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<200 {

@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// A member of a `package` type that is `@inlinable` gets into other modules only if the type is
-/// `@usableFromInline`: without that the compiler says nothing, and calls it.
-@Suite("Functions that are to be inlined into other modules")
+/// The compiler inlines an `@inlinable` member of a `package` type into other modules only if the
+/// type
+/// is `@usableFromInline`. Otherwise it emits a call, without a warning.
+@Suite("Functions inlined into other modules")
 struct InliningTests {
-  @Test("Each belongs to a type that other modules may know in inlined code")
+  @Test("Each inlinable member belongs to a type that inlined code may use")
   func types() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../Sources/PerdureFormat")
@@ -16,7 +17,7 @@ struct InliningTests {
     var inlinableCount = 0
     for name in names {
       let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
-      // For each depth, the declaration that contains the members.
+      // The declaration that contains the members, by indentation.
       var owners: [Int: Substring] = [:]
       for line in text.split(separator: "\n") {
         let depth = line.prefix { $0 == " " }.count

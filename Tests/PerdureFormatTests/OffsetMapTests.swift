@@ -2,11 +2,11 @@ import PerdureFormat
 import PerdureTestSupport
 import Testing
 
-@Suite("The map of a rewritten segment")
+@Suite("Maps of rewritten segments")
 struct OffsetMapTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// A builder, and the same as a plain set of units.
+  /// A builder with random kept units, and a list of these units.
   private static func random(_ units: Int, _ random: inout SeededGenerator) -> (OffsetMapBuilder, [Int]) {
     var builder = OffsetMapBuilder(originalEnd: SegmentHeader.length + 8 * units)
     var kept: [Int] = []
@@ -34,7 +34,7 @@ struct OffsetMapTests {
     }
   }
 
-  @Test("Every kept unit is found where counting finds it, in both directions, and every other is absent")
+  @Test("Every kept unit is mapped in both directions, and every other unit is absent")
   func translation() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -65,7 +65,7 @@ struct OffsetMapTests {
     }
   }
 
-  @Test("Whatever bit of a map is flipped, looking up in it gives some number or nothing")
+  @Test("Lookups in a map with a flipped bit return an offset or nil")
   func damage() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -86,7 +86,7 @@ struct OffsetMapTests {
     }
   }
 
-  /// A file whose frames are zero bytes: the map does not look at them.
+  /// A file with zeros as frames, because the map does not read them.
   private static func file(_ builder: OffsetMapBuilder, units: Int, kept: Int) -> (RewrittenFooter, [UInt8]) {
     builder.withLines { lines in
       let table = RewrittenFooter.table(of: lines)
@@ -105,7 +105,7 @@ struct OffsetMapTests {
     }
   }
 
-  @Test("A file's footer and map are read back, and any change to them is found")
+  @Test("A file's footer and map are decoded as encoded, and flipped bits are detected")
   func footer() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Record address")
 struct RecordAddressTests {
-  @Test("Each part has its bits")
+  @Test("Each part of an address has its own bits")
   func layout() {
     func word(_ segment: UInt64, _ offset: Int, _ length: Int, _ isBlob: Bool) -> UInt64 {
       RecordAddress(segment: segment, offset: offset, recordLength: length, isBlob: isBlob).rawValue
@@ -17,7 +17,7 @@ struct RecordAddressTests {
   }
 
   @Test(
-    "Parts are decoded as encoded",
+    "Addresses are decoded as encoded",
     arguments: [(1, 192, 16, false), (FormatLimits.segmentNumberMax, (1 << 28) - 8, 1_114_128, true)])
   func roundTrip(_ segment: UInt64, _ offset: Int, _ length: Int, _ isBlob: Bool) {
     let address = RecordAddress(segment: segment, offset: offset, recordLength: length, isBlob: isBlob)
@@ -27,7 +27,7 @@ struct RecordAddressTests {
     #expect(address.isLegal)
   }
 
-  @Test("A size class is the smallest that holds the record")
+  @Test("The size class of a record is the smallest one that fits")
   func sizeClass() {
     func longest(_ sizeClass: Int) -> Int {
       RecordAddress(rawValue: UInt64(sizeClass) << 51).recordLengthMax
@@ -41,7 +41,7 @@ struct RecordAddressTests {
     }
   }
 
-  @Test("Words that no record can have are not legal")
+  @Test("Addresses that no record can have are not legal")
   func illegal() {
     #expect(!RecordAddress(rawValue: 0).isLegal)
     #expect(!RecordAddress(rawValue: .max).isLegal)

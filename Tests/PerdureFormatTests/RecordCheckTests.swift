@@ -2,9 +2,9 @@ import PerdureFormat
 import PerdureTestSupport
 import Testing
 
-@Suite("Checksums of records that are bound to their addresses")
+@Suite("Checksums bound to record addresses")
 struct RecordCheckTests {
-  /// A record with a key of three bytes, sealed for an address or by itself.
+  /// A record with a key of three bytes. Its checksum is bound to `address`, if given.
   private func record(_ kind: RecordHeader.Kind = .put, at address: RecordAddress?) -> [UInt8] {
     let header = RecordHeader(kind: kind, keyspace: 7, keyLength: 3, valueLength: kind == .blob ? 24 : 40)
     var bytes = [UInt8](repeating: 9, count: header.paddedLength)
@@ -21,7 +21,7 @@ struct RecordCheckTests {
     bytes.withUnsafeBytes { (try? Record(reading: $0, check)) != nil }
   }
 
-  @Test("A checksum that continues over a word is that of the joined bytes, at any length")
+  @Test("A checksum continued over a word equals that of the concatenated bytes")
   func joined() {
     var random = SeededGenerator.forTest("checksums with a word")
     for length in Array(0...70) + [1000, 4096] {
@@ -35,7 +35,7 @@ struct RecordCheckTests {
     }
   }
 
-  @Test("A bound record is valid at its own address only", arguments: [RecordHeader.Kind.put, .blob])
+  @Test("A bound record is valid only at its own address", arguments: [RecordHeader.Kind.put, .blob])
   func place(kind: RecordHeader.Kind) {
     let length = kind == .blob ? 48 : 64
     let address = RecordAddress(segment: 5, offset: 4096, recordLength: length, isBlob: kind == .blob)

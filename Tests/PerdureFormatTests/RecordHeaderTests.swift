@@ -1,7 +1,7 @@
 import PerdureFormat
 import Testing
 
-@Suite("Record")
+@Suite("Records")
 struct RecordTests {
   @Test("Key, value and header are decoded as encoded", arguments: [0, 1, 7, 8, 9, 300])
   func roundTrip(_ length: Int) throws {
@@ -18,7 +18,7 @@ struct RecordTests {
     }
   }
 
-  @Test("The longest key with the longest value is a record of the longest length")
+  @Test("A record with the longest key and value has the maximum length")
   func longest() throws {
     let bytes = Sample.record(
       key: [UInt8](repeating: 1, count: FormatLimits.keyLengthMax),
@@ -49,7 +49,7 @@ struct RecordTests {
     }
   }
 
-  @Test("Kinds with a value of a fixed length check the length")
+  @Test("Each kind of record has its own range of value lengths")
   func fixedLengths() {
     #expect(RecordHeader.Kind.put.valueLengths == 0...1_048_576)
     #expect(RecordHeader.Kind.tombstone.valueLengths == 8...8)
@@ -58,7 +58,7 @@ struct RecordTests {
   }
 
   #if os(Linux) || os(macOS) || os(Windows)
-    @Test("Sealing a longer key than the format allows is the caller's error")
+    @Test("Sealing a record with a too long key stops the process")
     func tooLong() async {
       await #expect(processExitsWith: .failure) {
         var bytes = [UInt8](repeating: 0, count: 70_000)

@@ -1,9 +1,9 @@
 import PerdureFormat
 import Testing
 
-/// A change to a sample, its checksum made right again, and the error that must follow.
+/// A change of a sample, and the expected error after the checksum was corrected.
 struct Rejection: Sendable, CustomTestStringConvertible {
-  /// Too high for anything that is counted up.
+  /// A value above the maximum of all counters.
   private static let uncountable = FormatLimits.counterMax + 1
 
   var structure: Structure
@@ -25,7 +25,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     self.change = change
   }
 
-  /// The integer of this type at `place` becomes `value`.
+  /// Sets the integer of this type at `place` to `value`.
   static func field<T: FixedWidthInteger & Sendable>(
     _ structure: Structure, _ what: String, _ place: Int, _ value: T, _ reason: FormatError.Reason,
     at offset: Int? = nil
@@ -239,10 +239,10 @@ extension Rejection {
   ]
 }
 
-@Suite("What no writer may write is refused at its place")
+@Suite("Illegal fields of structures")
 struct RejectionTests {
   @Test(
-    "Wrong in one field, right in the checksum",
+    "An illegal field with a correct checksum is reported with its offset",
     arguments: [
       Rejection.superblock, Rejection.segmentHeader, Rejection.frameHeader, Rejection.record, Rejection.blob,
       Rejection.rewrittenFooter, Rejection.groupEntry, Rejection.index,
@@ -255,7 +255,7 @@ struct RejectionTests {
   }
 
   @Test(
-    "A wrong checksum is named as such",
+    "A wrong checksum is reported with the offset of the checksum",
     arguments: [
       (Structure.superblock, 200, 4092), (.segmentHeader, 58, 124), (.frameHeader, 20, 4),
       (.blobHeader, 33, 60), (.rewrittenFooter, 33, 60), (.groupEntry, 5, 20),
@@ -269,7 +269,7 @@ struct RejectionTests {
     #expect(error?.offset == place)
   }
 
-  @Test("An error names the problem, and its place, in one line")
+  @Test("An error's description has the structure, the reason and the offset")
   func description() {
     let error = FormatError(.illegalField, in: "frame header", at: 24)
     #expect(error.description == "frame header: illegalField at byte 24")

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// One value of every structure; no two fields of a sample are equal.
+/// One value of every structure. The fields of a sample have different values.
 enum Sample {
   static let store = StoreID(high: 0x1122_3344_5566_7788, low: 0x99AA_BBCC_DDEE_FF01)
   static let position = LogPosition(segment: 5, offset: 0x1240)
@@ -105,7 +105,7 @@ enum Sample {
     }
   }
 
-  /// The header that belongs to records, and their bytes.
+  /// A frame header for the records, and the bytes of the records.
   static func frame(
     _ records: [[UInt8]], kind: FrameHeader.Kind = .commitEnd, part: UInt32 = 0, sequence: UInt64 = 1,
     chain: UInt32 = 0, syncedOffset: UInt64 = 128
@@ -129,7 +129,8 @@ enum Sample {
 }
 
 extension Structure {
-  /// The repair of a structure of this length that ends with the checksum of all before it.
+  /// Corrects the checksum at the end of a structure of `length` bytes. It covers all bytes before
+  /// it.
   private static func sealing(_ length: Int) -> @Sendable (inout [UInt8]) -> Void {
     { bytes in
       guard bytes.count >= length else { return }
@@ -137,7 +138,7 @@ extension Structure {
     }
   }
 
-  /// A structure that is written and read by itself.
+  /// A structure that is encoded and decoded without other values.
   private static func plain<Value: Sendable>(
     _ name: String, _ length: Int, _ sample: Value,
     _ write: @escaping @Sendable (Value, UnsafeMutableRawBufferPointer) -> Void,
@@ -212,7 +213,7 @@ extension Structure {
 
   static let record = Structure(
     name: "record",
-    // Without padding, which is the frame's business.
+    // Without the padding, which the frame checks.
     sample: Array(Sample.record().prefix(16 + Sample.recordKey.count + Sample.recordValue.count)),
     roundTrip: { bytes throws(FormatError) in
       let record = try Record(reading: bytes, .alone)
@@ -232,7 +233,7 @@ extension Structure {
     "blob reference", BlobReference.length, Sample.blobReference, { $0.write(to: $1) },
     { bytes throws(FormatError) in try BlobReference(reading: bytes) })
 
-  /// The head, and a block behind it.
+  /// The header, followed by a block.
   static let packedValue = Structure(
     name: "packed value",
     sample: encoded(PackedValueHeader.length) { Sample.packedValueHeader.write(to: $0) } + [0x00],
@@ -258,7 +259,7 @@ extension Structure {
     { $0.write(to: $1) }, { bytes throws(FormatError) in try BackupStreamHeader(reading: bytes) },
     repair: sealing(64))
 
-  /// A chunk with a payload behind it.
+  /// A chunk, followed by its payload.
   static let backupStreamChunk: Structure = {
     let payload: [UInt8] = [1, 2, 3, 4, 5]
     @Sendable func encode(_ chunk: BackupChunk, _ payload: UnsafeRawBufferPointer) -> [UInt8] {
@@ -282,7 +283,7 @@ extension Structure {
       })
   }()
 
-  /// Its checksum is in the superblock.
+  /// The checksum is in the superblock, so `repair` does nothing.
   static let checkpointRoot = Structure(
     name: "checkpoint root",
     sample: encoded(Sample.checkpointRoot.length) { Sample.checkpointRoot.write(to: $0) },
@@ -296,7 +297,7 @@ extension Structure {
     Tombstone(shadowing: RecordAddress(segment: 9, offset: 0x4000, recordLength: 100, isBlob: true)),
     { $0.write(to: $1) }, { bytes throws(FormatError) in try Tombstone(reading: bytes) })
 
-  /// A whole frame payload of records of all kinds, under its header.
+  /// The payload of a frame with records of all kinds.
   static let framePayload: Structure = {
     let (header, payload) = Sample.frame([
       Sample.record(), Sample.record(.tombstone, value: tombstone.sample),

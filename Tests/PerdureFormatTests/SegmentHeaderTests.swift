@@ -9,7 +9,7 @@ struct SegmentHeaderTests {
     #expect(try withBytes(bytes, SegmentHeader.init(reading:)) == Sample.segmentHeader)
   }
 
-  @Test("The first segment follows on nothing")
+  @Test("The first segment has no predecessor")
   func first() {
     let header = SegmentHeader(
       store: Sample.store, number: 1, capacity: 4096, firstSequence: 1, predecessorEnd: .start)

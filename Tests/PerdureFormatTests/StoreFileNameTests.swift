@@ -2,10 +2,10 @@ import PerdureFormat
 import PerdureTestSupport
 import Testing
 
-@Suite("Names in a store's directory")
+@Suite("Names of a store's files")
 struct StoreFileNameTests {
   @Test(
-    "A name has one meaning, and the meaning that name",
+    "Each name decodes to its meaning, and the meaning encodes to the name",
     arguments: [
       ("LOCK", StoreFileName.lock), ("SUPERBLOCK", .superblock), ("READERS", .readers),
       ("0000000000000001.segment", .segment(1)),
@@ -21,7 +21,7 @@ struct StoreFileNameTests {
   }
 
   @Test(
-    "Everything else is not the store's",
+    "All other names do not belong to the store",
     arguments: [
       "", ".", "..", "lock", "LOCK ", "LOC\u{212A}", "SUPERBLOC\u{212A}", "SUPERBLOCK2", "README", "tmp",
       "segment", ".segment", ".blob", "1.segment", "0000000000000000.segment", "0000000000000000.blob",
@@ -34,7 +34,7 @@ struct StoreFileNameTests {
     #expect(StoreFileName(string) == nil)
   }
 
-  @Test("Any number is decoded as encoded")
+  @Test("Names with any number are decoded as encoded")
   func numbers() {
     var random = SeededGenerator.forTest("file names")
     for _ in 0..<1000 {
@@ -44,7 +44,7 @@ struct StoreFileNameTests {
     }
   }
 
-  @Test("A store id is shown as 32 hexadecimal digits, and is never all zero")
+  @Test("A store id prints as 32 hexadecimal digits, and random ids are never zero")
   func storeID() {
     #expect(StoreID(high: 0xA, low: 0xB).description == "000000000000000a000000000000000b")
     #expect((0..<100).allSatisfy { _ in StoreID.random().high != 0 })

@@ -6,10 +6,10 @@ import Testing
 struct Structure: Sendable, CustomTestStringConvertible {
   var name: String
   var sample: [UInt8]
-  /// Decodes, and encodes again what came out.
+  /// Decodes the bytes and encodes the result.
   var roundTrip: @Sendable (UnsafeRawBufferPointer) throws(FormatError) -> [UInt8]
   var repair: @Sendable (inout [UInt8]) -> Void
-  /// The place of the first byte, as errors count.
+  /// The offset that errors report for the first byte.
   var firstPlace = 0
 
   var testDescription: String { name }
@@ -18,7 +18,7 @@ struct Structure: Sendable, CustomTestStringConvertible {
     try withBytes(bytes, roundTrip)
   }
 
-  /// The error that decoding gives after `change` and a repaired checksum; nil when it passes.
+  /// The error of decoding after `change` and a corrected checksum; nil: none.
   func error(after change: (inout [UInt8]) -> Void) -> FormatError? {
     var bytes = sample
     change(&bytes)
@@ -26,7 +26,7 @@ struct Structure: Sendable, CustomTestStringConvertible {
     return errorOfDecoding(bytes)
   }
 
-  /// The error that decoding gives; nil when it passes.
+  /// The error of decoding; nil: none.
   func errorOfDecoding(_ bytes: [UInt8]) -> FormatError? {
     do {
       _ = try decode(bytes)
@@ -37,7 +37,7 @@ struct Structure: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// `withUnsafeBytes` that keeps the type of the error.
+/// `withUnsafeBytes` that keeps the type of the error, on an aligned copy.
 func withBytes<R>(
   _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(FormatError) -> R
 ) throws(FormatError) -> R {
@@ -47,7 +47,8 @@ func withBytes<R>(
   return try body(UnsafeRawBufferPointer(copy))
 }
 
-/// `length` bytes as `write` leaves them; they begin as 0xAA, so that a byte not written shows.
+/// The `length` bytes that `write` has written. All bytes are 0xAA before, so that the result shows
+/// bytes that `write` omits.
 func encoded(_ length: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) -> [UInt8] {
   var bytes = [UInt8](repeating: 0xAA, count: length)
   bytes.withUnsafeMutableBytes { write($0) }
@@ -68,7 +69,7 @@ extension [UInt8] {
     withUnsafeBytes { $0.integer(at: offset, as: T.self) }
   }
 
-  /// The little-endian integer that fills the range.
+  /// The little-endian integer in the range.
   func integer(in range: Range<Int>) -> UInt64 {
     self[range].reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }

@@ -38,7 +38,7 @@ struct SuperblockTests {
     #expect(superblock.allowsWriting)
   }
 
-  @Test("The highest generation wins, in any order of the slots")
+  @Test("The slot with the highest generation is used, in any order of the slots")
   func highestWins() throws {
     #expect(try newest(file([1])).generation == 1)
     #expect(try newest(file([1, 2, 3, 4])).generation == 4)
@@ -46,7 +46,7 @@ struct SuperblockTests {
     #expect(try newest(file([9, 6, 7, 8])).generation == 9)
   }
 
-  @Test("A torn slot gives way to the one before it, at every place where it may tear")
+  @Test("If a slot is torn at any offset, the previous generation is used")
   func tornSlot() throws {
     let before = file([5, 6, 7, 8])
     let after = file([9, 6, 7, 8])
@@ -59,7 +59,7 @@ struct SuperblockTests {
     }
   }
 
-  @Test("Without a whole slot there is no superblock")
+  @Test("Without a complete slot, there is no superblock")
   func noSlot() {
     let error = FormatError(.wrongChecksum, in: "superblock file", at: 0)
     #expect(throws: error) { try newest([UInt8](repeating: 0, count: Superblock.fileLength)) }
@@ -67,7 +67,7 @@ struct SuperblockTests {
     #expect(throws: error) { try newest(Array(file([1]).prefix(2 * Superblock.slotLength - 1))) }
   }
 
-  @Test("A slot in another's place does not count")
+  @Test("A slot at the position of another slot is ignored")
   func misplacedSlot() throws {
     var bytes = file([1, 2])
     var stray = Superblock(store: Sample.store, segmentCapacity: 4096)
@@ -76,7 +76,7 @@ struct SuperblockTests {
     #expect(try newest(bytes).generation == 2)
   }
 
-  @Test("An older slot does not hide that the newest is not understood")
+  @Test("If the newest slot is not understood, no older slot is used instead")
   func newestNotUnderstood() {
     var bytes = file([1, 2])
     var strange = Superblock(store: Sample.store, segmentCapacity: 4096)
@@ -89,7 +89,7 @@ struct SuperblockTests {
     }
   }
 
-  @Test("Flags that forbid writing do not forbid reading")
+  @Test("Unknown read-only compatible features forbid writing, but not reading")
   func readOnly() throws {
     let superblock = try newest(file([1]) { $0.readOnlyCompatibleFeatures = 8 })
     #expect(!superblock.allowsWriting)
@@ -97,7 +97,7 @@ struct SuperblockTests {
     #expect(try newest(file([1]) { $0.compatibleFeatures = 8 }).allowsWriting)
   }
 
-  @Test("A reader accepts a later minor version and its content of the spare bytes")
+  @Test("A reader accepts a later minor version, and ignores its spare bytes")
   func laterMinor() {
     let error = Structure.superblock.error { bytes in
       bytes.set(7 as UInt16, at: 10)

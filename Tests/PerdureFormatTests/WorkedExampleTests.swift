@@ -1,7 +1,7 @@
 import PerdureFormat
 import Testing
 
-@Suite("The worked example of FORMAT.md")
+@Suite("The worked example of FORMAT.md, encoded and decoded")
 struct WorkedExampleTests {
   private let document: FormatDocument
   private let example = ExampleStore()
@@ -11,7 +11,7 @@ struct WorkedExampleTests {
   }
 
   @Test(
-    "The codecs write these very bytes",
+    "The codecs encode exactly the bytes in the document",
     arguments: [ExampleStore.superblockName, ExampleStore.segmentName, ExampleStore.blobName])
   func bytes(_ name: String) throws {
     let block = try document.hexBlock(name)
@@ -21,7 +21,7 @@ struct WorkedExampleTests {
     Issue.record("\(name) differs from byte \(place) on; it should read\n\(Self.dump(expected))")
   }
 
-  @Test("The superblock is the slot written at the close")
+  @Test("The newest superblock is the slot written at closing")
   func superblock() throws {
     let file = try document.hexBlock(ExampleStore.superblockName).bytes
     let superblock = try withBytes(file, Superblock.newest(in:))
@@ -30,7 +30,7 @@ struct WorkedExampleTests {
     #expect(try slots.map { try withBytes($0, Superblock.init(reading:)) } == example.superblocks)
   }
 
-  @Test("A reader that follows the rules finds the keys of the last table, and the end of the log")
+  @Test("A reader that follows the rules finds the documented keys and the end of the log")
   func reading() throws {
     let segment = try document.hexBlock(ExampleStore.segmentName).bytes
     let scan = try ExampleScan(segment, store: example.store)
@@ -51,7 +51,7 @@ struct WorkedExampleTests {
     }
   }
 
-  @Test("A tombstone in it names the record that it shadows")
+  @Test("A tombstone names the record that it shadows")
   func tombstone() throws {
     let segment = try document.hexBlock(ExampleStore.segmentName).bytes
     let scan = try ExampleScan(segment, store: example.store)
@@ -63,7 +63,7 @@ struct WorkedExampleTests {
     #expect(scan.notes[1] == nil)
   }
 
-  @Test("Any flipped bit of the segment is found by reading it")
+  @Test("Reading detects every flipped bit of the segment")
   func flips() throws {
     var segment = try document.hexBlock(ExampleStore.segmentName).bytes
     for bit in 0..<(8 * segment.count) {
@@ -73,7 +73,7 @@ struct WorkedExampleTests {
     }
   }
 
-  @Test("Lines of a block begin where a field begins")
+  @Test("The lines of the segment have unique offsets, and one begins at the first frame")
   func lines() throws {
     let segment = try document.hexBlock(ExampleStore.segmentName)
     #expect(segment.lineOffsets.contains(128))
@@ -94,7 +94,7 @@ struct WorkedExampleTests {
     return Array(file[value])
   }
 
-  /// Sixteen bytes a line, as the document has them; lines of zeros are left out.
+  /// Prints 16 bytes per line, as in the document, without lines that have only zeros.
   private static func dump(_ bytes: [UInt8]) -> String {
     stride(from: 0, to: bytes.count, by: 16).compactMap { start in
       let line = bytes[start..<min(start + 16, bytes.count)]
@@ -110,7 +110,7 @@ struct WorkedExampleTests {
   }
 }
 
-/// Reads one segment by the rules of FORMAT.md, as a stranger would; every doubt is an error.
+/// Reads one segment by the rules of FORMAT.md, without the engine. Each violation is an error.
 struct ExampleScan {
   enum Doubt: Error { case chain, sequence, tombstone, end }
 
