@@ -3,8 +3,7 @@ import PerdureTestSupport
 import Testing
 
 // The possible disks after a loss of power. The tests check each rule of DurabilityModel through
-// the
-// public interface.
+// the public interface.
 
 private func explorer() -> CrashExplorer {
   var explorer = CrashExplorer(seed: 1)

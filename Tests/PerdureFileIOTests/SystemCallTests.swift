@@ -59,8 +59,7 @@ struct SystemCallTests {
     let directory = try TemporaryDirectory()
     let path = directory.file("short")
     // The limit applies to all files of a process, so the test uses a child process. The system
-    // writes
-    // the part of a write before the limit.
+    // writes the part of a write before the limit.
     await #expect(processExitsWith: .success) { [path = path as String] in
       let file = try POSIXFileSystem().open(path, .create)
       signal(SIGXFSZ, SIG_IGN)

@@ -2,8 +2,7 @@ import Foundation
 import Testing
 
 /// The compiler inlines an `@inlinable` member of a `package` type into other modules only if the
-/// type
-/// is `@usableFromInline`. Otherwise it emits a call, without a warning.
+/// type is `@usableFromInline`. Otherwise it emits a call, without a warning.
 @Suite("Functions inlined into other modules")
 struct InliningTests {
   @Test("Each inlinable member belongs to a type that inlined code may use")

@@ -19,7 +19,7 @@ struct FolderTests {
     }
   }
 
-  /// Makes a store with garbage in it, and a commit behind its checkpoint.
+  /// Makes a store with garbage and with a commit after its checkpoint.
   private static func make(_ ground: Ground) throws -> FilledStore {
     let old = try ground.open("s")
     try old.put(0..<40, round: 1)
@@ -29,7 +29,7 @@ struct FolderTests {
   }
 
   @Test(
-    "If another store is created at a removed path, the old one throws and does not change it",
+    "If another store is created at a removed path, the old one throws and leaves it unchanged",
     arguments: Ground.Kind.allCases, Action.allCases)
   func signOut(_ kind: Ground.Kind, _ action: Action) throws {
     let ground = try Ground(kind)
@@ -49,7 +49,7 @@ struct FolderTests {
   }
 
   @Test(
-    "If a copy with the old LOCK replaces a store, the copy opens and is not changed by the old one",
+    "A copy with the old LOCK can replace an open store, which leaves the copy unchanged",
     arguments: Ground.Kind.allCases, Action.allCases)
   func restored(_ kind: Ground.Kind, _ action: Action) throws {
     let ground = try Ground(kind)
@@ -68,7 +68,7 @@ struct FolderTests {
   }
 
   @Test(
-    "A removed store is readable, and takes no commit past its segment", arguments: Ground.Kind.allCases
+    "A removed store stays readable, and its commits fail at a new segment", arguments: Ground.Kind.allCases
   )
   func removed(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -83,7 +83,8 @@ struct FolderTests {
     #expect(try ground.fileSystem.kind(of: ground.path("s")) == nil)
   }
 
-  @Test("A moved store can be written, and is complete at its path", arguments: Ground.Kind.allCases)
+  @Test(
+    "A moved store can still be written, and is complete at its new path", arguments: Ground.Kind.allCases)
   func moved(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let old = try Self.make(ground)
@@ -97,7 +98,7 @@ struct FolderTests {
   }
 
   @Test(
-    "A moved store and a new one at its old path are both used, each in its own folder",
+    "A moved store and a new one at its old path use their own folders",
     arguments: Ground.Kind.allCases)
   func movedAndReplaced(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -134,7 +135,7 @@ struct FolderTests {
   }
 
   @Test(
-    "After removal or replacement a reader's refresh throws, and its old state stays readable",
+    "A reader's refresh throws after removal or replacement, and its old state stays readable",
     arguments: Ground.Kind.allCases,
     [true, false])
   func replacedReader(_ kind: Ground.Kind, isReplaced: Bool) throws {

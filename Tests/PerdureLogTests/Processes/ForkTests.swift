@@ -13,7 +13,7 @@ import Testing
   import Musl
 #endif
 
-/// A store with all kinds of records, and the objects that its process holds at a fork.
+/// A store with all kinds of records, and the objects that its process has at a fork.
 private struct Parent {
   let path: String
   let store: Store
@@ -145,7 +145,7 @@ struct ForkTests {
     }
   }
 
-  @Test("The parent keeps its lock and files when a child closes or releases objects, or ends in any way")
+  @Test("The parent keeps its lock and files, however a child closes, releases or ends")
   func ends() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -198,7 +198,7 @@ struct ForkTests {
   }
 
   @Test(
-    "Reads of a child throw and never return wrong values while its parent compacts and checkpoints")
+    "A child's reads throw and never return wrong values while its parent writes")
   func readsBesideParent() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -319,7 +319,7 @@ struct ForkTests {
     }
   }
 
-  @Test("An inherited store opened for reading throws in a child, which can open its own")
+  @Test("A child cannot use an inherited reader, but it can open its own")
   func readers() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -351,7 +351,7 @@ struct ForkTests {
   }
 }
 
-/// Opens the store as soon as no other process has it.
+/// Opens the store when no other process has it open.
 private func openWhenFree(_ path: String) throws -> Store {
   for _ in 0..<600_000 {
     do { return try Store(at: path, options: Parent.options()) } catch let error as StoreError

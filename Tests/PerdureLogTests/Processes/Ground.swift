@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A file system with a folder in which tests make, move and remove stores.
+/// A file system with a folder in which tests create, move and remove stores.
 struct Ground {
   let fileSystem: any FileSystem
   private let root: String
@@ -28,7 +28,7 @@ struct Ground {
 
   func path(_ name: String) -> String { root + "/" + name }
 
-  /// Options for short segments, without background work.
+  /// Options with short segments and without background work.
   func options() -> StoreOptions {
     var options = StoreOptions()
     options.fileSystem = fileSystem
@@ -58,7 +58,7 @@ struct Ground {
   }
 }
 
-/// A store whose values are computed from the row's id and a round.
+/// A store whose values depend on the row's id and on a round.
 struct FilledStore {
   let store: Store
   let rows: Keyspace
@@ -69,7 +69,7 @@ struct FilledStore {
   }
 
   private static func value(_ id: UInt64, _ round: UInt8) -> [UInt8] {
-    // Every eighth value has a file of its own.
+    // Every eighth value is in a blob file.
     [UInt8](repeating: round, count: id % 8 == 7 ? 1500 : 300) + [UInt8(truncatingIfNeeded: id)]
   }
 
@@ -99,7 +99,7 @@ func expectReplaced(
 }
 
 extension FileSystem {
-  /// Gives a store the marks of a complete draft that replaces another store.
+  /// Marks a store as a complete draft that replaces another store.
   func markAsReplacement(_ path: String) throws {
     for mark in ["COPY.tmp", CopyDraft.replacementMark.string] {
       try open(path + "/" + mark, .create).close()

@@ -13,10 +13,10 @@ import Testing
   import Musl
 #endif
 
-/// Accounts whose amounts always add up to the same.
+/// Accounts whose amounts always have the same sum.
 private enum Bank {
   static let accounts: UInt64 = 32
-  /// This one's value has a file of its own.
+  /// The account whose value is in a blob file.
   static let largeAccount: UInt64 = 32
   static let total: UInt64 = 1000 * 33
 
@@ -52,7 +52,7 @@ private enum Bank {
     value.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// Moves amounts about for ever, with checkpoints and compactions.
+  /// Moves amounts between accounts without end, with checkpoints and compactions.
   static func write(_ path: String, _ random: inout SeededGenerator) throws {
     let store = try open(path)
     let rows = try store.keyspace("accounts", .dense)
@@ -78,7 +78,7 @@ private enum Bank {
     }
   }
 
-  /// Nil when everything is right.
+  /// The first violation in the state; nil: none.
   static func complaint(_ snapshot: Snapshot, _ store: Store) throws -> String? {
     let rows = try store.keyspace("accounts", .dense)
     let index = try #require(try store.indexes.first?.index)
@@ -93,8 +93,8 @@ private enum Bank {
     return entries == Int(largeAccount + 1) ? nil : "the index has \(entries) entries"
   }
 
-  /// Opens, follows the writer for some rounds, and meanwhile holds a snapshot. Throws the error
-  /// found.
+  /// Opens the store and refreshes it for some rounds, while the first snapshot is kept. Throws the
+  /// first violation.
   static func read(_ path: String, rounds: Int) throws {
     let store = try open(path, isReadOnly: true)
     let first = store.snapshot()
@@ -117,13 +117,13 @@ private enum Bank {
   }
 }
 
-@Suite("Processes that are killed")
+@Suite("Killed processes")
 struct KilledProcessTests {
   /// The number of kills of the writer. A long run sets it in the environment: 600 are about ten
   /// minutes.
   private static let kills = Environment.value(of: "PERDURE_KILLS").flatMap(Int.init) ?? 4
 
-  @Test("Four readers beside a compacting writer always see the same sum, whichever is killed at any time")
+  @Test("Readers of a compacting writer always see the same sum when processes are killed")
   func sums() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("s.perdure")
@@ -152,7 +152,8 @@ struct KilledProcessTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  /// A writer that is killed at some moment, and the next one, which nothing keeps from opening.
+  /// Runs a writer that is killed at a random time. Then another writer must be able to open the
+  /// store.
   private static func writer(_ path: String, _ seed: UInt64) async throws {
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, seed = seed as UInt64] in
       var random = SeededGenerator(seed: seed)
@@ -172,14 +173,14 @@ struct KilledProcessTests {
       }
     } else {
       await #expect(processExitsWith: .success) { [path = path as String] in
-        // Whatever it may wait for: the wait is bounded.
+        // Limits the time that the reader may wait.
         alarm(300)
         try Bank.read(path, rounds: 40)
       }
     }
   }
 
-  @Test("A second writer gets the first one's name; when that is killed, nothing blocks it")
+  @Test("A second writer is refused with the holder's name, and opens after the holder is killed")
   func secondWriter() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("s.perdure")
@@ -198,7 +199,7 @@ struct KilledProcessTests {
   }
 }
 
-/// Kills this process from another thread, wherever it is then.
+/// Kills this process from another thread, at any point of its execution.
 private func dieAfter(microseconds: UInt32) {
   PlatformThread.start(name: "executioner") {
     usleep(microseconds)

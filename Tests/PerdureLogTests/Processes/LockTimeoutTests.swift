@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Calls a closure after a number of refusals of a lock.
+/// Calls a closure after each refusal of a lock, with the number of refusals.
 private final class RefusalCounter: ForwardingFileSystem {
   let behind: any FileSystem
   private let refusals = Guarded(0)
@@ -28,7 +28,7 @@ private final class RefusalCounter: ForwardingFileSystem {
   }
 }
 
-/// Moves a complete draft to the place of a replacement when an opening makes the store's
+/// Renames a prepared store to the draft of a replacement when an opening creates the store's
 /// directory.
 private final class LateReplacement: ForwardingFileSystem {
   let behind: any FileSystem
@@ -55,7 +55,7 @@ struct LockTimeoutTests {
     return options
   }
 
-  @Test("Opens when the lock is released within the timeout", arguments: [1, 3, 6])
+  @Test("An opening succeeds if the lock is released within the timeout", arguments: [1, 3, 6])
   func waits(refusals: Int) throws {
     let memory = InMemoryFileSystem()
     let first = try Store(at: "/s", options: Self.options(memory, .zero))
@@ -64,7 +64,7 @@ struct LockTimeoutTests {
     #expect(counter.count == refusals)
   }
 
-  @Test("Waits for the lock of an interrupted replacement too")
+  @Test("An opening also waits for the lock of an interrupted replacement")
   func replacement() throws {
     let memory = InMemoryFileSystem()
     let options = Self.options(memory, .zero)
@@ -78,7 +78,7 @@ struct LockTimeoutTests {
     #expect(counter.count == 2)
   }
 
-  @Test("An opening makes no store where another process is replacing one", arguments: [true, false])
+  @Test("An opening creates no store while another process is replacing one", arguments: [true, false])
   func lateReplacement(waits: Bool) throws {
     let memory = InMemoryFileSystem()
     let options = Self.options(memory, .zero)
@@ -98,7 +98,7 @@ struct LockTimeoutTests {
     #expect(try memory.kind(of: "/s" + CopyDraft.suffix) == nil)
   }
 
-  @Test("Opens when the process that has the store open is killed")
+  @Test("An opening succeeds when the process that has the lock ends")
   func killed() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -117,7 +117,7 @@ struct LockTimeoutTests {
     _ = await child
   }
 
-  @Test("Fails with .locked after the timeout, and at once without one")
+  @Test("An opening fails with .locked after the timeout, or immediately without a timeout")
   func timeIsOver() throws {
     for (timeout, refusals) in [(Duration.zero, 1...1), (.milliseconds(5), 2...100)] {
       let memory = InMemoryFileSystem()
@@ -133,7 +133,7 @@ struct LockTimeoutTests {
     }
   }
 
-  @Test("Ends when its task is cancelled")
+  @Test("A waiting opening ends when its task is cancelled")
   func cancelled() async throws {
     let memory = InMemoryFileSystem()
     let first = try Store(at: "/s", options: Self.options(memory, .zero))
@@ -149,7 +149,7 @@ struct LockTimeoutTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("Waits for the lock on a segment too")
+  @Test("The timeout also applies to the lock on a segment")
   func segment() throws {
     let memory = InMemoryFileSystem()
     let first = try FilledStore(Store(at: "/s", options: Self.options(memory, .zero)))
@@ -162,14 +162,14 @@ struct LockTimeoutTests {
   }
 
   @Test(
-    "A timeout of any length is a deadline",
+    "A timeout of any length gives a deadline without overflow",
     arguments: [.seconds(18_446_744_073) + .milliseconds(999), .seconds(Int64.max), .zero] as [Duration])
   func anyTimeout(_ timeout: Duration) throws {
     var wait = LockWait(timeout)
     #expect(try wait.next() == (timeout > .zero))
   }
 
-  @Test("Refuses a negative timeout", arguments: [Duration.seconds(-1), .nanoseconds(-1)])
+  @Test("A negative timeout is refused", arguments: [Duration.seconds(-1), .nanoseconds(-1)])
   func negative(_ timeout: Duration) {
     let error = #expect(throws: StoreError.self) {
       try Store(at: "/s", options: Self.options(InMemoryFileSystem(), timeout))

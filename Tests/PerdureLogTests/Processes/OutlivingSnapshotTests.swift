@@ -5,10 +5,10 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("A snapshot that outlives its closed store")
+@Suite("Snapshots that outlive their closed store")
 struct OutlivingSnapshotTests {
-  /// A store that was opened from a checkpoint and written since, so that its states have nodes in
-  /// the index file and in memory, and blob files.
+  /// A store that was opened from a checkpoint and then written. So its states have nodes in the
+  /// index file and in memory, and blob files.
   private static func make(
     _ name: String, _ fileSystem: any FileSystem = InMemoryFileSystem()
   ) throws -> WitnessedStore {
@@ -25,7 +25,7 @@ struct OutlivingSnapshotTests {
     ReaderTable(directory: try witnessed.fileSystem.openDirectory(WitnessedStore.path))
   }
 
-  /// The work of another writer that removes all unheld data.
+  /// Works as another writer, so that all data without a reader is removed.
   private static func overwrite(_ witnessed: WitnessedStore, rounds: Int = 4) throws {
     for _ in 0..<rounds {
       for _ in 0..<15 { try witnessed.commit() }
@@ -39,7 +39,7 @@ struct OutlivingSnapshotTests {
     try witnessed.fileSystem.contents(of: WitnessedStore.path).count { $0.hasSuffix(".blob") }
   }
 
-  @Test("It has the same state, value for value, whatever later writers do", arguments: [true, false])
+  @Test("The snapshot keeps the same state while later writers change the store", arguments: [true, false])
   func stays(closes: Bool) throws {
     let witnessed = try Self.make("outliving \(closes)")
     let old = try witnessed.writer.snapshot()
@@ -73,7 +73,7 @@ struct OutlivingSnapshotTests {
     #expect(try reader.bytes(in: 0..<reader.count) == value)
   }
 
-  @Test("Its slot ends with it although the closed store's object lives, and the space is freed")
+  @Test("Releasing the last snapshot frees its slot and space, even while the store object lives")
   func released() throws {
     let witnessed = try Self.make("outliving, released")
     let closed = try witnessed.writer
@@ -99,7 +99,7 @@ struct OutlivingSnapshotTests {
     withExtendedLifetime(closed) {}
   }
 
-  @Test("If it can have no slot the writer's lock stays until it is released")
+  @Test("Without a free slot, the snapshot keeps the writer's lock until its release")
   func noSlot() throws {
     let fileSystem = SlotlessFileSystem()
     let witnessed = try Self.make("outliving without a slot", fileSystem)
@@ -115,7 +115,7 @@ struct OutlivingSnapshotTests {
     withExtendedLifetime((closed, snapshot)) {}
   }
 
-  @Test("A closed store without readers keeps no place, and takes one again for a later snapshot")
+  @Test("A closed store without snapshots has no slot, and takes one for a later snapshot")
   func later() throws {
     for fileSystem in [InMemoryFileSystem() as any FileSystem, SlotlessFileSystem()] {
       let witnessed = try Self.make("snapshot of a closed store", fileSystem)
@@ -139,7 +139,7 @@ struct OutlivingSnapshotTests {
     }
   }
 
-  @Test("Reads of a closed store's state throw when another writer may have continued")
+  @Test("Reads of a closed store's state throw if another writer may have changed it")
   func outdated() throws {
     let witnessed = try Self.make("outdated snapshot")
     let closed = try witnessed.writer
@@ -153,7 +153,7 @@ struct OutlivingSnapshotTests {
     #expect(try Self.table(of: witnessed).needs() == ReaderNeeds())
   }
 
-  @Test("Nodes that another writer may have changed are not read again, by any kind of read")
+  @Test("All kinds of reads refuse nodes that another writer may have changed")
   func outdatedNodes() throws {
     let memory = try MemoryStore()
     var store = try memory.open()
@@ -176,7 +176,7 @@ struct OutlivingSnapshotTests {
     store = try memory.open()
     let late = try store.keyspace("late", .dense)
     try store.write { try $0.put([7], id: 7, in: late) }
-    // Each node of the file is checked now, and will not be checked again.
+    // Checks each node of the file, so that later reads do not check it again.
     try store.snapshot().visitIDs(rows, from: 0) { _ in true }
     try store.snapshot().forEachKey(in: names) { _ in true }
     try store.close()
@@ -200,7 +200,7 @@ struct OutlivingSnapshotTests {
     #expect(try snapshot.value(id: 7, in: late) == [7])
   }
 
-  @Test("A store that reads no file again leaves no slot")
+  @Test("A snapshot that reads no file has no slot")
   func nothingToKeep() throws {
     let memory = try MemoryStore()
     let store = try memory.open()
@@ -215,7 +215,7 @@ struct OutlivingSnapshotTests {
   }
 }
 
-/// A store with all slots of the reader table taken.
+/// A file system on which no slot of the reader table can be locked.
 private final class SlotlessFileSystem: ForwardingFileSystem {
   let behind: any FileSystem = InMemoryFileSystem()
 

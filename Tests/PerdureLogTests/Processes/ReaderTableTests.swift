@@ -41,7 +41,7 @@ struct ReaderTableTests {
       #expect(table.needs().oldestSequence == 7)
       first = nil
       #expect(table.needs().oldestSequence == 9 && !table.needs().mayReach(2..<4, inIndexFile: 2))
-      // It may continue reading until it reports otherwise.
+      // The reader may read later states until its slot says otherwise.
       #expect(
         table.needs().mayRead(3..<10) && table.needs().mayRead(20..<21) && !table.needs().mayRead(3..<9))
       try second?.narrow(to: ReaderSlot.Hold(sequence: 9, indexFile: 2, checkpoint: 5, lastSequence: 12))
@@ -54,7 +54,7 @@ struct ReaderTableTests {
   }
 
   @Test(
-    "A moment is written as people do",
+    "Times of lock holders print as a date and a time in UTC",
     arguments: [
       (0 as UInt64, "1970-01-01 00:00:00 UTC"), (951_782_399, "2000-02-28 23:59:59 UTC"),
       (951_782_400, "2000-02-29 00:00:00 UTC"), (1_735_689_599, "2024-12-31 23:59:59 UTC"),
@@ -62,7 +62,7 @@ struct ReaderTableTests {
     ])
   func moments(_ seconds: UInt64, _ text: String) { #expect(LockHolderText.utc(seconds) == text) }
 
-  @Test("Slots are used again, and one that says nothing right counts as a need of everything")
+  @Test("Slots are reused, and a damaged slot counts as a need of everything")
   func slots() throws {
     for table in tables {
       for _ in 0..<3 {
@@ -81,7 +81,7 @@ struct ReaderTableTests {
     }
   }
 
-  @Test("A table that cannot be read counts as a need of everything, and one that cannot be locked as none")
+  @Test("An unreadable table counts as a need of everything, an unlockable table as no readers")
   func failures() throws {
     let fileSystem = SimulatedFileSystem()
     try fileSystem.createDirectory("/s")

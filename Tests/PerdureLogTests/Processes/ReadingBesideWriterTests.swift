@@ -9,7 +9,7 @@ import Testing
 @Suite("Reading beside a writer")
 struct ReadingBesideWriterTests {
   @Test(
-    "A state stays whole while the writer commits, compacts, checkpoints, closes and dies",
+    "A state stays unchanged while the writer commits, compacts, checkpoints, closes and dies",
     arguments: [true, false])
   func stays(registers: Bool) throws {
     let random = SeededGenerator.forTest("reading beside a writer \(registers)")
@@ -23,7 +23,7 @@ struct ReadingBesideWriterTests {
       #expect(try snapshot.sequence == witnessed.last)
       for step in 0..<12 {
         try witnessed.act()
-        // Without a place among the readers, blob files may be missing.
+        // Blob files may be missing for an unregistered reader.
         let place = "seed \(random.seed), round \(round), step \(step)"
         try witnessed.check(snapshot, place, mayLackBlobs: !registers)
       }
@@ -33,14 +33,14 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  /// A run in which the writer comes in before one of the calls that reading makes.
+  /// A run in which the writer works before one of the reader's calls.
   private final class Moment {
     let witnessed: WitnessedStore
     let stepping: SteppingFileSystem
     let round: UInt64
     let call: Int
     let place: String
-    /// Whether reading made fewer calls, so that the writer did not come in.
+    /// Whether the reader made fewer calls, so that the writer did not work.
     private(set) var isThrough = false
 
     init(_ random: SeededGenerator, round: UInt64, call: Int) throws {
@@ -52,7 +52,7 @@ struct ReadingBesideWriterTests {
 
     func act(times: Int) throws { for _ in 0..<times { try witnessed.act() } }
 
-    /// What reading shows is a state between those before and after it.
+    /// Checks that `body` returns a state from the time before, during or after the writer's work.
     func read(_ body: () throws -> Snapshot) throws -> Snapshot {
       let before = try witnessed.last
       stepping.run(before: call) { try self.act(times: self.round < 2 ? 1 : 4) }
@@ -66,9 +66,9 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  /// Runs `body` once for each call that it makes, four times over.
+  /// Runs `body` with the writer's work before each of its calls in turn, in four rounds.
   ///
-  /// - Returns: How many calls there were in each round.
+  /// - Returns: The number of calls in each round.
   @discardableResult
   private func beforeEveryCall(_ name: String, _ body: (Moment) throws -> Void) throws -> [Int] {
     let random = SeededGenerator.forTest(name)
@@ -82,7 +82,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("Whatever a writer does at any moment of an opening, a state of one moment is opened, and stays")
+  @Test("A writer at any point of an opening leaves the opened state consistent")
   func interleavings() throws {
     let calls = try beforeEveryCall("interleaved opening") { moment in
       try moment.act(times: 4)
@@ -94,7 +94,7 @@ struct ReadingBesideWriterTests {
     #expect(calls.allSatisfy { $0 > 20 })
   }
 
-  @Test("Whatever a writer does at any moment of a refresh, a state of one moment is shown")
+  @Test("A writer at any point of a refresh leaves the new state consistent")
   func interleavedRefresh() throws {
     try beforeEveryCall("interleaved refresh") { moment in
       try moment.act(times: 3)
@@ -109,7 +109,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("Whatever a writer does at any moment of a verification, nothing is wrong with a reader's store")
+  @Test("A writer at any point of a reader's verification causes no violation")
   func interleavedVerification() throws {
     try beforeEveryCall("interleaved verification") { moment in
       try moment.act(times: 3)
@@ -123,7 +123,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("A commit that is only partly in the file is not visible, wherever it is cut")
+  @Test("A partly written commit is not visible, regardless of its length")
   func partly() throws {
     let random = SeededGenerator.forTest("partly written")
     let witnessed = try WitnessedStore(random, segmentCapacityBytes: 64 << 10, hasRoom: false)
@@ -142,7 +142,7 @@ struct ReadingBesideWriterTests {
     let path = WitnessedStore.path + "/" + segment
     let start = Int(try image.open(path, .read).size())
     let first = try witnessed.last
-    // Values of a commit that have files of their own are there before it is.
+    // The blob files of a commit exist before the commit.
     while try witnessed.last < first + 2 { try witnessed.commit() }
     for name in try witnessed.fileSystem.contents(of: WitnessedStore.path) where name.hasSuffix(".blob") {
       try copy(name)
@@ -167,7 +167,7 @@ struct ReadingBesideWriterTests {
   }
 
   @Test(
-    "A segment that was rewritten for commits which the opening does not know is not taken for the one before"
+    "An opening beside a compaction loses no row of a segment that is rewritten meanwhile"
   )
   func rewrittenInBetween() throws {
     var call = 0
@@ -182,7 +182,7 @@ struct ReadingBesideWriterTests {
         }
       }
       try put(0..<40, 1)
-      // In segments of their own, which nothing makes worth rewriting.
+      // These rows are in segments without garbage, so compaction does not rewrite them.
       try put(100..<140, 1)
       let stepping = SteppingFileSystem(memory.fileSystem)
       stepping.run(before: call) {
@@ -203,7 +203,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("What a reader needs of the index file is left alone while it lives, and used again afterwards")
+  @Test("Index units that a reader needs are kept while it lives, and reused afterwards")
   func indexUnits() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("index units"))
     for _ in 0..<8 { try witnessed.commit() }
@@ -230,7 +230,7 @@ struct ReadingBesideWriterTests {
     withExtendedLifetime(reader) {}
   }
 
-  @Test("A blob file stays while a reader may read it")
+  @Test("A blob file is kept while a reader may read it")
   func blobs() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("blobs of readers"))
     func blobs() throws -> Int {
@@ -252,7 +252,7 @@ struct ReadingBesideWriterTests {
     try put([1])
     try put(nil)
     #expect(try blobs() == 1)
-    // Also over a writer that dies, and the next one's opening.
+    // The file also survives the death of the writer and the opening of the next one.
     witnessed.kill()
     try witnessed.open()
     try put(nil)
@@ -264,7 +264,7 @@ struct ReadingBesideWriterTests {
     withExtendedLifetime(reader) {}
   }
 
-  @Test("A store that was not closed is read without a writer, and nothing of it is changed")
+  @Test("A store that was not closed can be read without a writer, and stays unchanged")
   func notClosed() throws {
     let fileSystem = SimulatedFileSystem()
     let witnessed = try WitnessedStore(SeededGenerator.forTest("not closed"), fileSystem)
@@ -282,7 +282,7 @@ struct ReadingBesideWriterTests {
     #expect(fileSystem.operationCount == operations)
   }
 
-  @Test("Without a store, reading creates nothing")
+  @Test("Without a store, an opening for reading creates nothing")
   func noStore() throws {
     let fileSystem = InMemoryFileSystem()
     try fileSystem.createDirectory("/empty")
@@ -298,7 +298,7 @@ struct ReadingBesideWriterTests {
   }
 
   @Test(
-    "A reader that came to a damaged index reads again after a refresh, from a whole checkpoint or the log"
+    "A reader of a damaged index recovers by a refresh, from a new checkpoint or the log"
   )
   func healing() throws {
     for (writes, makesCheckpoint) in [(false, false), (true, false), (true, true)] {
@@ -311,7 +311,7 @@ struct ReadingBesideWriterTests {
       try store.close()
       let name = try #require(try memory.indexFiles().first)
       let node = try #require(try memory.nodes(name).last)
-      // The writer has come to all nodes before one is damaged.
+      // The writer accesses and checks all nodes before one is damaged.
       let writer = try memory.open()
       try writer.write { try $0.put([1], id: 1, in: rows) }
       try writer.checkpoint()
@@ -323,7 +323,7 @@ struct ReadingBesideWriterTests {
       }
       try memory.change(name) { $0[node.lowerBound + 100] ^= 0xFF }
       #expect(throws: StoreError.self) { try CrashOracle.content(of: reader) }
-      // All nodes are others by then.
+      // The new checkpoint consists of other nodes.
       if makesCheckpoint { try writer.checkpoint() }
       #expect(try reader.refresh() == writes)
       #expect((reader.engine.checkpoint != nil) == makesCheckpoint)
@@ -332,15 +332,15 @@ struct ReadingBesideWriterTests {
         content[CrashKey(keyspace: "rows", key: .id(id))] = writes ? [2] : id == 1 ? [1] : [UInt8(id % 250)]
       }
       #expect(try CrashOracle.content(of: reader) == content)
-      // It does not believe the file again before it is whole.
+      // A second refresh changes nothing, and does not return to the damaged nodes.
       #expect(try !reader.refresh())
       #expect(try CrashOracle.content(of: reader) == content)
-      // Later ones read the nodes that they need, as the options say.
+      // The option is unchanged, so later openings check nodes only when they read them.
       #expect(!reader.engine.options.checksIndexAtOpening)
     }
   }
 
-  @Test("A refresh opens the store anew only when something has changed, the first one too")
+  @Test("A refresh reopens the store only after a change")
   func costOfRefresh() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("cost of a refresh"))
     try witnessed.commit()
@@ -354,16 +354,17 @@ struct ReadingBesideWriterTests {
     let first = try calls(isNew: false)
     #expect(try calls(isNew: false) == first)
     let before = try witnessed.last
-    // The drawn operations may be removals of absent keys, which are not a commit.
+    // The random operations may be removals of absent keys, which do not make a commit.
     while try witnessed.last == before { try witnessed.commit() }
     let anew = try calls(isNew: true)
     #expect(anew > 2 * first, "\(anew) calls, and \(first) when nothing has changed")
     let second = try calls(isNew: false)
-    // One more, to see the end of a file that extends behind the log by less than a frame's header.
+    // One more call finds the end of a file that extends behind the log by less than a frame
+    // header.
     #expect((first...first + 1).contains(second), "\(second) calls, and \(first) before")
   }
 
-  @Test("Only a store opened for reading is refreshed")
+  @Test("Only a store opened for reading can be refreshed")
   func refused() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("refused refresh"))
     let error = #expect(throws: StoreError.self) { try witnessed.writer.refresh() }

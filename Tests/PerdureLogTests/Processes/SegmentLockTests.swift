@@ -5,10 +5,10 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("The lock on the segment that is written")
+@Suite("The lock on the newest segment")
 struct SegmentLockTests {
   @Test(
-    "LOCK removed by hand admits no second writer, and the first one throws",
+    "Removing LOCK by hand admits no second writer, and the first one throws",
     arguments: Ground.Kind.allCases)
   func lockRemoved(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -30,7 +30,7 @@ struct SegmentLockTests {
   }
 
   @Test(
-    "After LOCK was removed by hand, an open store cannot be copied, replaced or destroyed",
+    "After LOCK is removed by hand, an open store cannot be copied, replaced or destroyed",
     arguments: Ground.Kind.allCases)
   func copiedAndDestroyed(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -60,7 +60,7 @@ struct SegmentLockTests {
     #expect(try ground.open("copy").holds(0..<20, round: 1))
   }
 
-  @Test("LOCK removed by hand admits no second process")
+  @Test("Removing LOCK by hand admits no second process")
   func secondProcess() async throws {
     let ground = try Ground(.disk)
     let first = try ground.open("s")
@@ -82,7 +82,7 @@ struct SegmentLockTests {
     #expect(try ground.open("s").holds(0..<40, round: 1))
   }
 
-  @Test("A store without a segment begins none after its LOCK was removed", arguments: Ground.Kind.allCases)
+  @Test("A store without a segment creates none after its LOCK is removed", arguments: Ground.Kind.allCases)
   func noSegment(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let first = try Store(at: ground.path("s"), options: ground.options())
@@ -108,7 +108,7 @@ struct SegmentLockTests {
   }
 
   @Test(
-    "Is always held on the newest segment until the store is closed", arguments: Ground.Kind.allCases
+    "The newest segment is locked until the store is closed", arguments: Ground.Kind.allCases
   )
   func newest(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -130,7 +130,7 @@ struct SegmentLockTests {
     }
   }
 
-  @Test("Is held after a commit over several segments was rolled back, after any failure")
+  @Test("The newest segment is locked after a failed commit over several segments")
   func takenBack() throws {
     for nth in 1...40 {
       let ground = try Ground(.simulation)
@@ -153,7 +153,7 @@ struct SegmentLockTests {
   }
 
   @Test(
-    "An opening that finds a newer segment after taking the lock is refused", arguments: Ground.Kind.allCases)
+    "An opening is refused if its segment is locked or a newer one exists", arguments: Ground.Kind.allCases)
   func newerSegment(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let store = try ground.open("s")
@@ -175,12 +175,12 @@ struct SegmentLockTests {
       #expect(error?.code == .locked)
     }
     try store.store.close()
-    // The store is closed: no file is locked, and no segment is newer.
+    // The store is closed, so no file is locked and no segment is newer.
     var locks = try SegmentLocks(opening: segment(newer), in: directory)
     locks.releaseAll()
   }
 
-  @Test("A temporary failure of the folder check refuses one call, and the store can still be used")
+  @Test("A temporary failure of the folder check refuses one call, and the store stays usable")
   func failingCheck() throws {
     for code in [FileIOError.Code.tooManyOpenFiles, .mediaError, .permissionDenied] {
       let ground = try Ground(.simulation)
@@ -202,7 +202,7 @@ struct SegmentLockTests {
     }
   }
 
-  @Test("On file systems without range locks, stores open without them")
+  @Test("On file systems without range locks, stores open without these locks")
   func noRangeLocks() throws {
     var options = StoreOptions()
     options.fileSystem = WithoutRangeLocks()

@@ -1,10 +1,9 @@
 import PerdureFileIO
 import PerdureTestSupport
 
-/// Runs a closure before one of the calls that go through it: another process's work at that
-/// moment.
+/// Runs a closure before a chosen call, as the work of another process at that time.
 ///
-/// For an opener, before each of whose calls a writer can work.
+/// A test uses it to let a writer work before each call of an opening.
 final class SteppingFileSystem: ForwardingFileSystem {
   private struct State {
     var callCount = 0
@@ -17,16 +16,16 @@ final class SteppingFileSystem: ForwardingFileSystem {
 
   init(_ behind: any FileSystem) { self.behind = behind }
 
-  /// The number of calls.
+  /// The number of calls since the last `run`.
   var callCount: Int { state.withLock { $0.callCount } }
 
-  /// The error of the closure.
+  /// The error that the closure threw.
   var failure: (any Error)? { state.withLock { $0.failure } }
 
-  /// Whether a closure waits to be run.
+  /// Whether the closure has not run yet.
   var isWaiting: Bool { state.withLock { $0.action != nil } }
 
-  /// Counts calls from 0 again, and runs `body` before that one.
+  /// Counts calls from 0, and runs `body` before the call with this number.
   func run(before call: Int, _ body: @escaping () throws -> Void) {
     state.withLock {
       $0.callCount = 0

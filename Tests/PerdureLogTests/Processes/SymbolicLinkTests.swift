@@ -21,7 +21,7 @@ struct SymbolicLinkTests {
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// Makes a link to a directory of the test.
+  /// Creates a symbolic link in the test's directory.
   private func link(_ name: String, to target: String) throws -> String {
     let path = directory.file(name)
     try #require(symlink(target, path) == 0)
@@ -41,7 +41,7 @@ struct SymbolicLinkTests {
     return try store.snapshot().value(id: 1, in: store.keyspace("rows", .dense))
   }
 
-  @Test("Destroying a store by a link removes its directory, and keeps the link")
+  @Test("Destroying a store through a link removes its directory, and keeps the link")
   func destroyed() throws {
     let real = directory.file("real")
     try make(real, 3)
@@ -53,7 +53,7 @@ struct SymbolicLinkTests {
     #expect(try value(at: link) == [5])
   }
 
-  @Test("Replacing a store by a link, absolute or relative, replaces the directory that it names")
+  @Test("Replacing a store through an absolute or relative link replaces its directory")
   func replaced() throws {
     let real = directory.file("real")
     try make(real, 3)
@@ -87,7 +87,7 @@ struct SymbolicLinkTests {
     try store.close()
   }
 
-  @Test("A copy, a backup and a restore go into the empty directory that a link names")
+  @Test("Copies, backups and restores through a link use its empty directory")
   func copied() throws {
     let source = directory.file("source")
     try make(source, 7)
@@ -113,7 +113,7 @@ struct SymbolicLinkTests {
     }
   }
 
-  @Test("An interrupted replacement is found by every path of the store")
+  @Test("An interrupted replacement is found through every path of the store")
   func pending() throws {
     let parent = directory.file("parent")
     try disk.createDirectory(parent)
@@ -124,7 +124,7 @@ struct SymbolicLinkTests {
     #expect(try disk.contents(of: parent) == ["s"])
   }
 
-  @Test("A link to a directory that is absent, and a loop of links, are refused, and stay")
+  @Test("Links without a target and loops of links are refused and kept")
   func dangling() throws {
     for target in [directory.file("nowhere"), directory.file("link")] {
       let link = try link("link", to: target)
@@ -135,7 +135,7 @@ struct SymbolicLinkTests {
     }
   }
 
-  @Test("A hard link to a symbolic link is a second name of the file, and stays when both are removed")
+  @Test("A hard link to a symbolic link keeps the file after both other names are removed")
   func hardLink() throws {
     let (file, second) = (directory.file("file"), directory.file("second"))
     let opened = try disk.open(file, .create)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A medium on which nothing can be written: no byte, no name, no lock that needs a file.
+/// A medium that refuses writes of bytes and names, and locks on files.
 private final class UnwritableFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
 
@@ -46,10 +46,10 @@ private final class UnwritableFile: ForwardingFile {
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal("lock") }
 }
 
-@Suite("Reading on a medium that cannot be written")
+@Suite("Reading on a read-only medium")
 struct UnwritableMediumTests {
   @Test(
-    "A store is opened and read there, whether it was closed or not, and with a table of readers or without",
+    "A store on a read-only medium opens and reads, closed or not, with or without READERS",
     arguments: [true, false], [true, false])
   func read(closes: Bool, hasReaders: Bool) throws {
     let random = SeededGenerator.forTest("unwritable medium \(closes) \(hasReaders)")
@@ -80,7 +80,7 @@ struct UnwritableMediumTests {
     #expect(try witnessed.fileSystem.files(in: WitnessedStore.path) == before)
   }
 
-  @Test("An index file that nothing keeps as it is is read whole, and not used if a node is wrong")
+  @Test("An unregistered reader checks the whole index file, and ignores it if a node is damaged")
   func wholeCopy() throws {
     var memory = CheckpointedStore()
     let store = try memory.open()
@@ -93,7 +93,7 @@ struct UnwritableMediumTests {
     let name = try #require(try memory.indexFiles().first)
     let last = try #require(try memory.nodes(name).last)
     try memory.change(name) { $0[last.lowerBound + 100] ^= 0xFF }
-    // A registered reader reaches that node when it asks for the nodes below.
+    // A registered reader checks a node only when it first reads the node.
     let registered = try memory.open(readOnly: true)
     #expect(registered.recoveryReport.indexRebuild == nil)
     try registered.close()
@@ -103,7 +103,7 @@ struct UnwritableMediumTests {
     #expect(try CrashOracle.content(of: reader) == content)
   }
 
-  @Test("A store is not opened for writing there, and the error gives the reason")
+  @Test("A store on a read-only medium does not open for writing, and the error gives the reason")
   func write() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("writing on an unwritable medium"))
     try witnessed.writer.close()

@@ -5,15 +5,15 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store that is written to at random, and its content after every commit.
+/// A store with random writes, and its content after every commit.
 ///
-/// Rows and names have values of all lengths, some in files of their own; an index groups the rows.
-/// It is compacted and checkpointed by hand.
+/// Rows and names have values of all lengths, and some are in blob files. An index groups the rows.
+/// Tests compact the store and write checkpoints explicitly.
 final class WitnessedStore {
   static let path = "/s.perdure"
   private static let blobLength = 3000
 
-  /// What a commit left.
+  /// The content after a commit.
   struct Content: Equatable {
     var rows: [UInt64: [UInt8]] = [:]
     var names: [[UInt8]: [UInt8]] = [:]
@@ -22,7 +22,7 @@ final class WitnessedStore {
   let fileSystem: any FileSystem
   var options = StoreOptions()
   private(set) var store: Store?
-  /// By sequence number.
+  /// The contents by sequence number.
   private(set) var history: [UInt64: Content] = [:]
   private var random: SeededGenerator
   private var known: (Keyspace, Keyspace, DerivedIndex)?
@@ -60,7 +60,7 @@ final class WitnessedStore {
 
   func open() throws { store = try Store(at: Self.path, options: options) }
 
-  /// Ends the writer as the end of its process would.
+  /// Ends the writer without closing the store, as a killed process does.
   func kill() { store = nil }
 
   func reader(on fileSystem: (any FileSystem)? = nil, registers: Bool = true) throws -> Store {
@@ -71,7 +71,7 @@ final class WitnessedStore {
     return try Store(at: Self.path, options: options)
   }
 
-  /// A commit that puts and removes some.
+  /// Makes a commit with random puts and removals.
   func commit() throws {
     let store = try writer
     let (rows, names, _) = try parts()
@@ -105,7 +105,7 @@ final class WitnessedStore {
     return (0..<length).map { _ in UInt8.random(in: 0..<8, using: &random) }
   }
 
-  /// A writer's step: commits, and perhaps more.
+  /// Makes some commits, and then compacts, writes a checkpoint, reopens the store or does nothing.
   func act() throws {
     for _ in 0..<Int.random(in: 1...6, using: &random) { try commit() }
     switch Int.random(in: 0..<6, using: &random) {
@@ -121,7 +121,7 @@ final class WitnessedStore {
     }
   }
 
-  /// Compares everything that a snapshot returns with its commit's state.
+  /// Compares the snapshot with the content after its commit.
   func check(_ snapshot: Snapshot, _ place: String, mayLackBlobs: Bool = false) throws {
     let content = try #require(history[snapshot.sequence], "\(place): commit \(snapshot.sequence)")
     let (rows, names, index) = try parts()

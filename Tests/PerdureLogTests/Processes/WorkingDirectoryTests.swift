@@ -44,8 +44,8 @@ struct WorkingDirectoryTests {
     return count
   }
 
-  // In a process of its own: all tests of one share its working directory.
-  @Test("A store that was opened by a relative path stays where it is when the working directory changes")
+  // In a child process, because all tests of a process share its working directory.
+  @Test("A store opened by a relative path stays usable when the working directory changes")
   func relativePath() async throws {
     let (here, there) = try (TemporaryDirectory(), TemporaryDirectory())
     await #expect(processExitsWith: .success) { [here = here.path as String, there = there.path as String] in
@@ -53,12 +53,12 @@ struct WorkingDirectoryTests {
       guard chdir(here) == 0 else { exit(2) }
       let store = try Store(at: "s", options: Self.options())
       guard chdir(there) == 0 else { exit(3) }
-      // So many that new segments are made.
+      // Enough rows to create new segments.
       try Self.put(11...60, into: store)
       try store.close()
       guard try Self.count(here + "/s") == 60 else { exit(4) }
       guard try Self.count(there + "/s") == 10, try Self.count("s//") == 10 else { exit(5) }
-      // Files made here stay here.
+      // New files of this store stay in its directory.
       let new = try Store(at: "new/", options: Self.options())
       guard chdir(here) == 0, try POSIXFileSystem().kind(of: "new") == nil else { exit(6) }
       try Self.put(1...20, into: new)
@@ -67,12 +67,13 @@ struct WorkingDirectoryTests {
     }
   }
 
-  @Test("A lock on a file that has lost its name is not a lock: its holder starts again")
+  @Test("If a lock's file has lost its name, the lock is acquired again")
   func lockOfARemovedFile() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/LOCK"
     let files = POSIXFileSystem()
-    // Its holder removes the file between the other's opening and locking, and a third one comes.
+    // The holder removes the file between the other opening and its lock. A third holder may
+    // follow.
     for isTaken in [true, false] {
       var lock: (any FileLock)? = try files.lock(path, .exclusive, holder: "who destroys")
       var third: (any FileLock)?
@@ -97,11 +98,11 @@ struct WorkingDirectoryTests {
     }
   }
 
-  @Test("An opening while a store is destroyed opens it, or a new one, or throws that it is locked")
+  @Test("An opening while the store is destroyed succeeds or throws .locked")
   func destroyedMeanwhile() throws {
     let files = InMemoryFileSystem()
     var options = Self.options()
-    // Before each of the opening's steps another destroys the store, or makes the directory.
+    // Another process destroys the store before one of the opening's steps.
     for step in 1...40 {
       options.fileSystem = files
       try Store(at: "/s", options: options).close()
@@ -120,7 +121,7 @@ struct WorkingDirectoryTests {
   }
 }
 
-/// Another one does something before one of the calls.
+/// Runs a closure before the call with the given number.
 private final class InterferingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   private let step: Guarded<Int>
