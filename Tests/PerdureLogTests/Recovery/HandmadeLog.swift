@@ -4,11 +4,10 @@ import PerdureTestSupport
 
 @testable import PerdureLog
 
-/// A store that was not closed, followed by frames that were made by hand, all their checksums
-/// right.
+/// A store that was not closed, followed by frames that a test builds with correct checksums.
 struct HandmadeLog {
   static let path = "/s.perdure"
-  /// The ids that the store itself has put, each with three bytes.
+  /// The ids that the store has put, each with three bytes.
   static let ids: ClosedRange<UInt64> = 1...4
 
   let fileSystem = InMemoryFileSystem()
@@ -16,7 +15,7 @@ struct HandmadeLog {
   private let storeID: StoreID
   /// The position of the next frame.
   private(set) var end: LogPosition
-  /// Of the last commit.
+  /// The sequence number of the last commit.
   private(set) var sequence: UInt64
   private var chain: UInt32 = 0
 
@@ -29,7 +28,7 @@ struct HandmadeLog {
     options.checkpoints = .manual
     options.compactsAutomatically = false
     options.reserveBytes = 0
-    // The records are made before their addresses are known.
+    // The test builds records before their addresses are known.
     options.bindsRecords = false
     return options
   }
@@ -49,7 +48,7 @@ struct HandmadeLog {
     try Store(at: Self.path, options: Self.options(fileSystem, readOnly: readOnly))
   }
 
-  /// A record, sealed.
+  /// A record with its checksum.
   static func record(
     _ kind: RecordHeader.Kind = .put, keyspace: UInt32, key: [UInt8], value: [UInt8] = [7]
   ) -> [UInt8] {
@@ -61,12 +60,12 @@ struct HandmadeLog {
     return bytes
   }
 
-  /// A row, as a record.
+  /// The record of a row.
   func row(_ id: UInt64) -> [UInt8] {
     Self.record(keyspace: rows.id, key: withUnsafeBytes(of: id.littleEndian) { Array($0) })
   }
 
-  /// Puts a frame behind the others. Missing fields are as required for a commit of one frame.
+  /// Appends a frame. The defaults are correct for a commit of one frame.
   mutating func append(
     _ kind: FrameHeader.Kind = .commitEnd, part: UInt32 = 0, sequence: UInt64? = nil,
     breaksChain: Bool = false,
@@ -89,12 +88,12 @@ struct HandmadeLog {
     if kind == .commitEnd { self.sequence += 1 }
   }
 
-  /// All files on the disk, except those that name the openers.
+  /// All files of the store, except the lock file and the table of readers.
   func files() throws -> [String: [UInt8]] {
     try fileSystem.files(in: Self.path).filter { !["LOCK", "READERS"].contains($0.key) }
   }
 
-  /// Writes a superblock of a generation more.
+  /// Writes a changed superblock with the next generation.
   func changeSuperblock(_ change: (inout Superblock) -> Void) throws {
     let file = try fileSystem.open(Self.path + "/SUPERBLOCK", .readWrite)
     let bytes = try file.read(Superblock.fileLength, at: 0)

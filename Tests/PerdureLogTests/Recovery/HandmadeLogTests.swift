@@ -5,9 +5,9 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("A log with frames that this writer does not make")
+@Suite("Logs with frames that this writer does not write")
 struct HandmadeLogTests {
-  @Test("Marks between commits are passed over by opening, verification, compaction, readers and salvage")
+  @Test("Opening, verification, compaction, readers and salvage skip marks between commits")
   func marks() throws {
     var log = try HandmadeLog()
     try log.append(.mark, vouches: true)
@@ -35,7 +35,7 @@ struct HandmadeLogTests {
     let store = try log.open()
     #expect(store.snapshot().sequence == log.sequence)
     try check(store, ids)
-    // The log continues after the last of them, and compaction copies none.
+    // The log continues after the last mark, and compaction does not copy marks.
     try store.write { try $0.remove(id: 51, in: log.rows) }
     try store.compact()
     try check(store, ids.filter { $0 != 51 })
@@ -45,7 +45,7 @@ struct HandmadeLogTests {
     try check(try Store(at: "/salvaged", options: options), ids)
   }
 
-  /// A frame that is right in itself and does not follow from the one before it.
+  /// A valid frame that does not continue the frame before it.
   enum Misplaced: CaseIterable {
     case markOfAnother, markInCommit, sequence, part, firstPart, chain
 
@@ -67,7 +67,7 @@ struct HandmadeLogTests {
   }
 
   @Test(
-    "A frame that follows from nothing is a torn tail, and corruption when a later one vouches for it",
+    "An inconsistent frame is a torn tail, or corruption if a later frame vouches for it",
     arguments: Misplaced.allCases)
   func misplaced(_ misplaced: Misplaced) throws {
     for isVouchedFor in [false, true] {
@@ -94,7 +94,7 @@ struct HandmadeLogTests {
   }
 
   @Test(
-    "Records that no writer puts into a commit are corruption that names their place, and nothing is changed")
+    "Invalid records in a commit are corruption with an offset, and the files stay unchanged")
   func records() throws {
     let id = [UInt8](repeating: 0, count: 8)
     for record in [
@@ -120,10 +120,10 @@ struct HandmadeLogTests {
     }
   }
 
-  @Test("Salvage takes a mark for a word about the commit before it: whether it was finished")
+  @Test("Salvage uses a mark to decide whether the commit before it was finished")
   func marksInSalvage() throws {
-    /// The restored rows of a log whose last commit has a damaged end frame, and that continues
-    /// with a mark.
+    /// The restored rows of a log. The end frame of its last commit is damaged, and a mark may
+    /// follow.
     func rows(isFinished: Bool, hasMark: Bool) throws -> [UInt64] {
       var log = try HandmadeLog()
       let before = log.sequence
@@ -133,11 +133,11 @@ struct HandmadeLogTests {
       if hasMark { try log.append(.mark, sequence: isFinished ? before + 1 : before) }
       let path = HandmadeLog.path + "/" + StoreFileName.segment(end.segment).string
       let file = try log.fileSystem.open(path, .readWrite)
-      // The whole frame is missing, its record too.
+      // Overwrites the whole frame, including its record.
       try file.write([UInt8](repeating: 0xEE, count: FrameHeader.length + log.row(51).count), at: end.offset)
       var options = HandmadeLog.options(log.fileSystem)
       let report = try Store.salvage(from: HandmadeLog.path, to: "/salvaged", options: options)
-      // Unfinished commits are a torn tail, and not damage.
+      // An unfinished commit is a torn tail and no damage.
       #expect(report.damages.contains { $0.offset <= end.offset && $0.reason == .frames } == isFinished)
       options.isReadOnly = true
       let store = try Store(at: "/salvaged", options: options)
@@ -154,7 +154,7 @@ struct HandmadeLogTests {
     #expect(try rows(isFinished: false, hasMark: false) == known)
   }
 
-  @Test("A commit that was promised and has no end is corruption, and one that was not is taken back")
+  @Test("An incomplete commit is removed, or corruption if the superblock promises it")
   func promised() throws {
     for isPromised in [false, true] {
       var log = try HandmadeLog()
@@ -174,7 +174,7 @@ struct HandmadeLogTests {
     }
   }
 
-  @Test("A store with features of a newer version that only writers must know is read, and not written")
+  @Test("A store with unknown features that writers must know opens only for reading")
   func features() throws {
     let log = try HandmadeLog()
     try log.changeSuperblock { $0.readOnlyCompatibleFeatures = 1 << 40 }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Every header of a store with numbers in it that no writer makes, all checksums right.
-@Suite("HostileOpeningTests: numbers in headers")
+/// Headers of a store with numbers that no writer writes, and with correct checksums.
+@Suite("Hostile numbers in headers")
 struct HostileNumbersTests {
   private static let path = "/s.perdure"
 
@@ -28,7 +28,7 @@ struct HostileNumbersTests {
     return options
   }
 
-  /// Does all that can be done with a store; nothing but errors of ours may come of it.
+  /// Uses all operations of a store. They may only throw `StoreError`.
   private static func use(_ files: [String: [UInt8]], readOnly: Bool) throws {
     let fileSystem = try fileSystem(files)
     let options = options(fileSystem, readOnly: readOnly)
@@ -54,7 +54,7 @@ struct HostileNumbersTests {
   }
 
   @Test(
-    "Whatever the numbers in a header, there is an error or the store opens",
+    "Any numbers in a header lead to a StoreError or to an opened store",
     arguments: [
       GoldenStore(version: 4, kind: .checkpoint), GoldenStore(version: 1, kind: .rewritten),
       GoldenStore(version: 2, kind: .packed), GoldenStore(version: 3, kind: .grouped),
@@ -68,7 +68,8 @@ struct HostileNumbersTests {
     let byFile = Dictionary(grouping: structures, by: \.file).sorted { $0.key < $1.key }
     let rounds = Environment.value(of: "PERDURE_HOSTILE_ROUNDS").flatMap { Int($0) } ?? 12
     for round in 0..<rounds {
-      // Headers of files as often as those of records, of which there are many.
+      // Selects the file first, because headers of records are much more frequent than those of
+      // files.
       let structure = random.pick(random.pick(byFile).value)
       var bytes = try #require(files[structure.file])
       var place = random.pick(structure.fields)
@@ -82,7 +83,7 @@ struct HostileNumbersTests {
       var changed = files
       changed[structure.file] = bytes
       let what = "round \(round): \(structure.file), byte \(place): \(value) in \(width) bytes"
-      // Printed before: a trap would not return.
+      // Printed before the use, because a trap ends the process.
       if Environment.value(of: "PERDURE_HOSTILE_ROUNDS") != nil { print(what) }
       do { try Self.use(changed, readOnly: round % 2 == 0) } catch {
         Issue.record("seed \(random.seed), \(what): \(error)")

@@ -11,8 +11,8 @@ import Testing
   import Glibc
 #endif
 
-/// Files that no writer made: other entries in their place, numbers that are far apart, empty
-/// lengths.
+/// Files that no writer creates: pipes and directories instead of files, very large segment
+/// numbers, and very large lengths.
 @Suite("Opening a store with hostile files")
 struct HostileOpeningTests {
   private static let value = [UInt8](repeating: 7, count: 60)
@@ -29,7 +29,7 @@ struct HostileOpeningTests {
     return options
   }
 
-  /// A closed store of some segments, with a blob file and a checkpoint.
+  /// Creates and closes a store with several segments, a blob file and a checkpoint.
   private static func make(at path: String) throws {
     let store = try Store(at: path, options: options())
     let rows = try store.keyspace("rows", .dense)
@@ -42,7 +42,7 @@ struct HostileOpeningTests {
     try store.close()
   }
 
-  /// Reads everything.
+  /// Checks all values.
   private static func read(_ store: Store) throws {
     let rows = try store.keyspace("rows", .dense)
     let snapshot = store.snapshot()
@@ -50,10 +50,10 @@ struct HostileOpeningTests {
     #expect(try snapshot.value(id: 200, in: rows)?.count == 1500)
   }
 
-  // MARK: - Something else in a file's place
+  // MARK: - Pipes and directories instead of files
 
-  /// Puts a pipe in a file's place, and has it open, so that an opening which waits for a writer
-  /// has one.
+  /// Replaces a file by a pipe. The pipe is open for writing, so that a reading opening does not
+  /// wait for a writer.
   private static func makePipe(_ path: String) throws -> Int32 {
     let fileSystem = POSIXFileSystem()
     if try fileSystem.kind(of: path) != nil { try fileSystem.remove(path) }
@@ -68,7 +68,7 @@ struct HostileOpeningTests {
     let directory = try TemporaryDirectory()
     let path = directory.file("pipe")
     try #require(mkfifo(path, 0o600) == 0)
-    // If the opening waited, the alarm would end the process.
+    // The alarm ends the process if the opening waits.
     await #expect(processExitsWith: .success) { [path = path as String] in
       alarm(60)
       for mode in [.read, .readWrite] as [FileMode] {
@@ -83,7 +83,7 @@ struct HostileOpeningTests {
   }
 
   @Test(
-    "A pipe or a directory in a file's place is refused, and the error names it",
+    "A pipe or a directory instead of a file is refused, and the error names the file",
     arguments: ["SUPERBLOCK", "LOCK", "0000000000000001.segment", "0000000000000001.blob"], [true, false])
   func places(name: String, isPipe: Bool) throws {
     let directory = try TemporaryDirectory()
@@ -109,7 +109,7 @@ struct HostileOpeningTests {
     }
   }
 
-  @Test("A pipe in the place of a file that only helps does no harm", arguments: [true, false])
+  @Test("A pipe instead of a file that the store can replace is harmless", arguments: [true, false])
   func helpers(readOnly: Bool) throws {
     for name in [
       "READERS", "0000000000000001.index", "0000000000000001.reserve", "0000000000000009.blob",
@@ -127,26 +127,26 @@ struct HostileOpeningTests {
     }
   }
 
-  // MARK: - Numbers that are far apart
+  // MARK: - Distant segment numbers
 
   private static func expectLittleMemory() {
     if let peak = ProcessMemory.bytes("VmHWM") { #expect(peak < 400 << 20, "\(peak >> 20) MiB") }
   }
 
-  @Test("Segment numbers that are far apart cost no memory, and the store can be used up to the last")
+  @Test("Distant segment numbers need no memory, and the store is usable up to the last number")
   func farSegment() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
       alarm(300)
       let store = path + "/s.perdure"
       try Self.make(at: store)
-      // A foreign file, with a name like that of a segment.
+      // A foreign file with the name of a segment.
       let name = StoreFileName.segment(FormatLimits.segmentNumberMax - 1).string
       try POSIXFileSystem().open(store + "/" + name, .create).close()
       for round in 0..<2 as Range<UInt64> {
         let writer = try Store(at: store, options: Self.options())
         let rows = try writer.keyspace("rows", .dense)
-        // The log continues in a segment of the last possible number, until that is full.
+        // The log continues in the segment with the largest number, until this segment is full.
         let error = #expect(throws: StoreError.self) {
           for id in 0..<80 as Range<UInt64> {
             try writer.write(durability: .relaxed) {
@@ -170,7 +170,7 @@ struct HostileOpeningTests {
 
   // MARK: - Lengths
 
-  @Test("Files with a hole of a tebibyte cost neither time nor memory")
+  @Test("Files with a hole of a tebibyte need little time and memory")
   func holes() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
@@ -206,8 +206,8 @@ struct HostileOpeningTests {
     }
   }
 
-  /// Allows this process half a gibibyte of address space more than it has; false where the system
-  /// cannot.
+  /// Limits the address space of this process to its present size plus half a gibibyte. Returns
+  /// false if the system cannot limit it.
   private static func limitAddressSpace() -> Bool {
     #if os(Linux)
       guard let size = ProcessMemory.bytes("VmSize") else { return false }
@@ -219,7 +219,7 @@ struct HostileOpeningTests {
     #endif
   }
 
-  /// Continues the log in a segment with nearly the last possible number.
+  /// Continues the log in the segment with the largest number.
   private static func makeFarSegment(at path: String) throws {
     try make(at: path)
     let name = StoreFileName.segment(FormatLimits.segmentNumberMax - 1).string
@@ -227,13 +227,13 @@ struct HostileOpeningTests {
     let store = try Store(at: path, options: options())
     let rows = try store.keyspace("rows", .dense)
     for id in 1...100 as ClosedRange<UInt64> {
-      // Until the last segment is full.
+      // The writes fail when the last segment is full.
       _ = try? store.write(durability: .relaxed) { try $0.put(value, id: 1000 + id, in: rows) }
     }
     try store.close()
   }
 
-  @Test("Without memory for hostile lengths the log is read, or the error says what lacks")
+  @Test("Without memory for hostile lengths, the log is read or the error is outOfMemory")
   func noAddressSpace() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
@@ -248,7 +248,7 @@ struct HostileOpeningTests {
       let name = StoreFileName.segment(FormatLimits.segmentNumberMax - 1).string
       try fileSystem.open(growing + "/" + name, .create).close()
       guard Self.limitAddressSpace() else { return }
-      // The index is built from the log, whether it would have been mapped or copied.
+      // The index is rebuilt from the log, for all kinds of openings.
       for (readOnly, registers) in [(true, true), (true, false), (false, true)] {
         var options = Self.options(readOnly: readOnly)
         options.registersAsReader = registers
@@ -257,14 +257,14 @@ struct HostileOpeningTests {
         try Self.read(store)
         try store.close()
       }
-      // A log that the table of segments cannot hold cannot be read.
+      // The log is not readable without memory for the table of segments.
       for readOnly in [true, false] {
         let error = #expect(throws: StoreError.self) {
           try Store(at: far, options: Self.options(readOnly: readOnly))
         }
         #expect(error?.code == .io && error?.cause?.code == .outOfMemory)
       }
-      // The log does not continue there either: the commit is refused, and the file stays.
+      // The log does not continue in the far segment. The commit is refused, and the file stays.
       let store = try Store(at: growing, options: Self.options())
       let rows = try store.keyspace("rows", .dense)
       for _ in 0..<2 {
@@ -282,7 +282,7 @@ struct HostileOpeningTests {
 
   // MARK: - The superblock and the root block
 
-  /// Changes the newest superblock, with a right checksum.
+  /// Changes the newest superblock and corrects its checksum.
   private static func changeSuperblock(
     of memory: CheckpointedStore, _ body: (inout Superblock) -> Void
   ) throws {
@@ -308,7 +308,7 @@ struct HostileOpeningTests {
     return memory
   }
 
-  @Test("A superblock that promises a log up to a far segment, or absent commits, is corruption")
+  @Test("A superblock that promises a far segment or missing commits is corruption")
   func farPromise() throws {
     for isSequence in [true, false] {
       let memory = try Self.memory()
@@ -326,7 +326,7 @@ struct HostileOpeningTests {
     }
   }
 
-  @Test("A root block that claims more than its file has is not used")
+  @Test("A checkpoint whose root block exceeds its file is not used")
   func rootLengths() throws {
     let memory = try Self.memory()
     let superblock = try memory.bytes("SUPERBLOCK").withUnsafeBytes { try Superblock.newest(in: $0) }
@@ -342,7 +342,7 @@ struct HostileOpeningTests {
     }
   }
 
-  @Test("Counts in a root block that do not fit into it make nothing of their size")
+  @Test("A root block with too large counts is not used, and needs no memory of that size")
   func rootCounts() throws {
     let memory = try Self.memory()
     let bytes = try memory.bytes("SUPERBLOCK")

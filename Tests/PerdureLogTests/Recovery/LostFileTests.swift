@@ -7,7 +7,7 @@ import Testing
 @Suite("Damaged or missing files of a store")
 struct LostFileTests {
   @Test(
-    "A store without its newest segments is refused, even if compaction wrote the last remaining one")
+    "A store without its newest segments is refused, even if compaction wrote the newest remaining one")
   func newestSegments() throws {
     let fileSystem = InMemoryFileSystem()
     var options = HandmadeLog.options(fileSystem)
@@ -35,7 +35,7 @@ struct LostFileTests {
     }
   }
 
-  @Test("A value that is read in pieces reports its file's damage at the first piece, with the place")
+  @Test("Reading a value in pieces reports damage of its file with the file's name")
   func pieces() throws {
     let fileSystem = InMemoryFileSystem()
     var options = HandmadeLog.options(fileSystem)
@@ -43,7 +43,7 @@ struct LostFileTests {
     options.blobThresholdBytes = 1024
     let store = try Store(at: HandmadeLog.path, options: options)
     let rows = try store.keyspace("rows", .dense)
-    // Of a length that leaves padding before the checksums.
+    // The length leads to padding before the checksums.
     let value = [UInt8](repeating: 5, count: BlobHeader.chunkLength + 1001)
     try store.write { try $0.put(value, id: 1, in: rows) }
     try store.write { try $0.put([UInt8](repeating: 6, count: value.count), id: 2, in: rows) }
@@ -87,13 +87,13 @@ struct LostFileTests {
   }
 }
 
-@Suite("A store at the path of another store")
+@Suite("Another store at the path of a store")
 struct ReplacedStoreTests {
   @Test("A reader's refresh throws, and its earlier state stays readable")
   func refresh() throws {
     let log = try HandmadeLog()
     let reader = try log.open(readOnly: true)
-    // Another one, with more commits.
+    // Another store with more commits.
     let other = try HandmadeLog()
     let writer = try other.open()
     try writer.write { try $0.put([9], id: 1, in: other.rows) }

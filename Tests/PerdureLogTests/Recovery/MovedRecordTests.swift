@@ -54,13 +54,13 @@ private struct MovableStore {
     return try #require(found) - RecordHeader.length - 8
   }
 
-  /// Copies the record of one value over that of another.
+  /// Copies the record of a value over the record of another value.
   func copy(_ from: [UInt8], over to: [UInt8]) throws {
     let bytes = try segment.read(64, at: UInt64(place(of: from)))
     try segment.write(bytes, at: UInt64(place(of: to)))
   }
 
-  /// Changes the record of a value and corrects its checksum, as far as its bytes determine it.
+  /// Changes the record of a value and corrects its checksum.
   func change(_ value: [UInt8], _ body: (inout [UInt8]) -> Void) throws {
     let place = try place(of: value)
     var bytes = try segment.read(64, at: UInt64(place))
@@ -74,7 +74,7 @@ private struct MovableStore {
     try segment.write(bytes, at: UInt64(place))
   }
 
-  /// Whether the index has exactly one entry for each row, for the value that can be read.
+  /// Whether the index has exactly one entry for each row, with the value that readers find.
   func indexFits(_ store: Store) throws -> Bool {
     let rows = try store.keyspace("rows", .dense)
     var entries: [UInt64: [UInt8]] = [:]
@@ -96,7 +96,7 @@ private struct MovableStore {
 @Suite("Records copied over other records")
 struct MovedRecordTests {
   @Test(
-    "A record copied over one that the tail replaced is detected, and indexes drop its entries",
+    "A record copied over a record that the tail replaces is detected or harmless",
     arguments: [false, true], [false, true])
   func underTail(bindsRecords: Bool, readOnly: Bool) throws {
     let moved = try MovableStore(bindsRecords: bindsRecords, tail: [9])
@@ -129,7 +129,7 @@ struct MovedRecordTests {
       }
       #expect(error.code == .corruption && error.place?.hasPrefix("0000000000000001.segment") ?? false)
     }
-    // The store can be used, and a unique key is still taken.
+    // The store is still usable, and the unique key still exists.
     try store.write { try $0.put(MovableStore.value(30), id: 30, in: rows) }
     let conflict = try #require(throws: StoreError.self) {
       try store.write { try $0.put(MovableStore.value(9), id: 31, in: rows) }
@@ -153,7 +153,7 @@ struct MovedRecordTests {
     }
   }
 
-  @Test("With bound records, an older version copied over the newer one is not read")
+  @Test("If records are bound, an older version copied over a newer one is detected")
   func olderVersion() throws {
     for bindsRecords in [true, false] {
       let moved = try MovableStore(bindsRecords: bindsRecords)
@@ -174,7 +174,7 @@ struct MovedRecordTests {
         }
         #expect(error.code == .corruption)
       } else {
-        // FORMAT.md, "Record": a checksum over the record alone cannot detect it.
+        // FORMAT.md, "Record": a checksum that covers only the record cannot detect this.
         #expect(try store.snapshot().value(id: 9, in: rows) == old)
       }
       #expect(try !store.verify().isClean)
@@ -211,7 +211,7 @@ struct MovedRecordTests {
   }
 
   @Test(
-    "Bound records stay valid after compaction, also in groups, and salvage restores all of them")
+    "Bound records stay valid after compaction, and salvage restores all of them")
   func compaction() throws {
     let moved = try MovableStore(bindsRecords: true)
     do {

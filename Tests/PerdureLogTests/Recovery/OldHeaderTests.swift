@@ -5,9 +5,9 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, M3, B6 and R4: if the header of a new segment did not reach the medium, the file has
-/// old bytes there. They may be the header of an older segment.
-@Suite("A new segment with the header of an older one")
+/// FORMAT.md, M3, B6 and R4: if the header of a new segment was not written to the medium, the file
+/// has old bytes there. They may be the header of an older segment.
+@Suite("New segments with the header of an older one")
 struct OldHeaderTests {
   private static let path = "/store.perdure"
   private let fileSystem = SimulatedFileSystem()
@@ -37,7 +37,7 @@ struct OldHeaderTests {
     try fileSystem.open(segment(number), .create).write(bytes, at: 0)
   }
 
-  /// Commits ten values over some segments, and ends without closing.
+  /// Writes ten values into several segments, and does not close the store.
   ///
   /// - Returns: The number of the last segment.
   private func fill(round: UInt64 = 0, compacts: Bool = false) throws -> UInt64 {
@@ -72,7 +72,7 @@ struct OldHeaderTests {
   }
 
   @Test(
-    "Opening, readers, verification and salvage ignore it and find every commit",
+    "Opening, readers, verification and salvage ignore the segment and find every commit",
     arguments: [0, 384, 4096])
   func opens(zerosBehind: Int) throws {
     let last = try fill()
@@ -84,7 +84,7 @@ struct OldHeaderTests {
     try check(Store(at: Self.path, options: options()), 1...10)
   }
 
-  @Test("The log continues after it, also if a power cut undid the removal of the file")
+  @Test("The log continues after the segment, even if the file reappears after a power cut")
   func goesOn() throws {
     let last = try fill()
     let header = try Array(bytes(1)[..<SegmentHeader.length])
@@ -96,7 +96,7 @@ struct OldHeaderTests {
     try check(Store(at: Self.path, options: options()), 1...20)
   }
 
-  @Test("A follower can refresh while the next segment's file has an older header")
+  @Test("A reader can refresh while the next segment's file has an older header")
   func follower() throws {
     let last = try fill()
     let reader = try Store(at: Self.path, options: options(readOnly: true))
@@ -116,7 +116,7 @@ struct OldHeaderTests {
     try expectCorruption(last + 1)
   }
 
-  @Test("A header with a higher number is corruption, in the last file and in one that the log skips")
+  @Test("A header with a higher number is corruption, in the last file and in a skipped one")
   func higherNumber() throws {
     let last = try fill()
     var header = try bytes(last).withUnsafeBytes { try SegmentHeader(reading: $0) }
@@ -130,7 +130,7 @@ struct OldHeaderTests {
     try expectCorruption(last + 1)
   }
 
-  @Test("Two exchanged segment files are corruption, also the last two")
+  @Test("Two exchanged segment files are corruption")
   func exchanged() throws {
     let last = try fill()
     for (a, b) in [(1, 2), (last - 1, last)] as [(UInt64, UInt64)] {
@@ -181,9 +181,9 @@ struct OldHeaderTests {
     try expectCorruption(last)
   }
 
-  /// Crashes during the birth of a segment, with bytes of removed files in place of its header. The
-  /// file system removes files when a compaction replaces segments.
-  @Test("Power cuts that leave old bytes of removed files in new segments lose no acknowledged commit")
+  /// Power cuts during the creation of a segment. Its header may have the bytes of removed files.
+  /// The workload removes files by a compaction.
+  @Test("Power cuts that leave bytes of removed files in new segments lose no acknowledged commit")
   func powerCuts() throws {
     var explorer = CrashExplorer()
     (explorer.imagesPerOperationMax, explorer.makesStaleBytes) = (96, true)

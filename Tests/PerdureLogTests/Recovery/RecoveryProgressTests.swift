@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Progress of an opening")
 struct RecoveryProgressTests {
-  /// The progress of an opening; it throws on request.
+  /// Stores the progress of an opening, and throws after a number of calls.
   private final class Listener: Sendable {
     struct Enough: Error {}
 
@@ -34,7 +34,7 @@ struct RecoveryProgressTests {
   private let fileSystem = InMemoryFileSystem()
   private var options: StoreOptions
 
-  /// Four megabytes of log in several segments, and a store that was left without closing.
+  /// Creates four megabytes of log in several segments, and does not close the store.
   init() throws {
     options = StoreOptions()
     options.fileSystem = fileSystem
@@ -58,7 +58,7 @@ struct RecoveryProgressTests {
   }
 
   @Test(
-    "Is called about once a mebibyte of log, with increasing numbers, and at the end with the total",
+    "Progress is reported about once per mebibyte, increases, and ends with the total",
     arguments: [false, true])
   func told(readOnly: Bool) throws {
     let listener = Listener()
@@ -82,7 +82,7 @@ struct RecoveryProgressTests {
     #expect(listener.all.isEmpty)
   }
 
-  @Test("An error cancels the opening: nothing was changed, and the next one has everything")
+  @Test("An error of the progress handler cancels the opening and leaves the store unchanged")
   func givenUp() throws {
     let before = try fileSystem.files(in: Self.path)
     for readOnly in [false, true] {

@@ -2,13 +2,13 @@ import PerdureFormat
 
 @testable import PerdureLog
 
-/// A structure in a file whose checksum can be corrected after a change, as an attacker with
-/// knowledge of the format could.
+/// A structure in a file, with a function that corrects its checksum after a change. It imitates an
+/// attacker who knows the format.
 struct SealedStructure {
   let file: String
   /// The bytes that may be changed.
   let fields: Range<Int>
-  /// Makes the checksums right.
+  /// Corrects the checksums.
   let seal: (inout [UInt8]) -> Void
 
   init(_ file: String, _ fields: Range<Int>, _ seal: @escaping (inout [UInt8]) -> Void) {
@@ -17,14 +17,14 @@ struct SealedStructure {
     self.seal = seal
   }
 
-  /// Numbers that arithmetic and allocation like least.
+  /// Numbers that are likely to cause overflows or large allocations.
   static let extremes: [UInt64] = [
     0, 1, 7, 8, 127, 128, 4096, 1 << 26 - 1, 1 << 26, 1 << 28, 1 << 31 - 1, 1 << 31, 1 << 32 - 1, 1 << 32,
     1 << 40 - 1, 1 << 48, FormatLimits.counterMax - 1, FormatLimits.counterMax, FormatLimits.counterMax + 1,
     UInt64(Int64.max) - 7, UInt64(Int64.max), 1 << 63, .max - 127, .max - 7, .max - 1, .max,
   ]
 
-  /// All structures of a store's files, without nodes of index files.
+  /// All structures of a store's files, except nodes of index files.
   static func all(in files: [String: [UInt8]]) -> [SealedStructure] {
     var found: [SealedStructure] = []
     let newest = files["SUPERBLOCK"]?.withUnsafeBytes { try? Superblock.newest(in: $0) }
@@ -44,7 +44,7 @@ struct SealedStructure {
     return found
   }
 
-  /// A checksum of the first bytes behind them.
+  /// A structure with a checksum after `length` bytes, which covers these bytes.
   private static func simple(_ file: String, _ start: Int, fields: Range<Int>, length: Int) -> SealedStructure
   {
     SealedStructure(file, (start + fields.lowerBound)..<(start + fields.upperBound)) { bytes in
@@ -90,7 +90,7 @@ struct SealedStructure {
     return found
   }
 
-  /// A frame's header, and the headers of its records.
+  /// The header of a frame, and the headers of its records.
   private static func structures(
     of frame: FrameHeader, _ name: String, _ bytes: [UInt8], _ position: LogPosition, _ store: StoreID
   ) -> [SealedStructure] {
@@ -113,8 +113,8 @@ struct SealedStructure {
       place = (records[records.count - 1].end + 7) & ~7
     }
     for record in records {
-      // With it the beginnings of key and value: entries of the catalog, tombstones, blob
-      // references.
+      // Includes the beginning of the key and the value, such as catalog entries, tombstones and
+      // blob references.
       let end = min(record.end, record.start + 56)
       found.append(
         SealedStructure(name, (record.start + 4)..<end) { bytes in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("A file system that gives less than the file has")
+@Suite("Short reads of files")
 struct ShortReadTests {
   private static func make(_ fileSystem: SimulatedFileSystem) throws -> [CrashKey: [UInt8]] {
     let store = try Store(at: "/s.perdure", options: options(fileSystem))
@@ -28,7 +28,7 @@ struct ShortReadTests {
   }
 
   @Test(
-    "Opening never takes missing bytes for unwritten ones: no commit is lost, then or later",
+    "An opening does not confuse missing bytes with unwritten ones, and loses no commit",
     arguments: [0, 60, 127])
   func opening(_ byteCount: Int) throws {
     for nth in 1...12 {
@@ -48,7 +48,7 @@ struct ShortReadTests {
     }
   }
 
-  @Test("Reads that give a piece at a time give all in the end")
+  @Test("A read that gets its bytes in pieces returns all of them")
   func pieces() throws {
     let fileSystem = SimulatedFileSystem()
     let file = try fileSystem.open("/a", .create)
@@ -63,7 +63,7 @@ struct ShortReadTests {
     #expect(try file.read(10, at: 900) == [])
   }
 
-  @Test("What a medium gives to the first look of a salvage and not to the second is in the report")
+  @Test("If reads fail during a salvage, the report of an incomplete copy is not clean")
   func salvage() throws {
     var nth = 1
     var incomplete = 0

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, M4: which acknowledged commits are lost silently if a medium damages bytes outside of
-/// a torn write.
+/// FORMAT.md, M4: the acknowledged commits that are lost silently if a medium damages bytes outside
+/// of a torn write.
 @Suite("Damage at the end of the log")
 struct SilentLossTests {
   private static let path = "/store.perdure"
@@ -16,7 +16,7 @@ struct SilentLossTests {
     var header: FrameHeader
   }
 
-  /// The segment of a store that was not closed, and the promises for its commits.
+  /// The segment of a store, with its frames and the promise of its superblock.
   private struct Log {
     var image: CrashImage
     var bytes: [UInt8] = []
@@ -45,8 +45,8 @@ struct SilentLossTests {
 
     /// The last commit that an opening must find if these bytes are damaged; nil means corruption.
     ///
-    /// M4: the damage is detected if a promise covers the first damaged frame. Promises are in the
-    /// superblock and in later headers that are still valid.
+    /// M4: the damage is detected if a promise covers the first damaged frame. A promise is in the
+    /// superblock or in a valid later header.
     func lastSequence(damaged: Range<Int>) -> UInt64? {
       guard let first = frames.firstIndex(where: { $0.range.overlaps(damaged) }) else {
         return frames.last?.header.sequence
@@ -69,9 +69,9 @@ struct SilentLossTests {
     return options
   }
 
-  /// Makes twelve commits, each acknowledged as durable, and ends without closing.
+  /// Makes twelve commits with the durability `powerLoss`.
   ///
-  /// - Parameter isVouched: Whether a superblock promises all commits.
+  /// - Parameter isVouched: Whether the store is closed, so that a superblock promises all commits.
   private func log(isVouched: Bool = false) throws -> Log {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: Self.path, options: Self.options(fileSystem))
@@ -99,7 +99,7 @@ struct SilentLossTests {
   }
 
   @Test(
-    "Damage to a commit is silent only behind the last valid promise, and corruption elsewhere"
+    "Damage to a commit is silent only after the last valid promise, and otherwise corruption"
   )
   func bothSides() throws {
     var random = SeededGenerator.forTest("silent loss")
@@ -117,7 +117,7 @@ struct SilentLossTests {
     #expect(found > 100 && silent > 20)
   }
 
-  @Test("Damage to the last acknowledged commit is silent, and damage to the one before is corruption")
+  @Test("Damage to the last acknowledged commit is silent, damage to the one before is corruption")
   func lastCommit() throws {
     let log = try log()
     let commits = log.frames.filter { $0.header.kind == .commitEnd }
@@ -131,7 +131,7 @@ struct SilentLossTests {
     #expect(try open(log, damaged: both) == before.header.sequence - 1)
   }
 
-  @Test("After a superblock has promised the end of the log, damage to any commit is corruption")
+  @Test("If a superblock promises the end of the log, damage to any commit is corruption")
   func vouched() throws {
     let log = try log(isVouched: true)
     for frame in log.frames where frame.header.kind != .mark {

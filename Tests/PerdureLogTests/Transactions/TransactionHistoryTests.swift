@@ -4,11 +4,11 @@ import Testing
 
 @testable import PerdureLog
 
-// Random programs run as transactions that overlap: one runs others to their end in its middle.
-// Whatever committed must be what the same programs give one after another, in the order of the
-// commits: every answer and the last state.
+// Random programs run as overlapping transactions: a transaction may run others between its steps.
+// The committed programs are then run one after another on a model, in the order of their commits.
+// Every answer and the final state must be equal.
 
-/// One step of a program. Its writes depend on everything that was read before.
+/// One step of a program. The value of a write depends on all answers before it.
 private enum Step {
   case readID(UInt64)
   case readKey(UInt8)
@@ -19,7 +19,7 @@ private enum Step {
   case putKey(UInt8)
   case removeID(UInt64)
   case removeKey(UInt8)
-  /// Other programs, from begin to commit.
+  /// Runs other programs, each as a complete transaction.
   case overlap([Program])
 }
 
@@ -58,7 +58,7 @@ extension Step {
   }
 }
 
-/// All answers that a program got, as one number.
+/// All answers of a program, as one hash.
 private struct Answers {
   private(set) var sum: UInt64 = 1
 
@@ -67,11 +67,11 @@ private struct Answers {
   }
   mutating func add(_ number: UInt64) { add(withUnsafeBytes(of: number) { Array($0) }) }
 
-  /// The value of the next write.
+  /// The value that the next write stores.
   var value: [UInt8] { [UInt8(truncatingIfNeeded: sum >> 20), UInt8(truncatingIfNeeded: sum >> 40)] }
 }
 
-/// The store as dictionaries, one program after another.
+/// The model of the store, as dictionaries. It runs one program after another.
 private struct Serial: Equatable {
   var ids: [UInt64: [UInt8]] = [:]
   var keys: [UInt8: [UInt8]] = [:]
@@ -108,13 +108,13 @@ private struct Serial: Equatable {
   }
 }
 
-/// The store itself.
+/// The store, with programs as overlapping transactions.
 private final class Overlapping {
   let store: Store
   let ids: Keyspace
   let keys: Keyspace
-  /// The programs that committed, in that order, with their answers; those that only read, where
-  /// they began.
+  /// The committed programs in the order of their commits, with their answers. The sequence number
+  /// of a program without writes is that of its snapshot.
   var committed: [(program: Program, answers: UInt64, sequence: UInt64, isReader: Bool)] = []
   var conflicts = 0
 
@@ -182,9 +182,9 @@ private final class Overlapping {
   }
 }
 
-@Suite("Transactions that overlap")
+@Suite("Overlapping transactions")
 struct TransactionHistoryTests {
-  @Test("What commits gives the answers and the state of the same programs one after another")
+  @Test("Committed transactions have the answers and the state of a serial execution")
   func serializable() throws {
     let root = SeededGenerator.forTest("overlapping transactions")
     var (commits, conflicts) = (0, 0)
@@ -194,7 +194,8 @@ struct TransactionHistoryTests {
       var number = 0
       for _ in 0..<8 { try overlapping.run(.random(&number, depth: 3, &random)) }
       var serial = Serial()
-      // One that only reads counts at its snapshot: before every commit with a higher number.
+      // A program without writes is ordered after the commit of its snapshot, and before the next
+      // one.
       let order = overlapping.committed.enumerated().sorted {
         ($0.element.sequence, $0.element.isReader ? 1 : 0, $0.offset)
           < ($1.element.sequence, $1.element.isReader ? 1 : 0, $1.offset)

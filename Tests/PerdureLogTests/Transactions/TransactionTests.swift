@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("A transaction")
+@Suite("Transactions")
 struct TransactionTests {
   private let store: Store
   private let accounts: Keyspace
@@ -21,7 +21,7 @@ struct TransactionTests {
     try store.write(durability: .relaxed) { try $0.put([value], id: id, in: accounts) }
   }
 
-  @Test("Reads see the snapshot and the transaction's own writes, and no others")
+  @Test("Reads see only the snapshot and the transaction's own writes")
   func readsOwnWrites() throws {
     try put(1, id: 1)
     let (result, sequence) = try store.transaction { transaction in
@@ -58,7 +58,7 @@ struct TransactionTests {
     #expect(try store.snapshot().value(id: 1, in: accounts) == [5])
   }
 
-  @Test("A key that was found missing, and came, is a conflict")
+  @Test("A key that was absent when read, and was inserted since, is a conflict")
   func cameSince() throws {
     let error = #expect(throws: StoreError.self) {
       try store.transaction { transaction in
@@ -71,7 +71,7 @@ struct TransactionTests {
     #expect(try store.snapshot().value(key: [1], in: names) == [])
   }
 
-  @Test("Two that each read what the other writes cannot both commit: no write skew")
+  @Test("Two transactions that each read what the other writes cannot both commit")
   func writeSkew() throws {
     try put(1, id: 1)
     try put(1, id: 2)
@@ -88,7 +88,7 @@ struct TransactionTests {
     #expect(try store.snapshot().value(id: 1, in: accounts) == [1])
   }
 
-  @Test("A key that comes into a range after it was read is a conflict; one beside it is none")
+  @Test("A key inserted into a range after the range was read is a conflict")
   func phantoms() throws {
     let range = KeyRange(lower: [10], upper: [20])
     func commit(whileComes key: [UInt8]) throws {
@@ -110,7 +110,7 @@ struct TransactionTests {
     }
   }
 
-  @Test("A read that stops early depends only on the entries it has visited")
+  @Test("A read that stops early depends only on the visited entries")
   func limitedRange() throws {
     for id in [10, 20, 30] as [UInt64] { try put(1, id: id) }
     func first(descending: Bool, whileComes id: UInt64) throws -> [UInt64] {
@@ -127,7 +127,7 @@ struct TransactionTests {
     #expect(throws: StoreError.self) { try first(descending: true, whileComes: 35) }
   }
 
-  @Test("An entry that comes into a range of a derived index is a conflict")
+  @Test("An entry inserted into a range of a derived index is a conflict")
   func indexRange() throws {
     let index = try store.defineIndex(.slices("first byte", accounts, .value(offset: 0, length: 1)))
     try put(4, id: 1)
@@ -143,7 +143,7 @@ struct TransactionTests {
     #expect(throws: StoreError.self) { try commit(whilePutting: 4) }
   }
 
-  @Test("In a range of a derived index that was not read to its end only the visited part must stay")
+  @Test("A limited read of a derived index depends only on the visited range")
   func indexRangeLimit() throws {
     let index = try store.defineIndex(
       IndexDefinition(
@@ -162,14 +162,14 @@ struct TransactionTests {
     }
     #expect(try first(2, whileComes: 25) == [1, 2])
     #expect(try first(2, descending: true, whileComes: 15) == [4, 3])
-    // Another reference of a visited key is added, or removed.
+    // Another entry of a visited key is added, and then removed.
     #expect(throws: StoreError.self) { try first(1, whileComes: 10) }
     #expect(throws: StoreError.self) { try first(1, whileComes: 30) }
     #expect(throws: StoreError.self) { try first(2, descending: true, whileComes: 35) }
     #expect(throws: StoreError.self) { try first(.max, whileComes: 99) }
   }
 
-  @Test("One that writes nothing never conflicts, and makes no commit")
+  @Test("A transaction without writes never conflicts, and makes no commit")
   func readOnly() throws {
     let before = store.snapshot().sequence
     let (found, sequence) = try store.transaction { transaction in
@@ -182,7 +182,7 @@ struct TransactionTests {
     #expect(store.snapshot().sequence == before + 1)
   }
 
-  @Test("Attempts are bounded, each reads anew, and the last conflict is thrown")
+  @Test("Attempts are limited, each attempt reads a new snapshot, and the last conflict is thrown")
   func attempts() throws {
     var runs = 0
     func run(_ attemptsMax: Int, conflicts: Int) throws {
@@ -204,7 +204,7 @@ struct TransactionTests {
     #expect(misuse?.code == .invalidArgument)
   }
 
-  @Test("What body throws is thrown at once, and nothing is written")
+  @Test("An error of the body is thrown immediately, and nothing is written")
   func bodyThrows() throws {
     struct Refusal: Error {}
     var runs = 0
@@ -219,7 +219,7 @@ struct TransactionTests {
     #expect(try !store.snapshot().contains(.id(1), in: accounts))
   }
 
-  @Test("A key twice in a unique index is a conflict that trying again does not help")
+  @Test("A duplicate key of a unique index is a conflict without retries")
   func duplicate() throws {
     _ = try store.defineIndex(
       .slices("unique byte", accounts, .value(offset: 0, length: 1), isUnique: true))
@@ -235,7 +235,7 @@ struct TransactionTests {
     #expect(runs == 1)
   }
 
-  @Test("A key of the wrong kind is refused where it is used")
+  @Test("A key of the wrong kind is refused")
   func wrongKind() throws {
     let errors = [
       #expect(throws: StoreError.self) { try store.transaction { try $0.put([], id: 1, in: names) } },
@@ -245,7 +245,7 @@ struct TransactionTests {
     #expect(errors.allSatisfy { $0?.code == .invalidArgument })
   }
 
-  @Test("A transaction can be awaited")
+  @Test("Asynchronous functions can await a transaction")
   func awaited() async throws {
     let (result, sequence) = try await store.transaction { transaction in
       try transaction.put([1], id: 3, in: accounts)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Values in pieces in optimistic transactions")
+@Suite("Values written in pieces in transactions")
 struct WrittenBlobTransactionTests {
   private let memory: MemoryStore
   private let store: Store
@@ -36,7 +36,7 @@ struct WrittenBlobTransactionTests {
     #expect(error?.code == code)
   }
 
-  @Test("Its own transaction reads, counts and visits it, and after the commit all readers do")
+  @Test("The transaction reads, counts and visits the value, and all readers do so after the commit")
   func commit() throws {
     let (first, second) = (try written(1), try written(2))
     try store.transaction { transaction in
@@ -59,7 +59,7 @@ struct WrittenBlobTransactionTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("After a conflict the next run puts it again, and after the last one another transaction can")
+  @Test("After a conflict, the value can be put by the next attempt or another transaction")
   func conflict() throws {
     let blob = try written(7)
     func run(_ attemptsMax: Int, conflicts: Int) throws {
@@ -80,7 +80,7 @@ struct WrittenBlobTransactionTests {
     #expect(try store.snapshot().value(id: 2, in: rows) == Self.value(7))
   }
 
-  @Test("What no transaction commits leaves no file: a conflict, a throwing body, another write to the key")
+  @Test("A value leaves no file if its transaction fails or overwrites the key")
   func orphans() throws {
     struct Stop: Error {}
     do {
@@ -113,7 +113,7 @@ struct WrittenBlobTransactionTests {
   }
 
   @Test(
-    "One for two keys, one of another store and a key of the wrong kind are refused, and nothing is written")
+    "A value is refused for two keys, another store or a key of the wrong kind")
   func refused() throws {
     let blob = try written(1)
     expect(.invalidArgument) {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import PerdureLog
 
-// Each test breaks one invariant and nothing else, and gets exactly that finding.
+// Each test breaks only one invariant, and expects only its finding.
 
-@Suite("Verification")
+@Suite("Verification of a store")
 struct VerificationTests {
   private let memory: MemoryStore
   private let store: Store
@@ -51,36 +51,36 @@ struct VerificationTests {
     try file.write([byte[0] ^ 4], at: UInt64(offset))
   }
 
-  @Test("An intact store has no findings, and everything was checked")
+  @Test("An intact store has no findings, and all its parts are checked")
   func well() throws {
     let report = try store.verify()
     #expect(report.isClean)
     #expect(report.commits == store.snapshot().sequence)
-    // With the three records of the catalog.
+    // Including the three records of the catalog.
     #expect(report.records == 20 + 20 + 3)
     #expect(report.indexEntries == 20)
     #expect(report.blobs == 1)
   }
 
-  @Test("V1: a frame header that is damaged is found in the log alone, as no read needs it")
+  @Test("V1: a damaged frame header is reported, although no read needs it")
   func log() throws {
     try changeFile(.segment(1), at: SegmentHeader.length + 20)
     #expect(try findings() == [.log])
     #expect(try store.snapshot().value(id: 1, in: rows)?.count == 301)
   }
 
-  @Test("V2: an address at which readers find another record")
+  @Test("V2: an address that leads to another record is reported")
   func address() throws {
     try store.engine.inTurn { state in
       let entry = state.root.pointee.segments + 1
-      // Readers look for the records of segment 1 in bytes that are not theirs.
+      // Readers now look for the records of segment 1 in the bytes of segment 2.
       entry.pointee.base = state.root.pointee.segments[2].base
     }
     let found = Set(try findings())
     #expect(found == [.address])
   }
 
-  @Test("V3: an index that has lost a key")
+  @Test("V3: a key that is missing in an index is reported")
   func lostKey() throws {
     try store.engine.inTurn { state in
       Array("name 7".utf8).withUnsafeBytes {
@@ -90,7 +90,7 @@ struct VerificationTests {
     #expect(try findings() == [.index])
   }
 
-  @Test("V4: a derived index that has lost an entry, or has one too many")
+  @Test("V4: a missing and an additional entry of a derived index are reported")
   func derivedIndex() throws {
     let entry = [3] + [UInt8](repeating: 0, count: 7) + [3]
     try store.engine.inTurn { state in
@@ -110,7 +110,7 @@ struct VerificationTests {
     #expect(try findings() == [.derivedIndex])
   }
 
-  @Test("V5: a unique index in which a key is twice")
+  @Test("V5: a duplicate key in a unique index is reported")
   func unique() throws {
     try store.write { try $0.put([1], id: 30, in: rows) }
     try store.engine.inTurn { state in
@@ -125,7 +125,7 @@ struct VerificationTests {
     #expect(try findings(of: again) == [.unique])
   }
 
-  @Test("V6: a blob file with a changed byte, and a missing one")
+  @Test("V6: a changed byte in a blob file and a missing blob file are reported")
   func blob() throws {
     try changeFile(.blob(1), at: BlobHeader.length + 4000)
     #expect(try findings() == [.blob])
@@ -133,7 +133,7 @@ struct VerificationTests {
     #expect(try findings() == [.blob])
   }
 
-  @Test("V7: a tree whose count is not that of its keys")
+  @Test("V7: a tree with a wrong count of keys is reported")
   func order() throws {
     try store.engine.inTurn { $0.root.pointee.keyspaces[Int(names.id)].ordered.count += 1 }
     #expect(try findings() == [.order])
@@ -142,7 +142,7 @@ struct VerificationTests {
     #expect(try findings() == [.order])
   }
 
-  @Test("V8: a superblock whose newest copy is damaged, or is not there at all")
+  @Test("V8: a damaged newest slot and a missing superblock file are reported")
   func superblock() throws {
     let generation = try #require(try store.engine.inTurn { $0.superblock?.current })
     try changeFile(.superblock, at: generation.slot * Superblock.slotLength + 64)
@@ -151,7 +151,7 @@ struct VerificationTests {
     #expect(try findings() == [.superblock])
   }
 
-  @Test("V8: a superblock that promises more than the log has")
+  @Test("V8: a superblock that promises more than the log has is reported")
   func promise() throws {
     try store.engine.inTurn { state in
       try state.superblock?.replace { $0.durableSequence = 1000 }
@@ -159,7 +159,7 @@ struct VerificationTests {
     #expect(try findings() == [.superblock])
   }
 
-  @Test("V9: an index that the log does not define")
+  @Test("V9: an index that the log does not define is reported")
   func catalog() throws {
     try store.engine.inTurn { state in
       _ = state.catalog.setIndex(
@@ -169,13 +169,13 @@ struct VerificationTests {
     #expect(try findings() == [.catalog])
   }
 
-  @Test("V9: a keyspace that the log does not make")
+  @Test("V9: a keyspace that the log does not define is reported")
   func catalogKeyspace() throws {
     try store.engine.inTurn { _ = $0.catalog.addKeyspace("made up", .dense) }
     #expect(try findings() == [.catalog])
   }
 
-  @Test("V9: a dictionary that the log does not have")
+  @Test("V9: a dictionary that the log does not contain is reported")
   func catalogDictionary() throws {
     try store.engine.inTurn {
       _ = $0.catalog.addDictionary([1, 2, 3], of: rows.id, perMille: 500)
@@ -183,10 +183,10 @@ struct VerificationTests {
     #expect(try findings() == [.catalog])
   }
 
-  /// The byte in the middle of the first node of an index file.
+  /// Changes a byte in the middle of the first node of the index file.
   private func changeIndexFile() throws { try changeFile(.index(1), at: IndexFileHeader.length + 200) }
 
-  @Test("V10: an index file with a changed byte, and a missing one")
+  @Test("V10: a changed byte in an index file and a missing index file are reported")
   func checkpoint() throws {
     try store.checkpoint()
     #expect(try findings() == [])
@@ -198,7 +198,7 @@ struct VerificationTests {
     #expect(try findings() == [.checkpoint])
   }
 
-  @Test("V10: a checkpoint that has another record for a key")
+  @Test("V10: a checkpoint with another record for a key is reported")
   func checkpointWithAnotherRecord() throws {
     func lead(_ id: UInt64, to word: UInt64) throws {
       try store.engine.inTurn { state in
@@ -213,13 +213,13 @@ struct VerificationTests {
     #expect(try findings() == [.checkpoint])
   }
 
-  @Test("V11: a segment whose live bytes are counted wrong")
+  @Test("V11: a segment with a wrong count of live bytes is reported")
   func usage() throws {
     try store.engine.inTurn { $0.usage[1].liveBytes -= 8 }
     #expect(try findings() == [.usage])
   }
 
-  @Test("V11: a rewritten segment with excessive counts of itself")
+  @Test("V11: a rewritten segment with too large counts in its footer is reported")
   func footer() throws {
     for id in 1...10 as ClosedRange<UInt64> { try store.write { try $0.put([9], id: id, in: rows) } }
     _ = try store.compact()
@@ -240,12 +240,12 @@ struct VerificationTests {
     #expect(try findings(of: memory.open()) == [.usage])
   }
 
-  @Test("Every invariant has a test of its own here, and its number")
+  @Test("The numbers of the invariants are 1 to 11")
   func numbers() {
     #expect(Invariant.allCases.map(\.rawValue) == Array(1...11))
   }
 
-  @Test("Progress goes to the end, and an error of the callback cancels and leaves the store unchanged")
+  @Test("Progress ends with the total, and an error of the callback cancels the verification")
   func progress() throws {
     struct Cancellation: Error {}
     var seen: [UInt64] = []
@@ -267,7 +267,7 @@ struct VerificationTests {
     #expect(try findings() == [])
   }
 
-  @Test("More findings than are listed are counted")
+  @Test("Findings beyond the listed ones are still counted")
   func manyFindings() {
     var report = VerificationReport()
     for number in 0...VerificationReport.findingsListedMax { report.add(.address, at: "\(number)", "") }
