@@ -6,11 +6,11 @@ import Testing
 
 @testable import PerdureLog
 
-/// Bytes that look like headers everywhere must not cost more than others.
+/// Bytes that look like headers must not need more time than other bytes.
 @Suite("Salvaging hostile bytes")
 struct HostileGapTests {
-  /// Of whatever place that is a multiple of 8 these are the header of a record with a value of
-  /// 196,609 bytes.
+  /// At every offset that is a multiple of 8, these bytes are the header of a record with a value
+  /// of 196,609 bytes.
   private static let claims: [UInt8] = [0, 0, 0, 0, 1, 0, 3, 0]
 
   private static func claims(_ count: Int) -> [UInt8] {
@@ -36,7 +36,7 @@ struct HostileGapTests {
   enum Bytes: String, CaseIterable { case claims, headers }
 
   @Test(
-    "Half a mebibyte of bytes that look like headers is salvaged in less than a second of a processor",
+    "Salvaging half a mebibyte of bytes that look like headers takes less than a second",
     arguments: Bytes.allCases)
   func salvage(_ hostile: Bytes) throws {
     let length = 512 << 10
@@ -60,7 +60,7 @@ struct HostileGapTests {
     #expect(report.keys == 3)
   }
 
-  @Test("The bytes summed without a match are at most twice the bytes, whatever lengths they claim")
+  @Test("Checksums without a match cover at most twice the bytes of a gap")
   func bytesInVain() {
     for count in [200 << 10, 240 << 10] {
       let bytes = Self.claims(count)
@@ -71,7 +71,7 @@ struct HostileGapTests {
     }
   }
 
-  @Test("Among such bytes a long record is found all the same")
+  @Test("A long record between hostile bytes is still found")
   func longRecord() {
     var batch = WriteBatch()
     let value = [UInt8](repeating: 5, count: 9000)
@@ -86,7 +86,7 @@ struct HostileGapTests {
     }
   }
 
-  @Test("Records that damaged lengths hide, one after the other, are all found")
+  @Test("Records hidden by damaged lengths of other records are found")
   func hidden() {
     var batch = WriteBatch()
     for _ in 0..<3 {
@@ -94,7 +94,7 @@ struct HostileGapTests {
     }
     var three = Array(batch.records.bytes)
     #expect(three.count == 48)
-    // The first claims the second as its value.
+    // The length of the first record's value includes the second record.
     three[12] = 16
     let bytes = Array(repeatElement(three, count: 2000).joined())
     bytes.withUnsafeBytes { bytes in
@@ -103,7 +103,7 @@ struct HostileGapTests {
     }
   }
 
-  @Test("The checksum of a stretch is that of its bytes, wherever it begins and however long it is")
+  @Test("A range has the same checksum from the table of stretches and from its bytes")
   func stretches() {
     var random = SeededGenerator.forTest("stretches")
     let bytes = (0..<70_000).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -121,7 +121,7 @@ struct HostileGapTests {
     }
   }
 
-  /// Segments of all sizes.
+  /// Segments of various sizes.
   private static func segments(_ count: UInt64) -> [SalvageSource.SourceSegment] {
     (1...count).map { number in
       SalvageSource.SourceSegment(
@@ -131,7 +131,7 @@ struct HostileGapTests {
   }
 
   @Test(
-    "A header that was moved by whole sectors is recognised by the one place for which it is valid")
+    "A header moved by whole sectors is recognised by its only valid position")
   func places() throws {
     var random = SeededGenerator.forTest("places of headers")
     let store = StoreID(high: random.next(), low: random.next())
@@ -161,7 +161,7 @@ struct HostileGapTests {
     }
   }
 
-  @Test("Of many headers that are right nowhere next to none is tried in any place")
+  @Test("For invalid headers, almost no position is tried")
   func tries() {
     let places = HeaderPlaces(Self.segments(60), StoreID(high: 3, low: 4))
     var random = SeededGenerator.forTest("headers that are right nowhere")

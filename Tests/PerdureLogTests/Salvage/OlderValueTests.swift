@@ -6,7 +6,7 @@ import Testing
 @testable import PerdureLog
 
 /// Salvage counts and names every restored value that is not the newest one.
-@Suite("Older values in a salvage")
+@Suite("Older values after a salvage")
 struct OlderValueTests {
   private let path = SalvagedStore.path
 
@@ -96,7 +96,7 @@ struct OlderValueTests {
         try store.compact()
       }
     }
-    // The checkpoint at closing notes every generation.
+    // The checkpoint at closing stores the generation of every segment.
     if closes {
       try store.checkpoint()
       try store.close()
@@ -111,7 +111,7 @@ struct OlderValueTests {
     var records: [(header: RecordHeader, range: Range<Int>)]
   }
 
-  /// The frames of segments that are not grouped.
+  /// The frames of segments without groups.
   private func frames(_ files: [String: [UInt8]]) throws -> [Frame] {
     var found: [Frame] = []
     for (file, bytes) in files.sorted(by: { $0.key < $1.key }) {
@@ -227,7 +227,7 @@ struct OlderValueTests {
   }
 
   @Test(
-    "After any single damage, every older value is counted and named",
+    "After any single damage, every restored older value is counted and named",
     arguments: Kind.allCases)
   func everyOlderValue(_ kind: Kind) throws {
     let root = SeededGenerator.forTest("older values, \(kind.rawValue)")

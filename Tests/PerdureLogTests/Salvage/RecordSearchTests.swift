@@ -3,9 +3,9 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Searching for records")
+@Suite("Searching records in damaged frames")
 struct RecordSearchTests {
-  /// A sealed record with padding.
+  /// A record with its checksum and padding.
   private func record(key: [UInt8], value: [UInt8]) -> [UInt8] {
     var batch = WriteBatch()
     key.withUnsafeBytes { key in
@@ -21,7 +21,7 @@ struct RecordSearchTests {
     }
   }
 
-  @Test("A damaged value costs its record only, whatever looks like a record in it")
+  @Test("A damaged value loses only its record, even if the value contains a record")
   func damagedValue() {
     let (a, b, c) = (
       record(key: [1], value: [1]), record(key: [2], value: record(key: [7], value: [7])),
@@ -34,10 +34,10 @@ struct RecordSearchTests {
     #expect(result.damages == [a.count..<(a.count + b.count)])
   }
 
-  @Test("With a damaged length the next record is found, and bytes in the value are not taken for one")
+  @Test("After a damaged length, the next record is found, and no record within the value")
   func damagedLength() {
     let inner = record(key: [7], value: [7])
-    // A key of 8 bytes, so that the value begins at a multiple of 8.
+    // The key has 8 bytes, so the value begins at a multiple of 8.
     let (a, b, c) = (
       record(key: [1], value: [1]),
       record(key: [2, 2, 2, 2, 2, 2, 2, 2], value: inner + [9, 9, 9, 9, 9, 9, 9, 9]),
@@ -47,14 +47,14 @@ struct RecordSearchTests {
     bytes[a.count + 12] ^= 8
     let result = search(bytes, count: 3)
     #expect(result.found == [0..<a.count, (a.count + b.count)..<bytes.count])
-    // Without a count the number is unknown.
+    // In a gap, the number of records is unknown.
     bytes.withUnsafeBytes { bytes in
       let search = RecordSearch(inGap: bytes, at: 0, from: 0, endIsKnown: true, .unbound)
       #expect(search.found.map(\.isAnchored) == [true, false, true])
     }
   }
 
-  @Test("A value that ends the frame and looks like a record is not taken for one")
+  @Test("A value at the end of a frame that looks like a record is not restored")
   func damagedLengthAtEnd() {
     let (a, b) = (
       record(key: [1], value: [1]),
@@ -67,7 +67,7 @@ struct RecordSearchTests {
     #expect(result.damages == [a.count..<bytes.count])
   }
 
-  @Test("A damaged length that leads over other records to a begin or to the end does not cost these")
+  @Test("A damaged length that covers later records loses only its own record")
   func damagedLengthOverOthers() {
     let parts = (1...4 as ClosedRange<UInt8>).map {
       record(key: [$0], value: Array(repeating: $0, count: 15))
@@ -83,7 +83,7 @@ struct RecordSearchTests {
     }
   }
 
-  @Test("Any bytes give records and damages that cover them, and no trap")
+  @Test("Found records and damages cover any bytes without gaps")
   func noise() {
     var bytes: [UInt8] = []
     for seed in 0..<200 as Range<UInt8> {
@@ -98,7 +98,7 @@ struct RecordSearchTests {
   }
 }
 
-@Suite("Deciding which commits count")
+@Suite("Decisions about commits in a salvage")
 struct CommitFatesTests {
   private func frame(_ sequence: UInt64, part: UInt32 = 0, isEnd: Bool = true) -> FrameHeader {
     FrameHeader(
@@ -111,7 +111,7 @@ struct CommitFatesTests {
     [fates.meet(header), fates.take(header, isWhole: true)].compactMap { $0 }
   }
 
-  @Test("Whole commits count")
+  @Test("Complete commits count")
   func whole() {
     var fates = CommitFates()
     #expect(run(&fates, frame(1)) == [.counts(partly: nil)])
@@ -121,7 +121,7 @@ struct CommitFatesTests {
     #expect(fates.sequence == 2)
   }
 
-  @Test("A chain without an end counts when a later commit does, and not when it begins anew")
+  @Test("A commit without an end counts if a later commit follows, but not if it begins again")
   func unfinished() {
     var fates = CommitFates()
     _ = run(&fates, frame(1, isEnd: false))
@@ -130,7 +130,7 @@ struct CommitFatesTests {
     #expect(run(&fates, frame(3)) == [.neverFinished, .counts(partly: nil)])
   }
 
-  @Test("At the end of the log only the superblock can say that a chain was finished")
+  @Test("At the end of the log, an incomplete commit counts only if the superblock promises it")
   func end() {
     for (durable, verdict) in [(4 as UInt64, .neverFinished), (5, .counts(partly: 5))]
       as [(UInt64, CommitFates.Verdict)]
@@ -142,7 +142,7 @@ struct CommitFatesTests {
     }
   }
 
-  @Test("A commit with a damaged end counts if it was promised, if a frame follows, or if no proof can exist")
+  @Test("A commit with a damaged end counts if it is promised or if frames may follow")
   func damagedEnd() {
     for (promised, isLast, verdict) in [
       (4, true, .neverFinished), (5, true, .counts(partly: 5)), (4, false, .counts(partly: 5)),
@@ -158,7 +158,7 @@ struct CommitFatesTests {
     #expect(run(&fates, frame(6)) == [.counts(partly: 5), .counts(partly: nil)])
   }
 
-  @Test("A gap counts when the numbers on both sides allow a commit, or a chain continues after it")
+  @Test("A gap counts if the numbers around it allow a commit, or a chain continues")
   func gaps() {
     var fates = CommitFates()
     _ = run(&fates, frame(1))
@@ -174,7 +174,7 @@ struct CommitFatesTests {
     #expect(fates.finish(durableSequence: 6) == .counts(partly: nil))
   }
 
-  @Test("Commits between two frames that nothing is known of are lost")
+  @Test("Commits without any frame are lost")
   func lost() {
     var fates = CommitFates()
     _ = run(&fates, frame(1))

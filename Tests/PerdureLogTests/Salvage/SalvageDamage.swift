@@ -5,12 +5,12 @@ import PerdureTestSupport
 
 @testable import PerdureLog
 
-/// A copy of a store with damage, and what of its log is outside of it.
+/// A damaged copy of a store, with the bytes of its files that are intact.
 struct SalvageDamage {
   let original: SalvagedStore
   private(set) var fileSystem = SimulatedFileSystem()
   private(set) var steps: [String] = []
-  /// Sectors that were exchanged: their files and ranges.
+  /// The files and ranges of exchanged sectors.
   private(set) var moved: [(file: String, range: Range<Int>)] = []
   private var files: [String: [UInt8]]
   private var intact: [String: [Bool]] = [:]
@@ -95,8 +95,8 @@ struct SalvageDamage {
     }
   }
 
-  /// Whether any structure identifies the store: superblock, a header, or frames. Without it a
-  /// frame cannot be distinguished from bytes that look like one.
+  /// Whether the superblock, a header or frames identify the store. Otherwise a frame cannot be
+  /// distinguished from bytes that look like a frame.
   private var storeIsKnown: Bool {
     if superblock != nil { return true }
     let hasHeader = files.contains { file, bytes in
@@ -107,8 +107,8 @@ struct SalvageDamage {
     return hasHeader || framesTellStore
   }
 
-  /// Frames identify their store if they do so in two sectors, or one is intact. Moved sectors all
-  /// identify another, perhaps the same, so there must be more of the others.
+  /// Whether frames identify the store: frames in two intact sectors, or one intact frame. Moved
+  /// sectors may all identify another position, so there must be fewer of them.
   private var framesTellStore: Bool {
     var sectors: [String: Set<Int>] = [:]
     var isOneWhole = false
@@ -124,21 +124,20 @@ struct SalvageDamage {
     return count > moved.count && (count > 1 || isOneWhole)
   }
 
-  /// The last commit that something vouches for: a whole frame header, or a whole slot of the
-  /// superblock.
+  /// The last commit that an intact frame header or an intact superblock slot proves.
   private var vouchedSequence: UInt64 {
     let frames = original.frames.filter {
       !$0.isGrouped && isIntact($0.range.lowerBound..<($0.range.lowerBound + FrameHeader.length), of: $0.file)
     }
     guard storeIsKnown else { return 0 }
-    // A part of a commit says that the one before it was finished, its end says so of itself.
+    // A part of a commit proves the commit before it. The end of a commit proves the commit itself.
     let finished = frames.map { $0.isEnd ? $0.sequence : $0.sequence - 1 }
     return max(finished.max() ?? 0, superblock?.durableSequence ?? 0)
   }
 
-  /// The versions that may be restored for each key. The newest intact record decides. If a record
-  /// of the key was in a frame with a moved sector, or only its checksum supports it, any version
-  /// that the key ever had is allowed.
+  /// Checks the restored version of each key. It must be that of the newest intact record. Any
+  /// version that the key ever had is allowed if a frame of the key has a moved sector, or if only
+  /// a checksum supports a record.
   func check(_ found: [StoredKey: [UInt8]]) throws {
     var histories: [StoredKey: [SalvagedStore.LogRecord]] = [:]
     for record in original.records where record.place.keyspace != "" {
@@ -158,7 +157,7 @@ struct SalvageDamage {
         continue
       }
       let newest = history.lastIndex { isIntact($0) }
-      // Some records of a damaged group may be restored.
+      // Some records of a damaged group may still be restored.
       let maybe = history[(newest.map { $0 + 1 } ?? 0)...].filter { $0.entry != nil }
       guard newest.flatMap({ history[$0].value }) == value || maybe.contains(where: { $0.value == value })
       else {
@@ -174,8 +173,8 @@ struct SalvageDamage {
     guard found.keys.allSatisfy({ known.contains($0) }) else { throw Violation("a key that never was") }
   }
 
-  /// The name that a keyspace must have when its definition may be missing; a moved definition may
-  /// count.
+  /// The name that a keyspace must have after the salvage. A keyspace without a definition gets
+  /// another name. A moved definition may count.
   private func nameAfter(_ keyspace: String, _ found: [StoredKey: [UInt8]]) -> String {
     if !moved.isEmpty, found.keys.contains(where: { $0.keyspace == keyspace }) { return keyspace }
     let definition = original.records.first {

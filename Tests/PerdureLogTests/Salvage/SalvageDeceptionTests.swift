@@ -5,15 +5,15 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Salvaging a store whose values look like parts of one")
+@Suite("Salvaging values that look like parts of a store")
 struct SalvageDeceptionTests {
   private static let segment = SalvagedStore.path + "/" + StoreFileName.segment(1).string
 
-  /// What a value ends with that ends the file of the first segment.
+  /// Misleading bytes at the end of a value, which is also the end of the segment's file.
   enum End: CaseIterable {
     case entry, entries, footer, entryAndFooter
 
-    /// The file's length modulo 64: footers are at multiples of 64 from there.
+    /// The file's length modulo 64. A footer begins at this offset modulo 64.
     var remainder: Int { self == .entryAndFooter ? 24 : 0 }
 
     func bytes(_ store: StoreID, _ end: Int, _ random: inout SeededGenerator) -> [UInt8] {
@@ -28,7 +28,7 @@ struct SalvageDeceptionTests {
     }
   }
 
-  /// A store of one segment, whose last value ends with misleading bytes.
+  /// A store with one segment, whose last value ends with misleading bytes.
   private func image(_ end: End, _ random: inout SeededGenerator) throws -> (CrashImage, [UInt64: [UInt8]]) {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 1 << 20))
@@ -63,7 +63,7 @@ struct SalvageDeceptionTests {
   }
 
   @Test(
-    "Entries of groups and footers that a value ends with cost no record, with and without the segment's header",
+    "Group entries and footers at the end of a value lose no record",
     arguments: End.allCases)
   func ends(_ end: End) throws {
     var random = SeededGenerator.forTest("deceiving ends \(end)")
@@ -74,7 +74,7 @@ struct SalvageDeceptionTests {
       for place in 0..<SegmentHeader.length { bytes[place] = 0 }
       image.setBytes(bytes, at: Self.segment)
       #expect(try salvage(image) == values, "\(end) without a header, seed \(random.seed)")
-      // The last frame is damaged, so that nothing vouches for the value any more.
+      // A bit of the last frame is damaged, so that no checksum confirms the value.
       bytes[bytes.count - 200] ^= 1
       image.setBytes(bytes, at: Self.segment)
       #expect(try salvage(image).filter { $0.key < 6 } == values.filter { $0.key < 6 }, "\(end), damaged")
@@ -84,7 +84,7 @@ struct SalvageDeceptionTests {
     }
   }
 
-  @Test("In a table of groups with damaged entries only entries that leave space for them are used")
+  @Test("A damaged group table uses only the entries that fit into its gaps")
   func table() throws {
     let lengths = [800, 1600, 320, 2400]
     var entries: [GroupEntry] = []
@@ -111,7 +111,7 @@ struct SalvageDeceptionTests {
       var damaged = table
       damaged[index][3] ^= 1
       #expect(found(damaged) == entries.enumerated().filter { $0.offset != index }.map(\.element))
-      // A right entry of another table in its place.
+      // A valid entry of another table replaces the damaged entry.
       damaged[index] = bytes(
         GroupEntry(offset: 128, unpackedLength: 8, fileOffset: 128, storedLength: 8, checksum: 1))
       let rest = found(damaged)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Salvage of definitions, and of the end of the log")
+@Suite("Salvaging definitions and the end of the log")
 struct SalvageDefinitionTests {
   private let disk = InMemoryFileSystem()
 
@@ -25,7 +25,7 @@ struct SalvageDefinitionTests {
     return UInt64(count)
   }
 
-  /// A record as a store writes it, which no store would write.
+  /// Appends a catalog record that no store would write.
   private func append(_ record: (key: [UInt8], value: [UInt8])) throws {
     let store = try Store(at: "/s", options: options)
     try store.engine.inTurn { state in
@@ -34,7 +34,7 @@ struct SalvageDefinitionTests {
     try store.close()
   }
 
-  @Test("Invalid keyspace names prevent opening, and everything is restored under other names")
+  @Test("Invalid keyspace names prevent opening, and a salvage restores the values")
   func names() throws {
     for (place, name) in [[], [UInt8](repeating: 65, count: 300)].enumerated() {
       try fill()
@@ -47,7 +47,7 @@ struct SalvageDefinitionTests {
     }
   }
 
-  @Test("What a salvage makes opens: a unique index of sums is a damaged definition, and named")
+  @Test("A unique index of sums is damage, and the salvaged store opens without it")
   func uniqueSums() throws {
     try fill()
     let store = try Store(at: "/s", options: options)
@@ -65,10 +65,10 @@ struct SalvageDefinitionTests {
     #expect(try count("/t") == 1)
   }
 
-  @Test("Of a commit that found no space nothing is restored, as opening leaves it out")
+  @Test("A salvage restores no record of a commit that opening drops")
   func refusedCommit() throws {
     try fill()
-    // Until no slot of the superblock is empty.
+    // Writes all slots of the superblock.
     for _ in 1...2 { try Store(at: "/s", options: options).close() }
     let segment = "/s/" + StoreFileName.segment(1).string
     let superblock = try bytes("/s/SUPERBLOCK")
@@ -82,7 +82,7 @@ struct SalvageDefinitionTests {
         }
       }
     }
-    // A part of the frame is in the file, and the superblock is as it was.
+    // The file has only a part of the frame, and the superblock is the one before.
     let torn = try bytes(segment).prefix(end + FrameHeader.length + 5 * 1024)
     for (path, bytes) in [(segment, Array(torn)), ("/s/SUPERBLOCK", superblock)] {
       try disk.remove(path)
@@ -91,7 +91,7 @@ struct SalvageDefinitionTests {
     let report = try Store.salvage(from: "/s", to: "/t", options: options)
     #expect(report.isClean && report.commitsIncomplete.isEmpty && report.recordsUnfinished > 0)
     #expect(try count("/t") == 1)
-    // A read of it gets the remaining part.
+    // The remaining part is restored on request.
     _ = try Store.salvage(from: "/s", to: "/u", options: options, keepsUnfinishedCommits: true)
     #expect(try count("/u") > 1)
     #expect(try count("/s") == 1)

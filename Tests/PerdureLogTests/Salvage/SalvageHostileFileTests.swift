@@ -16,10 +16,10 @@ import Testing
   import Android
 #endif
 
-/// Any kind of entry may have the name of a store's file. A salvage names it and continues.
+/// A store's file may be replaced by any kind of entry. A salvage reports its name and continues.
 @Suite("Salvaging a store with entries that are not files")
 struct SalvageHostileFileTests {
-  /// An entry that has a file's name.
+  /// An entry with the name of a file.
   enum Thing: String, CaseIterable {
     case directory, pipe, linkToNowhere, loop, empty, unreadable
 
@@ -47,7 +47,8 @@ struct SalvageHostileFileTests {
     return options
   }
 
-  /// Makes a closed store with a checkpoint, ids 1 to 12 in segments, and 101 to 103 in blob files.
+  /// Creates a closed store with a checkpoint, ids 1 to 12 in segments, and 101 to 103 in blob
+  /// files.
   private static func make(at path: String) throws -> UInt64 {
     let store = try Store(at: path, options: options())
     let rows = try store.keyspace("rows", .dense)
@@ -71,7 +72,7 @@ struct SalvageHostileFileTests {
     try SalvagedStore.content(of: path, POSIXFileSystem()).count
   }
 
-  @Test("A replaced segment is named, and the others are restored", arguments: Thing.allCases)
+  @Test("A replaced segment is reported, and the others are restored", arguments: Thing.allCases)
   func segments(_ thing: Thing) throws {
     for place in [1, 2, nil] as [UInt64?] {
       let directory = try TemporaryDirectory()
@@ -88,7 +89,7 @@ struct SalvageHostileFileTests {
     }
   }
 
-  @Test("A replaced blob file is named, and the others are restored", arguments: Thing.allCases)
+  @Test("A replaced blob file is reported, and the other values are restored", arguments: Thing.allCases)
   func blobs(_ thing: Thing) throws {
     let directory = try TemporaryDirectory()
     let (source, target) = (directory.file("damaged"), directory.file("salvaged"))
@@ -101,7 +102,7 @@ struct SalvageHostileFileTests {
   }
 
   @Test(
-    "If any other file is replaced, everything is restored", arguments: Thing.allCases,
+    "If any other file is replaced, all values are restored", arguments: Thing.allCases,
     ["SUPERBLOCK", "LOCK", "READERS", "index", "0000000000000009.reserve", "x.tmp"])
   func others(_ thing: Thing, name: String) throws {
     let directory = try TemporaryDirectory()
@@ -115,7 +116,7 @@ struct SalvageHostileFileTests {
     #expect(try Self.keys(in: target) == 15)
   }
 
-  @Test("A file that becomes shorter while it is read is named")
+  @Test("A file that becomes shorter during the salvage is reported")
   func shrinking() throws {
     for place in [1, 2, 3] as [UInt64] {
       let base = SimulatedFileSystem()
@@ -133,7 +134,7 @@ struct SalvageHostileFileTests {
     }
   }
 
-  @Test("A file that may not be opened is named")
+  @Test("A file without permission to open is reported")
   func permission() throws {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 4096))
@@ -152,7 +153,7 @@ struct SalvageHostileFileTests {
     #expect(report.keys == 7 && report.keysMaybeOlder > 0)
   }
 
-  @Test("Too many open files make a salvage throw, and are not reported as damage")
+  @Test("A shortage of file descriptors is an error and no damage")
   func shortage() throws {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 4096))
@@ -181,7 +182,7 @@ struct SalvageHostileFileTests {
   }
 }
 
-/// A file system on which one file has half of its bytes from its second opening on.
+/// A file system on which one file has only half of its bytes after its first opening.
 private final class ShrinkingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   private let name: String

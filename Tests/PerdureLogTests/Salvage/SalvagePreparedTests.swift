@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, B6: a segment that was prepared and not born is no damage.
-@Suite("Salvaging a store beside a prepared segment")
+/// FORMAT.md, B6: a segment that was prepared and never used is no damage.
+@Suite("Salvaging a store with a prepared segment")
 struct SalvagePreparedTests {
   private let fileSystem = SimulatedFileSystem()
   private let path = SalvagedStore.path
@@ -15,8 +15,8 @@ struct SalvagePreparedTests {
 
   private func segment(_ number: UInt64) -> String { path + "/" + StoreFileName.segment(number).string }
 
-  /// Ten commits over several segments; the number of the last one, which a segment of zeros
-  /// follows.
+  /// Makes ten commits in several segments, and adds a prepared segment of zeros. Returns the
+  /// number of the last segment with commits.
   private func fill(preparedByteCount: Int = 128) throws -> UInt64 {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -34,7 +34,8 @@ struct SalvagePreparedTests {
     try Store.salvage(from: path, to: SalvagedStore.target, options: options)
   }
 
-  @Test("It is no damage, and nothing is taken for older than it was", arguments: [0, 100, 128, 200_000])
+  @Test(
+    "A prepared segment is no damage, and causes no doubt about values", arguments: [0, 100, 128, 200_000])
   func prepared(_ byteCount: Int) throws {
     let last = try fill(preparedByteCount: byteCount)
     let report = try salvage()
@@ -43,7 +44,7 @@ struct SalvagePreparedTests {
     #expect(report.contents == [.init(keyspace: "rows", keys: 10)])
   }
 
-  @Test("The last segment is missed all the same")
+  @Test("A missing last segment before a prepared segment is reported")
   func missingLast() throws {
     let last = try fill()
     try fileSystem.remove(segment(last))
@@ -52,7 +53,7 @@ struct SalvagePreparedTests {
     #expect(report.damages.map(\.file) == [StoreFileName.segment(last).string])
   }
 
-  @Test("A segment that holds something, or of which something was promised, is damaged")
+  @Test("A prepared segment with nonzero bytes, or a promised segment of zeros, is damaged")
   func damaged() throws {
     let last = try fill()
     try fileSystem.open(segment(last + 1), .readWrite).write([1], at: 150_000)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Salvaging a store with random damage")
+@Suite("Salvaging stores with random damage")
 struct SalvagePropertyTests {
   private func salvage(_ damaged: SalvageDamage) throws -> (SalvageReport, [StoredKey: [UInt8]]) {
     let report = try Store.salvage(
@@ -49,18 +49,18 @@ struct SalvagePropertyTests {
     #expect(withDamage > stores * damages / 2)
   }
 
-  @Test("Every record outside the damage is restored, and nothing else")
+  @Test("Exactly the records outside the damage are restored")
   func damage() throws {
     try run("salvage", stores: 8, damages: 12, movesSectors: false)
   }
 
-  @Test("The same with packed values, grouped records, and values that look like parts of a store")
+  @Test("Packed values and groups outside the damage are restored, despite misleading values")
   func packed() throws {
     try run("salvage of groups", stores: 3, damages: 8, movesSectors: false, packs: true)
   }
 
   @Test(
-    "Sectors that were exchanged bring back nothing that was never there, and cost no key outside of them")
+    "Exchanged sectors restore no false value, and lose only the keys in them")
   func movedSectors() throws {
     try run("salvage with moved sectors", stores: 6, damages: 10, movesSectors: true)
   }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Cases in which only one small trace shows that records are missing.
-@Suite("Damage that a salvage could miss")
+/// Cases in which only one small detail shows that records are missing.
+@Suite("Damage that a salvage could overlook")
 struct SalvageSilentCaseTests {
   private let fileSystem = SimulatedFileSystem()
   private let path = SalvagedStore.path
@@ -60,7 +60,7 @@ struct SalvageSilentCaseTests {
     try store.close()
   }
 
-  @Test("A key whose older version was moved into a damaged frame is named")
+  @Test("A key whose older version was copied into a damaged frame is reported")
   func movedRecord() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -73,7 +73,7 @@ struct SalvageSilentCaseTests {
     var content = try bytes(1)
     let records = try records(1).filter { $0.key.count == 8 && $0.range.count > 400 }
     try #require(records.count == 3)
-    // The record of id 2 is damaged, and that of id 1 behind it is the older one.
+    // The record of id 2 is damaged. The older record of id 1 replaces the newer one.
     content[records[1].range.upperBound - 1] ^= 1
     content.replaceSubrange(records[2].range, with: Array(content[records[0].range]))
     try replace(1, with: content)
@@ -81,7 +81,7 @@ struct SalvageSilentCaseTests {
     #expect(report.keys == 1 && report.olderKeys.map(\.id) == [1], "\(report)")
   }
 
-  @Test("A rewritten segment that ends with an earlier frame is named")
+  @Test("A rewritten segment that ends at an earlier frame is reported")
   func cutRewritten() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -101,7 +101,7 @@ struct SalvageSilentCaseTests {
     #expect(report.keys == 19)
   }
 
-  @Test("An empty segment file before a damaged header is named")
+  @Test("An empty segment file before a damaged header is reported")
   func emptySegment() throws {
     try fill()
     try replace(2, with: [])

@@ -6,7 +6,7 @@ import Testing
 @testable import PerdureLog
 
 /// If a directory has files of two stores, the segments decide which store is salvaged.
-@Suite("Salvaging a store among files of another one")
+@Suite("Salvaging a store with files of another store")
 struct SalvageStoreEvidenceTests {
   private static let path = SalvagedStore.path
 
@@ -41,7 +41,7 @@ struct SalvageStoreEvidenceTests {
 
   private func segment(_ number: UInt64) -> String { StoreFileName.segment(number).string }
 
-  @Test("Every value is restored beside the superblock of another store", arguments: [1, 12] as [UInt64])
+  @Test("With the superblock of another store, all values are restored", arguments: [1, 12] as [UInt64])
   func foreignSuperblock(count: UInt64) throws {
     var own = try files(1, count: count, blobs: 2)
     own["SUPERBLOCK"] = try files(2, count: 3)["SUPERBLOCK"]
@@ -50,7 +50,7 @@ struct SalvageStoreEvidenceTests {
     #expect(report.damages.map(\.reason) == [.foreign] && report.damages.map(\.file) == ["SUPERBLOCK"])
   }
 
-  @Test("Every value is restored if segment headers are damaged and only frames identify the store")
+  @Test("If only frames identify the store, all values are restored")
   func foreignSuperblockWithoutHeaders() throws {
     var own = try files(1, count: 12)
     own["SUPERBLOCK"] = try files(2, count: 3)["SUPERBLOCK"]
@@ -63,7 +63,7 @@ struct SalvageStoreEvidenceTests {
   }
 
   @Test(
-    "One segment of another store is named, and only the replaced segment is lost",
+    "A segment of another store is reported, and only the replaced segment is lost",
     arguments: [1, 2, 3] as [UInt64])
   func foreignSegment(number: UInt64) throws {
     var own = try files(1, count: 16)
@@ -74,7 +74,7 @@ struct SalvageStoreEvidenceTests {
     #expect(number == 1 || report.keysMaybeOlder > 0)
   }
 
-  @Test("A first sector from another store's segment counts as a damaged header, also in the only segment")
+  @Test("A header from another store's segment counts as a damaged header")
   func foreignHeader() throws {
     var own = try files(1, count: 3)
     let other = try #require(try files(2, count: 3)[segment(1)])
@@ -84,7 +84,7 @@ struct SalvageStoreEvidenceTests {
     #expect(report.damages.map(\.reason) == [.segmentHeader])
   }
 
-  @Test("A blob file of another store is named as damaged")
+  @Test("A blob file of another store is reported as damage")
   func foreignBlob() throws {
     var own = try files(1, count: 3, blobs: 3)
     let name = StoreFileName.blob(2).string

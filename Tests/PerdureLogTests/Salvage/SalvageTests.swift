@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Salvaging a store")
+@Suite("Salvaging a damaged store")
 struct SalvageTests {
   private let fileSystem = SimulatedFileSystem()
   private let path = SalvagedStore.path
@@ -24,7 +24,7 @@ struct SalvageTests {
       [UInt8](repeating: byte, count: range.count), at: UInt64(range.lowerBound))
   }
 
-  /// Ten commits that put "v1" … "v10" under ids, over several segments.
+  /// Makes ten commits in several segments. They put "v1" … "v10" under ids 1 to 10.
   private func fill(closing: Bool = true) throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -51,7 +51,7 @@ struct SalvageTests {
 
   private let all = Set(1...10 as ClosedRange<UInt64>)
 
-  @Test("A sync of the new store that fails is an error with what the system said, whichever it is")
+  @Test("A failed sync of the new store is an error, with the system's error as cause")
   func failedSyncs() throws {
     var codes: Set<StoreError.Code> = []
     for nth in 1...12 {
@@ -87,7 +87,7 @@ struct SalvageTests {
     #expect(report.lastSequence == 11 && report.commitsLost.isEmpty && report.commitsIncomplete.isEmpty)
   }
 
-  @Test("Without superblock and lock everything is restored")
+  @Test("Without the superblock and the lock, all values are restored")
   func noSuperblock() throws {
     try fill()
     try fileSystem.remove(path + "/SUPERBLOCK")
@@ -97,7 +97,7 @@ struct SalvageTests {
     #expect(report.damages.map(\.reason) == [.superblock])
   }
 
-  @Test("Without superblock and headers of segments everything is restored")
+  @Test("Without the superblock and segment headers, all values are restored")
   func noHeaders() throws {
     try fill()
     try fileSystem.remove(path + "/SUPERBLOCK")
@@ -107,7 +107,7 @@ struct SalvageTests {
     #expect(report.damages.filter { $0.reason == .segmentHeader }.count == 3)
   }
 
-  @Test("Without superblock and headers, frames with damaged records say which store it is")
+  @Test("Without the superblock and headers, frames with damaged records identify the store")
   func noHeadersAndNoWholeFrame() throws {
     try fill()
     try fileSystem.remove(path + "/SUPERBLOCK")
@@ -123,7 +123,7 @@ struct SalvageTests {
     #expect(report.frames >= 10 && report.contents == [.init(keyspace: "rows", keys: 0)])
   }
 
-  @Test("Two segments whose first sectors were exchanged keep the rest")
+  @Test("If the first sectors of two segments are exchanged, only these sectors are lost")
   func exchangedHeaders() throws {
     try fill()
     let (first, second) = try (bytes(segment(1)), bytes(segment(2)))
@@ -138,7 +138,7 @@ struct SalvageTests {
     #expect(!report.damages.contains { $0.reason == .foreign })
   }
 
-  @Test("A renamed segment is known by its header")
+  @Test("A renamed segment is identified by its header")
   func renamed() throws {
     try fill()
     let content = try bytes(segment(2))
@@ -149,7 +149,7 @@ struct SalvageTests {
     #expect(report.damages.map(\.reason) == [.foreign])
   }
 
-  @Test("After a damaged header at the end of the rest, a record that ends with zeros is restored")
+  @Test("A record that ends with zeros is restored even if its frame header is damaged")
   func zerosAtEnd() throws {
     do {
       let store = try Store(at: path, options: options)
@@ -169,7 +169,7 @@ struct SalvageTests {
     #expect(frames.count < 20 && found == Set(1...UInt64(frames.count)))
   }
 
-  @Test("A damaged frame header costs nothing, a damaged record itself; the report says where")
+  @Test("A damaged frame header loses no record, and a damaged record only itself")
   func frameAndRecord() throws {
     try fill()
     let store = try SalvagedFrames(segment(2), bytes(segment(2)), 2)
@@ -184,10 +184,10 @@ struct SalvageTests {
     #expect(report.keysMaybeOlder > 0 && report.keysMaybeOlder < 9)
   }
 
-  @Test("A group whose checksum is wrong is named, also where every record in it is whole")
+  @Test("A group with a wrong checksum is reported, even if all its records are intact")
   func groupEnd() throws {
     let random = SeededGenerator.forTest("salvage of groups with damaged ends")
-    // A store may have few groups, and one group in eight has no end that could be damaged.
+    // A store may have few groups, and one group in eight has no padding that can be damaged.
     var stores: [(store: SalvagedStore, ends: [GroupEnd])] = []
     for number in 0..<16 as Range<UInt64> where stores.last?.ends.isEmpty ?? true {
       var random = random.derived(number)
@@ -219,7 +219,7 @@ struct SalvageTests {
     #expect(found == content && report.keysMaybeOlder == 0)
   }
 
-  /// A group with zeros after its stored bytes.
+  /// A group with padding after its stored bytes.
   private typealias GroupEnd = (file: String, range: Range<Int>)
 
   private func groupEnds(of store: SalvagedStore) throws -> [GroupEnd] {
@@ -230,7 +230,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("A missing segment is named, and its commits are lost")
+  @Test("A missing segment is reported, and its commits are lost")
   func missingSegment() throws {
     try fill()
     try fileSystem.remove(segment(2))
@@ -240,7 +240,7 @@ struct SalvageTests {
     #expect(ids.count + (report.commitsLost.first?.count ?? 0) == 10)
   }
 
-  @Test("Unreadable ranges of the medium are named, and everything else is restored")
+  @Test("Unreadable ranges are reported, and all other values are restored")
   func unreadable() throws {
     try fill()
     let lost = try SalvagedFrames(segment(2), bytes(segment(2)), 2).frames.count
@@ -251,7 +251,7 @@ struct SalvageTests {
     #expect(report.damages.contains { $0.reason == .unreadable && $0.offset == 0 && $0.length > 2000 })
   }
 
-  @Test("If the target has a locked store, that store stays")
+  @Test("A target with a locked store is refused and kept")
   func lockedTarget() throws {
     try fill()
     fileSystem.inject(
@@ -261,7 +261,7 @@ struct SalvageTests {
     #expect(try fileSystem.kind(of: SalvagedStore.target) == .directory)
   }
 
-  @Test("A segment that was copied from another store gives nothing")
+  @Test("A segment copied from another store is ignored and reported")
   func foreign() throws {
     try fill()
     let other = SimulatedFileSystem()
@@ -277,13 +277,13 @@ struct SalvageTests {
     #expect(report.damages.map(\.reason) == [.foreign])
   }
 
-  @Test("A commit that a crash interrupted is not restored, unless requested")
+  @Test("A commit that a crash interrupted is restored only on request")
   func unfinished() throws {
     do {
       let store = try Store(at: path, options: options)
       let rows = try store.keyspace("rows", .dense)
       try store.write(durability: .powerLoss) { try $0.put([1], id: 1, in: rows) }
-      // Larger than a segment: a chain of several frames.
+      // Larger than a segment, so that the commit has several frames.
       try store.write { transaction in
         for id in 2...9 as ClosedRange<UInt64> {
           try transaction.put([UInt8](repeating: 2, count: 900), id: id, in: rows)
@@ -305,7 +305,7 @@ struct SalvageTests {
     #expect(kept.recordsUnfinished == 0)
   }
 
-  @Test("A missing blob file is named, and an older value takes its place")
+  @Test("A missing blob file is reported, and an older value is restored instead")
   func blobs() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -323,7 +323,7 @@ struct SalvageTests {
     #expect(report.damages.first?.file == StoreFileName.blob(2).string)
   }
 
-  @Test("If nothing identifies the store, values in blob files are lost, and reported")
+  @Test("If no structure identifies the store, values in blob files are lost and reported")
   func blobsOfNoStore() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -346,7 +346,7 @@ struct SalvageTests {
     #expect(report.damages.filter { $0.reason == .blob }.count == 2)
   }
 
-  @Test("Keyspaces without a definition get a name, and index definitions over them are dropped")
+  @Test("A keyspace without a definition gets another name, and its index is restored")
   func definitions() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -358,7 +358,7 @@ struct SalvageTests {
     _ = try store.defineIndex(definition)
     try store.write { try $0.put([5], id: 1, in: rows) }
     try store.close()
-    // The record of the keyspace is the first of the log.
+    // The keyspace's record is the first of the log.
     try overwrite(segment(1), 200..<210, with: 9)
     let report = try Store.salvage(from: path, to: SalvagedStore.target, options: options)
     #expect(report.contents == [.init(keyspace: "lost-1", isNameLost: true, keys: 1)])
@@ -369,7 +369,7 @@ struct SalvageTests {
     #expect(try salvaged.snapshot().count(in: index.index) == 1)
   }
 
-  @Test("The target has to be new or empty, and stays as it is otherwise")
+  @Test("A target that is not empty is refused and stays unchanged")
   func target() throws {
     try fill()
     for target in [path, "/other"] {
@@ -390,7 +390,7 @@ struct SalvageTests {
     #expect(error?.code == .notAStore)
   }
 
-  @Test("Progress goes from zero to all; an error of the callback cancels, and no files are left")
+  @Test("Progress goes from zero to the total, and an error of the callback leaves no files")
   func progress() throws {
     struct Cancellation: Error {}
     try fill()
@@ -414,7 +414,7 @@ struct SalvageTests {
   }
 }
 
-/// The range of the frames of a segment.
+/// The ranges of the frames in a segment.
 private struct SalvagedFrames {
   var frames: [Range<Int>] = []
 

@@ -6,14 +6,13 @@ import PerdureTestSupport
 
 @testable import PerdureLog
 
-/// A key as in records, with the name of its keyspace.
+/// A key as stored in records, with the name of its keyspace.
 struct StoredKey: Hashable {
   var keyspace: String
   var key: [UInt8]
 }
 
-/// A store with a history, to be damaged and salvaged: what its log holds is known record by
-/// record.
+/// A store with a random history, to be damaged and salvaged. Every record of its log is known.
 struct SalvagedStore {
   static let path = "/damaged"
   static let target = "/salvaged"
@@ -21,24 +20,25 @@ struct SalvagedStore {
   /// One record of the log as it was written.
   struct LogRecord {
     var place: StoredKey
-    /// nil: a tombstone.
+    /// The value; nil: the record is a tombstone.
     var value: [UInt8]?
     var file: String
-    /// Without padding.
+    /// The range of the record without padding. For a record in a group: the range of the group's
+    /// stored bytes.
     var range: Range<Int>
     var sequence: UInt64
-    /// The blob file that holds the value.
+    /// The blob file with the value.
     var blobFile: String?
-    /// Of a record in a group, whose stored bytes are `range`: the group's entry in the table.
+    /// The range of the group's entry in the table; nil: the record is not in a group.
     var entry: Range<Int>?
   }
 
   let image: CrashImage
   private(set) var records: [LogRecord] = []
-  /// The places of frames: their file, the begin of the header and the end.
+  /// The frames of the log, with their files and ranges.
   private(set) var frames: [Frame] = []
 
-  /// A grouped frame has the stored bytes of all its groups as its range.
+  /// A frame. The range of a grouped frame has the stored bytes of all its groups.
   struct Frame {
     var file: String
     var range: Range<Int>
@@ -47,17 +47,17 @@ struct SalvagedStore {
     var isGrouped: Bool
   }
 
-  /// The content of a random store besides plain records.
+  /// Optional properties of a random store.
   struct Features {
-    /// It is compacted on the way.
+    /// Whether the store is compacted once before its last commits.
     var compacts = false
-    /// Old records are in groups, and values of one keyspace are packed.
+    /// Whether old records are in groups, and values of one keyspace are compressed.
     var packs = false
-    /// Some values look like what salvage searches for.
+    /// Whether some values look like structures that a salvage searches for.
     var deceives = false
   }
 
-  /// Fills a store with random commits, compacts it if asked to, and closes it.
+  /// Fills a store with random commits, compacts it if requested, and closes it.
   init(
     _ random: inout SeededGenerator, commits: Int, segmentCapacityBytes: Int,
     _ features: Features = Features()
@@ -111,7 +111,7 @@ struct SalvagedStore {
   ) throws {
     let id = UInt64(random.pick(1...60))
     let length = random.chance(2) ? random.pick(1025...3000) : random.pick(0...random.pick([8, 100, 700]))
-    // Every value is the only one of its kind.
+    // Every value is different from all others.
     let tag = withUnsafeBytes(of: (UInt32(number), UInt32.random(in: 0 ... .max, using: &random))) {
       Array($0)
     }
@@ -125,7 +125,7 @@ struct SalvagedStore {
     }
   }
 
-  /// The files that say something.
+  /// All files except the lock file.
   var files: [String] { image.paths.filter { !$0.hasSuffix("/") && !$0.hasSuffix("/LOCK") } }
 
   private mutating func readLog() throws {
@@ -221,7 +221,7 @@ struct SalvagedStore {
 
   static func name(_ file: String) -> String { String(file.split(separator: "/").last ?? "") }
 
-  /// The content of a store, without its catalog; and whether it verifies.
+  /// The content of a store without its catalog. Throws if verification has findings.
   static func content(of path: String, _ fileSystem: any FileSystem) throws -> [StoredKey: [UInt8]] {
     var options = StoreOptions()
     options.fileSystem = fileSystem
@@ -250,8 +250,8 @@ struct SalvagedStore {
   }
 }
 
-/// Bytes that look like the structures that salvage searches for, without a checksum bound to their
-/// place.
+/// Bytes that look like the structures that a salvage searches for. Their checksums are not bound
+/// to their position.
 enum Bait {
   static func bytes(_ store: StoreID, _ random: inout SeededGenerator) -> [UInt8] {
     switch random.pick(0..<4) {
@@ -259,7 +259,7 @@ enum Bait {
     case 1: return entry(&random) + footer(store, &random)
     case 2: return footer(StoreID(high: 1, low: 2), &random)
     default:
-      // A right frame's header, of another place in this store.
+      // A valid frame header of another position in this store.
       let header = FrameHeader(
         kind: .mark, part: 0, sequence: random.pick(1...200), payloadLength: 0, recordCount: 0,
         recordDigest: 0,
@@ -286,7 +286,7 @@ enum Bait {
     footer(store, number: random.pick(1...4), dataEnd: 8 * random.pick(20...200), fileEnd: nil)
   }
 
-  /// - Parameter fileEnd: The file length in the footer; nil: one with a group.
+  /// - Parameter fileEnd: The length of the file; nil: the footer has one group.
   static func footer(_ store: StoreID, number: UInt64, dataEnd: Int, fileEnd: Int?) -> [UInt8] {
     let footer = RewrittenFooter(
       generation: 1, originalEnd: UInt64(dataEnd), dataEnd: UInt64(dataEnd), recordBytes: 0,
