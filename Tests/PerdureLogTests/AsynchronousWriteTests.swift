@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Writing in asynchronous functions")
+@Suite("Writes in asynchronous functions")
 struct AsynchronousWriteTests {
   /// A type that is not Sendable.
   private final class Ledger {
@@ -46,7 +46,7 @@ struct AsynchronousWriteTests {
     #expect(store.snapshot().count(in: rows) == 3)
   }
 
-  @Test("A transaction that throws writes nothing, and a power cut after the return loses nothing")
+  @Test("A transaction that throws writes nothing, and a completed one survives a power cut")
   func durability() async throws {
     let system = SimulatedFileSystem()
     var options = StoreOptions()

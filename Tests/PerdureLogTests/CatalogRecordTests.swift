@@ -38,14 +38,14 @@ struct CatalogRecordTests {
     return catalog
   }
 
-  @Test("A keyspace's record has the documented bytes")
+  @Test("The record of a keyspace has the documented bytes")
   func keyspaceBytes() {
     let record = CatalogRecord.keyspace(names)
     #expect(record.key == [1] + Array("näme".utf8))
     #expect(record.value == [2, 0, 0, 0, 1, 0, 0, 0])
   }
 
-  @Test("A keyspace's name has 1 to 255 bytes")
+  @Test("The name of a keyspace has 1 to 255 bytes")
   func keyspaceNames() {
     for (length, isRight) in [(0, false), (1, true), (255, true), (256, false)] {
       var catalog = Catalog(of: nil)
@@ -55,7 +55,7 @@ struct CatalogRecordTests {
     }
   }
 
-  @Test("An index's record has the documented bytes")
+  @Test("The record of an index has the documented bytes")
   func indexBytes() {
     let record = CatalogRecord.index(index, definition)
     #expect(record.key == [2] + Array("by".utf8))
@@ -79,7 +79,7 @@ struct CatalogRecordTests {
     #expect(catalog.presentIndexes.map(\.definition) == [definition])
   }
 
-  @Test("A reserved extractor with surplus fields is rejected", arguments: [false, true])
+  @Test("Surplus fields of a reserved extractor are rejected", arguments: [false, true])
   func surplus(_ isUnique: Bool) throws {
     func expect(_ definition: IndexDefinition, at offset: Int?, adding bytes: [UInt8] = []) throws {
       var catalog = try catalogOfTwo()
@@ -168,7 +168,7 @@ struct CatalogRecordTests {
     #expect(catalog.isStray(catalog.indexes[1]))
   }
 
-  @Test("Definitions decode to equal definitions, and an index can be defined again")
+  @Test("Definitions decode to equal definitions, and an index can be redefined")
   func roundTrip() throws {
     var catalog = try catalogOfTwo()
     #expect(catalog.keyspaces.dropFirst() == [people, names])
@@ -180,7 +180,7 @@ struct CatalogRecordTests {
     #expect(catalog.indexes.map(\.definition) == [other])
   }
 
-  @Test("A keyspace cannot be defined twice, and its number cannot leave a gap")
+  @Test("A keyspace cannot be defined twice or with a skipped number")
   func keyspaceTwice() throws {
     var catalog = try catalogOfTwo()
     #expect(throws: FormatError.self) { try apply(CatalogRecord.keyspace(people), to: &catalog) }
@@ -192,7 +192,7 @@ struct CatalogRecordTests {
     DictionaryEntry(number: 1, keyspace: 2, perMille: 0x1F4, bytes: [7, 8, 9])
   }
 
-  @Test("A dictionary's record has the documented bytes, and decodes to an equal dictionary")
+  @Test("The record of a dictionary has the documented bytes, and decodes to an equal dictionary")
   func dictionaryBytes() throws {
     let record = CatalogRecord.dictionary(dictionary)
     #expect(record.key == [3, 1, 0])
@@ -202,7 +202,7 @@ struct CatalogRecordTests {
     #expect(catalog.dictionaries == [dictionary])
   }
 
-  @Test("A dictionary needs the next free number, a defined keyspace, and valid contents")
+  @Test("A dictionary needs the next number, a defined keyspace, and valid contents")
   func wrongDictionaries() throws {
     var catalog = try catalogOfTwo()
     for change in [
@@ -222,7 +222,7 @@ struct CatalogRecordTests {
     #expect(throws: FormatError.self) { try apply(CatalogRecord.dictionary(dictionary), to: &catalog) }
   }
 
-  @Test("A catalog key of a later version is unsupported, and not damage")
+  @Test("A catalog key of a later version is unsupported and no damage")
   func laterKind() throws {
     var catalog = try catalogOfTwo()
     #expect(throws: FormatError(.unsupported, in: "catalog key", at: 0)) {
@@ -230,7 +230,7 @@ struct CatalogRecordTests {
     }
   }
 
-  @Test("Any bytes give a definition or an error, never a trap")
+  @Test("Any bytes decode to a definition or give an error")
   func damaged() throws {
     let catalog = try catalogOfTwo()
     let records = [

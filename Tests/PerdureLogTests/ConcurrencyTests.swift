@@ -71,7 +71,7 @@ struct ConcurrencyTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Writers with any durability, awaited or synchronous, commit side by side")
+  @Test("Synchronous and awaited writes with any durability run concurrently")
   func mixedWriters() async throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()
@@ -156,7 +156,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("After a failed sync every waiting commit throws, and none succeeds")
+  @Test("After a failed sync, no commit is acknowledged that a power cut could lose")
   func failedSync() async throws {
     for nth in 3..<9 {
       let fileSystem = SimulatedFileSystem()
@@ -222,7 +222,7 @@ struct ConcurrencyTests {
     #expect(try store.statistics.snapshots == 0)
   }
 
-  @Test("A snapshot is readable after its store is released, and the store can be opened again")
+  @Test("A snapshot stays readable after its store is released and opened again")
   func snapshotOutlivesStore() throws {
     let memory = try MemoryStore()
     var store: Store? = try memory.open()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("The description of a conflict")
+@Suite("Descriptions of conflicts")
 struct ConflictTests {
   private struct World {
     let store: Store
@@ -29,7 +29,7 @@ struct ConflictTests {
     }
   }
 
-  @Test("A conflict's description names the keyspace or the index, and the key")
+  @Test("The description names the keyspace or the index, and the key")
   func names() throws {
     let world = try World()
     let before = world.store.snapshot()
@@ -79,7 +79,7 @@ struct ConflictTests {
       error.description.contains("records 1 and 2 would share the key 780000 of the unique index by value"))
   }
 
-  @Test("A refused unique index names the first duplicates, counts the others, and changes nothing")
+  @Test("The error of a refused unique index lists the first duplicates and counts the others")
   func manyDuplicates() throws {
     let world = try World()
     try world.store.write { transaction in

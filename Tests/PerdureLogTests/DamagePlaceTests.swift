@@ -27,7 +27,7 @@ struct DamagePlaceTests {
   }
 
   @Test(
-    "An error about a frame's records names the damaged record",
+    "An error about the records of a frame names the damaged record",
     arguments: [0, 5, 7, 12, 15, 17, 24 + 30])
   func record(at place: Int) throws {
     var memory = try MemoryStore()
@@ -51,7 +51,7 @@ struct DamagePlaceTests {
     #expect((record..<(record + 80)).contains(opened))
   }
 
-  @Test("An error about a part of a grouped segment names a byte of that part")
+  @Test("An error about a part of a grouped segment names an offset in this part")
   func grouped() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 16 << 10, groupLength: 1024)
     let store = try grouped.open()
@@ -87,7 +87,7 @@ struct DamagePlaceTests {
     #expect(try named(footer.tableOffset) == footer.tableOffset)
   }
 
-  @Test("An error about a record in an unpacked group names the byte of the file")
+  @Test("An error about a record in an uncompressed group names the offset in the file")
   func plainGroup() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 16 << 10, groupLength: 1024)
     let store = try grouped.open()

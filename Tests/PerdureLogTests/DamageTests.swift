@@ -64,7 +64,7 @@ struct DamagedStore {
 
   func bytes(_ file: String) -> [UInt8] { image.bytes(at: file) ?? [] }
 
-  /// A file system in which one file has other bytes.
+  /// A file system on which the file has these bytes.
   func withFile(_ file: String, _ bytes: [UInt8]) -> any FileSystem {
     var damaged = image
     damaged.setBytes(bytes, at: file)
@@ -92,8 +92,8 @@ struct DamagedStore {
   var last: UInt64 { UInt64(contents.count - 1) }
 }
 
-/// Tests with single bits. The campaign `rot` (Proof) covers bits, lengths and sectors.
-@Suite("A damaged store")
+/// Tests with single bits. The campaign `rot` in Proof covers bits, lengths and sectors.
+@Suite("Damaged files of a store")
 struct DamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 

@@ -87,7 +87,7 @@ private enum EngineExample {
   }
 }
 
-@Suite("The examples of the article about the engine")
+@Suite("Examples of the article about the engine")
 struct EngineArticleTests {
   @Test("The examples run and have the results that the article states")
   func run() throws {
@@ -95,7 +95,7 @@ struct EngineArticleTests {
     try EngineExample.run(directory.path)
   }
 
-  @Test("The examples in the article are the code of this file")
+  @Test("The code blocks of the article are equal to the code in this file")
   func sameText() throws {
     let here = URL(fileURLWithPath: #filePath)
     let lines = try String(contentsOf: here, encoding: .utf8).components(separatedBy: "\n")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("A handle of another store")
+@Suite("Handles of another store")
 struct ForeignHandleTests {
   private let store: Store
   private let rows: Keyspace
@@ -47,7 +47,7 @@ struct ForeignHandleTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A commit with a put or a removal in a foreign keyspace is refused completely")
+  @Test("A commit that changes a foreign keyspace is refused completely")
   func writes() throws {
     let before = store.snapshot().sequence
     for keyspace in foreign {
@@ -81,7 +81,7 @@ struct ForeignHandleTests {
     #expect(try store.snapshot().value(id: 1, in: rows) == long)
   }
 
-  @Test("A precondition with a foreign keyspace, or with a snapshot of its store, is refused")
+  @Test("A precondition with a foreign keyspace or a foreign snapshot is refused")
   func preconditions() throws {
     let snapshot = store.snapshot()
     for keyspace in foreign {
@@ -145,7 +145,7 @@ struct ForeignHandleTests {
     expectRefused(bytes) { try snapshot.forEachKey(in: bytes) { _ in true } }
   }
 
-  @Test("Transactions refuse a foreign keyspace for reads and for writes")
+  @Test("Transactions refuse reads and writes in a foreign keyspace")
   func transactions() throws {
     for keyspace in foreign.dropLast() {
       expectRefused(keyspace) { try store.transaction { _ = try $0.value(id: 1, in: keyspace) } }
@@ -231,7 +231,7 @@ struct ForeignHandleTests {
   }
 
   @Test(
-    "No dictionary is made for a foreign keyspace",
+    "No dictionary is trained for a foreign keyspace",
     arguments: [CompressionOptions.Mode.dictionary, .off])
   func dictionaries(_ mode: CompressionOptions.Mode) throws {
     var memory = try MemoryStore()

@@ -40,7 +40,7 @@ struct FormatExampleTests {
     return memory
   }
 
-  @Test("The example store opens, and has the content in the document")
+  @Test("The example store opens with the content in the document")
   func opens() throws {
     let store = try makeStore().open()
     let notes = try store.keyspace("notes", .dense)
@@ -53,7 +53,7 @@ struct FormatExampleTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("The example store can be written to, and opened again")
+  @Test("The example store can be written and reopened")
   func goesOn() throws {
     let memory = try makeStore()
     let store = try memory.open()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Counts of the groups of an index")
+@Suite("Indexes that count groups")
 struct GroupCountTests {
   private let memory = CheckpointedStore()
 

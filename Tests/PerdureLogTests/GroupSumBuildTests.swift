@@ -46,7 +46,7 @@ struct GroupSumBuildTests {
     return (rows, sums)
   }
 
-  /// The entries of all indexes, from a build that keeps at most this many groups in memory.
+  /// The entries of all indexes, from a build with at most `groupsMax` groups in memory.
   private func built(_ store: Store, groupsMax: Int) throws -> [[UInt8]] {
     try store.engine.looking { state in
       let arena = NodeArena()
@@ -68,13 +68,13 @@ struct GroupSumBuildTests {
     }
   }
 
-  @Test("A build with a small limit of groups in memory gives the same sums", arguments: [1, 3, 19, 20, 21])
+  @Test("A build with few groups in memory gives the same sums", arguments: [1, 3, 19, 20, 21])
   func spilled(_ groupsMax: Int) throws {
     let store = try memory.open()
     let rows = try define(in: store).rows
     var random = SeededGenerator.forTest("builds of sums")
     for id in 0..<300 as Range<UInt64> {
-      // Groups recur after other groups.
+      // The records of a group are not adjacent.
       let value = [UInt8.random(in: 0..<20, using: &random), UInt8.random(in: 0...255, using: &random)]
       try store.write(durability: .relaxed) { try $0.put(value, id: id, in: rows) }
     }
@@ -85,7 +85,7 @@ struct GroupSumBuildTests {
     try store.close()
   }
 
-  /// Checks that both indexes are unavailable, and that the error names the reason.
+  /// Checks that both indexes are unavailable, and that the error gives the reason.
   private func expectLeftOut(_ store: Store, _ sums: DerivedIndex, _ order: DerivedIndex) throws {
     for index in [sums, order] {
       let error = #expect(throws: StoreError.self) { try store.snapshot().count(in: index) }

@@ -28,8 +28,8 @@ private enum Numbers {
 /// An extractor that gives the numbers in values and counts its calls.
 private final class NumberExtractor: IndexExtractorFactory, IndexExtractor {
   private let calls = Mutex(0)
-  /// Whether the extractor gives the numbers of a record only once. Then no number is ever removed
-  /// from a sum.
+  /// Whether the extractor returns the numbers of a record only once, so that no number is ever
+  /// removed from a sum.
   private let forgets: Bool
   private let seen = Mutex<Set<[UInt8]>>([])
 
@@ -217,7 +217,7 @@ struct GroupSumTests {
       try $0.put(Numbers.value(7_000, [.integer(1)]), id: 400, in: rows)
     }
     #expect(extractor.callCount - calls == 2)
-    // The bound allows three levels of nodes of the rows, and a root and two leaves of each index.
+    // The limit allows three levels of nodes of the rows, and a root and two leaves of each index.
     #expect(try store.statistics.indexBytes - bytes < 16 << 10)
     let sum = (0..<300 as Range<Int64>).reduce(0) { $0 + 2 * $1 }
     #expect(try store.snapshot().sum(of: 7_000, in: index)?.int64 == sum - 400 + 1)
@@ -282,7 +282,7 @@ struct GroupSumTests {
     }
   }
 
-  @Test("An entry of another index is not a sum, even if its bytes could be one")
+  @Test("An entry of another index is not a sum, even if its bytes could be a sum")
   func alike() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -294,7 +294,7 @@ struct GroupSumTests {
   }
 
   @Test(
-    "A new definition rebuilds sums and their order, removal deletes them, and sums can span keyspaces"
+    "Sums and their order are rebuilt by a new definition, and deleted by a removal"
   )
   func defined() throws {
     let store = try memory.open()

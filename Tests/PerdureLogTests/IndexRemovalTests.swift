@@ -124,7 +124,7 @@ struct IndexRemovalTests {
     #expect(throws: StoreError.self) { try reader.removeIndex(index) }.map { #expect($0.code == .readOnly) }
   }
 
-  @Test("A reader in another process loses a removed index at its refresh, and not before")
+  @Test("A reader in another process loses a removed index only at its refresh")
   func readers() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -177,7 +177,7 @@ struct IndexRemovalTests {
     #expect(try names(salvaged) == ["kept"])
   }
 
-  @Test("Salvage keeps an order of sums whose name is older than that of its source index")
+  @Test("Salvage restores an order of sums whose id is less than that of the sums")
   func salvagedOrder() throws {
     var memory = memory
     memory.options.indexExtractors = ["numbers": SliceExtractor()]
@@ -201,7 +201,7 @@ struct IndexRemovalTests {
     #expect(salvaged.recoveryReport.unavailableIndexes == [])
   }
 
-  @Test("A definition that refers to an older handle is stored with the present index")
+  @Test("A definition with an older handle is stored with the present index")
   func oldHandle() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -219,7 +219,7 @@ struct IndexRemovalTests {
     #expect(store.snapshot().sequence == sequence)
   }
 
-  @Test("Names of the engine's own extractors are refused for other purposes")
+  @Test("The names of the engine's own extractors are refused")
   func reserved() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
