@@ -57,7 +57,7 @@ struct LogRoomTests {
     #expect(room.length(end: mebibyte, synced: mebibyte, capacity: 0) == nil)
   }
 
-  @Test("Durable commits use preallocated length, and other commits extend the file only by their bytes")
+  @Test("Durable commits use preallocated length, and other commits do not preallocate")
   func lengths() throws {
     var room = LogRoom.always(upTo: 2000)
     room.unsyncedMax = 300
@@ -76,7 +76,7 @@ struct LogRoomTests {
     try store.close()
   }
 
-  @Test("An opening after a crash continues in the same segment, and finds no torn tail")
+  @Test("An opening after a crash continues in the same segment, without a torn tail")
   func goesOn() throws {
     for round in 0..<4 as Range<UInt64> {
       let (store, rows) = try open()
@@ -94,7 +94,7 @@ struct LogRoomTests {
     #expect(new.snapshot().count(in: try new.keyspace("rows", .dense)) == 20)
   }
 
-  @Test("A reader finds frames in preallocated zeros, and a refresh without new frames opens nothing")
+  @Test("A reader finds new frames in preallocated zeros, and otherwise does not reopen")
   func reading() throws {
     let (store, rows) = try open()
     try store.write { try $0.put(value(1), id: 1, in: rows) }
@@ -115,7 +115,7 @@ struct LogRoomTests {
     #expect(steps > 15)
   }
 
-  @Test("A reader ignores a partly written frame, and sees the complete frame")
+  @Test("A reader ignores a frame until all its bytes are written")
   func halfAFrame() throws {
     let (store, rows) = try open()
     try store.write { try $0.put(value(1), id: 1, in: rows) }
@@ -192,7 +192,7 @@ struct LogRoomTests {
     var reading = options()
     reading.isReadOnly = true
     let last = Guarded<UInt64>(3)
-    // Called when the log has been read.
+    // The handler is called after the log was read.
     reading.recoveryProgress = { [self] _, _ in
       let id = last.withLock { last in
         last += 1
@@ -205,7 +205,7 @@ struct LogRoomTests {
     #expect(try reader.refresh())
   }
 
-  @Test("Holes of the preallocated length are read with system calls, and never through a mapping")
+  @Test("Holes in the preallocated length are read by system calls, and not through a mapping")
   func holes() throws {
     let (store, rows) = try open(.always(upTo: 12_000))
     for id in 1...20 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -231,7 +231,7 @@ struct LogRoomTests {
     #expect(store.snapshot().count(in: rows) == 10)
   }
 
-  /// A program that opens the store three times, with the states that it may leave.
+  /// A program that opens the store three times, and the states that are allowed afterwards.
   private struct Program {
     let history = CrashHistory()
     var options: StoreOptions
@@ -270,7 +270,7 @@ struct LogRoomTests {
     }
   }
 
-  @Test("After any power cut in preallocated length, every durable commit is present and the log continues")
+  @Test("After a power cut in preallocated length, durable commits exist and the log continues")
   func powerCuts() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     var random = SeededGenerator(seed: seed)

@@ -45,7 +45,7 @@ struct OpenedValueTests {
     #expect(snapshot.openedValues.mappedCount <= OpenedBlobs.recentMax)
   }
 
-  @Test("A lent value stays readable in its closure while other values are read")
+  @Test("A value stays readable in its closure while other values are read")
   func nested() throws {
     let (store, rows) = try longValues()
     let snapshot = store.snapshot()

@@ -49,7 +49,7 @@ private final class BytesExtractor: IndexExtractorFactory {
   }
 }
 
-@Suite("Indexes of parts of records")
+@Suite("Indexes that depend on parts of records")
 struct RecordPartsTests {
   @Test("An extractor is called for a changed record only if its part of the record changed")
   func askedOnce() throws {

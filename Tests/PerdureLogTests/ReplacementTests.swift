@@ -9,7 +9,7 @@ import Testing
 private final class OpeningBeforeRename: ForwardingFileSystem {
   let behind: any FileSystem
   private let remaining: Guarded<Int>
-  /// The lock that the opening holds until the next attempt to acquire it.
+  /// The lock that the imitated opening has until the next attempt to acquire a lock.
   private let held = Guarded<(any FileLock)?>(nil)
 
   init(_ behind: any FileSystem, times: Int) { (self.behind, remaining) = (behind, Guarded(times)) }

@@ -161,7 +161,7 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
-  /// Writes until the next segment is prepared.
+  /// Writes until the next segment is prepared, and returns the number of this segment.
   private func prepare(
     _ store: Store, _ fileSystem: WatchedFileSystem, from id: UInt64 = 1
   ) throws -> UInt64 {
@@ -199,7 +199,7 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
-  @Test("A reader opens at any moment while a commit continues into a prepared segment")
+  @Test("A reader can open at any point while commits continue into a prepared segment")
   func readerOpening() throws {
     for call in 0... {
       let fileSystem = WatchedFileSystem(InMemoryFileSystem())
@@ -229,7 +229,7 @@ struct SegmentPreparationTests {
     }
   }
 
-  @Test("A segment that was prepared when the process ended does not disturb the next opening")
+  @Test("A prepared segment of an ended process does not disturb the next opening")
   func left() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     var left: [UInt64] = []
@@ -249,7 +249,7 @@ struct SegmentPreparationTests {
     #expect(try self.store(fileSystem).snapshot().count(in: rows) == 72)
   }
 
-  @Test("A sync that fails while a segment is prepared poisons the store", arguments: [false, true])
+  @Test("A failed sync during the preparation of a segment poisons the store", arguments: [false, true])
   func failedSync(_ ofDirectory: Bool) throws {
     let disk = SimulatedFileSystem()
     let fileSystem = WatchedFileSystem(disk)
@@ -332,7 +332,7 @@ struct SegmentPreparationTests {
     #expect(try self.store(fileSystem).snapshot().count(in: rows) == 8)
   }
 
-  @Test("A directory that cannot be opened while a segment is prepared does not disturb commits")
+  @Test("If preparation cannot open the directory, commits still succeed")
   func refusedDirectory() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     let store = try store(fileSystem)

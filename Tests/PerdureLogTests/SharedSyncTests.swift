@@ -14,7 +14,7 @@ private final class HeldSyncs: ForwardingFileSystem, Sendable {
     var isHeld = false
   }
 
-  /// Signalled once when the held sync may continue.
+  /// Signalled once when the blocked sync may continue.
   let goOn = DispatchSemaphore(value: 0)
 
   let behind: any FileSystem = InMemoryFileSystem()

@@ -99,7 +99,7 @@ struct StoreFilesTests {
     #expect(try disk.kind(of: "/b") == nil)
   }
 
-  @Test("A copy does not replace existing files, and only stores are copied")
+  @Test("A copy does not replace existing files, and its source must be a store")
   func refused() throws {
     let disk = InMemoryFileSystem()
     try fill("/a", disk)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store in memory, and the options to open it again.
+/// A store in memory, with the options to reopen it.
 struct MemoryStore {
   let fileSystem = InMemoryFileSystem()
   var options = StoreOptions()
@@ -22,7 +22,7 @@ struct MemoryStore {
 
 private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-@Suite("A store")
+@Suite("Basic operations of a store")
 struct StoreTests {
   @Test("Committed values are readable after closing and reopening")
   func putAndGet() throws {
@@ -76,7 +76,7 @@ struct StoreTests {
     }
   }
 
-  @Test("A snapshot does not change")
+  @Test("A snapshot does not change with later commits")
   func snapshotIsStable() throws {
     let store = try MemoryStore().open()
     let numbers = try store.keyspace("numbers", .dense)
@@ -158,7 +158,7 @@ struct StoreTests {
     #expect(try memory.open().snapshot().value(id: 1, in: files) == large)
   }
 
-  @Test("A commit whose precondition does not hold writes nothing")
+  @Test("A commit with an unsatisfied precondition writes nothing")
   func preconditions() throws {
     let store = try MemoryStore().open()
     let rows = try store.keyspace("rows", .dense)

@@ -22,7 +22,7 @@ private struct Settings: IndexExtractorFactory {
   }
 }
 
-@Suite("Values that extractors look up")
+@Suite("Values that extractors read")
 struct StoredValuesTests {
   @Test("An extractor can read a value from its blob file, also at opening")
   func blob() throws {
