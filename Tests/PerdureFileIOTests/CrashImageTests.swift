@@ -121,7 +121,7 @@ struct CrashImageTests {
     #expect(Set(disks.map(\.paths)).count == 8)
   }
 
-  @Test("Unsynced writes are lost, done and reordered in every combination")
+  @Test("Unsynced writes may be lost, kept or reordered, in every combination")
   func subsets() throws {
     let disks = try remains(on: try diskWithFile()) { fileSystem in
       let file = try fileSystem.open("/f", .readWrite)

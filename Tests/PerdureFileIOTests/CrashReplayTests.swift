@@ -112,7 +112,7 @@ struct SeedWordsTests {
     #expect(try again(explorer).contains("which has CrashExplorer(seed: \(0x5EED_0001 as UInt64))"))
   }
 
-  @Test("For a seed in the code, the command names the line of code")
+  @Test("For a seed in the code, the command quotes the expression with the seed")
   func code() throws {
     let text = "swift test --filter code, which has "
     let seed = 0x5EED_0002 as UInt64

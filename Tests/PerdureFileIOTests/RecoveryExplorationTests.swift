@@ -15,7 +15,7 @@ private struct TinyCell {
     try fileSystem.syncDirectory("/")
   }
 
-  /// - Parameter syncs: Whether the recovery syncs the cell and its name before it removes the copy.
+  /// - Parameter syncs: Whether the recovery syncs the cell before it removes the copy.
   init(recovering fileSystem: SimulatedFileSystem, syncs: Bool = true) throws {
     if try fileSystem.kind(of: "/copy") != nil {
       let copy = try fileSystem.open("/copy", .readWrite)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureFileIO
 
-/// The effects of the operating system on single calls.
+/// Calls that the operating system interrupts, refuses or executes partly.
 @Suite("Calls of the operating system")
 struct SystemCallTests {
   @Test("A call interrupted by a signal is repeated until it succeeds or fails otherwise")

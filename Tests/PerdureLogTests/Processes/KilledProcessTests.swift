@@ -119,8 +119,8 @@ private enum Bank {
 
 @Suite("Killed processes")
 struct KilledProcessTests {
-  /// The number of kills of the writer. A long run sets it in the environment: 600 are about ten
-  /// minutes.
+  /// The number of kills of the writer. A long run sets it in the environment. 600 kills take about
+  /// ten minutes.
   private static let kills = Environment.value(of: "PERDURE_KILLS").flatMap(Int.init) ?? 4
 
   @Test("Readers of a compacting writer always see the same sum when processes are killed")

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Snapshots that outlive their closed store")
 struct OutlivingSnapshotTests {
-  /// A store that was opened from a checkpoint and then written. So its states have nodes in the
-  /// index file and in memory, and blob files.
+  /// A store that was opened from a checkpoint and then written. Its states have nodes in the index
+  /// file, nodes in memory, and blob files.
   private static func make(
     _ name: String, _ fileSystem: any FileSystem = InMemoryFileSystem()
   ) throws -> WitnessedStore {

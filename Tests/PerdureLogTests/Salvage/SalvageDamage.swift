@@ -5,7 +5,7 @@ import PerdureTestSupport
 
 @testable import PerdureLog
 
-/// A damaged copy of a store, with the bytes of its files that are intact.
+/// A damaged copy of a store. It knows which bytes of the files are intact.
 struct SalvageDamage {
   let original: SalvagedStore
   private(set) var fileSystem = SimulatedFileSystem()
