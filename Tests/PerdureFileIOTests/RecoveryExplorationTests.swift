@@ -164,7 +164,7 @@ struct RecoveryExplorationTests {
     }
     #expect(report.matrix[nil, .nothing] == 1)
     #expect(report.matrix[.createDirectory, .nothing] == 1)
-    #expect(report.matrix[.syncDirectory, .nothing] == 0, "the same disk as one before")
+    #expect(report.matrix[.syncDirectory, .nothing] == 0, "the disk is equal to an earlier one")
     #expect(report.matrix.operations == [.createDirectory])
     #expect(report.matrix.lines.count == 3)
   }

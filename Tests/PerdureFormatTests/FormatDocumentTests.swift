@@ -118,7 +118,7 @@ struct FormatDocumentTests {
         #expect(isKnown, "\(name), \(field.name)")
       }
       #expect(offset == layout.length, "\(name)")
-      #expect(Set(layout.fields.map { $0.name }).count == layout.fields.count, "\(name): a name twice")
+      #expect(Set(layout.fields.map { $0.name }).count == layout.fields.count, "\(name): duplicate field")
     }
   }
 

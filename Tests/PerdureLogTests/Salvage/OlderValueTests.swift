@@ -253,7 +253,7 @@ struct OlderValueTests {
       for (id, version) in history.newest where version != nil && found[id] == nil {
         #expect(
           !report.isClean || report.bytesUnfinished > 0,
-          "\(kind), store \(number): id \(id) is gone without a word; \(report)")
+          "\(kind), store \(number): id \(id) is missing and not reported; \(report)")
       }
     }
     print("\(kind.rawValue): \(damaged) stores, \(older) older values")

@@ -106,7 +106,7 @@ struct SalvageDeceptionTests {
     }
     let table = entries.map(bytes)
     #expect(found(table) == entries)
-    for cut in [1, 13, 64] { #expect(found(table, cut: cut) == entries, "a file that was cut by \(cut)") }
+    for cut in [1, 13, 64] { #expect(found(table, cut: cut) == entries, "file truncated by \(cut) bytes") }
     for index in 0..<3 {
       var damaged = table
       damaged[index][3] ^= 1
