@@ -154,7 +154,7 @@ struct HandmadeLogTests {
     #expect(try rows(isFinished: false, hasMark: false) == known)
   }
 
-  @Test("An incomplete commit is removed, or corruption if the superblock promises it")
+  @Test("An incomplete commit is dropped, but is corruption if the superblock promises it")
   func promised() throws {
     for isPromised in [false, true] {
       var log = try HandmadeLog()
