@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Attributes of objects")
 struct AttributeTests {
-  @Test("A new object has its defaults, and zero without a default")
+  @Test("A new object has its default values, and zero values where no default exists")
   func defaults() throws {
     let sample = Sample(context: try Staff.context())
     #expect(sample.flag)
@@ -104,7 +104,7 @@ struct AttributeTests {
     #expect(sample["text"] as? String == "by name")
   }
 
-  @Test("Names and paths can follow relationships")
+  @Test("Access by name and by key path follows relationships")
   func keyPaths() throws {
     let context = try Staff.context()
     let (company, first, second) = (context.company("C"), context.worker("A"), context.worker("B"))
@@ -121,7 +121,7 @@ struct AttributeTests {
     #expect(company.workers.count == 1)
   }
 
-  @Test("A derived count is always right, before and after the save, after linking and deleting")
+  @Test("A derived count is correct after linking and deleting, before and after a save")
   func derivedCount() throws {
     let context = try Staff.context()
     let (company, first, second) = (context.company("C"), context.worker("A"), context.worker("B"))

@@ -8,7 +8,7 @@ import Testing
 struct ChangesTests {
   private func names(_ values: [String: Any?]) -> [String] { values.keys.sorted() }
 
-  /// Whether a key is there, without a value.
+  /// Whether the dictionary contains a key with the value nil.
   private func isNil(_ values: [String: Any?], _ key: String) -> Bool {
     if case .some(.none) = values[key] { true } else { false }
   }
@@ -34,7 +34,7 @@ struct ChangesTests {
     #expect(worker.changedValues().isEmpty)
   }
 
-  @Test("A new object's changed values differ from the defaults, and it has no committed values")
+  @Test("A new object has changed values where it differs from the defaults, and no committed values")
   func inserted() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
@@ -47,7 +47,7 @@ struct ChangesTests {
     #expect(committed["projects"] as? Set<ManagedObject> == [])
   }
 
-  @Test("Committed values are those of the store, for every kind of relationship too")
+  @Test("Committed values equal the stored values, also for every kind of relationship")
   func committed() throws {
     let context = try Staff.context()
     let (worker, other, company) = (context.worker("W"), context.worker("O"), context.company("C"))
@@ -95,7 +95,7 @@ struct ChangesTests {
     #expect(worker.email == "p@example.org")
   }
 
-  @Test("A custom accessor with will, primitive and did behaves as a generated one")
+  @Test("A custom accessor with will, primitive and did calls behaves like a generated accessor")
   func accessors() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -116,7 +116,7 @@ struct ChangesTests {
     #expect(try container.newContext().same(worker).salary == 11)
   }
 
-  @Test("Relationships by name give a mutable set, ids without instances, and whether an object is linked")
+  @Test("Relationships by name give a mutable set, ids without instances, and their fault state")
   func relationships() throws {
     let container = try Staff.container()
     let setup = container.newContext()

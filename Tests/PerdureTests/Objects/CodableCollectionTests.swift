@@ -61,7 +61,7 @@ struct CodableCollectionTests {
       attributes[2].defaultValue == .data(Data("{\"first\":1}".utf8)) && attributes[6].defaultValue == nil)
   }
 
-  @Test("Values are read back by another context: empty, nested, with optionals, and of 100,000 elements")
+  @Test("Another context reads empty, nested, optional and large collections back unchanged")
   func roundTrip() throws {
     let container = try container()
     let context = container.newContext()
@@ -120,7 +120,7 @@ struct CodableCollectionTests {
     #expect(player.tags == [] && !player.hasChanges)
   }
 
-  @Test("Snapshots have collections as values, and typed snapshots have their types")
+  @Test("Snapshots contain collections as JSON, and typed snapshots as typed values")
   func snapshots() throws {
     let context = try container().newContext()
     let player = Player(context: context, tags: ["a"], ranks: [1: [true]], needed: [4])
@@ -132,7 +132,7 @@ struct CodableCollectionTests {
     #expect(TypedSnapshot<Player>(copy).tags == ["a"])
   }
 
-  @Test("By name the values are arrays and dictionaries, and other element types are refused")
+  @Test("Access by name uses arrays and dictionaries, and refuses other element types")
   func names() throws {
     let context = try container().newContext()
     let player = Player(context: context, needed: [])
@@ -155,7 +155,7 @@ struct CodableCollectionTests {
     try context.save()
   }
 
-  @Test("By name a collection is set as an element of a composite, and as the bytes of a snapshot")
+  @Test("Access by name sets a collection in a composite, or from the bytes of a snapshot")
   func namedBytes() throws {
     let context = try container().newContext()
     let player = Player(context: context, needed: [])
@@ -171,7 +171,7 @@ struct CodableCollectionTests {
     }
   }
 
-  @Test("Bytes of another type read as no value, stay stored, and throw a typed error by name")
+  @Test("Undecodable bytes read as empty or nil, stay stored, and throw if read by name")
   func undecodable() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("collections-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Descriptions in a log")
 struct DescriptionTests {
-  @Test("An object's description shows class, identity, state and loaded values, and does not load it")
+  @Test("An object's description shows its class, identity, state and values without loading the object")
   func objects() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -53,7 +53,7 @@ struct DescriptionTests {
     #expect(three.isInserted && "\(container)" == "<PersistentContainer Staff in memory; 8 entities>")
   }
 
-  @Test("A request prints as a sentence")
+  @Test("A request's description reads as a sentence")
   func requests() throws {
     var request = FetchRequest<Employee>(
       predicate: try FetchPredicate(format: "salary > 1000"), sortDescriptors: [FetchOrder("name")])

@@ -7,7 +7,7 @@ import Testing
 struct EnumAttributeTests {
   enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
 
-  /// Without a case for zero.
+  /// An enumeration without a case for zero.
   enum Grade: Int16, AttributeValue, CaseIterable { case poor = 3, good = 2, fine = 1 }
 
   struct Shelf: RawRepresentable, AttributeValue, Hashable {
@@ -23,7 +23,7 @@ struct EnumAttributeTests {
     var shelf: Shelf?
   }
 
-  /// The same entity as an older program knows it.
+  /// The same entity with raw values instead of enumerations, as an older program declares it.
   @Entity("Volume")
   final class RawVolume: ManagedObject {
     @Attribute(.indexed) var binding: String = "cloth"
@@ -45,7 +45,7 @@ struct EnumAttributeTests {
     return container
   }
 
-  @Test("A case is stored as its raw value, and can be found and sorted by it")
+  @Test("A case is stored as its raw value, and queries find it")
   func cases() throws {
     try inDirectory { directory in
       let container = try container(Volume.self, "\(directory)/V.perdure")
@@ -102,7 +102,7 @@ struct EnumAttributeTests {
     }
   }
 
-  @Test("An unknown raw value reads as nil, and stays in the store")
+  @Test("An unknown raw value reads as nil or as the zero value, and stays stored")
   func unknown() throws {
     try inDirectory { directory in
       let path = "\(directory)/V.perdure"

@@ -15,7 +15,7 @@ struct IdentityMapTests {
     defer { map.deallocate() }
     var expected: [ObjectReference: Employee] = [:]
     for step in 0..<6000 {
-      // Waves, so that the table fills up and empties again.
+      // Phases of 1,000 steps fill and empty the table in turn.
       let object = random.pick(objects)
       let isFilling = step / 1000 % 2 == 0
       if expected[object.reference] == nil, random.chance(isFilling ? 90 : 10) {
@@ -32,14 +32,14 @@ struct IdentityMapTests {
     #expect(Set(map.objects) == Set(expected.values))
   }
 
-  @Test("References with one hash position are distinguished, and removing one keeps the others")
+  @Test("References with equal hash positions are distinguished, and a removal keeps the others")
   func collisions() throws {
     let context = try Staff.context()
     let objects = (0..<8).map { context.worker("w\($0)") }
     var map = IdentityMap()
     defer { map.deallocate() }
-    // The home of a reference follows from the upper bits of its product with an odd number; these
-    // share them.
+    // The upper bits of the product of a reference and an odd number give its position in the
+    // table. These references have equal upper bits.
     let inverse: UInt64 = 0xF1DE_83E1_9937_733D
     let references = objects.indices.map { ObjectReference(rawValue: inverse &* (5 << 40 | UInt64($0 + 1))) }
     for (object, reference) in zip(objects, references) { map.insert(object, reference) }

@@ -24,7 +24,7 @@ struct KeyPathTests {
     }
   }
 
-  @Test("An operator makes one value of many, before or after the attribute")
+  @Test("An operator before or after the attribute reduces many values to one")
   func operators() throws {
     let world = try World()
     func value(_ path: String) -> Any? { world.acme.value(forKeyPath: path) }
@@ -53,7 +53,7 @@ struct KeyPathTests {
     }
   }
 
-  @Test("A value is set at the end of a path, for one object or for all")
+  @Test("Setting a value by key path changes one object or all members")
   func setting() throws {
     let world = try World()
     let worker = try #require(world.acme.workers.first { $0.name == "a" })

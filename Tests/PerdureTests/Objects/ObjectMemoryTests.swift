@@ -11,11 +11,11 @@ struct ObjectMemoryTests {
     var mark: UInt8
   }
 
-  @Test("The header of a registered object leaves space for the instance and the table in 160 bytes")
+  @Test("Header, instance and table entry of a registered object take at most 160 bytes")
   func sizes() {
-    // A block of the memory; what the system's allocator needs for a pointer behind the 16 bytes
-    // that every instance begins with; an entry of the table, which is at least half full when it
-    // has grown.
+    // The header is a block of the object memory. An instance is a block of the system's allocator:
+    // a pointer after the 16 bytes that begin every instance. The table needs 32 bytes for each
+    // object, because it is at least half full after growth.
     let header = MemoryLayout<ObjectHeader>.size
     #expect(header % ObjectMemory.unitByteCount == 0 && header == 80)
     let (instance, entry) = (32, 32)
@@ -52,7 +52,7 @@ struct ObjectMemoryTests {
     memory.deallocate(block.address, byteCount: block.byteCount)
   }
 
-  @Test("A freed block is the next one of its size, and an empty memory keeps one chunk")
+  @Test("The next allocation reuses a freed block of its size, and empty memory keeps one chunk")
   func reuse() {
     var memory = ObjectMemory()
     defer { memory.deallocate() }

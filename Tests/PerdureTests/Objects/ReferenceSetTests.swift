@@ -6,8 +6,9 @@ import Testing
 
 @Suite("Sets of references")
 struct ReferenceSetTests {
-  /// Ascending, descending and mixed; below and above the size from which on a set may be hashed.
-  @Test("After any insertions and removals the set equals one of the standard library", arguments: 0..<24)
+  /// Inserts ascending, descending and random references. Sizes are below and above the threshold
+  /// from which the set may use hashing.
+  @Test("After random insertions and removals the set equals a standard Set", arguments: 0..<24)
   func random(run: Int) {
     var random = SeededGenerator.forTest("reference set \(run)")
     var set = ReferenceSet()

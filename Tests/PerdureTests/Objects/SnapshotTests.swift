@@ -18,7 +18,7 @@ import Testing
   @Relationship(inverse: "team") var players: ToMany<Player>
 }
 
-/// A player with a relationship that the others do not have.
+/// A player with a relationship that other players do not have.
 @Entity private final class Substitute: Player {
   @Relationship var place: Player?
 }
@@ -59,7 +59,7 @@ struct SnapshotTests {
     #expect(try worker.snapshot() == worker.snapshot())
   }
 
-  @Test("A typed snapshot reads as its object, and is Sendable")
+  @Test("A typed snapshot has the properties of its object and is Sendable")
   func types() async throws {
     let context = try teams()
     let player = Player(context: context)
@@ -75,7 +75,7 @@ struct SnapshotTests {
     #expect(deep.name == "W" && deep.email == nil && deep.company?.name == "C")
   }
 
-  @Test("To-many relationships keep their types")
+  @Test("A typed snapshot keeps the types of to-many relationships")
   func manyTypes() throws {
     let context = try teams()
     let team = Team(context: context)
@@ -120,7 +120,7 @@ struct SnapshotTests {
     #expect(try again(deep) == deep)
   }
 
-  @Test("The text form is the documented one")
+  @Test("A snapshot is encoded as the documented JSON")
   func textForm() throws {
     let context = try Staff.context()
     let contract = Contract(context: context)
@@ -149,7 +149,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("A path may follow properties of a sub-entity, and objects without them are included without")
+  @Test("An included path can name a property of a subentity that other objects lack")
   func subentityPaths() throws {
     let container = try PersistentContainer(
       name: "Players", classes: [Player.self, Team.self, Substitute.self], description: .inMemory)
@@ -167,7 +167,7 @@ struct SnapshotTests {
     #expect(typed.players.count == 2 && typed.contents == snapshot)
   }
 
-  @Test("Values that no attribute can hold are not encoded")
+  @Test("Encoding rejects a value that no attribute can store")
   func unwritable() throws {
     let property = ObjectSnapshot.Property.attribute(.list([.integer(1)]))
     #expect(throws: EncodingError.self) { try JSONEncoder().encode(property) }
@@ -177,7 +177,7 @@ struct SnapshotTests {
     "{\"id\":\"x-perdure://s/E/p1\",\"properties\":{\"a\":\(text)}}"
   }
 
-  @Test("A URI finds an id, as text and as URL, only if its store is open")
+  @Test("A URI, as text or URL, gives an id only if its store is open")
   func uris() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -214,7 +214,7 @@ struct SnapshotTests {
   }
 
   @Test(
-    "An id whose entity name is not allowed in a URL is found by its encoded URL",
+    "An entity name with characters that URLs forbid survives URL encoding of the id",
     arguments: ["A%41", "50%", "a b", "x?y#z", "%2F", "+&="])
   func escapedNames(name: String) throws {
     let id = try #require(ManagedObjectID(uri: "x-perdure://s/\(name)/p1"))
@@ -225,19 +225,19 @@ struct SnapshotTests {
   @Test("A URL with an invalid escape gives no id", arguments: ["%+A", "%-0", "%4", "%", "%G0", "%FF"])
   func wrongEscapes(escape: String) throws {
     #expect(ManagedObjectID(uriRepresentation: try #require(URL(string: "x-perdure://s/%41/p1"))) != nil)
-    // If URLs are validated there is none to read.
+    // The initializer of URL may reject the escape. Then no URL exists to test.
     guard let url = URL(string: "x-perdure://s/A\(escape)/p1", encodingInvalidCharacters: false) else {
       return
     }
     #expect(ManagedObjectID(uriRepresentation: url) == nil)
-    // The object beside it is none either.
+    // A further path component does not make the URL valid either.
     guard let longer = URL(string: "x-perdure://s/A\(escape)/E/p1", encodingInvalidCharacters: false) else {
       return
     }
     #expect(ManagedObjectID(uriRepresentation: longer) == nil)
   }
 
-  @Test("A snapshot of an object removed by another context throws, and one of a loaded object is unchanged")
+  @Test("A snapshot of a deleted object throws unless the object is loaded")
   func removed() throws {
     let container = try Staff.container()
     let context = container.newContext()
