@@ -45,7 +45,7 @@ struct CancellationTests {
 
   @TaskLocal private static var name = ""
 
-  @Test("The work of a background context sees that its task is cancelled, and the task's local values")
+  @Test("Work in a background context sees its task's cancellation and task-local values")
   func taskOfWork() async throws {
     let container = try container()
     let background = container.newBackgroundContext()
@@ -87,7 +87,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("Tasks that use a background context at once run one after the other")
+  @Test("Concurrent tasks of a background context run one after another")
   func order() async throws {
     let background = try container().newBackgroundContext()
     let turns = Turns()
@@ -107,7 +107,7 @@ struct CancellationTests {
     #expect(try background.performAndWait { try $0.count(for: FetchRequest<Employee>()) } == 650)
   }
 
-  @Test("A fetch that evaluates each object is cancelled too, also with unsaved changes")
+  @Test("A fetch that evaluates each object can be cancelled, also with unsaved changes")
   func evaluated() async throws {
     let container = try container()
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "salary + 1 > friends.@count"))

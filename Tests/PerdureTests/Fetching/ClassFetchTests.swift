@@ -26,7 +26,7 @@ struct ClassFetchTests {
     return context
   }
 
-  @Test("A fetch by class returns all its objects, with unsaved ones and those of sub-entities")
+  @Test("A fetch by class returns all objects, including unsaved objects and those of subentities")
   func all() throws {
     let context = try context()
     let animals = try context.fetch(Animal.self)
@@ -36,7 +36,7 @@ struct ClassFetchTests {
     #expect(try context.fetch(kind).count == context.fetch(Animal.self).count)
   }
 
-  @Test("A query, an order and a limit give the same as a request with them")
+  @Test("A fetch by class accepts a query, an order and a limit")
   func parts() throws {
     let context = try context()
     let order = [FetchOrder(\Animal.name)]

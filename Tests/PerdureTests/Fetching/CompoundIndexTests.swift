@@ -28,13 +28,13 @@ struct CompoundIndexTests {
 
   // MARK: Any index, any request
 
-  @Test("Ranges, prefixes and orders by indexes of any shape give the same as evaluating each object")
+  @Test("Ranges, prefixes and orders of any compound index give the same as evaluating each object")
   func differential() throws {
     var random = SeededGenerator.forTest("compound indexes")
     var ordered = 0
     var prefixes: [Int: Int] = [:]
     for _ in 0..<15 {
-      // Few columns and few values, so that indexes share them and keys are equal in front.
+      // Few columns and few values, so that indexes share columns and keys share prefixes.
       let columns = Array(Self.columns.shuffled(using: &random).prefix(4))
       let values = columns.map { column in (0..<3).map { _ in RandomValue.of(column.kind, &random) } }
       let indexes = (0..<4).map { number in
@@ -109,7 +109,8 @@ struct CompoundIndexTests {
       return .comparison(FetchComparison(.keyPath(PropertyPath(columns[place].name)), op, .constant(right)))
     }
 
-    /// An index's order or its opposite, without an element here and there; sometimes any.
+    /// Returns the order of an index or its reverse. Sometimes an element is missing, or the
+    /// elements are shuffled.
     private mutating func order() -> [FetchOrder] {
       let isReversed = random.chance(50)
       var order = random.pick(indexes).elements.map {
@@ -129,7 +130,7 @@ struct CompoundIndexTests {
     FetchIndexDescription(on: "int32"),
   ]
 
-  /// 4 values of int32, 5 of string, 5 of date: 100 objects, each combination once.
+  /// Every combination of 4 values of int32, 5 of string and 5 of date: 100 objects.
   private func staff() throws -> TestGraph {
     let schema = try Self.schema(Self.staff)
     let entity = schema.entity(named: "Item")!.number
@@ -144,7 +145,7 @@ struct CompoundIndexTests {
     return try TestGraph(objects, schema)
   }
 
-  /// The best plan, and the number of rows it reads.
+  /// Returns the best plan and the number of rows that it reads.
   private func run(
     _ graph: TestGraph, _ predicate: String, _ order: [FetchOrder] = [], limit: Int? = nil
   ) throws -> (plan: FetchPlan, rowsRead: Int) {
@@ -173,12 +174,12 @@ struct CompoundIndexTests {
     let three = try run(graph, "string == 's2' AND int32 IN {1, 3} AND date > CAST(2, 'NSDate')")
     #expect((three.plan.candidateCount, three.rowsRead) == (4, 4))
     #expect(three.plan.residual == .true)
-    // Behind a gap a bound is no use to the index, and is asked of the rows.
+    // The index cannot use a bound after a gap. The fetch compares the rows instead.
     let gap = try run(graph, "int32 == 1 AND date == CAST(2, 'NSDate')")
     #expect((gap.plan.candidateCount, gap.rowsRead) == (25, 25))
   }
 
-  @Test("A compound index gives the order without sorting, in both directions and around fixed properties")
+  @Test("A compound index gives orders without sorting, in both directions and around fixed properties")
   func orders() throws {
     let graph = try staff()
     let (up, down) = (FetchOrder("date"), FetchOrder("string", ascending: false))
@@ -193,19 +194,19 @@ struct CompoundIndexTests {
     #expect(opposite.rowsRead == 3)
     #expect(try run(graph, "int32 == 2", [down, up], limit: 3).rowsRead == 3)
     #expect(try run(graph, "int32 == 2 AND string == 's1'", [up], limit: 3).rowsRead == 3)
-    // Pinned properties may be anywhere in the order too, also after the ordered ones.
+    // Fixed properties may be at any position of the order, also after the sorted properties.
     #expect(try run(graph, "int32 == 2", [down, FetchOrder("int32"), up], limit: 3).rowsRead == 3)
     #expect(try run(graph, "int32 IN {1, 2} AND string == 's1'", [FetchOrder("int32"), up]).plan.isOrdered)
     let behind = try run(
       graph, "int32 > 1 AND date == CAST(3, 'NSDate')", [FetchOrder("int32"), down], limit: 3)
     #expect(behind.plan.isOrdered)
-    // One of the two in the other direction: it has to be sorted.
+    // Only one of two directions differs from the index, so the fetch has to sort.
     #expect(try !run(graph, "int32 == 2", [FetchOrder("string"), up], limit: 3).plan.isOrdered)
   }
 }
 
 extension String {
-  /// How many properties a plan's ranges are by.
+  /// The number of properties in the ranges of a plan's description.
   fileprivate var prefixLength: Int {
     guard let line = split(separator: "\n").first(where: { $0.hasPrefix("  from") }) else { return 0 }
     guard let by = line.range(of: " by ") else { return 0 }

@@ -40,7 +40,7 @@ struct DecimalLiteralTests {
     return try context.fetch(FetchRequest<Item>(predicate: predicate)).map(\.number).sorted()
   }
 
-  @Test("A literal with more digits than a Double holds finds the exact Decimal in every comparison")
+  @Test("Every comparison uses the exact Decimal of a literal with more digits than a Double")
   func longLiterals() throws {
     let text = "12345678901234567890.12345"
     let exact = try #require(Decimal(string: text))
@@ -84,7 +84,7 @@ struct DecimalLiteralTests {
     }
   }
 
-  @Test("Beside a Double, a long literal is the nearest Double, as in Swift")
+  @Test("Beside a Double, a long literal becomes the nearest Double, as in Swift")
   func doubles() throws {
     let context = try context([])
     let item = Item(context: context)
@@ -100,7 +100,7 @@ struct DecimalLiteralTests {
     }
   }
 
-  @Test("NaN is unequal to every Decimal but NaN, with an index and without")
+  @Test("NaN is unequal to every Decimal except NaN, with and without an index")
   func notANumber() throws {
     let context = try context([.nan, 0, Decimal(string: "1e100")!])
     let none = Item(context: context)

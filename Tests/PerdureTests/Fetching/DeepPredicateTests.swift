@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Deep and long predicates")
 struct DeepPredicateTests {
-  @Test("Predicates nested in any way terminate, compare and print")
+  @Test("Deeply nested predicates can be compared and printed, and requests refuse them")
   func deepByCases() async throws {
     let container = try Staff.container(.engine)
     let context = container.newContext()
@@ -56,7 +56,7 @@ struct DeepPredicateTests {
         try predicate.evaluate(with: .null)
       }
       #expect(evaluation?.code == .tooDeep, "\(name)")
-      // Threads of a background context have the smallest stacks.
+      // The thread of a background context has the smallest stack.
       let elsewhere = await #expect(throws: FetchError.self, "\(name)") {
         try await container.performBackgroundTask { context in
           try context.count(for: FetchRequest<Employee>(predicate: .and([predicate, one])))
@@ -66,7 +66,7 @@ struct DeepPredicateTests {
     }
   }
 
-  @Test("Twenty thousand predicates that a loop joins make a shallow tree with the right answer")
+  @Test("Twenty thousand predicates joined in a loop form a shallow tree with the right result")
   func longLoops() throws {
     let context = try Staff.container(.engine).newContext()
     for salary in 0..<3 { context.worker("W").salary = Int64(salary) }

@@ -18,7 +18,7 @@ import Testing
   @Attribute(.indexed, derived: "rooms.rent.@sum") var rent: Int
   @Attribute(.indexed, derived: "rooms.size.@sum") var size: Double
   @Attribute(.indexed, derived: "rooms.deposit.@sum") var deposit: Decimal
-  /// Of nothing that an index keeps.
+  /// A sum over an attribute that no index contains.
   @Attribute(derived: "rooms.width.@sum") var width: Double
   @Attribute(.indexed, derived: "landlord.name") var landlordName: String?
 }
@@ -38,8 +38,8 @@ import Testing
   @Attribute(derived: "house.size") var houseSize: Double?
 }
 
-/// Predicates and orders on derived attributes, compared with the same on their derivations, and
-/// with each object's values.
+/// Compares predicates and orders on derived attributes with those on their derivations, and with
+/// the values of each object.
 @Suite("Fetching by derived attributes")
 struct DerivedFetchTests {
   private struct Question: Sendable {
@@ -126,8 +126,8 @@ struct DerivedFetchTests {
     return Set(found)
   }
 
-  /// The order of a fetch is that of the objects' values, equal ones by their ids, also in a
-  /// window.
+  /// Expects that a fetch sorts by the objects' values, and by ids where these are equal. The first
+  /// objects stay the same with a limit.
   private func checkOrder<T: ManagedObject>(
     _ context: ManagedObjectContext, _ key: String, _ value: (T) -> Value
   ) throws {
@@ -168,7 +168,7 @@ struct DerivedFetchTests {
     }
   }
 
-  @Test("A derived attribute is equivalent to its derivation, in the store and over unsaved changes")
+  @Test("A derived attribute is equivalent to its derivation, before and after a save")
   func differential() throws {
     var random = SeededGenerator.forTest("derived attributes in fetches")
     let classes: [ManagedObject.Type] = [Landlord.self, House.self, Room.self]
@@ -192,7 +192,7 @@ struct DerivedFetchTests {
     }
   }
 
-  @Test("Text that is longer than an index's part of it is found through other objects too")
+  @Test("Text longer than the indexed prefix is found, also through related objects")
   func longText() throws {
     let directory = try TemporaryDirectory()
     let container = try PersistentContainer(

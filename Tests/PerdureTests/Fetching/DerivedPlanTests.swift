@@ -4,10 +4,10 @@ import Testing
 
 @testable import Perdure
 
-/// The entries read to find objects by attributes derived from others.
+/// Counts the rows that a fetch reads to find objects by attributes derived from other objects.
 @Suite("Plans for derived attributes")
 struct DerivedPlanTests {
-  /// A hundred and twenty employees of six companies, whose names differ.
+  /// Returns 120 employees and managers of companies with different names.
   private func graph() throws -> TestGraph {
     var random = SeededGenerator.forTest("plans for derived attributes")
     var objects = try TestGraph.objects(&random, employees: 120)
@@ -39,7 +39,7 @@ struct DerivedPlanTests {
     return (plan, found.count, view.rowsRead)
   }
 
-  @Test("An index on a copied attribute finds objects through the other entity, and reads no row of others")
+  @Test("An index on a copied attribute finds objects through the related entity without extra rows")
   func copies() throws {
     let graph = try graph()
     let (plan, found, rows) = try run(graph, "companyName == 'c1'")
@@ -52,7 +52,7 @@ struct DerivedPlanTests {
     #expect(chained.rows == chained.found)
   }
 
-  @Test("The last objects in the order of a copied attribute are found without reading the others")
+  @Test("A limited fetch sorted by a copied attribute reads only a few rows")
   func orders() throws {
     let graph = try graph()
     let (plan, found, rows) = try run(graph, nil, [FetchOrder("companyName", ascending: false)], limit: 3)

@@ -39,7 +39,7 @@ struct FetchErrorTests {
     #expect(try error("nmae == 'x'")?.suggestions == ["name"])
   }
 
-  @Test("An unknown key behind a relationship gets suggestions of the other entity")
+  @Test("An unknown key after a relationship gets suggestions from the related entity")
   func unknownKeyBehind() throws {
     let error = try #require(try error("company.fonded == nil"))
     #expect(error.entity == "Company")
@@ -53,7 +53,7 @@ struct FetchErrorTests {
     #expect(try error("ANY age == 1")?.code == .notARelationship)
   }
 
-  @Test("An aggregate over objects, and a sum of texts, are refused")
+  @Test("Aggregates over objects and sums of texts are refused")
   func aggregates() throws {
     for format in [
       "tags.@sum.holders > 1", "employees.@avg.boss > 1", "employees.@min.company == nil",
@@ -91,7 +91,7 @@ struct FetchErrorTests {
     #expect(try error("active == 1 AND age == 1.5 AND level < 3 AND name == nil") == nil)
   }
 
-  @Test("A comparison of many values with one is refused, and needs ANY, ALL, NONE or an aggregate")
+  @Test("A comparison of many values with one value needs ANY, ALL, NONE or an aggregate")
   func manyValues() throws {
     let error = try #require(try error("tags.label == 'a'"))
     #expect(error.code == .manyValues)
@@ -116,7 +116,7 @@ struct FetchErrorTests {
     }
   }
 
-  @Test("A variable needs a value, and in a subquery the element")
+  @Test("A variable needs a value, and a subquery's variable has the type of the element")
   func variables() throws {
     #expect(try error("age == $x")?.code == .unboundVariable)
     #expect(try error("SUBQUERY(tags, $t, $t.label == 'x').@count > 0") == nil)
@@ -137,7 +137,7 @@ struct FetchErrorTests {
   }
 
   @Test(
-    "A request for a class that the entity's objects do not have is refused, and so is one without a name")
+    "A request for a class of other objects or without an entity name is refused")
   func otherClass() throws {
     let context = try Staff.context()
     _ = context.worker("W")

@@ -8,13 +8,13 @@ import Testing
 struct FetchExecutorTests {
   private static let entities = ["Employee", "Employee", "Employee", "Company", "Tag", "Badge", "Party"]
 
-  @Test("Every plan gives the same as evaluating each object, with indexes and without")
+  @Test("Every plan gives the same as evaluating each object, with and without indexes")
   func differential() throws {
     var random = SeededGenerator.forTest("every plan")
     var used: [String: Int] = [:]
     let kinds = ["scan", "references", "index", "join", "pathOrder", "countOrder"]
-    // The test proves nothing about an access path that no query used: it continues until all were
-    // used.
+    // The test proves nothing about an access path that no query used. It continues until queries
+    // have used all of them.
     for round in 0..<20 where round < 3 || kinds.contains(where: { used[$0] == nil }) {
       let objects = try TestGraph.objects(&random)
       for indexed in [true, false] {
@@ -69,7 +69,7 @@ struct FetchExecutorTests {
     }
   }
 
-  /// Counts how many objects were asked as the context shows them.
+  /// Counts the calls of `source(of:)`, which returns the object as the context shows it.
   private final class CountedChanges: PendingChanges {
     let changes: TestPendingChanges
     private(set) var asked = 0
@@ -86,7 +86,7 @@ struct FetchExecutorTests {
     }
   }
 
-  @Test("After an unsaved change of a related object, a fetch checks only the objects that lead to it")
+  @Test("After an unsaved change, a fetch checks only the objects that lead to the changed object")
   func affectedOnly() throws {
     var random = SeededGenerator.forTest("affected objects")
     let objects = try TestGraph.objects(&random, employees: 200)
@@ -110,8 +110,8 @@ struct FetchExecutorTests {
     #expect(!found.isEmpty && pending.asked == found.count)
   }
 
-  /// The objects with some changed, some deleted and some inserted. Deleted objects take their
-  /// links along.
+  /// Returns the objects with some changed, some deleted and some inserted. Links to deleted
+  /// objects are removed.
   private static func changed(
     _ objects: [TestObject], _ random: inout SeededGenerator
   ) throws -> [TestObject] {
@@ -123,7 +123,7 @@ struct FetchExecutorTests {
     let replacements = Dictionary(uniqueKeysWithValues: other.map { ($0.reference, $0) })
     let kept = objects.filter { !gone.contains($0.reference) }.map { object in
       var object = object
-      // Links stay as they are: friendship and badges are kept in step by both ends.
+      // Links are not changed, because both ends of friendships and badges must agree.
       if random.chance(20), let new = replacements[object.reference] {
         for (name, value) in new.values where name != "big" && name != "badge" && name != "owner" {
           object.values[name] = value

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Planning fetches")
 struct FetchPlannerTests {
-  /// The plan for a store of 1000 employees, 100 managers, 50 companies and 20 tags, in which every
-  /// range with its own length has a number of entries.
+  /// Returns the plan for a store of 1000 employees, 100 managers, 50 companies and 20 tags. Every
+  /// bounded range has `entries` entries, or `compoundEntries` if it bounds several components.
   private func explain(
     _ entity: String, _ format: String? = nil, _ arguments: [(any PredicateArgument)?] = [],
     order: [FetchOrder] = [], limit: Int? = nil, offset: Int = 0, entries: Int = 12,
@@ -21,7 +21,7 @@ struct FetchPlannerTests {
     let rows = ["Employee": 1000, "Manager": 100, "Company": companies, "Tag": 20]
     let statistics = FetchStatistics(
       entryCount: { index, range in
-        // A bound on one component has at most ten bytes of a number.
+        // The bound of a single number takes at most ten bytes.
         if range != .all { return range.lower.count > 10 ? compoundEntries ?? entries : entries }
         return schema.definition(index).entities.reduce(0) { $0 + (rows[schema.entity($1).name] ?? 0) }
       }, rowCount: { rows[schema.entity($0).name] ?? 0 })
@@ -57,7 +57,7 @@ struct FetchPlannerTests {
           """)
   }
 
-  @Test("An equality uses its index, and the rest stays as a filter")
+  @Test("An equality uses its index, and the other conditions stay as a filter")
   func equality() throws {
     #expect(
       try explain("Employee", "name == 'x' AND mid > 5") == """
@@ -101,7 +101,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("An OR of one property becomes ranges of its index, and overlapping ranges are joined")
+  @Test("An OR over one property becomes ranges of its index, and overlapping ranges are merged")
   func or() throws {
     let plan = try explain("Employee", "salary < 5 OR salary <= 7 OR salary > 9 OR salary == nil")
     #expect(
@@ -124,7 +124,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A prefix without case does not use the index")
+  @Test("A prefix with the case-insensitive option does not use the index")
   func prefixWithoutCase() throws {
     #expect(
       try explain("Tag", "label BEGINSWITH[c] 'ab'") == """
@@ -135,7 +135,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("An order with a limit uses the index, from its end if descending")
+  @Test("An order with a limit uses the index, and a descending order starts at its end")
   func orderByIndex() throws {
     #expect(
       try explain("Employee", order: [FetchOrder("salary", ascending: false)], limit: 5) == """
@@ -184,7 +184,7 @@ struct FetchPlannerTests {
     }
     #expect(ranges.count == 1)
     #expect(made.residual == (try FetchPredicate(format: "age == 30 AND salary > 5")))
-    // Two keys are no single one.
+    // Two keys are not a single key.
     _ = try plan("big IN {7, 8} AND age == 30")
     #expect(asked.count > 1)
   }
@@ -208,14 +208,14 @@ struct FetchPlannerTests {
   }
 
   @Test(
-    "The candidate count is at most the number of objects, although the index has other entities' entries")
+    "The candidate count is at most the number of objects, not the number of index entries")
   func candidatesOfOthers() throws {
     let plan = try explain("Company", order: [FetchOrder("name")], limit: 3)
     #expect(plan.contains("from index on name: all of it"))
     #expect(plan.contains("candidates: 50 of 50, in 1150 entries\n"), "\(plan)")
   }
 
-  @Test("An attribute of a related object is found by the other entity's index")
+  @Test("A condition on an attribute of a related object uses the related entity's index")
   func join() throws {
     #expect(
       try explain("Employee", "ANY tags.label == 'x'", entries: 1) == """

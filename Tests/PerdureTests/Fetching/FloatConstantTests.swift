@@ -12,8 +12,8 @@ private final class Reading: ManagedObject {
   @Relationship var group: OrderedToMany<Reading>
 }
 
-/// A constant beside a Float attribute. A Float there equals its value, the number that it prints,
-/// and everything between the two; every other constant compares by its value.
+/// A constant beside a Float attribute. A Float with a fraction equals its value, the number that
+/// it prints, and every number between the two. Every other constant compares by value.
 @Suite("Floats and constants")
 struct FloatConstantTests {
   private static let floats: [Float] = [
@@ -42,8 +42,8 @@ struct FloatConstantTests {
     return try context.fetch(FetchRequest<Reading>(predicate: predicate)).map(\.number).sorted()
   }
 
-  /// Constants at and around a Float: it, its printed number, their neighbours, and halfway to the
-  /// next Float.
+  /// Constants at and around a Float: its value, its printed number, neighbours of both, and the
+  /// middle between adjacent Floats.
   private static func constants(around float: Float) -> [Value] {
     guard float.isFinite else { return [.double(Double(float))] }
     let exact = Double(float)
@@ -59,7 +59,7 @@ struct FloatConstantTests {
     return found
   }
 
-  /// How a Float compares with a constant, by the definition.
+  /// How a Float compares with a constant according to the definition.
   private static func order(_ float: Float, _ constant: Value) -> ValueOrder {
     let exact = Value.double(Double(float))
     let byValue = Value.sortOrder(exact, constant)
@@ -72,7 +72,7 @@ struct FloatConstantTests {
     return hasFraction && byValue != shown ? .same : byValue
   }
 
-  /// Whether a comparison of a Float attribute with constants holds, by the definition.
+  /// Whether a comparison of a Float attribute with constants holds according to the definition.
   static func holds(_ float: Float?, _ op: String, _ constants: [Value]) -> Bool {
     guard let float else { return op == "!=" }
     let orders = constants.map { order(float, $0) }
@@ -89,7 +89,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Every operator gives the same by an index, by rows and in memory, as the rule states")
+  @Test("Every operator follows the rule with an index, with rows and in memory")
   func everyConstant() throws {
     var random = SeededGenerator.forTest("constants beside floats")
     let context = try context()
@@ -114,7 +114,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("A Float is found by its printed number, and not by numbers near it")
+  @Test("A query finds a Float by its printed number, and not by numbers near it")
   func near() throws {
     let context = try context()
     let tenth = [Self.floats.firstIndex(of: 0.1)!]
@@ -143,7 +143,7 @@ struct FloatConstantTests {
     for _ in 0..<2 {
       #expect(try numbers(context, "number < 2 AND plain IN {0.1, number}") == [0])
       #expect(try numbers(context, "plain == TERNARY(number > 0, 9.99, 0.1)") == [0, 1])
-      // Three spellings of one question.
+      // The same condition in three forms.
       #expect(try numbers(context, "plain <= 9.99 AND float >= 9.99") == [1])
       #expect(try numbers(context, "number == 1 AND 9.99 BETWEEN {plain, float}") == [1])
       #expect(try numbers(context, "number == 1 AND 9.99 BETWEEN {9.99, float}") == [1])
@@ -156,7 +156,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Elements and sets of many Floats are compared as Floats with a constant")
+  @Test("Elements and sets of many Floats compare with a constant like single Floats")
   func elementsAndSets() throws {
     let context = try context()
     let all = try context.fetch(FetchRequest<Reading>())

@@ -63,7 +63,7 @@ private protocol Dated {
   override func awakeFromInsert() { Self.insertions.withLock { $0 += 1 } }
 }
 
-/// A class without a description of its own. Its accessors use names.
+/// A class without its own description. Its accessors use names.
 private final class Plain: ManagedObject {
   var title: String {
     get { value(forKey: "title") as? String ?? "" }
@@ -87,7 +87,7 @@ private protocol Moored {
   var port: ManagedObjectID { get }
 }
 
-/// A class with computed properties that read what a new object does not have.
+/// A class with computed properties that read values which a new object does not have.
 @Entity private final class Ship: ManagedObject {
   var name: String
   var berth: Berth = Berth.open
@@ -222,7 +222,7 @@ struct GenericQueryTests {
     #expect(Hooked.insertions.withLock { $0 } == 1)
   }
 
-  @Test("A computed property that reads relationships or changes rare values is an error")
+  @Test("A computed property that reads relationships or changes only rare values is an error")
   func unusual() throws {
     let container = try PersistentContainer(
       name: "Ships", classes: [Ship.self, Quay.self], description: .inMemory)
@@ -275,14 +275,15 @@ struct GenericQueryTests {
     #expect(try found(Ship.self) == [ship])
   }
 
-  @Test("Typed queries and orders resolve accessors by name of a class that does not describe itself")
+  @Test("Typed queries and orders work for a class whose accessors use names")
   func accessorsByName() throws {
     let wide = EntityDescription(
       "Plain",
       properties: [
         .attribute(AttributeDescription("title", .string)), .attribute(AttributeDescription("size", .int64)),
       ])
-    // Before a container knows the entity, the key path has no name. That is not remembered.
+    // Before a container has registered the entity, the key path has no name. This result must not
+    // be cached.
     _ = Plain.fetchRequest { $0.title == "a" }
     let container = PersistentContainer(
       name: "Plain", model: try ManagedObjectModel([wide]), classes: [Plain.self], description: .inMemory)

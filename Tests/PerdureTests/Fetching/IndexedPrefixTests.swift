@@ -31,12 +31,12 @@ struct IndexedPrefixTests {
       predicate: try FetchPredicate(format: "%K BEGINSWITH %@", argumentArray: [key, prefix]))
   }
 
-  /// Made of texts, so that one is often a prefix of another.
+  /// Returns joined texts, so that a result is often a prefix of another result.
   private static func text(_ random: inout SeededGenerator) -> String {
     (0..<Int.random(in: 1...3, using: &random)).map { _ in random.pick(texts) }.joined()
   }
 
-  /// The result equals that of a plan, which a limit beyond the count forces.
+  /// Expects the result of a plan. A limit above the count forces a plan.
   private func expectAsPlanned(
     _ prefix: String, _ key: String, _ context: ManagedObjectContext
   ) throws -> Int {
@@ -50,7 +50,7 @@ struct IndexedPrefixTests {
     return count
   }
 
-  /// - Parameter numbers: What makes codes unique: no text has a digit.
+  /// - Parameter numbers: The numbers that make the codes unique, because no text contains a digit.
   private func fill(
     _ context: ManagedObjectContext, _ random: inout SeededGenerator, _ numbers: Range<Int>
   ) {
@@ -72,8 +72,8 @@ struct IndexedPrefixTests {
     try child.save()
     var found = 0
     for round in 0..<3 {
-      // In the child with changes of the parent that are not saved; then in the parent with them,
-      // and saved.
+      // Round 0 uses the child, while the parent has unsaved changes. Round 1 uses the parent
+      // before it saves them, and round 2 after that.
       let asked = round == 0 ? child : context
       if round == 2 { try context.save() }
       for prefix in Self.texts + (0..<60).map({ _ in Self.text(&random) }) {
@@ -84,13 +84,13 @@ struct IndexedPrefixTests {
     #expect(found > 0)
   }
 
-  @Test("A text does not begin with the base of a letter with marks, or with a part of a syllable")
+  @Test("A prefix matches whole characters, not a base letter or a part of a syllable")
   func boundaries() throws {
     let context = try Self.container().newContext()
     for name in ["e", "ea", "é", "e\u{301}a", "각", "가", "", "日本"] {
       context.insertNewObject(forEntityName: "Item").setValue(name, forKey: "name")
     }
-    // Enough others that the index finds a part of them.
+    // Adds other objects, so that the index finds only a part of the objects.
     for _ in 0..<60 { context.insertNewObject(forEntityName: "Item").setValue("z", forKey: "name") }
     try context.save()
     func names(_ prefix: String) throws -> [String] {
@@ -104,7 +104,7 @@ struct IndexedPrefixTests {
   }
 
   @Test(
-    "Texts that an index cuts are found by short and by long prefixes",
+    "Prefixes of any length find texts that are longer than the indexed part",
     arguments: [10, 64_990, 64_998, 70_000])
   func long(length: Int) throws {
     let context = try Self.container().newContext()
@@ -118,7 +118,7 @@ struct IndexedPrefixTests {
     #expect(try context.count(for: Self.request("name", front)) == 5)
   }
 
-  @Test("Counting reads no row, and an ASCII prefix reads no entry outside of its range")
+  @Test("Counting a prefix reads no rows, and only the entries that may not match")
   func counted() throws {
     let context = try Self.container().newContext()
     for number in 0..<40 {

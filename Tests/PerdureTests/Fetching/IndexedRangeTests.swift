@@ -45,7 +45,7 @@ struct IndexedRangeTests {
     return IndexedRange(query, schema)
   }
 
-  @Test("An equality with a whole unique key is recognised")
+  @Test("An equality with a complete unique key needs no planner")
   func recognised() throws {
     #expect(try Self.key("code == 'a'", of: "Thing") != nil)
     #expect(try Self.key("serial == 5", of: "Thing") != nil)
@@ -56,7 +56,7 @@ struct IndexedRangeTests {
   }
 
   @Test(
-    "Any other comparison is left to the planner",
+    "The planner handles any other comparison",
     arguments: [
       ("code == nil", "Thing"), ("code ==[c] 'a'", "Thing"), ("code ==[n] 'a'", "Thing"),
       ("code != 'a'", "Thing"), ("code == 5", "Thing"), ("code IN {'a'}", "Thing"),
@@ -70,7 +70,7 @@ struct IndexedRangeTests {
   }
 
   @Test(
-    "Comparisons that are a range of the only index on an attribute are recognised",
+    "A range of the only index on an attribute needs no planner",
     arguments: [
       "rank == 5", "rank < 5", "rank >= 5", "rank >= 5 AND rank < 9", "rank > 1 AND rank >= 2 AND rank < 4",
       "group == 'a'", "group >= 'a' AND group < 'b'", "rank BETWEEN {1, 5}", "group BEGINSWITH 'a'",
@@ -82,7 +82,7 @@ struct IndexedRangeTests {
   }
 
   @Test(
-    "Ranges of several indexes, with a check of candidates or with more conditions, are planned",
+    "The planner handles ranges of several indexes, candidate checks and further conditions",
     arguments: [
       "place == 'a'", "floor == 1", "share > 1", "rank > 1 AND group == 'a'", "rank > 5 AND rank < 2",
       "rank != 1", "rank IN {1, 2}", "rank > 1 OR rank < 0", "group LIKE 'a*'",
@@ -94,7 +94,7 @@ struct IndexedRangeTests {
     #expect(try Self.key(format, of: "Item") == nil)
   }
 
-  @Test("A range with a limit or an order, or in a part of the index's entities, is left to the planner")
+  @Test("The planner handles ranges with a limit, an order or fewer entities than the index")
   func unusualRanges() throws {
     #expect(try Self.key("rank > 5", of: "Item", { $0.limit = 3 }) == nil)
     #expect(try Self.key("rank > 5", of: "Item", { $0.order = [FetchOrder("rank")] }) == nil)
@@ -102,7 +102,7 @@ struct IndexedRangeTests {
     #expect(try Self.key("rank > 5", of: "Item", { $0.includesSubentities = false }) == nil)
   }
 
-  @Test("A partial index may be shorter, so the planner chooses")
+  @Test("A partial index may be shorter, so the planner chooses the index")
   func partial() throws {
     let entity = EntityDescription(
       "Item", properties: [.int32("rank"), .int32("size")],
@@ -113,7 +113,7 @@ struct IndexedRangeTests {
     #expect(IndexedRange(query, schema) == nil)
   }
 
-  @Test("Requests without sub-entities, or with an order, an offset or a limit of 0, are left to the planner")
+  @Test("The planner handles requests with an order, an offset, a limit of 0 or without subentities")
   func unusual() throws {
     #expect(try Self.key("code == 'a'", of: "Thing", { $0.includesSubentities = false }) == nil)
     #expect(try Self.key("code == 'a'", of: "Thing", { $0.order = [FetchOrder("serial")] }) == nil)
@@ -121,7 +121,8 @@ struct IndexedRangeTests {
     #expect(try Self.key("code == 'a'", of: "Thing", { $0.limit = 0 }) == nil)
   }
 
-  /// The results of a fetch without a plan, and of the planner, which an order forces.
+  /// Compares the results of a fetch without a plan with those of the planner. An order forces a
+  /// plan.
   private func expectSame(
     _ format: String, _ arguments: [(any PredicateArgument)?], _ entity: String,
     _ context: ManagedObjectContext
@@ -139,7 +140,7 @@ struct IndexedRangeTests {
     return direct.count
   }
 
-  @Test("A recognised equality finds the same as a plan, for any value, saved or not")
+  @Test("A fetch by unique key finds the same as a plan, before and after a save")
   func differential() throws {
     var random = SeededGenerator.forTest("indexed ranges")
     let context = try Self.context()
@@ -181,7 +182,7 @@ struct IndexedRangeTests {
     }
   }
 
-  @Test("Ranges find the same as the planner and in its order, for numbers, text and dates")
+  @Test("Fetches by range find the same in the same order as the planner")
   func rangeDifferential() throws {
     var random = SeededGenerator.forTest("ranges of an index")
     let context = try Self.context()
@@ -208,7 +209,7 @@ struct IndexedRangeTests {
     }
   }
 
-  /// The result equals that of a plan for the same request, which a limit beyond the count forces.
+  /// Expects the result of a plan for the same request. A limit above the count forces a plan.
   private func expectAsPlanned(
     _ format: String, _ arguments: [(any PredicateArgument)?], _ context: ManagedObjectContext
   ) throws {
@@ -242,7 +243,7 @@ struct IndexedRangeTests {
     #expect(view.entriesRead == 20 && view.rowsRead == 0)
   }
 
-  @Test("A mistake in a request that is not planned throws as a planned request does")
+  @Test("A request without a plan throws the same errors as a planned request")
   func mistakes() throws {
     let context = try Self.context()
     for number in 0..<5 {

@@ -1,5 +1,5 @@
-// The results of an index compared with those of the evaluator: values at the limits of their
-// kinds, before a save and after it.
+// Compares the results of an index with those of the evaluator before and after a save. The values
+// are at the limits of their types.
 
 import FoundationEssentials
 import PerdureModel
@@ -43,7 +43,7 @@ struct IndexedValuesTests {
     return requests
   }
 
-  @Test("An index finds the same after a save as a search before it, for any value")
+  @Test("A fetch by index finds the same as a search before the save")
   func likeUnsaved() throws {
     let scene = try ModelScene(
       EntityDescription(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The operator IN and its right side")
 struct MembershipTests {
-  /// Two workers, one saved and one not, and a company of each kind.
+  /// Returns two workers and two companies. One of each is saved.
   private func context() throws -> (ManagedObjectContext, [Employee], [Company]) {
     let context = try Staff.context()
     let saved = context.worker("saved", email: "s")
@@ -41,7 +41,7 @@ struct MembershipTests {
     return codes.first ?? nil
   }
 
-  @Test("Objects and ids of an unrelated entity are ignored in a list and rejected alone")
+  @Test("Unrelated objects and ids are ignored in a list and rejected as a single value")
   func unrelated() throws {
     let (context, workers, companies) = try context()
     let ids = companies.map(\.objectID)
@@ -64,7 +64,7 @@ struct MembershipTests {
     #expect(try code(context, "name IN %@", [companies]) == .typeMismatch)
   }
 
-  @Test("A right side of IN that is no collection, or has values of other types, is an error")
+  @Test("IN requires a collection of values with the type of its left side")
   func otherTypes() throws {
     let (context, _, _) = try context()
     for format in [
@@ -86,7 +86,7 @@ struct MembershipTests {
     }
   }
 
-  @Test("The message names the operator as it was written")
+  @Test("The message names the operator of the format string")
   func operatorAsWritten() throws {
     let (context, _, _) = try context()
     for (format, start) in [("5 CONTAINS salary", "CONTAINS needs "), ("salary IN 5", "IN needs ")] {
@@ -96,7 +96,7 @@ struct MembershipTests {
     }
   }
 
-  @Test("Members of a collection are found by index, by rows and among unsaved objects")
+  @Test("IN finds objects by index, by rows and among unsaved objects")
   func found() throws {
     let (context, workers, companies) = try context()
     for isSaved in [false, true] {

@@ -47,7 +47,7 @@ struct NumberRuleTests {
     return try context.fetch(FetchRequest<Figure>(predicate: predicate)).map(\.number).sorted()
   }
 
-  /// Every object that a comparison of two values, done by hand, holds for.
+  /// Returns the objects for which a comparison of two values holds, without a query.
   private func expected(
     _ figures: [Figure], _ name: String, _ op: String, _ other: (Figure) -> Value
   ) -> [Int] {
@@ -74,7 +74,7 @@ struct NumberRuleTests {
       let figure = Figure(context: context)
       figure.number = number
       let double = Self.double(&random)
-      // Often the same number in all types, as far as possible.
+      // Often uses one number for all types that can represent it.
       for name in Self.names {
         let own = random.chance(60) ? double : Self.double(&random)
         let value: (any PredicateArgument)? =
@@ -149,7 +149,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("Sorting by a property of any number type has the order of comparison, with and without an index")
+  @Test("Sorting by any number type follows the comparison order, with and without an index")
   func sorting() throws {
     var random = SeededGenerator.forTest("sorted numbers")
     let context = try context()
@@ -170,7 +170,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("Fractions equal their printed form, for example 9.99 computed in any way")
+  @Test("Computed fractions equal their printed form, for example 9.99")
   func looks() throws {
     let context = try context()
     let till = Till(context: context)
@@ -201,7 +201,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("A Float equals its conversion to Double, and so not the decimal that it prints")
+  @Test("A Float property equals its value as a Double, and not the Decimal that it prints")
   func widening() throws {
     let context = try context()
     let figure = Figure(context: context)

@@ -19,7 +19,7 @@ struct ObjectIDFetchTests {
     #expect(throws: FetchError.self) { try context.fetch(FetchRequest<Employee>(predicate: predicate)) }
   }
 
-  @Test("An id or object of another store is refused by name, and never matches a row by chance")
+  @Test("An id or object of another store is refused and never matches a row by chance")
   func otherStore() throws {
     let (here, worker) = try saved("here")
     let (_, stranger) = try saved("there")
@@ -55,7 +55,7 @@ struct ObjectIDFetchTests {
     #expect(try context.fetch(FetchRequest<Employee>(predicate: variable)) == [other])
   }
 
-  @Test("A predicate with an id prints as text that parses back, and an unsaved object is found too")
+  @Test("The text of a predicate with the id of an unsaved object can be parsed again")
   func printed() throws {
     let context = try Staff.context()
     let (worker, friend) = (context.worker("W"), context.worker("F"))
@@ -67,7 +67,7 @@ struct ObjectIDFetchTests {
     #expect(try context.fetch(FetchRequest<Employee>(predicate: read)) == [worker])
   }
 
-  @Test("An object of an entity that the relationship cannot have is an error")
+  @Test("A comparison with an object of an unrelated entity is an error")
   func otherEntity() throws {
     let (context, worker) = try saved("W")
     let company = context.company("C")

@@ -25,7 +25,7 @@ struct OrderedPredicateTests {
         ]))
   }
 
-  /// A list with the items c, a, b in this order. They were inserted in the order a, b, c.
+  /// Returns a list with the items c, a, b in this order. They were inserted in the order a, b, c.
   private func fill(_ scene: ModelScene) -> (list: ManagedObject, items: [ManagedObject]) {
     let list = scene.new("List")
     let items = ["a", "b", "c"].enumerated().map { number, name in
@@ -57,7 +57,7 @@ struct OrderedPredicateTests {
   }
 
   @Test(
-    "Predicates see the order before and after a save, in other contexts, in a child, and over several stores",
+    "Predicates see the order before and after a save, in every context and kind of store",
     arguments: [StoreKind.reference, .engine, .joined, .child])
   func everywhere(_ kind: StoreKind) throws {
     let scene = try scene(kind)
@@ -94,11 +94,11 @@ struct OrderedPredicateTests {
     #expect(try count(scene.container.newContext(), "items.name == {'b', 'c'}") == 1)
   }
 
-  @Test("A list from an unordered relationship is the same before and after a save")
+  @Test("A list from an unordered relationship is equal before and after a save")
   func unordered() throws {
     let scene = try scene(.current)
     let (list, items) = fill(scene)
-    // Inserts the items in another order than they were made in.
+    // Inserts the items in the reverse of the order in which they were created.
     list.setValue(Set<ManagedObject>(), forKey: "marks")
     for item in items.reversed() { list.mutableSetValue(forKey: "marks").insert(item) }
     let format = "marks.name == {'a', 'b', 'c'}"

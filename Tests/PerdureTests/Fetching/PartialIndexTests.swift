@@ -24,7 +24,7 @@ struct PartialIndexTests {
 
   // MARK: Any predicate, any request
 
-  @Test("For any predicate of an index and any query, every plan finds the objects that match")
+  @Test("For any predicate of an index and any query, every plan finds the matching objects")
   func differential() throws {
     var random = SeededGenerator.forTest("partial indexes")
     var (used, unused) = (0, 0)
@@ -40,7 +40,7 @@ struct PartialIndexTests {
       for _ in 0..<45 {
         var query = FetchQuery(entity: schema.entity(named: "Item")!.number)
         var parts = (0..<Int.random(in: 0...2, using: &random)).map { _ in Self.comparison(&random) }
-        // Often a request that has an index's predicate in it, whole or in part.
+        // Often includes the predicate of an index in the request.
         if random.chance(60) { parts.append(random.pick(conditions)) }
         query.predicate = .and(parts.shuffled(using: &random))
         if random.chance(50) {
@@ -115,7 +115,7 @@ struct PartialIndexTests {
     return .comparison(FetchComparison(left, op, .constant(right), options: options))
   }
 
-  // MARK: What follows from what
+  // MARK: Implication
 
   private func explain(
     _ condition: String, _ request: String, order: [FetchOrder] = []
@@ -190,7 +190,7 @@ struct PartialIndexTests {
       .map { String(decoding: $0.parameters, as: UTF8.self) }
   }
 
-  @Test("The name of a partial index distinguishes its predicate from others, by numbers and not by names")
+  @Test("The name of a partial index identifies its predicate by property numbers, not by property names")
   func names() throws {
     let first = try name("done == NO AND size > 5")
     #expect(first == ["attr/1?2a1fd70de2478a5b where p4 == FALSE AND p1 > 5"])
@@ -204,7 +204,7 @@ struct PartialIndexTests {
   // MARK: Model errors
 
   @Test(
-    "A predicate of an index that does not follow from stored attributes is a model error",
+    "A predicate of an index that needs more than stored attributes is a model error",
     arguments: [
       "parts.@count > 1", "ANY parts.size == 1", "whole.size == 1", "whole == SELF", "size == extra",
       "size + 1 == 2", "name MATCHES 'a.*'", "due > now()", "missing == 1", "size == 'a'", "name > 5",

@@ -169,7 +169,7 @@ struct PredicateMistakeTests {
     #expect(throws: Never.self) { try context.count(for: FetchRequest<Employee>(predicate: level)) }
   }
 
-  @Test("Messages say what to write in place of a common mistake")
+  @Test("A message says what to write instead of a common mistake")
   func remedies() throws {
     let context = try Staff.context()
     func message(_ format: String) -> String {
@@ -199,7 +199,7 @@ struct PredicateMistakeTests {
     }
   }
 
-  @Test("The description of an error about thousands of objects shows the first ones and a number")
+  @Test("The description of an error about thousands of objects shows only the first ones")
   func longDescriptions() throws {
     let context = try Staff.context()
     for _ in 0..<3_000 { context.worker("W")["name"] = nil }

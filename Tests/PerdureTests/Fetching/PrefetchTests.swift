@@ -6,7 +6,7 @@ import Testing
 struct PrefetchTests {
   private static let count = 150
 
-  /// Companies with two workers each, with one shared project for every company.
+  /// Returns a container with companies. Each has two workers and a project that both share.
   private func container() throws -> PersistentContainer {
     let container = try Staff.container()
     let context = container.newContext()
@@ -24,7 +24,7 @@ struct PrefetchTests {
     return container
   }
 
-  @Test("A prefetched to-one relationship costs one request for all rows, and none afterwards")
+  @Test("A prefetched to-one relationship costs one row request, and later accesses cost none")
   func toOne() throws {
     let context = try container().newContext()
     var request = FetchRequest<Employee>()
@@ -38,7 +38,7 @@ struct PrefetchTests {
     withExtendedLifetime(workers) { #expect(context.registeredObjects.count == 2 * Self.count) }
   }
 
-  @Test("A prefetched path through to-many relationships costs two requests for each of them")
+  @Test("A prefetched path through to-many relationships costs two requests for each relationship")
   func toMany() throws {
     let context = try container().newContext()
     var request = FetchRequest<Company>()
@@ -73,7 +73,7 @@ struct PrefetchTests {
     #expect(first.company === company && workers.allSatisfy { $0 === new || $0.projects.count == 1 })
   }
 
-  @Test("Prefetching reads objects that are faults")
+  @Test("Prefetching also reads the relationships of fetched faults")
   func faults() throws {
     let context = try container().newContext()
     var request = FetchRequest<Employee>()

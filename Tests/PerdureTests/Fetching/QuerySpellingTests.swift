@@ -19,7 +19,7 @@ import Testing
   @Relationship(inverse: "items") var owner: Owner?
 }
 
-@Suite("Queries in Swift have the spellings of Swift's own operators and collections")
+@Suite("Queries with Swift operators and collection methods")
 struct QuerySpellingTests {
   private func same(
     _ format: String, _ location: SourceLocation = #_sourceLocation,
@@ -47,7 +47,7 @@ struct QuerySpellingTests {
     try same("rank >= 1 AND rank < 3") { (1..<3).contains($0.rank) }
   }
 
-  @Test("Calculations have the meaning of the format string's functions")
+  @Test("Arithmetic in Swift equals the functions of format strings")
   func arithmetic() throws {
     try same("rank + 1 > 3") { $0.rank + 1 > 3 }
     try same("1 - rank * bonus < rank") { 1 - $0.rank * $0.bonus < $0.rank }
@@ -68,7 +68,7 @@ struct QuerySpellingTests {
     try same("negate:(rank) < -3") { -$0.rank < -3 }
   }
 
-  @Test("Values in place of a missing one do not double the predicate each time")
+  @Test("A chain of ?? operators does not double the predicate at each step")
   func repeatedValues() throws {
     try same("TERNARY(bonus == nil, 0, bonus) > 3") {
       (0..<100).reduce($0.bonus) { bonus, number in bonus ?? number } > 3

@@ -20,8 +20,7 @@ import Testing
 
 @Suite("Objects of sub-entities")
 struct SubentityTests {
-  /// Two vessels and two ferries in a port, one of each saved, and one of each saved and changed
-  /// since.
+  /// Returns a context with a port, three unsaved vessels and three unsaved ferries.
   private func context() throws -> ManagedObjectContext {
     let container = try PersistentContainer(
       name: "Ports", classes: [Vessel.self, Ferry.self, Port.self], description: .inMemory)
@@ -94,7 +93,7 @@ struct SubentityTests {
     try check(context, names, "deleted")
   }
 
-  @Test("A list accepts objects of any entity, and so do != and an object of the parent entity alone")
+  @Test("Lists and != accept objects of any entity, and == accepts those of the parent entity")
   func mixed() throws {
     let context = try context()
     for _ in 0..<2 {
@@ -119,7 +118,7 @@ struct SubentityTests {
     }
   }
 
-  @Test("A class that only sub-entities have is an error only if they are included")
+  @Test("Objects of another class are an error only if their subentities are included")
   func otherClasses() throws {
     let context = try context()
     for _ in 0..<2 {

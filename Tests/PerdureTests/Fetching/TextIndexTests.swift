@@ -21,7 +21,7 @@ struct TextIndexTests {
         ])))
   }
 
-  /// Texts that are equal in some comparisons and not in others, the iota below among them.
+  /// Texts that are equal under some options and unequal under others, such as an iota subscript.
   private static let texts =
     RandomValue.texts + [
       "ᾳ", "α\u{345}", "αι", "ΑΙ", "α", "Ά", "\u{3B9}", "\u{345}", "ﬀ", "FF", "ff", "STRASSE", "Straße", "İ",
@@ -83,7 +83,7 @@ struct TextIndexTests {
     #expect(used.count == 4, "\(used)")
   }
 
-  /// A comparison of a text, of a function of a text, or of a related object's text.
+  /// Returns a comparison of a text, of a function of a text, or of a related object's text.
   private static func comparison(_ part: String, _ random: inout SeededGenerator) -> FetchPredicate {
     let (function, name) = TextFunction.parse(part)!
     var left = FetchExpression.keyPath(
@@ -116,7 +116,7 @@ struct TextIndexTests {
     return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
   }
 
-  @Test("An index of canonical text serves comparisons without case and diacritics, and has its name")
+  @Test("An index of canonical text serves comparisons that ignore case and diacritics")
   func canonical() throws {
     #expect(
       try explain(["canonical:(name)"], "name ==[cd] 'Éa'") == """
@@ -135,7 +135,7 @@ struct TextIndexTests {
       "name ==[d] 'Éa'", "name LIKE[cd] 'Éa*'", "name ==[cd] 'a' OR name BEGINSWITH[c] 'b'",
       "whole.name ==[cd] 'a'",
     ] { #expect(try explain(["canonical:(name)"], served).contains("canonical:"), "\(served)") }
-    // With [c] alone the iota below is a letter, and canonical text has none.
+    // With [c] alone, an iota subscript equals a letter, which canonical text does not contain.
     #expect(try explain(["canonical:(name)"], "name ==[c] 'αι'").contains("scan"))
     #expect(try explain(["canonical:(name)"], "name CONTAINS[cd] 'a'").contains("scan"))
   }
