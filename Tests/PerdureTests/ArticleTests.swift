@@ -1,5 +1,5 @@
-// The code blocks of six articles in Perdure.docc, word for word: the lines between two marks are
-// the block of that number. Change both.
+// The code blocks of six articles in Perdure.docc: the lines between two marks equal the block with
+// the same number. Change the article and this file together.
 
 import Foundation
 import Perdure
@@ -313,7 +313,7 @@ private enum AttributeTypes {
     // end
     #expect(again.count == 1 && again[0] === sample)
 
-    // Not in the article: what its tables and texts say.
+    // Not in the article's code. Checks statements of its tables and text.
     func count(_ format: String, _ arguments: (any PredicateArgument)?...) throws -> Int {
       try context.count(
         for: FetchRequest<Sample>(predicate: FetchPredicate(format: format, argumentArray: arguments)))
@@ -560,7 +560,7 @@ private enum SearchAndSorting {
     // end
     #expect(isUrgent && found.map(\.title).sorted() == ["Search box", "Slow search"])
     #expect(try context.count(for: urgent) == 40)
-    // Not in the article's blocks: what its tables say.
+    // Not in the article's code. Checks statements of its tables.
     func plan(_ format: String) throws -> String {
       try context.explain(FetchRequest<Issue>(predicate: FetchPredicate(format: format)))
     }
@@ -609,7 +609,7 @@ struct ArticleTests {
   @Test("SearchAndSorting runs") func searching() throws { try SearchAndSorting.run() }
 
   @Test(
-    "Articles have the code that this file runs",
+    "The code blocks of the articles equal the code in this file",
     arguments: [
       ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 5), ("AttributeTypes", 5),
       ("FaultingAndNPlusOne", 6), ("SearchAndSorting", 6),

@@ -1,11 +1,12 @@
-// What the compiler must refuse: every way in which an object could leave the isolation of its
-// context. Each case is compiled by itself against the modules that this test was built with.
-// Errors of region isolation come from SIL, so type-checking alone would not find them.
+// The compiler must refuse every way in which an object could leave the isolation of its context.
+// Each case is compiled separately against the modules that this test was built with. Errors of
+// region isolation come from SIL, so type-checking alone would not find them.
 
 import Foundation
 import Testing
 
-/// Disabled, and so not passed, where it cannot be checked; in CI that is a failure.
+/// Disabled without a compiler, so that it does not count as passed. In CI, a missing compiler is a
+/// failure.
 @Suite(
   "The compiler checks isolation",
   .enabled(
@@ -102,7 +103,7 @@ struct CompileFailTests {
       """, refusedFor: "risks causing data races")
   }
 
-  @Test("Contexts that are local, owned by an actor, moved with all objects, or used inside perform compile")
+  @Test("Contexts that are local, owned by an actor, moved, or used inside perform compile")
   func accepted() throws {
     let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
     let result = try compiler.compile(
@@ -164,7 +165,7 @@ struct CompileFailTests {
       lines.count >= 2 && lines.allSatisfy { $0.contains("risks causing data races") }, "\(result.output)")
   }
 
-  @Test("A type that no property can have is refused, and the message names the possible types")
+  @Test("A type that no property can have is refused with a message that lists possible types")
   func wrongType() throws {
     try check(
       """
@@ -174,7 +175,7 @@ struct CompileFailTests {
       """, refusedFor: "No property can have this type. Attributes are Bool, Int, Int16")
   }
 
-  @Test("An initializer call that omits a required value is refused, and the message names the value")
+  @Test("An initializer call that omits a required value is refused with the value's name")
   func omittedValue() throws {
     try check(
       """

@@ -3,7 +3,7 @@ import Perdure
 import PerdureModel
 import Testing
 
-/// What DEVIATIONS.md says and no other suite shows.
+/// Tests statements of DEVIATIONS.md that no other suite tests.
 @Suite("Deviations from Core Data")
 struct DeviationTests {
   final class Word: ManagedObject {
@@ -14,7 +14,7 @@ struct DeviationTests {
     }
     override class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [\Word.text: "text"] }
 
-    /// An accessor that does more than to hand on.
+    /// An accessor that changes the stored value.
     var text: String {
       get { (_get(0) as String).uppercased() }
       set { _set(0, newValue) }
@@ -38,7 +38,7 @@ struct DeviationTests {
     return try context.fetch(request).map { $0.value(forKey: "text") as? String ?? "-" }
   }
 
-  @Test("Values by name are the stored ones, whatever an accessor computes")
+  @Test("Access by name returns the stored value, independent of accessors")
   func accessors() throws {
     let word = Word(context: try context())
     word.text = "low"
@@ -71,7 +71,7 @@ struct DeviationTests {
     try context.save()
   }
 
-  @Test("The length of text is its number of characters, as people count them")
+  @Test("The length of text is its number of Swift characters")
   func length() throws {
     let context = try context()
     let word = Word(context: context)
@@ -85,7 +85,7 @@ struct DeviationTests {
     }
   }
 
-  @Test("A comparison with a constant of another kind is refused, not answered")
+  @Test("A comparison with a constant of another type is refused")
   func kinds() throws {
     let context = try context()
     let request = FetchRequest<Word>(predicate: try FetchPredicate(format: "text == 3"))
@@ -94,7 +94,7 @@ struct DeviationTests {
   }
 
   @Test(
-    "Text sorts by its decomposed characters' numbers, in every locale and with every Unicode version alike")
+    "Text sorts by the code points of its decomposed form, in every locale and Unicode version")
   func textOrder() throws {
     let context = try context()
     for text in ["f", "\u{E9}", "e", "a", "Z", "e\u{301}b", "zz"] { Word(context: context).text = text }

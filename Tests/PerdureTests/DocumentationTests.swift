@@ -1,5 +1,5 @@
-// The examples in the doc comments of the graph, as code that compiles and runs: each line of an
-// example is here, in its order. Change both.
+// The examples in the doc comments of the graph, as code that compiles and runs. This file contains
+// each line of an example, in the same order. Change the doc comment and this file together.
 
 import Foundation
 import Perdure
@@ -359,7 +359,7 @@ private enum Examples {
 
 @Suite("The examples in doc comments")
 struct DocumentationTests {
-  @Test("They compile and run")
+  @Test("The examples in doc comments compile and run")
   func run() throws {
     let directory = try TemporaryDirectory()
     try Examples.run(directory.file("Staff.perdure"))
@@ -371,7 +371,7 @@ struct DocumentationTests {
     try Examples.engine()
   }
 
-  @Test("Every line of every example of the graph is in this file, in its order")
+  @Test("This file contains every line of every example of the graph in order")
   func sameText() throws {
     let here = URL(fileURLWithPath: #filePath)
     let code = try String(contentsOf: here, encoding: .utf8)
@@ -400,7 +400,7 @@ struct DocumentationTests {
     #expect(examples >= 12)
   }
 
-  /// The blocks of code behind an empty line of a doc comment.
+  /// Returns the code blocks that follow an empty line of a doc comment.
   private static func examples(in source: String) -> [[String]] {
     var examples: [[String]] = []
     var isInside = false

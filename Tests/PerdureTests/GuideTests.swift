@@ -1,6 +1,6 @@
-// The examples of GUIDE.md, word for word: the lines between the marks are the code block of that
-// number. Change both. They run in a process and a folder of their own, because their stores have
-// relative paths.
+// The examples of GUIDE.md: the lines between the marks equal the code block with the same number.
+// Change the document and this file together. The examples run in their own process and folder,
+// because their stores have relative paths.
 
 import Foundation
 import Perdure
@@ -159,7 +159,7 @@ struct GuideTests {
     }
   }
 
-  @Test("The examples in the document are the code of this file")
+  @Test("The code blocks of GUIDE.md equal the code in this file")
   func sameText() throws {
     let code = try DocumentedCode("GUIDE.md", in: #filePath)
     #expect(code.counts == (6, 6))

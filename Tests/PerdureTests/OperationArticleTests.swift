@@ -1,5 +1,5 @@
-// The examples of the articles about operation in Perdure.docc, word for word: the lines between
-// the marks are the code block of that article and number. Change both.
+// The examples of the articles about operation in Perdure.docc: the lines between the marks equal
+// the code block of that article and number. Change the article and this file together.
 
 import Foundation
 import Perdure
@@ -576,7 +576,7 @@ private enum ModelExample {
     try check(container)
   }
 
-  /// A store of the first model, opened with the second one.
+  /// Fills a store with the first model, and changes its objects with the second model.
   private static func fill(_ path: String) throws {
     let first = try PersistentContainer(
       name: "Issues", classes: [First.Issue.self, First.Project.self], at: path)
@@ -671,7 +671,7 @@ struct OperationArticleTests {
       ])
   }
 
-  @Test("DurabilityOfSaves runs, also where a sync fails")
+  @Test("DurabilityOfSaves runs, also if a sync fails")
   func durability() throws { try DurabilityExample.run(directory.file("Readings.perdure")) }
 
   @Test("ErrorsAndCodes runs, and prints the text of its comments")
@@ -685,7 +685,7 @@ struct OperationArticleTests {
   @Test("OnAServer runs: no decrement is lost, and the backup has all objects")
   func server() async throws { try await ServerExample.run(directory.path) }
 
-  @Test("OperatingAStore runs, also where the disk is full")
+  @Test("OperatingAStore runs, also if the disk is full")
   func operating() throws {
     try OperatingExample.run(directory.path)
     #expect(takePrintedLines() == ["true true 200", "200", "201", "true 0"])
@@ -706,7 +706,7 @@ struct OperationArticleTests {
     #expect(try Self.article("Performance").contains("```\n\(plan)\n```\n"))
   }
 
-  @Test("ChangingAModel runs, shows the documented differences, and the copy has every object and link")
+  @Test("ChangingAModel runs, shows the documented differences, and copies every object and link")
   func model() throws {
     try ModelExample.run(directory.path)
     let lines = takePrintedLines()
@@ -822,7 +822,7 @@ struct OperationArticleTests {
   // end
 
   @Test(
-    "The articles have the code of this file",
+    "The code blocks of the articles equal the code in this file",
     arguments: [
       ("SavingAndConflicts", 6), ("DurabilityOfSaves", 3), ("ErrorsAndCodes", 3), ("OnAServer", 6),
       ("TestingYourApp", 5), ("OperatingAStore", 4), ("Performance", 6), ("ChangingAModel", 5),
@@ -835,7 +835,7 @@ struct OperationArticleTests {
   }
 
   @Test(
-    "The tables of ErrorsAndCodes have every code of the source, with its number",
+    "The tables of ErrorsAndCodes list every code of the source with its number",
     arguments: [
       "Perdure/Context/PerdureError.swift", "Perdure/Fetching/FetchError.swift",
       "PerdureLog/StoreError.swift", "PerdureModel/ModelError.swift",

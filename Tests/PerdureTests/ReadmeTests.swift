@@ -1,6 +1,6 @@
-// The examples of README.md, word for word: the lines between the marks are the code block of that
-// number, without its imports. Change both. Each runs in a process and a folder of its own, because
-// its store has a relative path.
+// The examples of README.md: the lines between the marks equal the code block with the same number,
+// without its imports. Change the document and this file together. Each example runs in its own
+// process and folder, because its store has a relative path.
 
 import Foundation
 import Perdure
@@ -72,7 +72,7 @@ private func runEngineExample() throws {
 
 @Suite("The examples of README.md")
 struct ReadmeTests {
-  @Test("The graph example finds the worker; its second run throws because the name is taken")
+  @Test("The graph example finds the worker, and its second run throws for the used name")
   func graph() async throws {
     let directory = try TemporaryDirectory()
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -82,7 +82,7 @@ struct ReadmeTests {
     }
     let printed = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
     #expect(printed.contains("[4200.0]\n"))
-    #expect(printed.contains("index on salary"), "the plan that is explained uses one")
+    #expect(printed.contains("index on salary"), "the explained plan uses the index on salary")
     #expect(printed.contains("counts: 0 1\nworkers: [4200.0]\n"))
     #expect(printed.contains("Company.name must be unique"))
     #expect(printed.contains(" has the same name \"Acme\" as x-perdure://"))
@@ -105,7 +105,7 @@ struct ReadmeTests {
     #expect(printed.contains("<h1>\n"))
   }
 
-  @Test("README.md has the code that this file runs", arguments: [1, 2])
+  @Test("The code blocks of README.md equal the code in this file", arguments: [1, 2])
   func sameText(number: Int) throws {
     try DocumentedCode("README.md", in: #filePath).expectSame(number)
   }

@@ -23,7 +23,7 @@ struct TutorialTests {
     #expect(result.status == 0 && result.output == "", "\(file): \(result.output)")
   }
 
-  @Test("The manifest is valid")
+  @Test("The manifest of the tutorial is valid")
   func manifest() throws {
     let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
     let manifest = try Self.text("ReadingList-Package.swift")
@@ -33,7 +33,7 @@ struct TutorialTests {
     #expect(try compiler.checkManifest(wrong, version: "6.1").contains("program"))
   }
 
-  @Test("Its steps show all code files, in their order")
+  @Test("The steps of the tutorial show all code files in order")
   func order() throws {
     let shown = try Self.text("ReadingListTutorial.tutorial").matches(of: /file: "(.+?)"/)
       .map { String($0.output.1) }

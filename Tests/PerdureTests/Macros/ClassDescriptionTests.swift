@@ -16,7 +16,7 @@ private final class Asked: ManagedObject {
   override class var entityDescription: EntityDescription { kept }
 }
 
-/// Reads its own description to make it.
+/// Reads its own description to create that description.
 private final class Endless: ManagedObject {
   override class var entityDescription: EntityDescription {
     var description = EntityDescription(from: Endless.self)
@@ -38,7 +38,7 @@ private final class Plain: ManagedObject {}
 private final class Stranger: ManagedObject {}
 @Entity private final class Other: ManagedObject { var name: String = "" }
 
-/// Compiles, and describes no property.
+/// Compiles, but its property has no description.
 @Entity private final class Given: ManagedObject { var other: Other? = .none }
 
 @Suite("Reading class descriptions")
@@ -70,7 +70,7 @@ struct ClassDescriptionTests {
     #expect(said(around).contains("calls itself"), "\(said(around))")
   }
 
-  @Test("A declaration that compiles and describes no property stops the program with its name")
+  @Test("A property without a description stops the program with the property's name")
   func dropped() async {
     let given = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Given.entityDescription

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Perdure
 import Testing
 
-// The classes of these tests are written as users write them: the macros run in this very build.
+// These classes are written as users write them. The macros run when this target is built.
 
 @Entity(isAbstract: true)
 class Creature: ManagedObject {
@@ -77,7 +77,7 @@ struct EntityMacroTests {
     return container.newContext()
   }
 
-  @Test("The description has the declarations of the class")
+  @Test("An entity description has the properties, indexes and constraints of its class")
   func description() {
     let cat = Cat.entityDescription
     #expect(cat.name == "Feline" && cat.managedObjectClassName == "Cat" && cat.superentityName == "Creature")
@@ -94,7 +94,7 @@ struct EntityMacroTests {
   }
 
   @Test(
-    "Indexes have directions, functions, names and predicates; without one the name is made of the elements")
+    "Indexes have directions, functions and predicates, and default names from their elements")
   func indexes() throws {
     let tune = Tune.entityDescription
     #expect(
@@ -138,7 +138,7 @@ struct EntityMacroTests {
     #expect(Pair.compositeElements.map(\.versionHashModifier) == ["l"])
   }
 
-  @Test("Every type of attribute has its default, and may be optional")
+  @Test("Every type of attribute can have a default or be optional")
   func attributes() {
     #expect(
       Cattery.entityDescription.properties == [
@@ -152,7 +152,7 @@ struct EntityMacroTests {
       ])
   }
 
-  @Test("A valid model can be made of the classes")
+  @Test("The classes form a valid model")
   func model() throws {
     let model = try ManagedObjectModel(Self.classes.map(\.entityDescription))
     #expect(model.entities.map(\.name) == ["Creature", "Feline", "Cattery"])
@@ -174,7 +174,7 @@ struct EntityMacroTests {
     #expect(Cat._propertyNamesByKeyPath.count == 6)
   }
 
-  @Test("Accessors read and write the object, relationships on both sides")
+  @Test("Accessors read and write attributes, and relationships on both sides")
   func accessors() throws {
     let context = try context()
     let cattery = Cattery(context: context)
@@ -196,7 +196,7 @@ struct EntityMacroTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A to-many with a maximum of one stops the program with a message that gives the right declaration")
+    @Test("A to-many with a maximum of one stops the program with the right declaration")
     func toManyOfOne() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = Hermit.entityDescription

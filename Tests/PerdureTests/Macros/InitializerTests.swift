@@ -51,7 +51,7 @@ struct InitializerTests {
     return container.newContext()
   }
 
-  @Test("The initializer sets given values, relationships on both sides, and the object can be saved")
+  @Test("The initializer sets the given values, and relationships on both sides")
   func given() throws {
     let context = try context()
     let office = Office(context: context, title: "North")
@@ -69,7 +69,7 @@ struct InitializerTests {
     #expect(Array(south.clerks) == [other, clerk] && office.clerks.isEmpty && office.desks.contains(south))
   }
 
-  @Test("An omitted parameter keeps the value of awakeFromInsert, and an optional one is set to its default")
+  @Test("Omitted parameters keep values of awakeFromInsert, except that optionals get their declared default")
   func omitted() throws {
     let context = try context()
     let member = Member(context: context, name: "Ada")
@@ -88,7 +88,7 @@ struct InitializerTests {
     #expect(clerk.name == "Ada" && clerk.rank == 2 && clerk.salary == 0)
   }
 
-  @Test("Without arguments the initializer with the context alone is called, and a save requires the values")
+  @Test("A call with the context alone creates an object, and a save requires the values")
   func alone() throws {
     let context = try context()
     let office = Office(context: context)
@@ -97,7 +97,7 @@ struct InitializerTests {
     #expect(error?.code == .missingMandatoryProperty && error?.details.map(\.property) == ["title"])
   }
 
-  @Test("A class with an initializer of its own that begins with the context keeps that one")
+  @Test("A class keeps its own initializer whose first parameter is the context")
   func own() throws {
     #expect(Own(context: try context(), twice: "ab").name == "abab")
   }

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Misuse as the compiler sees it with the macros: the messages, and their places.
+/// Compiles misuse of the macros, and checks the messages of the compiler and their lines.
 @Suite("Macro misuse is reported at its line")
 struct MacroMisuseTests {
-  /// Each `error:` in it is on the line of the compiler's message, with a part of its text. Other
-  /// lines have no message.
+  /// Each `error:` comment has a part of the compiler's message for that line. Other lines have no
+  /// message.
   static let source = """
     import Foundation
     import Perdure
@@ -91,7 +91,7 @@ struct MacroMisuseTests {
     }
   }
 
-  @Test("An error of the source is reported once: the generated code causes no others")
+  @Test("An error of the source is reported once, and the generated code adds no errors")
   func once() throws {
     let known = Self.source.split(separator: "\n", omittingEmptySubsequences: false)
       .filter { !["Nothing:", "Objects:", "Rule:"].contains(where: $0.contains) }
@@ -99,7 +99,7 @@ struct MacroMisuseTests {
     #expect(others.map(\.text) == [])
   }
 
-  @Test("A type that only the compiler knows is refused once, at its property, with the possible types")
+  @Test("An unsuitable type that the macro cannot resolve is refused once, at its property")
   func types() throws {
     let found = try errors(
       """
@@ -119,7 +119,7 @@ struct MacroMisuseTests {
     #expect(found.count == 8, "\(found)")
   }
 
-  @Test("Exactly the names that no model accepts are refused as reserved")
+  @Test("The macros refuse exactly the names that no model accepts")
   func reservedNames() throws {
     let model = try Self.names(in: "Sources/PerdureModel/ReservedNames.swift")
     let macros = try Self.names(in: "Sources/PerdureMacros/Expansion/ReservedNames.swift")
@@ -146,7 +146,7 @@ struct MacroMisuseTests {
     return Set(body.matches(of: /"([A-Za-z]+)"/).map { String($0.1) })
   }
 
-  @Test("An inverse that the other class does not have is refused at its relationship, if that is an @Entity")
+  @Test("An inverse that the other @Entity class lacks is refused at its relationship")
   func inverses() throws {
     let source = """
       import Perdure
@@ -182,7 +182,7 @@ struct MacroMisuseTests {
   }
 
   @Test(
-    "A struct that is no composite, and a composite without its macro, are distinguished at the property"
+    "The messages distinguish a struct without @Composite from a property without @Attribute(.composite)"
   )
   func composites() throws {
     let found = try errors(

@@ -15,7 +15,7 @@ import Testing
 
 @Suite("Misuse of the macros across two classes")
 struct MacroModelTests {
-  @Test("An error in another class is reported when the model is made, with entity, property and remedy")
+  @Test("Creating a model reports errors between classes with entity, property and remedy")
   func model() throws {
     let error = #expect(throws: ModelError.self) {
       try ManagedObjectModel([EntityDescription(from: Lender.self), EntityDescription(from: Lent.self)])
