@@ -10,7 +10,7 @@ struct AllPlans {
   let graph: TestGraph
   let query: FetchQuery
 
-  /// The plans, each of which has been compared.
+  /// Compares every plan, and returns the plans.
   func compared() throws -> [FetchPlan] {
     let view = graph.store.view()
     let expected = try NaiveFetch.references(query, graph)

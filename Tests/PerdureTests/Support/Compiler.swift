@@ -1,7 +1,7 @@
 import ChildProcesses
 import Foundation
 
-/// The compiler that built these tests, and where they left their modules.
+/// The compiler that built these tests, and the folder with their modules.
 struct Compiler {
   let executable: String
   let modules: String
@@ -29,7 +29,7 @@ struct Compiler {
     return nil
   }
 
-  /// Compiles a source up to where all errors are known, also those of isolation.
+  /// Compiles a source far enough to find all errors, including those of isolation.
   func compile(_ source: String) throws -> (status: Int32, output: String) {
     try run(source, ["-emit-sil", "-o", "/dev/null"])
   }
@@ -44,8 +44,8 @@ struct Compiler {
     return try launch(source, ["-typecheck", "-I", module, "-package-description-version", version]).output
   }
 
-  /// Checks the types of a source. Messages begin with place and kind, as `file:line:column:
-  /// error:`.
+  /// Checks the types of a source. Messages begin with location and kind, such as
+  /// `file:line:column: error:`.
   func check(_ source: String) throws -> String {
     try run(source, ["-typecheck", "-diagnostic-style", "llvm"]).output
   }

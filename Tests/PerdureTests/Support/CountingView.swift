@@ -3,7 +3,7 @@
 import Perdure
 import Synchronization
 
-/// The reads through views, and the writes.
+/// The numbers of reads through views, and of rows written.
 final class ReadCounts: Sendable {
   private let rowCount = Atomic<Int>(0)
   private let entryCount = Atomic<Int>(0)
@@ -106,7 +106,7 @@ final class CountingView: StoreView {
   }
 }
 
-/// A store that counts what contexts read of it and write.
+/// A store that counts the reads and writes of contexts.
 final class CountingStore: PersistentStore {
   private let store: any PersistentStore
   private let counts: ReadCounts

@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// Code blocks of a document, and the same lines in a test file between the marks `// NAME number`
-/// and `// end`.
+/// Compares the code blocks of a document with the lines of a test file between the marks `// NAME
+/// number` and `// end`.
 struct DocumentedCode {
   private let blocks: [[String]]
   private let lines: [String]
   private let name: String
 
   /// - Parameters:
-  ///   - document: Its path in the repository, such as `README.md`. The marks have the name of the
-  ///     file.
-  ///   - file: The test file, three folders below.
+  ///   - document: The path of the document in the repository, such as `README.md`. The marks have
+  ///     its file name without the extension.
+  ///   - file: The absolute path of the test file, which is three components below the repository.
   init(_ document: String, in file: String) throws {
     let here = URL(fileURLWithPath: file)
     lines = try String(contentsOf: here, encoding: .utf8).components(separatedBy: "\n")
@@ -23,12 +23,12 @@ struct DocumentedCode {
       }
   }
 
-  /// How many blocks there are that a test file runs, in the document and in the file.
+  /// The number of code blocks in the document, and the number of start marks in the test file.
   var counts: (document: Int, file: Int) {
     (blocks.count, lines.count { Self.text($0).hasPrefix("// \(name) ") })
   }
 
-  /// Expects that a block equals the file's part, except for its imports, which are the file's own.
+  /// Expects that a block equals the marked lines. Its imports need only be lines of the file.
   func expectSame(_ number: Int) throws {
     let block = try #require(blocks.dropFirst(number - 1).first)
     let imports = block.prefix { $0.hasPrefix("import ") }

@@ -2,8 +2,8 @@
 
 import PerdureModel
 
-/// Two linked objects: at the first end, and at the other. Of a relationship that is its own
-/// inverse the smaller number comes first.
+/// Two linked objects: the object at the first end, and the object at the second end. If a
+/// relationship is its own inverse, the smaller number comes first.
 struct GraphLink: Hashable {
   let from: Int
   let to: Int
@@ -25,7 +25,7 @@ struct GraphTwin {
     links = Array(repeating: [], count: model.pairs.count)
   }
 
-  /// The living objects that may be at the beginning or at the destination of an end.
+  /// The living objects of an entity and its subentities.
   func living(_ entity: Int) -> [Int] {
     objects.filter { !$0.value.isDeleted && model.isKind($0.value.entity, of: entity) }.keys.sorted()
   }
@@ -72,12 +72,13 @@ struct GraphTwin {
 
   // MARK: Transient links
 
-  /// Forgets the transient links of one object: those that lead to it one-way are others'.
+  /// Removes the transient links of one object. One-way links to this object belong to other
+  /// objects, and stay.
   mutating func forgetTransients(of number: Int) {
     for end in ends(of: number) where end.isTransient { removeAll(number, end) }
   }
 
-  /// Forgets all transient links but those of objects that have changed.
+  /// Removes all transient links except those of changed objects.
   mutating func forgetTransients(except changed: Set<Int> = []) {
     for pair in model.pairs where pair[0].isTransient {
       let number = pair[0].pair
@@ -95,7 +96,7 @@ struct GraphTwin {
     for (number, object) in objects where object.isDeleted {
       for end in ends(of: number) where end.rule != .deny { removeAll(number, end) }
     }
-    // An owner with a one-way reference to it drops the reference.
+    // The owner of a one-way reference to a deleted object drops the reference.
     for pair in model.pairs where model.inverses[pair[0].pair] == .none {
       let number = pair[0].pair
       links[number] = links[number].filter { isDeleted($0.from) || !isDeleted($0.to) }
@@ -111,7 +112,7 @@ struct GraphTwin {
     return nil
   }
 
-  /// The refusals of a save; empty when it must succeed.
+  /// The reasons why a save must fail. Empty if it must succeed.
   var violations: [String] {
     objects.keys.sorted().flatMap { number in
       ends(of: number).compactMap { end -> String? in
@@ -133,7 +134,7 @@ struct GraphTwin {
     }
   }
 
-  /// Takes one object back to what another state has of it, its links included.
+  /// Restores the links of one object from another state, if that state has the object.
   mutating func forgetChanges(of number: Int, _ saved: GraphTwin) {
     guard saved.objects[number] != nil else { return }
     for end in ends(of: number) {

@@ -1,5 +1,5 @@
-// A context as the store of all contexts of a container: every test of the graph can be run on
-// children.
+// A context as the store of all contexts of a container. Every test of the graph can run on such
+// child contexts.
 
 import PerdureModel
 import PerdurePredicates
@@ -7,18 +7,19 @@ import Testing
 
 @testable import Perdure
 
-/// A parent context, which saves now and then after its children have, and the store of those.
+/// A parent context as the store of its children. It saves after some of their saves.
 // Unchecked: the tests that use it stay on one thread at a time.
 final class HeldParent: PersistentStore, @unchecked Sendable {
   private let container: PersistentContainer
   let parent: ManagedObjectContext
   private let inner: ParentStore
   private var commitCount = 0
-  /// After how many of its children's saves the parent is saved.
+  /// The number of saves of children after which the parent saves.
   private let commitsPerSave: Int
 
   init(_ store: any PersistentStore, _ model: ManagedObjectModel, commitsPerSave: Int = 3) throws {
-    // Its objects are of no class of the tests': hooks are called for children alone.
+    // The parent's objects have none of the tests' classes, so only the children's objects call
+    // hooks.
     container = PersistentContainer(
       name: "Parent", model: model, classes: [], description: .inMemory,
       factory: StoreFactory { _, _ in store })
@@ -43,7 +44,7 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
     return inner.view()
   }
 
-  /// What a parent shows is what its children see, at both ends of every relationship.
+  /// Checks that children see the same relationships as the parent shows, at both ends.
   private func compareParent(with view: any StoreView) throws {
     let core = parent.core
     for case let entity? in schema.entities where entity.layouts != nil {
@@ -52,7 +53,7 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
       try view.visitReferences(entity: entity.number, from: 0) { reference in
         for relationship in shape.relationships {
           let all = core.targets(of: reference, relationship)
-          // The rule no action leaves references to deleted objects.
+          // The delete rule "no action" leaves references to deleted objects.
           let shown = try all.filter { try view.version(of: $0) != nil }
           let seen = try targets(reference, relationship, view)
           #expect(relationship.order == nil || shown == seen, "\(shape.name).\(relationship.name)")

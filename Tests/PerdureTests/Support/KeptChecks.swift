@@ -1,4 +1,4 @@
-// Whether the cached relationships of objects equal those of the context.
+// Compares the cached relationships of objects with those of their context.
 
 import PerdureTestSupport
 import Testing
@@ -22,7 +22,7 @@ func askTwice(_ objects: [ManagedObject], _ core: ContextCore) {
   }
 }
 
-/// The number of relationships that are kept and hold.
+/// The number of cached relationships that are valid (L1).
 func keptCount(_ core: ContextCore) -> Int {
   core.identityMap.objects.reduce(0) { $0 + keptEntries(of: $1).count }
 }
@@ -34,8 +34,7 @@ private func keptEntries(of object: ManagedObject) -> [KeptRelations.Entry] {
   return (0..<kept.pointee.count).map { kept.entries[$0] }
 }
 
-/// The cached entries: their number, those counted as held, and the errors (L1 to L3 in
-/// KeptRelations.swift).
+/// Returns the errors of all valid cache entries (L1 to L3 in KeptRelations.swift).
 func keptMistakes(_ core: ContextCore) -> [String] {
   var mistakes: [String] = []
   let objects = core.identityMap.objects
@@ -44,7 +43,7 @@ func keptMistakes(_ core: ContextCore) -> [String] {
   for (object, entries) in zip(objects, entries) {
     for entry in entries {
       let found = keptMistakes(object, entry, core)
-      // The look itself may find out that a row is old: then nothing counts as holding any more.
+      // A comparison may find a newer row. Then every entry is invalid, and the rest is skipped.
       guard core.memory.pointee.linkStamp == stamp else { return mistakes }
       mistakes += found
     }
@@ -58,7 +57,8 @@ private func keptMistakes(
   let relationship = owner.shape.relationship(Int(entry.slot))
   let name = "\(owner.reference).\(relationship.name)"
   if entry.isToMany != relationship.isToMany { return ["\(name) is kept as what it is not"] }
-  // Not opened where it may lead to nothing: the references are compared first.
+  // Compares the references first. The pointers are not dereferenced, because an object may be
+  // freed.
   var references: [ObjectReference] = []
   var pointers: [UnsafeMutableRawPointer] = []
   if let target = entry.target, entry.isToMany {
@@ -87,11 +87,11 @@ private func keptMistakes(
   }
 }
 
-/// Compares the caches of a context's objects with the present state. Sometimes it fills all
-/// caches, and releases some objects, for the next step to start from.
+/// Compares the caches of a context's objects with the present state. Sometimes it also fills all
+/// caches or releases some objects, as a start for the next step.
 struct KeptWatch {
   private var alive: [ManagedObject] = []
-  /// How many relationships were found kept.
+  /// The sum of the valid cached relationships of all checks.
   private(set) var count = 0
 
   mutating func check(

@@ -1,4 +1,4 @@
-// A fetch by the definition: ask every object, sort, cut.
+// A fetch by its definition: evaluates every object, sorts, and applies the window.
 
 import PerdurePredicates
 import PerdureTestSupport
@@ -41,7 +41,7 @@ enum NaiveFetch {
 }
 
 extension RandomPredicate {
-  /// A query with a predicate, an order and a window, each sometimes.
+  /// A query that sometimes has a predicate, an order and a window.
   mutating func query(_ entity: EntityStorage) -> FetchQuery {
     var query = FetchQuery(entity: entity.number)
     query.includesSubentities = random.chance(85)
@@ -54,7 +54,7 @@ extension RandomPredicate {
     return query
   }
 
-  /// What indexes are made for, alone and joined.
+  /// One or several conditions that an index can serve.
   private mutating func searchable(_ entity: EntityStorage) -> FetchPredicate {
     .and((0..<Int.random(in: 1...3, using: &random)).map { _ in simple(entity) })
   }

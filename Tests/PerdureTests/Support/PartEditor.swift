@@ -1,4 +1,4 @@
-// Random edits of one part of a graph in a context, and of plain values in the same way.
+// Random edits of one part of a graph, made in a context and in plain values.
 
 import PerdureModel
 import PerdureTestSupport
@@ -13,7 +13,7 @@ final class PartEditor {
   var part: Int
   /// What the context shows of its part.
   var state: PartState
-  /// Some objects are retained, the others are freed and loaded again.
+  /// The retained objects. Other objects are freed and loaded again.
   var held: [ManagedObject] = []
 
   init(_ run: RandomRun, _ name: String, _ context: ManagedObjectContext, _ part: Int, _ state: PartState) {
@@ -26,7 +26,7 @@ final class PartEditor {
 
   func object(_ number: Int) -> ManagedObject { run.object(number, in: context) }
 
-  /// One change.
+  /// Makes one random change.
   func edit() throws {
     switch Int.random(in: 0..<100, using: &run.random) {
     case 0..<22: insert()
@@ -70,7 +70,7 @@ final class PartEditor {
 
   private func change() {
     guard let (owner, end) = pick() else { return }
-    // An object with a pending, denied deletion is not checked here.
+    // Skips deleted objects, whose deletion may still be denied.
     let targets = state.graph.targets(owner, end).filter { !state.graph.isDeleted($0) }.sorted()
     if !targets.isEmpty, run.random.chance(40) {
       let target = run.random.pick(targets)
@@ -166,7 +166,7 @@ final class PartEditor {
       state.graph.objects[number]?.isDeleted = true
     }
     state.graph.propagate()
-    // The rules are applied here at once, so that no object is linked to one being deleted.
+    // Applies the delete rules at once, so that no object stays linked to a deleted object.
     if run.random.chance(25) {
       note("refreshes all before the rules are applied")
       context.refreshAllObjects()
@@ -174,18 +174,18 @@ final class PartEditor {
     context.processPendingChanges()
   }
 
-  // MARK: Throwing away
+  // MARK: Discarding changes
 
-  /// The content to show after all unsaved changes are discarded.
+  /// Sets the content that the context must show after it has discarded all unsaved changes.
   func revert(to saved: PartState) { state = saved }
 
-  /// Forgets the unsaved changes of one object. Nothing may be deleted.
+  /// Discards the unsaved changes of one object. No object may have an unsaved deletion.
   func forget(_ number: Int, _ saved: PartState) {
     context.refresh(object(number), mergeChanges: false)
     state.graph.forgetChanges(of: number, saved.graph)
     if saved.graph.objects[number] != nil { state.values[number] = saved.values[number] }
-    // A member linked again returns to its earlier position, which other members' unsaved positions
-    // may contradict.
+    // A member that is linked again returns to its earlier position. Unsaved positions of other
+    // members may contradict it, so the order of the context is taken over.
     var asked = state.settleOrders()
     asked += state.graph.ends(of: number).filter(\.isOrdered).map { (number, $0) }
     for (owner, end) in asked {

@@ -1,7 +1,7 @@
 // A part of a graph of a random model, as plain values: links, the attribute, and the order of
 // ordered relationships.
 
-/// One of several parts that no link leads between.
+/// One of several parts of a graph. No link leads from one part to another.
 struct PartState {
   /// An ordered relationship of an object.
   struct Place: Hashable {
@@ -38,9 +38,9 @@ struct PartState {
     graph.living.flatMap { owner in graph.ends(of: owner).filter(\.isOrdered).map { (owner, $0) } }
   }
 
-  /// After links have changed: removed members leave, and new ones come last.
+  /// Updates the orders after changes of links: removes former members, and appends new members.
   ///
-  /// - Returns: The ends that new members were added to.
+  /// - Returns: The ends with new members.
   @discardableResult
   mutating func settleOrders() -> [(owner: Int, end: RandomEnd)] {
     var grown: [(owner: Int, end: RandomEnd)] = []

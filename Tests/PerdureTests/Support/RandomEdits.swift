@@ -1,4 +1,4 @@
-// Edits drawn at random, which tests with several contexts on one random model share.
+// Random edits, shared by tests with several contexts on one random model.
 
 import PerdureModel
 import PerdureTestSupport
@@ -10,10 +10,10 @@ protocol RandomEdits {
   var model: RandomModel { get }
   var contexts: [ManagedObjectContext] { get }
   var random: SeededGenerator { get set }
-  /// Some objects are retained, the others are freed and loaded again.
+  /// The retained objects. Other objects are freed and loaded again.
   var held: [ManagedObject] { get set }
 
-  /// Notes the steps, for the report of a failure.
+  /// Records a step for the report of a failure.
   mutating func note(_ text: String)
 }
 
@@ -37,7 +37,7 @@ extension RandomEdits {
     return try draw(end.entity, number).map { ($0, end) }
   }
 
-  /// Connects two objects, or disconnects them where they are connected.
+  /// Connects two objects, or disconnects them if they are connected.
   mutating func change(_ number: Int) throws {
     guard let (owner, end) = try drawEnd(number) else { return }
     guard let target = random.chance(80) ? try draw(end.destination, number) : nil else {

@@ -7,7 +7,7 @@ import PerdureTestSupport
 
 /// One end of a relationship of a random model.
 struct RandomEnd: Hashable {
-  /// The position of its relationship in the model; both ends have the same.
+  /// The position of the relationship in the model, which both ends share.
   let pair: Int
   /// 0 for the first end, 1 for the inverse.
   let side: Int
@@ -19,12 +19,12 @@ struct RandomEnd: Hashable {
   var rule = DeleteRule.nullify
   var isOptional = true
   var minCount = 0
-  /// 0 for no limit; of a to-one end it says nothing.
+  /// 0 for no limit. Unused at a to-one end.
   var maxCount = 0
 
   var name: String { "r\(pair)\(side == 0 ? "a" : "b")" }
 
-  /// Whether an object may be saved with so many at the other end.
+  /// Whether an object can be saved with `count` objects at the other end.
   func allows(_ count: Int) -> Bool {
     if count == 0 { return isOptional }
     return !isToMany || count >= minCount && (maxCount == 0 || count <= maxCount)
@@ -44,10 +44,10 @@ struct RandomModel {
   }
 
   private(set) var entities: [Entity] = []
-  /// By relationship: one end, or two.
+  /// The ends of each relationship: one end, or two.
   private(set) var pairs: [[RandomEnd]] = []
   private(set) var inverses: [RandomInverse] = []
-  /// Whether no two objects of a tree of entities may have the same number.
+  /// Whether the number is unique among the objects of a root entity and its subentities.
   var hasUniqueNumbers = false
 
   /// - Parameter rules: The delete rules that ends may have.
@@ -66,8 +66,8 @@ struct RandomModel {
     }
   }
 
-  /// Lets no store hold some of the relationships. They demand nothing, as they may be lost at any
-  /// time.
+  /// Makes some of the relationships transient. They require no objects, because their links may be
+  /// lost at any time.
   mutating func makeTransient(_ random: inout SeededGenerator) {
     for pair in pairs.indices where random.chance(25) {
       for place in pairs[pair].indices {
@@ -163,8 +163,8 @@ struct RandomModel {
 }
 
 extension StoreKind {
-  /// A container with a random model; of the engine on a file in a directory, which can be opened
-  /// again.
+  /// Returns a container with a random model. The store of the engine is a file in the directory,
+  /// so that it can be opened again.
   func container(_ model: RandomModel, in directory: TemporaryDirectory) throws -> PersistentContainer {
     let container = PersistentContainer(
       name: "Random", model: try ManagedObjectModel(model.descriptions), classes: [],

@@ -49,7 +49,7 @@ struct RandomPredicate {
     }
   }
 
-  /// A comparison of a property of the object itself, of a related object's or with a related
+  /// A comparison of a property of the object, of a property of a related object, or with a related
   /// object.
   mutating func simple(_ entity: EntityStorage) -> FetchPredicate {
     switch Int.random(in: 0..<10, using: &random) {
@@ -138,7 +138,7 @@ struct RandomPredicate {
       .joined()
   }
 
-  /// A constant of a kind, or of another kind that compares with it.
+  /// A constant of a kind, or of another kind that can be compared with it.
   private mutating func constant(_ kind: FieldKind) -> Value {
     if random.chance(5) { return .null }
     if kind == .reference { return .reference(reference()) }
@@ -322,7 +322,7 @@ extension FetchComparison.Operator {
 }
 
 extension FetchPredicate {
-  /// The predicate asked of a variable instead of the object.
+  /// The same predicate about a variable instead of the evaluated object.
   fileprivate func about(variable: String) -> FetchPredicate {
     switch self {
     case .true, .false: self

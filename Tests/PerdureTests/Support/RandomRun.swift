@@ -1,5 +1,5 @@
-// A run of random steps on a random model: its random choices, its steps, and whether contexts show
-// the required state.
+// A run of random steps on a random model: its random generator, the trace of its steps, and checks
+// of the required state of contexts.
 
 import PerdureModel
 import PerdurePredicates
@@ -8,8 +8,7 @@ import Testing
 
 @testable import Perdure
 
-/// What all contexts of a run have in common. Objects are known by numbers, which are never used
-/// again.
+/// The state that all contexts of a run share. Objects have numbers, which are never reused.
 final class RandomRun {
   let model: RandomModel
   var random: SeededGenerator
@@ -35,7 +34,7 @@ final class RandomRun {
 
   // MARK: Objects
 
-  /// The number of a new object.
+  /// Registers a new object, and returns its number.
   func add(_ id: ManagedObjectID) -> Int {
     let number = ids.count
     setID(id, number)
@@ -56,21 +55,22 @@ final class RandomRun {
     context.object(with: ids[number]!)
   }
 
-  /// The members of an end, in the order in which the context shows them; -1 for an unknown object.
+  /// The members of an end in the order that the context shows, with -1 for an unknown object.
   func targets(_ owner: Int, _ end: RandomEnd, in context: ManagedObjectContext) -> [Int] {
     object(owner, in: context).objectIDs(forRelationshipNamed: end.name).map { numbers[$0] ?? -1 }
   }
 }
 
-// MARK: - What a context has to show
+// MARK: - Required content
 
-/// The required content of a context. Asked anew each time, as reading may move a context on.
+/// The required content of a context. It is computed for each use, because reading may move the
+/// context to a newer snapshot.
 struct Showing {
   let context: ManagedObjectContext
   let name: String
-  /// By part, unsaved changes included.
+  /// Returns the state of each part, including unsaved changes.
   let shown: () -> [PartState]
-  /// The same without unsaved changes.
+  /// Returns the state of each part without unsaved changes.
   let stored: () -> [PartState]
 }
 
@@ -151,7 +151,7 @@ extension RandomRun {
     let (context, name) = (showing.context, showing.name)
     let text = "\(request.entityName ?? "") \(request.predicate.map { "\($0)" } ?? "")"
     let found = try context.fetch(request).compactMap { numbers[$0.objectID] ?? -1 }.sorted()
-    // Only now: the fetch may have moved the context on.
+    // Computed after the fetch, because the fetch may have moved the context to a newer snapshot.
     let expected = showing.shown().flatMap(wanted).sorted()
     expect(found == expected, "in \(name) a fetch of \(text) finds \(found), not \(expected)")
     let count = try context.count(for: request)
@@ -164,7 +164,8 @@ extension RandomRun {
     expect(stored == expectedStored, "in \(name) stored \(text) are \(stored), not \(expectedStored)")
   }
 
-  /// A predicate about the attribute or an end of an entity, and its meaning.
+  /// Returns a predicate on the attribute or an end of an entity, and a function that evaluates the
+  /// same condition on plain values.
   private func condition(_ entity: Int) throws -> (FetchPredicate, (PartState, Int) -> Bool) {
     let ends = model.ends(of: entity)
     let least = Int.random(in: 0...max(1, ids.count), using: &random)
@@ -186,7 +187,7 @@ extension RandomRun {
     )
   }
 
-  /// Whether an object that was saved at some time is there.
+  /// Checks that an object that was saved at some time exists exactly if the state has it.
   private func checkExistence(_ showing: Showing) throws {
     guard !known.isEmpty else { return }
     let number = random.pick(known)

@@ -5,7 +5,7 @@ import Perdure
 import PerdurePredicates
 import PerdureTestSupport
 
-/// Values of each kind, with the awkward ones often.
+/// Random values of each kind. Boundary values are frequent.
 enum RandomValue {
   static let texts = [
     "", "a", "A", "ab", "abc", "B", "b", "z", "Z", "é", "e\u{301}", "E", "e", "É", "ä", "ae", "ß", "ss",

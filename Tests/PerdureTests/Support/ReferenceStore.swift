@@ -1,5 +1,5 @@
-// The naive store: dictionaries and sorting. The simple stores that the real ones are compared
-// with.
+// A naive store of dictionaries, which derives indexes by sorting. Tests compare the real stores
+// with it.
 
 import Perdure
 import PerdurePredicates
@@ -79,7 +79,7 @@ final class ReferenceView: StoreView {
   }
 
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
-    // Backwards: callers must not rely on the order of calls.
+    // Visits the rows backwards, because callers must not rely on the order of calls.
     for position in references.indices.reversed() {
       try body(position, rows[references[position]]?.stored)
     }
@@ -155,7 +155,7 @@ final class ReferenceView: StoreView {
       }
     case .countOrder(_, let counted):
       return countEntries(definition, counted)
-    // A request for a sum adds up the members.
+    // A store without sums makes the context add the members.
     case .sums: return []
     case .relation, .attribute, .unique:
       return rows.compactMap { reference, row in
@@ -278,7 +278,7 @@ final class ReferenceStore: PersistentStore {
       let index = StoreIndex(rawValue: position)
       let entries = view.allEntries(index)
       for (left, right) in zip(entries, entries.dropFirst()) where left.key == right.key {
-        // The rejected one is always a row of this change.
+        // The rejected object is always a row of this change.
         let (existing, rejected) =
           written.contains(right.reference)
           ? (left.reference, right.reference) : (right.reference, left.reference)

@@ -1,4 +1,4 @@
-// A small world with every kind of relationship, its accessors written by hand.
+// A small model with every kind of relationship. Its accessors are written by hand.
 
 import FoundationEssentials
 import Perdure
@@ -29,14 +29,14 @@ final class Company: Party {
     set { _set(2, newValue) }
   }
   var workerCount: Int { _get(3) }
-  /// The end of a one-to-one pair that has the column; `Employee.leads` is derived.
+  /// The end of a one-to-one relationship that has the column. `Employee.leads` is derived.
   var chief: Employee? {
     get { _get(4) }
     set { _set(4, newValue) }
   }
-  /// Cascade.
+  /// Delete rule: cascade.
   var departments: ToMany<Department> { _get(5) }
-  /// Deny.
+  /// Delete rule: deny.
   var contracts: ToMany<Contract> { _get(6) }
 }
 
@@ -89,14 +89,14 @@ final class Project: ManagedObject {
     get { _get(0) }
     set { _set(0, newValue) }
   }
-  /// At least 1 and at most 3, or none.
+  /// No members, or 1 to 3 members.
   var members: ToMany<Employee> { _get(1) }
   var memberCount: Int { _get(2) }
 }
 
 final class Department: ManagedObject {
   override class var entityDescription: EntityDescription { Staff.entity("Department") }
-  /// No hooks: a cascade has no hooks to call.
+  /// No hooks, so that a cascade has no hooks to call.
   override class var _lifeCycle: _LifeCycle { [] }
 
   var name: String {
@@ -111,14 +111,14 @@ final class Department: ManagedObject {
     get { _get(2) }
     set { _set(2, newValue) }
   }
-  /// Cascade, so that a ring of departments goes as a whole.
+  /// Delete rule: cascade. Deleting one department of a ring deletes the whole ring.
   var children: ToMany<Department> { _get(3) }
 }
 
 final class Contract: ManagedObject {
   override class var entityDescription: EntityDescription { Staff.entity("Contract") }
 
-  /// Mandatory.
+  /// Required.
   var company: Company? {
     get { _get(0) }
     set { _set(0, newValue) }
@@ -132,7 +132,7 @@ final class Address: ManagedObject {
     get { _get(0) }
     set { _set(0, newValue) }
   }
-  /// To an abstract parent; no action.
+  /// Delete rule: no action. The destination is an abstract entity.
   var residents: ToMany<Party> { _get(1) }
 }
 
@@ -269,7 +269,7 @@ enum Staff {
     entities.first { $0.name == name } ?? EntityDescription(name, properties: [])
   }
 
-  /// A container on a store of its own.
+  /// Returns a container with its own store.
   static func container(_ kind: StoreKind = StoreKind.current) throws -> PersistentContainer {
     let container = PersistentContainer(
       name: "Staff", model: try ManagedObjectModel(entities), classes: classes, description: .inMemory,
@@ -285,21 +285,22 @@ enum Staff {
 
 /// The stores that the graph is tested on.
 enum StoreKind: String, CaseIterable, Sendable {
-  /// Dictionaries.
+  /// Dictionaries in memory.
   case reference
   /// The log engine, on files in memory.
   case engine
-  /// The second of two, whose numbers are not those that the graph knows.
+  /// The second of two joined stores, whose entity numbers differ from those of the graph.
   case joined
-  /// A context whose children all others are, which it saves into the engine now and then.
+  /// A parent context, which saves into the engine after some saves of its children. All other
+  /// contexts are its children.
   case child
 
-  /// The store that tests use which do not choose one: given by `PERDURE_STORE`, else the engine.
+  /// The store of tests that do not choose a store: `PERDURE_STORE`, or else the engine.
   static let current =
     ProcessInfo.processInfo.environment["PERDURE_STORE"].flatMap { StoreKind(rawValue: $0) } ?? .engine
 
-  /// Like `current`, for tests of states that only a store can have: for a parent, its unsaved
-  /// objects are new.
+  /// Like `current`, for tests of states that only a real store can have. A parent context sees its
+  /// unsaved objects as new.
   static var stored: StoreKind { current == .child ? .engine : current }
 
   var factory: StoreFactory {

@@ -9,14 +9,14 @@ struct TwinObject: Equatable {
   let kind: Kind
   var name = ""
   var isDeleted = false
-  /// company (of workers, departments, contracts), leads, spouse, mentor, parent: by name of the
-  /// property.
+  /// The targets of to-one relationships, by property name: company (of workers, departments and
+  /// contracts), leads, spouse, mentor, and parent.
   var toOne: [String: Int] = [:]
   /// One-way links to projects.
   var bookmarks: Set<Int> = []
 }
 
-/// A pair of objects that are linked; the first of friends is the smaller one.
+/// Two linked objects. Of two friends, the smaller number comes first.
 struct TwinLink: Hashable {
   let from: Int
   let to: Int
@@ -25,7 +25,7 @@ struct TwinLink: Hashable {
 /// All objects by number.
 struct StaffTwin: Equatable {
   var objects: [Int: TwinObject] = [:]
-  /// Worker, project.
+  /// Links from workers to projects.
   var membership: Set<TwinLink> = []
   var friendship: Set<TwinLink> = []
 

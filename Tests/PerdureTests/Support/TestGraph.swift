@@ -91,14 +91,14 @@ enum TestModel {
   }
 }
 
-/// What one object is, before it becomes a row.
+/// The content of one object, before it becomes a row.
 struct TestObject {
   let reference: ObjectReference
   var values: [String: Value]
   var links: [String: [ObjectReference]] = [:]
 }
 
-/// A store with random objects; the same objects whether the model has indexes or not.
+/// A store with given objects. They are the same with and without indexes in the model.
 struct TestGraph {
   let store: ReferenceStore
   let schema: StoreSchema
@@ -128,7 +128,7 @@ struct TestGraph {
     }
   }
 
-  /// The links that an object is the source of.
+  /// The links whose source is the object.
   static func links(of object: TestObject, _ schema: StoreSchema) -> [StoreLink] {
     let entity = schema.entity(object.reference.entityNumber)
     return object.links.flatMap { name, targets -> [StoreLink] in
@@ -139,7 +139,7 @@ struct TestGraph {
     }
   }
 
-  /// The places of members of ordered relationships, in the order of the links.
+  /// The order keys of members of ordered relationships, in the order of the links.
   static func places(of object: TestObject, _ schema: StoreSchema) -> [StorePlace] {
     let entity = schema.entity(object.reference.entityNumber)
     return object.links.flatMap { name, targets -> [StorePlace] in

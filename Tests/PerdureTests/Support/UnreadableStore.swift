@@ -1,5 +1,4 @@
-// A store whose parts cannot be read for a while, as when a node of an index file turns out
-// damaged.
+// A store whose parts can be unreadable for some time, like an index file with a damaged node.
 
 import Perdure
 import PerdurePredicates
@@ -9,23 +8,23 @@ import Synchronization
 final class UnreadableStore: PersistentStore {
   /// The parts that can be made unreadable.
   enum Part: Hashable, Sendable {
-    /// The place of a row: whether it is there, and its version.
+    /// Whether a row exists, and its version.
     case versions
-    /// The bytes of a row, and with them its place.
+    /// The bytes of a row, with its version.
     case rows
     /// Indexes and links.
     case entries
-    /// The later commits, of a store opened for reading.
+    /// The later commits, which a store opened for reading refreshes to.
     case newest
   }
 
   struct Failure: Error {}
 
-  /// The unreadable rows; shared by a store and its views.
+  /// The unreadable parts. A store and its views share them.
   final class Switch: Sendable {
     private let state = Mutex<(parts: Set<Part>, readsLeft: Int)>(([], 0))
 
-    /// - Parameter reads: How many readings of these parts succeed first.
+    /// - Parameter reads: The number of reads of these parts that succeed before the first failure.
     func set(_ unreadable: Set<Part>, after reads: Int = 0) { state.withLock { $0 = (unreadable, reads) } }
 
     func check(_ part: Part) throws {
@@ -65,7 +64,7 @@ final class UnreadableStore: PersistentStore {
 
   func close() throws { try inner.close() }
 
-  /// A container on such a store, with the graph of `Staff`.
+  /// Returns a container with the model of `Staff` on an unreadable store.
   static func container(isReadOnly: Bool = false) throws -> (PersistentContainer, Switch) {
     let model = try Staff.container().managedObjectModel
     let store = UnreadableStore(try StoreKind.current.factory.open(.inMemory, model))
@@ -79,7 +78,7 @@ final class UnreadableStore: PersistentStore {
   }
 }
 
-/// A view of such a store.
+/// A view of an unreadable store.
 final class UnreadableView: StoreView {
   let inner: any StoreView
   private let failing: UnreadableStore.Switch

@@ -23,8 +23,8 @@ func expectWhole(
 
 /// Expects that in a context both ends of every relationship agree, unsaved changes included.
 ///
-/// References left by a rule of no action are not checked. An object that does not know its
-/// referrers is not deleted.
+/// References left by the delete rule "no action" are not checked. The target of a one-way
+/// reference must not be deleted.
 func expectAgreement(
   _ context: ManagedObjectContext, _ model: ManagedObjectModel,
   sourceLocation: SourceLocation = #_sourceLocation
@@ -33,7 +33,7 @@ func expectAgreement(
   #expect(found.isEmpty, "\(found.joined(separator: "\n"))", sourceLocation: sourceLocation)
 }
 
-/// The relationships whose ends do not agree.
+/// Returns the relationships whose ends do not agree.
 func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel) throws -> [String] {
   var found: [String] = []
   for entity in model.schemas where !entity.isAbstract {
@@ -50,7 +50,7 @@ func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel)
   return found
 }
 
-/// Objects that are changed in a context, have no row there, and are not known to have vanished (C5
+/// Returns the changed objects that have no row in the view and are not known to have vanished (C5
 /// in ContextCore+Vanished.swift).
 func missedVanished(_ context: ManagedObjectContext) throws -> [ObjectReference] {
   let core = context.core
@@ -58,7 +58,7 @@ func missedVanished(_ context: ManagedObjectContext) throws -> [ObjectReference]
     .filter { try core.view.version(of: $0) == nil && !core.hasVanished($0) }
 }
 
-/// Why an object cannot have another one at an end; nil where it can.
+/// Returns why the relationship of an object must not lead to a target, or nil if it may.
 private func disagreement(
   _ object: ManagedObject, _ property: PropertySchema, _ target: ManagedObject, _ model: ManagedObjectModel
 ) -> String? {

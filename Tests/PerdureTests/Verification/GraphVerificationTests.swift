@@ -6,8 +6,8 @@ import Testing
 
 @testable import Perdure
 
-// Each test breaks one invariant with the engine alone, below the graph, and gets exactly that
-// finding.
+// Each test breaks one invariant by writing through the engine, and expects exactly the finding of
+// that invariant.
 
 @Suite("Verification of a graph")
 struct GraphVerificationTests {
@@ -17,7 +17,7 @@ struct GraphVerificationTests {
   private let worker: ObjectReference
   private let project: ObjectReference
 
-  /// A worker of a company, in a project.
+  /// Creates a worker with a company and a project.
   init() throws {
     var options = StoreOptions()
     options.fileSystem = SimulatedFileSystem()
@@ -51,12 +51,12 @@ struct GraphVerificationTests {
     try store.store.write { try $0.remove(id: reference.id, in: rows) }
   }
 
-  /// The worker's row as it is, with another reference in one property.
+  /// The worker's row with another reference in one property.
   private func workerRow(_ property: String, leadingTo target: ObjectReference) throws -> [UInt8] {
     try row(of: worker, property, .reference(target))
   }
 
-  /// An object's row as it is, with another value in one property.
+  /// An object's row with another value in one property.
   private func row(of reference: ObjectReference, _ property: String, _ value: Value) throws -> [UInt8] {
     let entity = store.schema.entity(reference.entityNumber)
     let (slot, layouts) = (try #require(entity.slot(named: property)), try #require(entity.layouts))
@@ -83,13 +83,13 @@ struct GraphVerificationTests {
     _ = try store.commit(change)
   }
 
-  @Test("An intact graph has no findings, and everything was checked")
+  @Test("An intact graph has no findings, and verification checks every row and link")
   func whole() {
     let report = GraphVerification(store.view(), store.schema, store.model.model).run()
     #expect(report.isClean && report.rows == 3 && report.links == 1)
   }
 
-  @Test("Verification reports progress, at the end with the total, and the callback can cancel it")
+  @Test("Verification reports progress up to the total, and the callback can cancel it")
   func progress() throws {
     struct Enough: Error {}
     try store.close()
@@ -103,7 +103,7 @@ struct GraphVerificationTests {
     try inspection.engine.close()
   }
 
-  @Test("G1: a truncated row, and a row of an unknown layout")
+  @Test("G1: Verification finds a truncated row, and a row of an unknown layout")
   func row() throws {
     let rows = try rows(worker.entityNumber)
     let good = try workerRow("company", leadingTo: company)
@@ -116,7 +116,7 @@ struct GraphVerificationTests {
     #expect(findings() == [])
   }
 
-  @Test("G2: a reference to a deleted object, and to one of another entity")
+  @Test("G2: Verification finds a reference to a deleted object or to another entity")
   func reference() throws {
     let rows = try rows(worker.entityNumber)
     let strange = try workerRow("company", leadingTo: project)
@@ -131,13 +131,13 @@ struct GraphVerificationTests {
     #expect(findings() == ["G2 at Employee/p1: company leads to Company/p1, which is not there"])
   }
 
-  @Test("G3: a link with a missing end")
+  @Test("G3: Verification finds a link with a missing end")
   func link() throws {
     try remove(project)
     #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
   }
 
-  @Test("G5: a one-to-one object with two partners, and pairs and links of one side only")
+  @Test("G5: Verification finds one-to-one objects with two partners, and one-sided pairs and links")
   func inverses() throws {
     let other = ObjectReference(entity: company.entityNumber, id: 700)
     try put(row(of: company, "chief", .reference(worker)), as: other)
@@ -161,7 +161,7 @@ struct GraphVerificationTests {
     #expect(findings() == [])
   }
 
-  @Test("G6: more objects than allowed, and none where one is required")
+  @Test("G6: Verification finds too many objects, and no object where the model requires one")
   func limits() throws {
     for number in 700..<703 as Range<UInt64> {
       let member = ObjectReference(entity: worker.entityNumber, id: number)
@@ -181,7 +181,7 @@ struct GraphVerificationTests {
       ])
   }
 
-  @Test("If reading must stop, the report has the earlier findings and the reading error")
+  @Test("If reading fails, the report has the earlier findings and the error")
   func unreadable() throws {
     let rows = try rows(worker.entityNumber)
     let good = try workerRow("company", leadingTo: company)
@@ -199,7 +199,7 @@ struct GraphVerificationTests {
         let found = GraphVerification(view, store.schema, store.model.model).run().findings.map(\.description)
         let failures = found.filter { $0.contains("Failure()") }
         let others = found.filter { !$0.contains("Failure()") }
-        // Findings stay, however soon it ends.
+        // The earlier findings stay in the report.
         #expect(others.count >= most && others == whole.filter(others.contains), "\(part) \(reads): \(found)")
         most = max(most, others.count)
         #expect(!failures.isEmpty || others == whole, "\(part) \(reads): \(found)")
@@ -209,7 +209,7 @@ struct GraphVerificationTests {
     }
   }
 
-  @Test("G4: two objects with one unique value, written by a program that maintains no indexes")
+  @Test("G4: Verification finds objects with the same unique value after a write without indexes")
   func uniqueness() throws {
     let entity = store.schema.entity(worker.entityNumber)
     let (slot, layouts) = (try #require(entity.slot(named: "email")), try #require(entity.layouts))

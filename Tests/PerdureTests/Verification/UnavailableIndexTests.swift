@@ -6,7 +6,7 @@ import Testing
 
 @testable import Perdure
 
-/// Indexes that an opening found stale, holding duplicates, or impossible to make.
+/// Indexes that are stale, contain duplicates, or cannot be built at opening.
 @Suite("A graph with unreliable indexes")
 struct UnavailableIndexTests {
   private static let path = "/staff.perdure"
@@ -31,8 +31,8 @@ struct UnavailableIndexTests {
     return container
   }
 
-  /// Twenty workers of one company with emails and salaries from 0 up; of one the row has a file of
-  /// its own.
+  /// Creates twenty workers of one company, with emails and salaries from 0 to 19. The row of one
+  /// worker has its own blob file.
   private func fill() throws {
     let container = try container()
     let context = container.newContext()
@@ -49,7 +49,8 @@ struct UnavailableIndexTests {
     try StoreInspection(of: Self.path, options: options())
   }
 
-  /// The store as a program sees it that knows nothing of graphs, and so keeps no index of rows.
+  /// Opens the store as a program without a graph does. Such a program does not maintain the
+  /// indexes.
   private func stranger(_ body: (Store, Keyspace) throws -> Void) throws {
     let number = try entityNumber()
     let store = try Store(at: Self.path, options: options())
@@ -65,13 +66,13 @@ struct UnavailableIndexTests {
 
   // MARK: Stale
 
-  @Test("Changes by a program without the indexes are found after the indexes are rebuilt")
+  @Test("Rebuilt indexes find the changes of a program that did not maintain the indexes")
   func stale() throws {
     try fill()
     try stranger { store, rows in
       let row = try #require(try store.snapshot().value(id: 3, in: rows))
       try store.write {
-        // The third worker is missing, and the fifth has the third's place.
+        // Removes worker 3, and overwrites worker 5 with the row of worker 3.
         try $0.remove(id: 3, in: rows)
         try $0.put(row, id: 5, in: rows)
       }
@@ -133,7 +134,7 @@ struct UnavailableIndexTests {
 
   // MARK: Unavailable
 
-  @Test("A request that needs an index that cannot be built throws the reason, and is never wrong")
+  @Test("A request that needs an index that cannot be built throws the reason")
   func unavailable() throws {
     try fill()
     try damage()
@@ -145,7 +146,7 @@ struct UnavailableIndexTests {
       let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: format))
       expectUnreadable { try context.fetch(request).count }
       expectUnreadable { try context.count(for: request) }
-      // A plan is not a result: it says what a fetch would read.
+      // A plan can still be explained: it only says which entries a fetch would read.
       #expect(try !context.explain(request).isEmpty)
     }
     let companies = FetchRequest<Company>(predicate: try FetchPredicate(format: "workers.@count == 20"))
@@ -178,7 +179,7 @@ struct UnavailableIndexTests {
   private func damage() throws {
     let names = try fileSystem.contents(of: Self.path).map { "\(Self.path)/\($0)" }.sorted()
     for name in names where name.hasSuffix(".index") { try fileSystem.remove(name) }
-    // The model has one too, made before.
+    // The first blob file belongs to the model.
     let file = try fileSystem.open(try #require(names.last { $0.hasSuffix(".blob") }), .readWrite)
     let bytes = try file.read(100_000, at: 0)
     let place = bytes.count - 100
