@@ -25,7 +25,7 @@ struct ErrorType: Hashable {
     }
   }
 
-  /// The names that a text makes conform to `LocalizedError`.
+  /// The names of the types that a text makes conform to `LocalizedError`.
   static func localized(in text: String) -> [String] {
     text.split(separator: "\n").filter { $0.contains("LocalizedError") }.compactMap { line in
       line.firstMatch(of: /(?:struct|enum|class|extension) ([A-Za-z.]+): [^{]*\bLocalizedError\b/)
@@ -36,12 +36,13 @@ struct ErrorType: Hashable {
 
 @Suite("Errors have a common form")
 struct ErrorFormsTests {
-  /// Package types that no public function throws and that are no cause of an error. Each is
-  /// converted first.
+  /// Package types that no public function throws or reports as a cause. Each is converted to a
+  /// public error first.
   private static let internalTypes: Set = [
     "FormatError", "CompressionError", "StoreConflict", "UnsettledCommit", "Flaw",
   ]
-  /// Their tests: PerdureKeyedArchivesTests. This target does not link all of Foundation's classes.
+  /// Types whose tests are in PerdureKeyedArchivesTests, as this target does not link all of
+  /// Foundation's classes.
   private static let otherTargets: Set = ["KeyedArchiveError"]
 
   private static func sources() throws -> [String] {
@@ -63,7 +64,7 @@ struct ErrorFormsTests {
     throw Missing()
   }
 
-  /// One error of each type, as programs get them.
+  /// One error of each type, thrown as programs receive it.
   private static func samples() throws -> [any Error] {
     let context = try Staff.context()
     _ = Employee(context: context)
@@ -142,7 +143,7 @@ struct ErrorFormsTests {
     let sampled = Set(try Self.samples().map { "\(type(of: $0))" })
     let missing = try Self.visibleTypes().subtracting(sampled)
       .subtracting(Self.internalTypes).subtracting(Self.otherTargets)
-    // RowError is a cause only, and needs damaged bytes.
+    // RowError occurs only as a cause, and only for damaged bytes.
     #expect(missing.subtracting(["RowError"]).isEmpty, "\(missing.sorted())")
   }
 }

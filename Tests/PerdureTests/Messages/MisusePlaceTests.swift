@@ -11,8 +11,8 @@ import Testing
   var payer: Payer
 }
 
-/// Calls that stop the program, each with its line. They are outside of the tests, as the bodies of
-/// exit tests are expanded by a macro.
+/// Calls that stop the program, each with its line. They are outside the tests, because a macro
+/// expands the bodies of exit tests.
 private enum Mistake: String, CaseIterable {
   case newContext, newBackgroundContext, saves, insertion, mutableSet, orderedSet, snapshot, url
 
@@ -41,7 +41,7 @@ private enum Mistake: String, CaseIterable {
     }
   }
 
-  /// The line of the call in `make()`, which has the cases in their order.
+  /// The line of the call in `make()`, which has one line for each case in order.
   var line: Int { Self.firstLine + (Self.allCases.firstIndex(of: self) ?? 0) }
 
   var message: String {
@@ -59,7 +59,7 @@ private enum Mistake: String, CaseIterable {
 }
 
 #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
-  @Suite("A program that stops names the caller, or the object")
+  @Suite("Messages of programs that stop name the caller or the object")
   struct MisusePlaceTests {
     private func said(_ result: ExitTest.Result?) -> String {
       String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
@@ -75,7 +75,7 @@ private enum Mistake: String, CaseIterable {
       #expect(said(result).contains(expected), "\(said(result))")
     }
 
-    @Test("An object of another context is named, with what to use instead")
+    @Test("The message about an object of another context names the instance to use instead")
     func foreign() async {
       let deleted = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let container = try Staff.container()
@@ -96,7 +96,7 @@ private enum Mistake: String, CaseIterable {
       #expect(said(connected).contains("Connect the instance of this context"))
     }
 
-    @Test("A required relationship without an object names the property and the object")
+    @Test("The message about a required relationship without an object names property and object")
     func absent() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let container = try PersistentContainer(

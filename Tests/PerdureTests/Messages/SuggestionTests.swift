@@ -10,7 +10,7 @@ struct SuggestionTests {
     return try #require(throws: FetchError.self) { try context.fetch(request) }
   }
 
-  @Test("The error about a misspelt name in a predicate, an order or a prefetching path suggests the nearest")
+  @Test("The error about a misspelt name in a request suggests the nearest name")
   func requests() throws {
     let predicate = try FetchPredicate(format: "company.nmae == 'x'")
     #expect(try fetchError(FetchRequest<Employee>(predicate: predicate)).suggestions == ["name"])
@@ -42,7 +42,7 @@ struct SuggestionTests {
     return error?.message ?? ""
   }
 
-  @Test("The error about a misspelt entity of a class, configuration or transformer suggests the nearest")
+  @Test("The error about a misspelt entity, configuration or transformer suggests the nearest name")
   func containers() throws {
     let model = try ManagedObjectModel([Self.note], configurations: ["Notes": ["Note"]])
     let classes = PersistentContainer(

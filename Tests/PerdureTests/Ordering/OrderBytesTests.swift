@@ -1,4 +1,4 @@
-// What of an order is in the log, byte for byte: stores are read by these for ever.
+// The exact bytes of orders in the log, which later versions must be able to read.
 
 import PerdureLog
 import PerdureModel
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Bytes of orders")
 struct OrderBytesTests {
-  /// The entries of the keyspace of a list's items, as numbers of items and their order keys.
+  /// The entries of the keyspace for the items of lists, in hexadecimal: key, `ff` and value.
   private func entries(_ scene: ModelScene) throws -> [String] {
     let store = try #require(scene.context.core.store as? LogPersistentStore)
     let number = try #require(store.schema.entity(named: "List")?.properties[1].number)
@@ -23,7 +23,7 @@ struct OrderBytesTests {
     return found
   }
 
-  @Test("An entry has the owner and the member, and its value is the order key")
+  @Test("An entry's key has the owner and the member, and its value is the order key")
   func entries() throws {
     guard StoreKind.current == .engine else { return }
     let scene = try listScene()

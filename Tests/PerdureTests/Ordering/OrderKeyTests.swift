@@ -1,4 +1,4 @@
-// Order keys: the keys between two of them, and their lengths.
+// Tests of order keys: a key between two keys, and the lengths of keys.
 
 import PerdureTestSupport
 import Testing
@@ -23,7 +23,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("The order of keys is that of their bytes")
+  @Test("Keys sort by their bytes")
   func order() {
     var random = SeededGenerator.forTest("order of keys")
     for _ in 0..<2000 {
@@ -33,7 +33,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("Between two different keys of up to two bytes there is a key, and between unordered keys none")
+  @Test("A key exists between any two ascending short keys, and none between other pairs")
   func everyShortPair() throws {
     let bytes: [UInt8] = [0, 1, 2, 127, 128, 254, 255]
     var keys: [OrderKey] = []
@@ -55,7 +55,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("Between random keys there is one key, always the same, or no key of 24 bytes fits")
+  @Test("The key between random keys is deterministic, and absent only if 24 bytes are too few")
   func randomPairs() {
     var random = SeededGenerator.forTest("between keys")
     for _ in 0..<20_000 {
@@ -97,7 +97,7 @@ struct OrderKeyTests {
     #expect(try OrderKey.spread(1, between: key(5), key(5)) == nil)
   }
 
-  @Test("Many insertions at one position keep keys short, and move no member")
+  @Test("Many insertions at one position keep keys short without moving members")
   func runs() throws {
     var (first, last) = (try key(128), try key(128))
     let (left, right) = (try key(7, 1), try key(7, 2))

@@ -1,5 +1,5 @@
-// Several contexts that edit one order at random: no member is lost, all end with the same order,
-// and the stored graph is intact.
+// Several contexts edit one order at random. No member may be lost, all contexts must end with the
+// same order, and the stored graph must be intact.
 
 import PerdureTestSupport
 import Testing
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Orders that several contexts edit")
 struct OrderMergeTests {
-  @Test("Contexts that insert, move and remove at random end with one order", arguments: StoreKind.allCases)
+  @Test("Random edits of several contexts end with the same order", arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("merged orders")
     for _ in 0..<(kind == .engine ? 6 : 2) {
@@ -21,7 +21,7 @@ struct OrderMergeTests {
 
 extension OrderMergeTests {
   @Test(
-    "A member moved only to make space keeps the saved position, also after a child context moved it",
+    "Moves that only make space yield to saved moves, also after a child context's save",
     arguments: [false, true])
   func room(isChild: Bool) throws {
     let scene = try listScene()
@@ -50,13 +50,13 @@ extension OrderMergeTests {
   }
 }
 
-/// Contexts around one list.
+/// Several contexts that edit one list.
 private struct Table {
   let container: PersistentContainer
   let contexts: [ManagedObjectContext]
   let list: ManagedObjectID
   var random: SeededGenerator
-  /// The saved insertions and removals; the unsaved changes of each context.
+  /// The items that saves inserted and removed. `pending` has the unsaved changes of each context.
   var inserted: Set<ManagedObjectID> = []
   var removed: Set<ManagedObjectID> = []
   var pending: [(inserted: Set<ManagedObjectID>, removed: Set<ManagedObjectID>)]
@@ -104,7 +104,7 @@ private struct Table {
     do {
       try contexts[place].save()
     } catch {
-      // Others were faster: now they have been seen.
+      // Other contexts have saved first. The refresh shows their changes.
       contexts[place].refreshAllObjects()
       expectConsistent(place)
       do { try contexts[place].save() } catch {
@@ -118,7 +118,7 @@ private struct Table {
     pending[place] = ([], [])
   }
 
-  /// Positions are those of the iteration, and each member is there once.
+  /// Expects that positions agree with the iteration, and that each member occurs once.
   private func expectConsistent(_ place: Int) {
     let items = items(place)
     let ids = items.objectIDs
@@ -134,7 +134,7 @@ private struct Table {
     for context in contexts { context.refreshAllObjects() }
     let expected = container.newContext().object(with: list).ordered("items").objectIDs
     for place in contexts.indices { #expect(items(place).objectIDs == expected) }
-    // A removed member may only reappear by an insertion, which happens once.
+    // Every member was inserted. Only removed members may be absent.
     #expect(Set(expected).isSubset(of: inserted))
     #expect(inserted.subtracting(removed).isSubset(of: expected))
     try expectWhole(container)

@@ -1,4 +1,4 @@
-// Ordered relationships of classes, and a verification's findings about positions.
+// Ordered relationships of classes, and the findings of a verification about order keys.
 
 import PerdureLog
 import PerdureModel
@@ -58,7 +58,7 @@ struct OrderedClassTests {
     #expect(["A", "B"].contains(again.conversations.first?.title))
   }
 
-  @Test("The property's type is ordered, and has functions for positions")
+  @Test("The property has an ordered type and methods that use positions")
   func accessors() throws {
     let context = try context()
     let conversation = Conversation(context: context)
@@ -84,7 +84,7 @@ struct OrderedClassTests {
     #expect(other.messages.map(\.text) == ["4", "1"] && conversation.messages.isEmpty)
   }
 
-  @Test("One end may be ordered and the other not, and predicates and snapshots follow the relationship")
+  @Test("A relationship can be ordered at one end, also in predicates and snapshots")
   func oneEnd() throws {
     let context = try context()
     let conversation = Conversation(context: context)
@@ -103,7 +103,7 @@ struct OrderedClassTests {
     #expect(snapshot["users"]?.objects.map { $0["name"]?.value } == ["z", "y", "x"].map { .string($0) })
   }
 
-  @Test("G7: An order key without a link is a finding, and a link without an order key is none")
+  @Test("G7: Verification finds an order key without a link, but accepts the reverse")
   func verification() throws {
     let scene = try listScene(on: .stored)
     let list = scene.new("List")

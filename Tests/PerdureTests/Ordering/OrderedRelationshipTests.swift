@@ -1,4 +1,4 @@
-// Ordered relationships: positions, both sides at once, saving, merging, and their cost.
+// Tests of ordered relationships: positions, both ends, saves, merges and cost.
 
 import PerdureModel
 import PerdureTestSupport
@@ -6,7 +6,8 @@ import Testing
 
 @testable import Perdure
 
-/// Lists with items, tags in lists (both ends ordered), and nodes that are each other's friends.
+/// Returns a scene of lists with items, tags in lists (both ends are ordered), and nodes that are
+/// friends.
 func listScene(on kind: StoreKind = .current, itemsRule: DeleteRule = .nullify) throws -> ModelScene {
   try ModelScene(
     on: kind,
@@ -24,7 +25,7 @@ func listScene(on kind: StoreKind = .current, itemsRule: DeleteRule = .nullify) 
 extension ManagedObject {
   func ordered(_ key: String) -> OrderedToMany<ManagedObject> { mutableOrderedSetValue(forKey: key) }
 
-  /// The objects that another context has in this object's relationship, in order.
+  /// The ids in this object's relationship, in the order that another context shows.
   func inOrder(_ key: String, in context: ManagedObjectContext) -> [ManagedObjectID] {
     context.object(with: objectID).ordered(key).map(\.objectID)
   }
@@ -82,7 +83,7 @@ struct OrderedRelationshipTests {
       list.inOrder("items", in: scene.container.newContext()) == [1, 4, 0, 5].map { items[$0].objectID })
   }
 
-  @Test("By name an ordered relationship is an array, which can be read and replaced")
+  @Test("Access by name reads and replaces an ordered relationship as an array")
   func keyValueCoding() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 4)
@@ -98,7 +99,7 @@ struct OrderedRelationshipTests {
     #expect(list.ordered("items").isEmpty)
   }
 
-  @Test("A move alone is a change, writes neither row, and is undone by a rollback")
+  @Test("A move is a change that writes no row, and a rollback undoes the move")
   func moves() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 3)
@@ -128,7 +129,7 @@ struct OrderedRelationshipTests {
     items[2].setValue(nil, forKey: "list")
     scene.context.refresh(items[2], mergeChanges: false)
     #expect(numbers(list) == [0, 1, 2, 3])
-    // An object to be deleted has left its position, whichever other changes are discarded.
+    // Discarding other changes does not restore the position of a deleted object.
     scene.context.delete(items[1])
     scene.context.processPendingChanges()
     list.ordered("items").move(items[3], to: 0)
@@ -198,7 +199,7 @@ struct OrderedRelationshipTests {
     #expect(Array(list.ordered("seen")) == [items[3], items[0], items[2]])
   }
 
-  @Test("Fetched owners show their orders, one after the other and with unsaved moves")
+  @Test("Fetched owners show their orders, also after unsaved moves")
   func fetched() throws {
     let scene = try listScene()
     for name in ["a", "b", "c"] {
@@ -246,7 +247,7 @@ struct OrderedRelationshipTests {
 
   // MARK: Two contexts
 
-  @Test("Insertions of two contexts at different positions both apply, and positions follow")
+  @Test("Insertions of two contexts at different positions both apply")
   func insertions() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 4)
@@ -262,7 +263,7 @@ struct OrderedRelationshipTests {
     #expect(list.inOrder("items", in: scene.container.newContext()) == expected)
   }
 
-  @Test("Insertions of two contexts at one position are adjacent, and more fit between them")
+  @Test("Insertions of several contexts at one position are adjacent, with space for further insertions")
   func samePlace() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 2)
@@ -288,7 +289,7 @@ struct OrderedRelationshipTests {
   }
 
   @Test(
-    "If two contexts move one object, the second save is a conflict, and after a refresh its move applies")
+    "If two contexts move one object, the second save conflicts until a refresh")
   func conflictingMoves() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 3)
@@ -306,7 +307,7 @@ struct OrderedRelationshipTests {
     #expect(numbers(list) == [1, 2, 0])
   }
 
-  @Test("A member that another context has removed or deleted is absent for the context that moves it")
+  @Test("Moving a member that another context has removed or deleted does not restore the member")
   func movedAndGone() throws {
     for removes in [false, true] {
       let scene = try listScene()
@@ -324,7 +325,7 @@ struct OrderedRelationshipTests {
   // MARK: Cost
 
   @Test(
-    "Insertions at one place move neighbours to new order keys, and positions stay right"
+    "Many insertions at one position give neighbours new order keys and keep the order"
   )
   func crowded() throws {
     let scene = try listScene()
@@ -342,7 +343,7 @@ struct OrderedRelationshipTests {
     #expect(list.inOrder("items", in: scene.container.newContext()) == expected.map(\.objectID))
   }
 
-  @Test("A relationship that becomes ordered has the order of ids, and then the given positions")
+  @Test("A relationship that becomes ordered has the order of ids until members are moved")
   func becomesOrdered() throws {
     let unordered = try ManagedObjectModel([
       EntityDescription("List", properties: [.toMany("items", "Item", inverse: "list")]),

@@ -1,5 +1,5 @@
-// Ordered relationships beside arrays: random edits from either end, saves, rollbacks and
-// refreshes, and both must show the same order, at every position.
+// Compares ordered relationships with arrays. After random edits at both ends, saves, rollbacks and
+// refreshes, both must show the same order at every position.
 
 import Perdure
 import PerdureTestSupport
@@ -23,7 +23,7 @@ struct RandomOrderTests {
   }
 }
 
-/// What the relationships have, by the names of objects.
+/// The members of the relationships, by the number of the owner.
 private struct Orders: Equatable {
   var items: [Int: [Int]] = [:]
   var tags: [Int: [Int]] = [:]
@@ -119,7 +119,7 @@ private struct OrderWorld {
     trace.append("move \(item) in \(list) to \(position)")
   }
 
-  /// From the end that has the column: to the end of the list, unless it is there.
+  /// Sets the list of an item. The item comes last, unless the list already contains the item.
   private mutating func setList() {
     guard let item = current.isItem.sorted().randomElement(using: &random) else { return }
     let list = Int.random(in: 0..<3, using: &random) == 0 ? nil : anyList()
@@ -204,8 +204,8 @@ private struct OrderWorld {
     trace.append("rollback")
   }
 
-  /// Another context appends to a list and moves its first item to the end, while this one has
-  /// changed nothing.
+  /// Another context appends to a list and moves the first item to the end. This context has no
+  /// unsaved changes then.
   private mutating func changeElsewhere() throws {
     try save()
     let other = container.newContext()
