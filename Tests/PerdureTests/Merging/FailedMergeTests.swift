@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Merging: saves that fail in spite of merging")
 struct FailedMergeTests {
-  /// A span of time whose own validation looks at two properties.
+  /// A span of time whose validation compares two properties.
   final class Span: ManagedObject {
     override class var entityDescription: EntityDescription {
       EntityDescription(
@@ -49,7 +49,7 @@ struct FailedMergeTests {
     return (here, there, try here.same(theirs), theirs)
   }
 
-  @Test("A rule that only both changes together violate refuses the save, and nothing changes")
+  @Test("A save fails if only the merged changes violate a rule, and nothing changes")
   func brokenTogether() throws {
     let (here, there, mine, theirs) = try spans()
     mine.first = 8
@@ -66,7 +66,7 @@ struct FailedMergeTests {
     #expect(mine.first == 4 && mine.last == 5 && mine.note == "short")
   }
 
-  @Test("If other saves always come first, a save stops retrying, and nothing has changed")
+  @Test("A save stops retrying if other contexts always save first, and nothing changes")
   func alwaysFaster() throws {
     let (here, there, mine, rival) = try spans()
     mine.first = 1
@@ -84,7 +84,7 @@ struct FailedMergeTests {
     #expect(mine.note == "\(count)" && mine.first == 1)
   }
 
-  @Test("Changes that a policy would have dropped are pending again when the save fails for another reason")
+  @Test("Changes dropped by a policy are pending again if the save fails for another reason")
   func droppedAndBack() throws {
     let container = try Staff.container()
     let there = container.newContext()
@@ -120,7 +120,7 @@ struct FailedMergeTests {
     try expectWhole(container)
   }
 
-  @Test("A merge that is refused in its second round restores the context's state before the first")
+  @Test("A merge refused in its second round restores the state before the first round")
   func secondRound() throws {
     let container = try Staff.container()
     let there = container.newContext()
@@ -130,7 +130,7 @@ struct FailedMergeTests {
     here.mergePolicy = .mergeByPropertyStoreTrump.merging("name", of: "Party", by: .error)
     let mine = try here.same(theirs)
     mine.salary = 1
-    // A conflict about uniqueness shows when rows do not conflict any more.
+    // The uniqueness conflict is found only after the conflicts of rows are resolved.
     let new = here.worker("mine", email: "x")
     new.company = try here.same(company)
     _ = there.worker("theirs", email: "x")

@@ -1,5 +1,5 @@
-// Two contexts, three edits each of one object, every order of these edits, and every policy, with
-// and without a rule for a property. The model is a few sets, and defines a merge in a screenful.
+// Two contexts make three edits each of one object, in every order and with every policy, with and
+// without a rule for a property. A model of a few sets defines the result of each merge.
 
 import Perdure
 import PerdureModel
@@ -8,19 +8,19 @@ import Testing
 
 /// One kind of edit of the object.
 private enum Edit: Int, CaseIterable, Sendable {
-  /// Both would give it the same name.
+  /// Both contexts set the same name.
   case name
-  /// Each would give it a salary of its own.
+  /// Each context sets a different salary.
   case salary
-  /// Each would put it into a company of its own.
+  /// Each context sets a different company.
   case company
-  /// Each makes another friend.
+  /// Each context adds a different friend.
   case friend
-  /// Both would remove the friend that it began with.
+  /// Both contexts remove the initial friend.
   case unfriend
   case delete
 
-  /// Any three.
+  /// Every set of three edits.
   static let programs: [[Edit]] = allCases.flatMap { a in
     allCases.flatMap { b in
       allCases.compactMap { c in a.rawValue < b.rawValue && b.rawValue < c.rawValue ? [a, b, c] : nil }
@@ -28,16 +28,17 @@ private enum Edit: Int, CaseIterable, Sendable {
   }
 }
 
-/// The known state of the object.
+/// The compared state of the object.
 private struct Content: Equatable {
-  /// By the edit that changes it: the number of the context that did, 2 for both; 0 unchanged.
+  /// The value of each column, by the edit that sets the column. 0 is the initial value. A salary
+  /// or a company is 1 or 2 for the context that set it, and the new name is 2.
   var columns: [Edit: Int] = [.name: 0, .salary: 0, .company: 0]
-  /// The numbers of the friends: those that the contexts make, and 2.
+  /// The numbers of the friends: 0 and 1 for those that the contexts add, 2 for the initial friend.
   var friends: Set<Int> = [2]
 }
 
-/// One of the policies, and perhaps a rule of its own for one property: of two salaries the greater
-/// one is saved.
+/// One of the policies, sometimes with a rule for one property: the greater of two salaries is
+/// saved.
 private struct PlayedPolicy: Sendable, CustomTestStringConvertible {
   let standard: StandardPolicy
   let hasRule: Bool
@@ -53,10 +54,10 @@ private struct PlayedPolicy: Sendable, CustomTestStringConvertible {
   var testDescription: String { hasRule ? "\(standard), the greater salary" : "\(standard)" }
 }
 
-/// A store of one object, and each context's version of it.
+/// A model of a store with one object.
 private struct Model: Equatable {
   var content: Content? = Content()
-  /// Counts the writes of the row, and those of links.
+  /// The numbers of writes of the row and of its links.
   var (rowVersion, linkVersion) = (0, 0)
 
   /// - Returns: Whether the save was refused.
@@ -88,7 +89,7 @@ private struct Model: Equatable {
     guard var merged = content else { return saveToNothing(old, local, changed, policy) }
     if local.columns.isEmpty || rowVersion == base.rowVersion {
       merged.columns.merge(local.columns) { $1 }
-      // The row is written, whatever is in it.
+      // The save writes the row, even with the same content.
       if !local.columns.isEmpty, merged.columns == content?.columns { rowVersion += 1 }
     } else if !changed.isEmpty || !local.friends.isEmpty || !local.unfriended.isEmpty {
       if policy.standard == .rollback { return false }
@@ -136,8 +137,8 @@ private struct Local {
   var isEmpty: Bool { columns.isEmpty && friends.isEmpty && unfriended.isEmpty && !isDeleted }
 }
 
-/// The objects of one play: the edited one, for each context a company and a friend, and an initial
-/// friend.
+/// The objects of one play: the edited object, a company and a friend for each context, and an
+/// initial friend.
 private struct Scene {
   let object: ManagedObjectID
   let companies: [ManagedObjectID]
@@ -217,12 +218,12 @@ private struct Actor {
 
 @Suite("Merging: two contexts at once")
 struct MergeInterleavingTests {
-  /// Every way in which three turns of each can follow one another.
+  /// Every interleaving of three turns of each context.
   private static let merges: [[Int]] = (0..<64).compactMap { bits in
     bits.nonzeroBitCount == 3 ? (0..<6).map { bits >> $0 & 1 } : nil
   }
 
-  /// Runs plays on one store, their scenes made and looked at together.
+  /// Runs plays on one store. Their scenes are created and checked together.
   private func run(
     _ policy: PlayedPolicy, _ plays: [(programs: [[Edit]], turns: [Int], savesEach: Bool)]
   ) throws {
@@ -258,8 +259,8 @@ struct MergeInterleavingTests {
   /// The orders of three edits.
   private static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
 
-  /// All interleavings; of the orders of both programs and the ways to save one for each, drawn,
-  /// and in a long run all: 1,440 plays.
+  /// Returns plays for all interleavings. Each has a random order of both programs and a random way
+  /// to save. A long run has all orders and ways: 1,440 plays.
   private func plays(
     _ first: [Edit], _ second: [Edit], _ random: inout SeededGenerator
   ) -> [(programs: [[Edit]], turns: [Int], savesEach: Bool)] {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Merge policies: values and rules")
 struct MergePolicyTests {
-  /// Two contexts that have seen the same worker.
+  /// Returns two contexts with the same worker.
   private func scene(
     _ policy: MergePolicy = .error
   ) throws -> (here: ManagedObjectContext, there: ManagedObjectContext, mine: Employee, theirs: Employee) {
@@ -18,7 +18,7 @@ struct MergePolicyTests {
     return (here, there, try here.same(theirs), theirs)
   }
 
-  @Test("By default, changes of different properties of one object in two contexts are both saved and shown")
+  @Test("By default, a save merges changes of different properties in two contexts")
   func differentProperties() throws {
     let (here, there, mine, theirs) = try scene()
     mine.salary = 7
@@ -30,7 +30,7 @@ struct MergePolicyTests {
     #expect(theirs.salary == 7 && theirs.email == "there")
   }
 
-  @Test("A conflict names each property with its earlier value, its value here and the store's value")
+  @Test("A conflict lists each property with its earlier, local and stored value")
   func threeValues() throws {
     let (here, there, mine, theirs) = try scene()
     (mine.name, mine.salary, mine.email) = ("mine", 1, "w2")
@@ -49,7 +49,7 @@ struct MergePolicyTests {
     #expect("\(conflict)".contains("salary: was 1000, is 1 here and 2 in the store"))
   }
 
-  @Test("A conflict about a relationship has ids, and one about a deletion names the side")
+  @Test("A conflict about a relationship has ids, and a conflict about a deletion names the side")
   func relationshipsAndDeletions() throws {
     let (here, there, mine, theirs) = try scene()
     let (first, second) = (there.worker("first"), there.worker("second"))
@@ -72,7 +72,7 @@ struct MergePolicyTests {
     #expect(gone?.conflicts.first?.properties.first?.store == .null)
   }
 
-  @Test("All conflicts of a save are listed, and nothing else")
+  @Test("The error of a save lists exactly its conflicts")
   func everyConflict() throws {
     let container = try Staff.container()
     let there = container.newContext()
@@ -114,7 +114,7 @@ struct MergePolicyTests {
     #expect(mine.salary == 2 && mine.email == "late" && mine.name == "theirs")
   }
 
-  @Test("Equal changes of a number conflict by default, and are both applied by a sum rule")
+  @Test("Equal changes of a number conflict by default, and a sum rule applies both")
   func counts() throws {
     let (here, there, mine, theirs) = try scene()
     mine.salary += 1
@@ -130,7 +130,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "Rules: by entity, inherited by those below it, nearest first; a property's before the entity's")
+    "Rules of properties precede rules of entities, and the nearest entity's rule applies")
   func inheritance() throws {
     for (policy, name, salary) in [
       (MergePolicy.error.merging("Party", by: .mergeByPropertyStoreTrump), "theirs", 2),
@@ -154,7 +154,7 @@ struct MergePolicyTests {
     }
   }
 
-  @Test("A rule without a result, or with one that the property cannot have, leaves the conflict")
+  @Test("A rule without a valid result leaves the conflict")
   func noAnswer() throws {
     for answer in [nil, .string("much"), .integer(1)] as [Value?] {
       let (here, there, mine, theirs) = try scene(
@@ -224,7 +224,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "An object that was only read conflicts by the error policy, and not if others' changes win"
+    "A watched object conflicts under the error policy, and not under object trump"
   )
   func watched() throws {
     let (here, there, mine, theirs) = try scene()

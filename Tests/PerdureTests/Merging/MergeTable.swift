@@ -20,8 +20,8 @@ enum StandardPolicy: String, CaseIterable, Sendable {
   }
 }
 
-/// The kinds of conflict, in the order of the table's rows, in words that begin with the change
-/// here.
+/// The kinds of conflict, in the order of the table's rows. Each name begins with the change in
+/// this context.
 enum ConflictKind: String, CaseIterable, Sendable {
   case otherProperties = "changed / changed: different properties"
   case sameProperty = "changed / changed: the same property"
@@ -72,7 +72,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether its scene is `OrderedConflict`.
+  /// Whether `OrderedConflict` plays this kind of conflict.
   var isAboutOrder: Bool { rawValue.hasPrefix("ordered") }
 
   /// The table in Markdown.
@@ -85,7 +85,8 @@ enum ConflictKind: String, CaseIterable, Sendable {
   }
 }
 
-/// One cell: two contexts that have seen the same, and what comes of a save after the other's.
+/// One cell of the table: two contexts with the same state, and the result when one saves after the
+/// other.
 struct ConflictScene {
   let container: PersistentContainer
   /// The context that saves last, with the policy.
@@ -123,7 +124,7 @@ struct ConflictScene {
     (try? container.newContext().existingObject(with: ids[position])) != nil
   }
 
-  /// Does what the kind says in both contexts, and saves there and then here.
+  /// Makes the changes of the kind in both contexts, saves `there`, and then saves `here`.
   func play(_ kind: ConflictKind) throws -> String {
     try prepare(kind)
     try change(kind, here)
@@ -197,8 +198,7 @@ struct ConflictScene {
     context.worker(name, email: "x")
   }
 
-  /// A save that was refused has left everything as it was, and can be repeated with the same
-  /// outcome.
+  /// Expects that a refused save has changed nothing, and that a further save is also refused.
   private func expectAsBefore(_ kind: ConflictKind) throws {
     #expect(here.hasChanges)
     try expectAgreement(here, container.managedObjectModel)
@@ -246,8 +246,8 @@ struct ConflictScene {
     return found.count == holds.count ? "both" : found.joined()
   }
 
-  /// Which of the two the one object with the unique value is: it has the salary of the first and
-  /// the company of the second, if they were set.
+  /// Returns which object has the unique value. After a merge, this object has the salary of the
+  /// first object and the company of the second object.
   private func merged(_ first: String, _ second: String, _ context: ManagedObjectContext) throws -> String {
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "email == 'x'"))
     let found = try context.fetch(request)

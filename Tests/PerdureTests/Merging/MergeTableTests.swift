@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Merge policies: the table")
 struct MergeTableTests {
-  @Test("Each policy makes of each kind of conflict what the table says", arguments: StandardPolicy.allCases)
+  @Test("Each policy has the table's result for each kind of conflict", arguments: StandardPolicy.allCases)
   func cells(_ policy: StandardPolicy) throws {
     let column = try #require(StandardPolicy.allCases.firstIndex(of: policy))
     for kind in ConflictKind.allCases {
@@ -17,7 +17,7 @@ struct MergeTableTests {
     }
   }
 
-  @Test("The tested table is that of decision D14")
+  @Test("Decision D14 contains the tested table")
   func printed() throws {
     let root = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
     let document = root.appendingPathComponent("docs/decisions/0014-three-way-merging.md")

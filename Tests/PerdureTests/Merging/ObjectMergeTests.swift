@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perdure
 
-/// The pure part: columns in, outcome out.
+/// Tests the comparison of columns without a store.
 @Suite("Merging: three-way comparison")
 struct ObjectMergeTests {
   private func outcome(
@@ -17,7 +17,7 @@ struct ObjectMergeTests {
     )
   }
 
-  @Test("Changes on one side are no conflict; equal texts agree, and equal numbers do not")
+  @Test("Changes on one side do not conflict, and equal changes conflict only for numbers")
   func comparison() {
     let (a, b): (Value, Value) = (.string("a"), .string("b"))
     #expect(ColumnComparison(base: a, local: b, store: a) == .local)
@@ -39,7 +39,7 @@ struct ObjectMergeTests {
     #expect(outcome(.rollback, local: [0: .integer(1)], store: store) == .asStored)
   }
 
-  @Test("Of one property the policy decides, of the others each side's change stays")
+  @Test("The policy decides contested properties, and other properties keep the change of either side")
   func sameProperty() {
     let store: [Int: Value] = [0: .integer(2), 1: .string("theirs"), 2: .null]
     let local: [Int: Value] = [0: .integer(1), 2: .bool(true)]
@@ -49,7 +49,7 @@ struct ObjectMergeTests {
     #expect(outcome(.overwrite, local: local, store: store) == .merged([1: .string("b")]))
   }
 
-  @Test("A property set to its earlier value is unchanged, and other contexts' changes and deletions win")
+  @Test("A property set to its earlier value is unchanged, so other contexts' changes win")
   func unchanged() {
     let store: [Int: Value] = [0: .integer(2), 1: .string("b"), 2: .null]
     for general in MergePolicy.General.allCases {
@@ -72,7 +72,7 @@ struct ObjectMergeTests {
     #expect(outcome(.overwrite, local: [:], store: [0: .null], deleted: true) == .deleted)
   }
 
-  @Test("Rules can be sums of both changes and extremes, and a rule without a result leaves a conflict")
+  @Test("Rules can be sums and extremes, and a rule without a result leaves a conflict")
   func rules() throws {
     let container = try Staff.container()
     let id = container.newContext().worker("W").objectID
@@ -96,7 +96,7 @@ struct ObjectMergeTests {
     #expect(merged(.custom { $0.base }, .bool(true), .integer(1), .integer(2)) == .bool(true))
   }
 
-  @Test("The sum of both changes is the same in either order, for any numbers")
+  @Test("The sum of both changes does not depend on their order")
   func sumsCommute() throws {
     var random = SeededGenerator.forTest("merged sums")
     let id = try Staff.container().newContext().worker("W").objectID
@@ -110,7 +110,7 @@ struct ObjectMergeTests {
     }
   }
 
-  @Test("Sets: without contradiction the changed side; otherwise by the rule")
+  @Test("A set changed on one side wins, and a rule decides between two changed sets")
   func sets() {
     func merged(_ rule: PropertyMergeRule, _ base: Set<Int>, _ local: Set<Int>, _ store: Set<Int>) -> Set<
       Int

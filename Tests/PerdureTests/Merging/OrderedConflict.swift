@@ -2,7 +2,7 @@ import Perdure
 import PerdureModel
 import Testing
 
-/// One cell of the table that is about an order: two contexts that have seen a list of six.
+/// One cell of the table about orders: two contexts with the same list of six items.
 struct OrderedConflict {
   let container: PersistentContainer
   let here: ManagedObjectContext
@@ -123,7 +123,7 @@ struct OrderedConflictTests {
       #expect(throws: PerdureError.self) { try scene.here.save() }
       #expect(scene.order(scene.here) == before)
     }
-    // With one less it fits.
+    // With one item less, the merged list has only seven items.
     try scene.remove(2, scene.here)
     try scene.here.save()
     #expect(scene.order(scene.here) == scene.order(scene.container.newContext()))
@@ -133,7 +133,7 @@ struct OrderedConflictTests {
     try expectWhole(scene.container)
   }
 
-  @Test("After a failed merge observers get an event, and the objects have their earlier values")
+  @Test("After a failed merge, observers get an event with the restored objects")
   func told() throws {
     let scene = try OrderedConflict(.mergeByPropertyObjectTrump, itemsMax: 7)
     var notes: [ContextNotification] = []
@@ -150,7 +150,7 @@ struct OrderedConflictTests {
   }
 
   @Test(
-    "A list that others have deleted is inserted again with the members inserted here, in their order"
+    "A list deleted by another context is inserted again with its new members in order"
   )
   func insertedAgain() throws {
     let scene = try OrderedConflict(.overwrite)

@@ -34,7 +34,7 @@ struct PutBackTests {
     return ware
   }
 
-  /// A new object that refuses the save as soon as it has merged.
+  /// Inserts an object whose validation makes the save fail after the first merge.
   private func guardian(_ afterMerge: @escaping () -> Void = {}) -> Ware {
     let guardian = ware(here, "guardian")
     var count = 0
@@ -47,7 +47,7 @@ struct PutBackTests {
     return guardian
   }
 
-  @Test("A new object merged into another gets its transient values back, and is retained as before")
+  @Test("If the save fails, a merged new object has its transient values and stays retained")
   func upserted() throws {
     _ = ware(there, "x")
     try there.save()
@@ -69,7 +69,7 @@ struct PutBackTests {
     #expect(here.registeredObject(for: id) != nil)
   }
 
-  @Test("Dropped changes are restored with earlier transient values, which a rollback restores")
+  @Test("If the save fails, dropped changes and transient values return until a rollback")
   func dropped() throws {
     let (theirs, guardian) = (ware(there, "x"), guardian())
     try there.save()
@@ -86,7 +86,7 @@ struct PutBackTests {
     #expect(mine.name == "there" && mine.zoom == 1 && guardian.managedObjectContext == nil)
   }
 
-  @Test("An object that others removed is restored as the one with its id, for any access in between")
+  @Test("If the save fails, an object deleted elsewhere is the registered instance again")
   func gone() throws {
     let theirs = ware(there, "x")
     try there.save()
@@ -108,7 +108,7 @@ struct PutBackTests {
     #expect(mine.managedObjectContext == nil && !here.hasChanges)
   }
 
-  @Test("An object to be inserted again has its earlier transient values")
+  @Test("If the save fails, an object to be inserted again has its transient values")
   func insertedAgain() throws {
     let (theirs, guardian) = (ware(there, "x"), guardian())
     try there.save()
@@ -148,7 +148,7 @@ struct PutBackTests {
     #expect(kinds.filter { $0 == .willSave }.count == 1 && kinds.filter { $0 == .didSave }.count == 1)
   }
 
-  @Test("An object merged into a merged object maps to the final one", arguments: [false, true])
+  @Test("An object merged into a merged object maps to the final object", arguments: [false, true])
   func chain(isSwapped: Bool) throws {
     func make(_ context: ManagedObjectContext, _ code: Int?, _ number: Int?) -> Ware {
       let ware = Ware(context: context)

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Merging: uniqueness constraints and upsert")
 struct UpsertTests {
-  /// A store with a worker x, and a context that has not seen it.
+  /// Returns two contexts. One has an unsaved worker with the email x, which the other has not
+  /// seen.
   private func scene(
     _ policy: MergePolicy
   ) throws -> (
@@ -20,7 +21,7 @@ struct UpsertTests {
   }
 
   @Test(
-    "The object with the row keeps its identity, its links and what led to it; it gets those of the new one")
+    "The saved object keeps its identity and links, and gets the new object's links")
   func identityAndLinks() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyObjectTrump)
     let (old, friend) = (there.company("old"), there.worker("friend"))
@@ -49,7 +50,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("Store trump fills only absent values of the saved object, and no delete rule deletes anything")
+  @Test("Store trump only fills absent values of the saved object, and no cascade deletes objects")
   func storeTrump() throws {
     let container = try Self.catalogue()
     let (here, there) = (container.newContext(), container.newContext())
@@ -74,7 +75,8 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  /// Articles with parts, which go with them; and posters, which are articles too.
+  /// Returns a container with articles, parts that are deleted with their article, and posters, a
+  /// subentity of articles.
   private static func catalogue() throws -> PersistentContainer {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -94,7 +96,7 @@ struct UpsertTests {
     return container
   }
 
-  @Test("Rules for properties apply in an upsert too, for example stock is added")
+  @Test("Rules for properties also apply in an upsert, for example the sum of stock")
   func rules() throws {
     let container = try Self.catalogue()
     func deliver(_ stock: Int64) throws {
@@ -115,7 +117,7 @@ struct UpsertTests {
     #expect(error?.code == .constraintConflict && article.isInserted && article["stock"] as? Int == 9)
   }
 
-  @Test("An import with many equal values makes one object of each, in any order")
+  @Test("An import of many equal unique values creates one object for each value")
   func many() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyObjectTrump)
     try there.save()
@@ -179,7 +181,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("A refused save leaves the new object in the context; repaired, it is saved as it is")
+  @Test("After a refused save, a repaired new object can be saved without a merge")
   func notPoisoned() throws {
     let (container, here, there, _) = try scene(.error)
     try there.save()
