@@ -8,7 +8,7 @@ struct BatchFaultingTests {
   private static let count = 200
   private static let blocks = (count + SiblingGroup.blockCount - 1) / SiblingGroup.blockCount
 
-  /// Workers, each with a company of its own, and a boss's company for all of them.
+  /// Creates workers, each with its own company or all with a shared company.
   private func staff(shared: Bool = false) throws -> PersistentContainer {
     let container = try Staff.container()
     let context = container.newContext()
@@ -21,7 +21,7 @@ struct BatchFaultingTests {
     return container
   }
 
-  /// Companies, each with some workers, each of these with the projects p0 and p1.
+  /// Creates companies, each with some workers.
   private func companies(workers: Int) throws -> PersistentContainer {
     let container = try Staff.container()
     let context = container.newContext()
@@ -43,7 +43,7 @@ struct BatchFaultingTests {
 
   private var names: [String] { (0..<Self.count).map { "c\($0)" }.sorted() }
 
-  @Test("Reading the to-one objects of n fetched ones costs one request for each block of them")
+  @Test("Reading the to-one objects of fetched objects costs one request for each block")
   func toOne() throws {
     let context = try staff().newContext()
     let workers = try workers(context)
@@ -54,7 +54,7 @@ struct BatchFaultingTests {
     #expect(asked.relationshipRequestCount == 0)
   }
 
-  @Test("Reading in any order, or after gathering them, costs the same requests", arguments: [0, 1, 2])
+  @Test("Reading to-one objects in any order costs the same requests", arguments: [0, 1, 2])
   func toOneLater(order: Int) throws {
     let context = try staff().newContext()
     var workers = try workers(context)
@@ -67,7 +67,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("A to-one object of many objects is read once for each block, even if it is released in between")
+  @Test("A shared to-one object is read once for each block, even if released in between")
   func shared() throws {
     let context = try staff(shared: true).newContext()
     let workers = try workers(context)
@@ -86,7 +86,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.since(before).rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("To-many relationships of n fetched objects cost one lookup for each block, and so do their rows")
+  @Test("To-many relationships of fetched objects are looked up in blocks, and so are their rows")
   func toMany() throws {
     let context = try companies(workers: 3).newContext()
     let companies = try context.fetch(FetchRequest<Company>())
@@ -115,7 +115,7 @@ struct BatchFaultingTests {
     #expect(asked.rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("Relationships of related objects are read for all objects that lead to them")
+  @Test("Relationships of related objects are also read in blocks")
   func chains() throws {
     let container = try staff()
     let writer = container.newContext()
@@ -152,7 +152,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.rowCount == Self.count && context.statistics.fetchRequestCount == 1)
   }
 
-  @Test("A request for objects that are not faults returns such objects")
+  @Test("A request with returnsObjectsAsFaults set to false returns loaded objects")
   func realised() throws {
     let context = try staff().newContext()
     let workers = try workers(context) {
@@ -163,7 +163,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.rowRequestCount == Self.blocks)
   }
 
-  @Test("Unsaved changes are shown over data that was read for siblings")
+  @Test("Unsaved changes take precedence over data that was read for siblings")
   func changes() throws {
     let container = try companies(workers: 2)
     let context = container.newContext()
@@ -200,7 +200,7 @@ struct BatchFaultingTests {
     for company in companies { #expect(company.workers.map(\.name).count { $0 != "gone" } == 1) }
   }
 
-  @Test("The cache of siblings is freed with the last of them")
+  @Test("The cache of siblings is freed with the last sibling")
   func memory() throws {
     let context = try staff(shared: true).newContext()
     do {

@@ -16,7 +16,7 @@ struct ContextLogTests {
     }
   }
 
-  @Test("It has the subject of each operation, its result, its duration and its requests")
+  @Test("The log has the subject, result, duration and requests of each operation")
   func entries() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -50,7 +50,7 @@ struct ContextLogTests {
     context.worker("w", email: "e")
     try context.save()
     container.log { book.add($0) }
-    // The warnings of the model.
+    // Discards the warnings of the model.
     _ = book.take()
     context.worker("v", email: "e")
     context.worker("u", email: "f")

@@ -25,7 +25,7 @@ struct DeleteRuleTests {
     #expect(throws: PerdureError.self) { try other.existingObject(with: company.objectID) }
   }
 
-  @Test("Cascade deletes the other side, through rings, each object once")
+  @Test("Cascade deletes related objects, also in rings, and each object once")
   func cascade() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -49,7 +49,7 @@ struct DeleteRuleTests {
     }
   }
 
-  @Test("Deny refuses the save while there is another side, and everything stays pending")
+  @Test("Deny refuses the save while the relationship has objects, and all changes stay pending")
   func deny() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -85,7 +85,7 @@ struct DeleteRuleTests {
     #expect(heir.contracts.count == 1)
   }
 
-  @Test("No action leaves the other side with a reference to no object")
+  @Test("No action leaves the other side with a reference to the deleted object")
   func noAction() throws {
     let container = try Staff.container(.stored)
     let context = container.newContext()
@@ -99,13 +99,13 @@ struct DeleteRuleTests {
     #expect(dangling.objectID == address.objectID)
     #expect(dangling.street == "")
     #expect(dangling.isDeleted)
-    // The rule requires that, so it is no damage.
+    // The delete rule requires this reference, so verification accepts it.
     let (core, model) = (context.core, container.managedObjectModel)
     #expect(GraphVerification(core.view, core.graph.store, model).run().isClean)
     let other = container.newContext()
     let letting = try other.same(worker)
     letting.address = nil
-    #expect(other.updatedObjects == [letting], "What is not there is not changed.")
+    #expect(other.updatedObjects == [letting], "The absent object is not changed.")
     try other.save()
     try expectWhole(container)
   }
@@ -145,7 +145,7 @@ struct DeleteRuleTests {
     #expect(try container.newContext().same(project).memberCount == 1)
   }
 
-  @Test("An object that is inserted and deleted leaves no trace")
+  @Test("An object that is inserted and deleted leaves no changes")
   func insertedAndDeleted() throws {
     let context = try Staff.context()
     let company = context.company("C")

@@ -2,7 +2,7 @@ import Perdure
 import PerdureModel
 import Testing
 
-@Suite("Plans of deletions, and what deletions read")
+@Suite("Plans of deletions, and the reads of deletions")
 struct DeletionPlanTests {
   /// A container whose store counts its reads.
   private func counted() throws -> (container: PersistentContainer, counts: ReadCounts) {
@@ -46,7 +46,7 @@ struct DeletionPlanTests {
     #expect(try !context.plan(delete: [company]).isDenied)
   }
 
-  @Test("A plan knows links without an inverse, saved or not, and references that no action leaves")
+  @Test("A plan includes links without an inverse, and references that no action leaves")
   func oneWay() throws {
     let context = try Staff.context()
     let workers = ["a", "b", "c"].map { context.worker($0) }
@@ -85,7 +85,7 @@ struct DeletionPlanTests {
     #expect(try context.plan(delete: second).deletedObjectIDs.isEmpty)
   }
 
-  @Test("A cascade, and its plan, make no unrequested object and read only the rows to be deleted")
+  @Test("A cascade and its plan create no objects and read only the rows to be deleted")
   func counts() throws {
     let (container, counts) = try counted()
     let setup = container.newContext()
@@ -116,7 +116,7 @@ struct DeletionPlanTests {
     context.processPendingChanges()
     #expect(counts.rows - before.rows <= plan.deletedObjectIDs.count)
     #expect(context.registeredObjects == [asked])
-    // Besides, owners of removed references are written, and so checked and copied.
+    // The save also writes the owners of removed references, so it reads and copies their rows.
     before.rows = counts.rows
     try context.save()
     #expect(counts.rows - before.rows <= 2 * workers.count)
@@ -141,7 +141,7 @@ struct DeletionPlanTests {
     #expect(set.count == 200 && !set.isEmpty && friends.count == 200)
     for worker in workers { #expect(set.contains(worker.objectID) && friends.contains(worker.objectID)) }
     #expect(set.contains(workers[7]) && !set.contains(company.objectID) && !set.contains(project.objectID))
-    #expect(counts.entries - entries <= 401, "one look for each question")
+    #expect(counts.entries - entries <= 401, "one lookup for each call")
     #expect(set.objectIDs.count == 200)
     #expect(context.registeredObjects.count == 2 && counts.rows == rows)
     set.remove(contentsOf: workers[..<50])

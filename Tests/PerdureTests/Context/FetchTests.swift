@@ -12,7 +12,7 @@ struct FetchTests {
     return try context.fetch(request).map(\.name)
   }
 
-  @Test("A fetch returns the one instance of each object, with its row")
+  @Test("A fetch returns the registered instance of each object")
   func uniquing() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -27,7 +27,7 @@ struct FetchTests {
     #expect(fetched.name == "A")
   }
 
-  @Test("Inserted, changed, linked and deleted objects count in a fetch before they are saved")
+  @Test("A fetch includes unsaved insertions, changes, links and deletions")
   func overlay() throws {
     let context = try Staff.context()
     let company = context.company("C")
@@ -71,7 +71,7 @@ struct FetchTests {
     #expect(try container.newContext().fetch(named).map { $0["name"] as? String } == ["W"])
   }
 
-  @Test("A predicate with a format compares objects and ids")
+  @Test("A predicate from a format string compares objects and ids")
   func objects() throws {
     let context = try Staff.context()
     let (company, worker) = (context.company("C"), context.worker("W"))
@@ -85,7 +85,7 @@ struct FetchTests {
     #expect(try !context.explain(request).isEmpty)
   }
 
-  @Test("A delete that is not saved yet is applied with its rules before the fetch")
+  @Test("A fetch first applies unsaved deletions with their delete rules")
   func pendingDelete() throws {
     let context = try Staff.context()
     let (company, worker) = (context.company("C"), context.worker("W"))

@@ -1,15 +1,14 @@
-// Two contexts, three edits each, and every order in which their edits and saves can follow one
-// another.
+// Two contexts make three edits each, in every order of their edits and saves.
 //
 // The changes of each acknowledged save are replayed on a model of a few sets. At the end the store
-// must show exactly the model's state: so no link is lost, no key is taken twice, and no reference
-// leads to nothing.
+// must show exactly the model's state. So no link is lost, no key is used twice, and no reference
+// leads to a missing object.
 //
-// The two contexts are alike, so two programs in one order of turns represent their mirror image
-// too. Edits are not visible to other contexts before they are saved. So with three saves at once,
-// an order of turns matters only by the number of the later context's edits before the earlier one
-// saves. Every such case is run for every order of the edits; all orders of turns are run for one
-// order of the edits.
+// The two contexts are equivalent, so two programs in one order of turns also represent their
+// mirror image. Edits are not visible to other contexts before they are saved. With one save for
+// three edits, only one number of an order of turns matters: the later context's edits before the
+// earlier context saves. Every such case is run for every order of the edits. All orders of turns
+// are run for one order of the edits.
 
 import Perdure
 import PerdureModel
@@ -18,18 +17,18 @@ import Testing
 
 /// One kind of edit.
 private enum Edit: Int, CaseIterable, Sendable {
-  /// Delete the company; its workers are nullified.
+  /// Deletes the company, which nullifies the references of its workers.
   case delete
-  /// Put the context's own worker into the company.
+  /// Adds the context's own worker to the company.
   case link
-  /// Take the shared worker out of the company.
+  /// Removes the shared worker from the company.
   case unlink
-  /// Give the context's own worker the key that the other one wants as well.
+  /// Gives the context's own worker the key that the other context also uses.
   case key
-  /// Put the context's own worker into the project.
+  /// Adds the context's own worker to the project.
   case join
 
-  /// Every order of any three that hold.
+  /// All sequences of three different edits for which a condition holds.
   static func programs(where holds: (Edit, Edit, Edit) -> Bool) -> [[Edit]] {
     allCases.flatMap { a in
       allCases.flatMap { b in
@@ -38,10 +37,10 @@ private enum Edit: Int, CaseIterable, Sendable {
     }
   }
 
-  /// Every order of any three of delete, link, unlink and key.
+  /// All sequences of three edits out of delete, link, unlink and key.
   static let ordered = programs { $0 != .join && $1 != .join && $2 != .join }
 
-  /// Any three of all, in one order.
+  /// All sets of three edits, each in one order.
   static let sets = programs { $0.rawValue < $1.rawValue && $1.rawValue < $2.rawValue }
 }
 
@@ -55,7 +54,7 @@ private struct Scene {
 
   var workers: [ManagedObjectID] { [shared] + own }
 
-  /// Its objects are there once the context is saved.
+  /// The objects exist after the context is saved.
   init(_ context: ManagedObjectContext, key: String) {
     let company = context.company("C")
     let workers = ["shared", "first", "second"].map { context.worker($0) }
@@ -69,7 +68,7 @@ private struct Scene {
   }
 }
 
-/// What the acknowledged saves have made of a scene.
+/// The state of a scene after the acknowledged saves.
 private struct Expectation: Equatable {
   var companyExists = true
   var members: Set<ManagedObjectID>
@@ -93,7 +92,7 @@ private struct Expectation: Equatable {
     if !companyExists { members = [] }
   }
 
-  /// The content of a new context. Looks at each relationship from both sides.
+  /// Reads the state from a new context, and checks each relationship at both ends.
   init(reading scene: Scene, in context: ManagedObjectContext) throws {
     let workers = try scene.workers.map { id in
       try #require(try context.existingObject(with: id) as? Employee)
@@ -153,7 +152,7 @@ private final class Actor {
     unsaved.append(edit)
   }
 
-  /// Saves; when that is refused, either on top of the newest state or not at all.
+  /// Saves. After a refusal, either refreshes and saves again, or rolls back.
   func save(_ expectation: inout Expectation) {
     if tryToSave(&expectation) { return }
     wasRefused = true
@@ -188,10 +187,10 @@ private struct Play {
 
   /// The operations of each context in each of its turns.
   let programs: [[[Step]]]
-  /// The context whose turn it is.
+  /// The context of each turn.
   let turns: [Int]
 
-  /// Each edit is a turn, and one save is the last.
+  /// Each edit is a turn, and one save is the last turn.
   static func savedAtOnce(_ edits: [[Edit]], _ turns: [Int]) -> Play {
     Play(programs: edits.map { $0.map { [.edit($0)] } + [[.save]] }, turns: turns)
   }
@@ -201,7 +200,7 @@ private struct Play {
     Play(programs: edits.map { $0.map { [.edit($0), .save] } }, turns: turns)
   }
 
-  /// Every way to merge two sequences of a length.
+  /// All interleavings of two sequences of a length.
   static func merges(_ length: Int) -> [[Int]] {
     (0..<(1 << (2 * length))).compactMap { bits in
       guard bits.nonzeroBitCount == length else { return nil }
@@ -209,7 +208,8 @@ private struct Play {
     }
   }
 
-  /// One merge of three edits and a save each for each number of edits before the other one's save.
+  /// One interleaving for each context that saves first, and for each number of the other context's
+  /// edits before that save.
   static let savesFirst: [[Int]] = [0, 1].flatMap { first in
     (0...3).map { count in
       let before = [Int](repeating: 1 - first, count: count) + [Int](repeating: first, count: 4)
@@ -239,8 +239,8 @@ private struct Play {
 
 @Suite("Two contexts at once")
 struct InterleavingTests {
-  /// Runs the programs made from each pair, all on one store of the engine. First without a retry
-  /// when a save is refused, and if that made a difference, with one.
+  /// Runs the plays of each pair of programs on one store of the engine. Refused saves are not
+  /// retried at first. Plays with a refused save then run again with a retry.
   private func runAll(
     _ programs: [[Edit]], _ plays: (_ first: [Edit], _ second: [Edit]) -> [Play]
   ) throws {
@@ -256,7 +256,7 @@ struct InterleavingTests {
 
   /// - Returns: The plays in which a save was refused.
   private func run(_ plays: [Play], in container: PersistentContainer, retries: Bool) throws -> [Play] {
-    // Scenes are made and looked at together: that is most of the work otherwise.
+    // Scenes are created and checked together, because this would otherwise be most of the work.
     let maker = container.newContext()
     let number = try maker.count(for: FetchRequest<Employee>())
     let scenes = plays.indices.map { Scene(maker, key: "key \(number + $0)") }
@@ -270,7 +270,7 @@ struct InterleavingTests {
     return zip(plays, results).filter { $1.wasRefused }.map { $0.0 }
   }
 
-  @Test("Two contexts with three edits each, saved one by one, are right in all orders and interleavings")
+  @Test("Three edits of two contexts, each edit saved, are correct in all orders and interleavings")
   func savesAfterEachEdit() throws {
     let turns = Play.merges(3)
     try runAll(Edit.ordered) { first, second in
@@ -278,7 +278,7 @@ struct InterleavingTests {
     }
   }
 
-  @Test("Two contexts with three edits and one save each are right in all orders and interleavings")
+  @Test("Three edits of two contexts with one save are correct in all orders and interleavings")
   func savesAtTheEnd() throws {
     try runAll(Edit.ordered) { first, second in
       Play.savesFirst.map { .savedAtOnce([first, second], $0) }
@@ -286,7 +286,7 @@ struct InterleavingTests {
   }
 
   @Test(
-    "Two contexts with three of five edits, saved one by one or at once, are right in all interleavings"
+    "Three of five edits of two contexts, saved singly or together, are correct in all interleavings"
   )
   func drawn() throws {
     var random = SeededGenerator.forTest("interleavings")

@@ -7,7 +7,7 @@ import Testing
 struct KeptRelationsTests {
   private static let count = 100
 
-  /// A company with workers, each with two projects.
+  /// Returns a context with a company and its workers, each with two projects.
   private func scene() throws -> (ManagedObjectContext, Company) {
     let container = try Staff.container()
     let context = container.newContext()
@@ -38,7 +38,7 @@ struct KeptRelationsTests {
 
   private var names: Set<String> { Set((0..<Self.count).map { "w\($0)" }) }
 
-  @Test("A walk over objects in memory makes no more requests to the store")
+  @Test("A walk over cached relationships makes no requests to the store")
   func asksNothing() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)
@@ -63,7 +63,7 @@ struct KeptRelationsTests {
     #expect(workers[3].company == nil && company.workers.count == Self.count - 1)
   }
 
-  @Test("The cache does not keep objects alive, and a released object gets a new instance")
+  @Test("The cache does not retain objects, and a released object gets a new instance")
   func keepsNobody() throws {
     let (context, company) = try scene()
     var workers = heldWorkers(company)
@@ -91,7 +91,7 @@ struct KeptRelationsTests {
     #expect(Set(company.workers.map(\.name)) == names.subtracting([workers[70].name]).union(["new"]))
   }
 
-  @Test("An iteration continues when its objects are deleted, its owner first")
+  @Test("An iteration continues after its objects are freed")
   func endingObjects() throws {
     let (context, company) = try scene()
     var workers = heldWorkers(company)
@@ -125,7 +125,7 @@ struct KeptRelationsTests {
     withExtendedLifetime(workers) {}
   }
 
-  @Test("Siblings of a cached relationship are read together, even if they were noted long ago")
+  @Test("Siblings of a cached relationship are read together, even without their sibling groups")
   func siblings() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)
@@ -136,7 +136,7 @@ struct KeptRelationsTests {
     for worker in company.workers { count += worker.projects.count { !$0.title.isEmpty } }
     let asked = context.statistics.since(before)
     #expect(count == 2 * Self.count)
-    // The first is requested alone, and its related objects.
+    // The first worker and its projects are requested separately.
     #expect(asked.relationshipRequestCount <= 4 && asked.rowRequestCount <= 8)
     withExtendedLifetime(workers) {}
   }

@@ -1,5 +1,5 @@
-// References that lead to what another context has deleted: left by the rule no action, or by a
-// deletion that is denied.
+// References to objects that another context has deleted. The delete rule "no action" or a denied
+// deletion leaves such references.
 
 import PerdureModel
 import Testing
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("References to objects that another context has deleted")
 struct LeftBehindTests {
-  /// Two contexts that show the same parent and children, which are saved.
+  /// Two contexts with the same saved parent and children.
   private struct Scene {
     let container: PersistentContainer
     let here: ManagedObjectContext
@@ -25,7 +25,7 @@ struct LeftBehindTests {
         ? PropertyDescription.toMany(
           "children", "Child", inverse: "parent", deleteRule: down, ordered: ordered)
         : .toOne("children", "Child", inverse: "parent", deleteRule: down)
-      // The first entity of a one-to-one pair has the column: that is the child.
+      // The first entity of a one-to-one relationship has the column. Here this is the child.
       let scene = try ModelScene(
         on: .stored,
         EntityDescription(
@@ -52,7 +52,7 @@ struct LeftBehindTests {
     }
   }
 
-  @Test("References left by the rule no action read as nil while the deleted object is changed here")
+  @Test("References left by no action read as nil while the deleted object has changes")
   func changedHere() throws {
     let scene = try Scene(.noAction, linked: 1)
     scene.parent.setValue(7, forKey: "number")
@@ -67,7 +67,7 @@ struct LeftBehindTests {
   }
 
   @Test(
-    "An object inserted again has the references left by the rule no action, in its context and the store",
+    "An object inserted again has the references that no action left, also in the store",
     arguments: [false, true])
   func insertedAgain(ordered: Bool) throws {
     let scene = try Scene(.noAction, ordered: ordered, linked: 2)
@@ -78,7 +78,7 @@ struct LeftBehindTests {
     child.mergePolicy = .mergeByPropertyObjectTrump
     child.object(with: scene.parent.objectID).setValue(8, forKey: "number")
     scene.here.rollback()
-    // Inserted again in the parent context, which has not saved it.
+    // The object is inserted again in the parent context, which has not saved yet.
     try child.save()
     let ids = Set(scene.children.map(\.objectID))
     #expect(scene.members(in: scene.here) == ids && scene.members(in: child) == ids)
@@ -90,7 +90,7 @@ struct LeftBehindTests {
     try expectWhole(scene.container)
   }
 
-  @Test("An object inserted again has one partner, even if the rule no action kept another reference")
+  @Test("An object inserted again has one partner, even if no action kept another reference")
   func insertedAgainToOne() throws {
     let scene = try Scene(.noAction, isToMany: false)
     scene.here.mergePolicy = .mergeByPropertyObjectTrump
@@ -105,7 +105,7 @@ struct LeftBehindTests {
     try expectWhole(scene.container)
   }
 
-  @Test("A context that has moved a child elsewhere keeps that when a child context inserts the parent again")
+  @Test("A moved child keeps its new parent if a child context reinserts the old parent")
   func movedAway() throws {
     let scene = try Scene(.noAction, linked: 2)
     let child = try scene.here.newChildContext()
@@ -123,7 +123,7 @@ struct LeftBehindTests {
     try expectWhole(scene.container)
   }
 
-  @Test("Objects related to a denied deletion also count as absent when another context removed them")
+  @Test("After a denied deletion, related objects that another context deleted count as deleted")
   func denied() throws {
     let scene = try Scene(.nullify, .deny)
     scene.children[0].setValue(scene.parent, forKey: "parent")

@@ -36,7 +36,7 @@ struct LifetimeTests {
     #expect(context.registeredObject(for: id) == nil)
   }
 
-  @Test("Objects can be read after their context is released, and unsaved changes do not keep them")
+  @Test("Objects can be read after their context is released, and unsaved changes do not retain them")
   func released() throws {
     let container = try Staff.container()
     let setup = container.newContext()

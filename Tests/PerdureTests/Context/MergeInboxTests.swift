@@ -12,7 +12,7 @@ struct MergeInboxTests {
     return event
   }
 
-  @Test("Of many waiting saves only the newest are kept, and the context knows that there were more")
+  @Test("The inbox keeps only the newest waiting saves, and reports that older saves were dropped")
   func bounded() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -31,7 +31,7 @@ struct MergeInboxTests {
     #expect(inbox.take().isComplete)
   }
 
-  @Test("A context that merges after a thousand saves has merged the first of them too")
+  @Test("A context that merges after many saves has also merged the first save")
   func allMerged() throws {
     let container = try Staff.container()
     let there = container.newContext()

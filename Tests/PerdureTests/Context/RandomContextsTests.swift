@@ -1,11 +1,11 @@
-// Four contexts at once on a model drawn at random, beside plain values that say exactly what each
-// has to show.
+// Four contexts on a random model, compared with plain values that define exactly what each context
+// must show.
 //
-// Exactly, because no two change the same object: the objects are in four parts without links
-// between them, and each context changes one part. It shows its unsaved changes of its own part. Of
-// the others it shows the saves up to its state of the store, which differs for each context. So
-// the other contexts' changes may only show when a context advances. Whenever it does, its own
-// changes must stay on top, unchanged.
+// The values are exact, because no two contexts change the same object. The objects are in four
+// parts without links between them, and each context changes one part. A context shows its unsaved
+// changes of its own part. In the other parts it shows the saves up to its own state of the store,
+// which differs for each context. So the changes of other contexts may only show when a context
+// advances. Its own changes must then stay on top, unchanged.
 
 import PerdureLog
 import PerdureModel
@@ -38,7 +38,7 @@ private final class World {
   private let directory: TemporaryDirectory
   private var container: PersistentContainer
   private var editors: [PartEditor] = []
-  /// The saved content of each part, by the states of the store.
+  /// The saved content of each part at each state of the store.
   private var history: [(sequence: UInt64, parts: [PartState])] = []
   private var tokens: [(token: QueryGenerationToken, sequence: UInt64)] = []
 
@@ -53,19 +53,19 @@ private final class World {
     begin(Array(repeating: PartState(model), count: Self.count))
   }
 
-  /// Four new contexts on the saved state.
+  /// Creates four new contexts on the saved state.
   private func begin(_ parts: [PartState]) {
     editors = parts.indices.map { PartEditor(run, "\($0)", container.newContext(), $0, parts[$0]) }
     history = [(editors[0].context.core.view.sequence, parts)]
     tokens = []
   }
 
-  // MARK: What there is
+  // MARK: Expected states
 
   private var newest: [PartState] { history[history.count - 1].parts }
 
   private func parts(at sequence: UInt64) -> [PartState] {
-    // Others than saves may make states too, in which nothing is different.
+    // Operations other than saves may create states too, with the same content.
     history.last { $0.sequence <= sequence }?.parts ?? history[0].parts
   }
 
@@ -93,7 +93,7 @@ private final class World {
 
   private func isPinned(_ editor: PartEditor) -> Bool { editor.context.queryGenerationToken != nil }
 
-  /// Whether a context has advanced to the newest state, or has stayed at its own.
+  /// Expects that a context has advanced to the newest state, or has stayed at its own state.
   private func expectMove(_ editor: PartEditor, from before: UInt64, moves: Bool) {
     let sequence = editor.context.core.view.sequence
     run.expect(
@@ -101,7 +101,7 @@ private final class World {
       "\(editor.name) is at \(sequence)\(moves ? "" : ", and was at \(before)")")
   }
 
-  /// Does what moves a context on, unless it is pinned.
+  /// Runs an operation that advances a context unless the context is pinned.
   private func move(_ editor: PartEditor, evenPinned: Bool = false, _ body: () -> Void) {
     let before = editor.context.core.view.sequence
     body()
@@ -168,14 +168,14 @@ private final class World {
     editor.revert(to: newest[editor.part])
   }
 
-  /// Of one object: of its own part or of another.
+  /// Refreshes one object, of the context's own part or of another part.
   private func refresh(_ editor: PartEditor) {
     let shown = shown(editor)
     let part = run.random.chance(60) ? editor.part : Int.random(in: 0..<Self.count, using: &run.random)
     guard !shown[part].graph.living.isEmpty else { return }
     let number = run.random.pick(shown[part].graph.living)
     let merges = run.random.chance(50)
-    // Its lost links to objects deleted here are not checked.
+    // The links that the object loses to objects deleted here are not checked.
     if part == editor.part, !merges, editor.state.hasDeletions { return }
     note(editor, "refreshes \(number), \(merges ? "merging" : "forgetting")")
     move(editor) {
@@ -194,7 +194,8 @@ private final class World {
     .relationshipExceedsMaximumCount,
   ]
 
-  /// Whether a save or a validation is refused according to the plain values, one detail for each.
+  /// Expects that a save or a validation is refused as the plain values require, with one detail
+  /// for each violation.
   private func expectRefusal(_ error: PerdureError, _ least: Int, _ most: Int) {
     let count = error.details.count
     run.expect(
@@ -246,7 +247,7 @@ private final class World {
     }
   }
 
-  /// The saved state, in a context without changes.
+  /// Checks the saved state in a new context.
   private func checkStored() throws {
     let (context, parts) = (container.newContext(), newest)
     try run.check(Showing(context: context, name: "a fresh one", shown: { parts }, stored: { parts }))
@@ -269,7 +270,8 @@ private final class World {
     }
   }
 
-  /// At a state that a context was pinned to: permanently if it is newer than the context's own.
+  /// Moves a context to a state that a context was pinned to. The context stays pinned there unless
+  /// the state is older than its own.
   private func lookBack(_ editor: PartEditor) throws {
     guard !tokens.isEmpty else { return }
     let (token, sequence) = run.random.pick(tokens)
@@ -296,8 +298,8 @@ private final class World {
 
   // MARK: Children
 
-  /// Edits in a child context, which is saved into its parent or thrown away. Others may be saved
-  /// meanwhile.
+  /// Edits in a child context, which is then saved into its parent or discarded. Other contexts may
+  /// save meanwhile.
   private func edit(inChildOf parent: PartEditor) throws {
     // A child does not see an object whose deletion is pending and denied.
     guard kind != .joined, !parent.state.hasDeletions else { return }
@@ -335,7 +337,7 @@ private final class World {
   }
 
   private func save(_ child: PartEditor, into parent: PartEditor) throws {
-    // Errors already in the parent are only checked where the child changes the same object.
+    // Violations that the parent already has are reported only for objects that the child changes.
     let (before, after) = (Set(parent.state.graph.violations), child.state.graph.violations)
     let new = after.filter { !before.contains($0) }
     do {
@@ -349,9 +351,10 @@ private final class World {
     parent.state = child.state
   }
 
-  // MARK: All at once
+  // MARK: All contexts
 
-  /// Saves all, or opens the store again without that; then other contexts change the parts.
+  /// Saves all contexts, or opens the store again without saving. Then each context gets another
+  /// part to edit.
   private func finish() throws {
     if kind == .engine, run.random.chance(25) { return try reopen() }
     for editor in editors {

@@ -1,5 +1,5 @@
-// A context beside plain values: random changes, saves, rollbacks and refreshes, and both must show
-// the same graph.
+// Compares a context with plain values. After random changes, saves, rollbacks and refreshes, both
+// must show the same graph.
 
 import Perdure
 import PerdurePredicates
@@ -33,7 +33,7 @@ private struct World {
   var current = StaffTwin()
   var saved = StaffTwin()
   var ids: [Int: ManagedObjectID] = [:]
-  /// Some of the objects are retained, the others are freed and loaded again.
+  /// The retained objects. Other objects are freed and loaded again.
   var held: [ManagedObject] = []
   var watch = KeptWatch()
   var trace: [String] = []
@@ -112,7 +112,7 @@ private struct World {
     setFromOneSide(choice.property, source, target, value)
   }
 
-  /// The same connection can be made at either end.
+  /// Makes the connection at either end.
   private mutating func setFromOneSide(
     _ property: String, _ source: Int, _ target: Int?, _ value: ManagedObject?
   ) {
@@ -176,7 +176,7 @@ private struct World {
     trace.append("delete \(number)")
     context.delete(context.object(with: ids[number]!))
     current.objects[number]?.isDeleted = true
-    // The rules are applied here at once, so that no object is linked to one being deleted.
+    // Applies the delete rules at once, so that no object stays linked to a deleted object.
     process()
   }
 
@@ -208,7 +208,8 @@ private struct World {
     current = saved
   }
 
-  /// Another context links and moves what this one has not touched, and this one takes it over.
+  /// Another context changes and saves links of an object without unsaved changes here. Then this
+  /// context refreshes all objects.
   private mutating func changeElsewhere() throws {
     let other = container.newContext()
     let workers = saved.living(.worker).filter { current.objects[$0] == saved.objects[$0] }
@@ -227,7 +228,7 @@ private struct World {
       toggle(worker.friends, object(friend, in: other) as Employee)
       let isChangedHere = saved.friendship.contains(link) != current.friendship.contains(link)
       saved.friendship.formSymmetricDifference([link])
-      // A link that both have added or removed is as both want it.
+      // If both contexts added or removed the link, its state in this context stays the same.
       if !isChangedHere { current.friendship.formSymmetricDifference([link]) }
     }
     try other.save()

@@ -1,5 +1,5 @@
-// A context on a model drawn at random, beside plain sets: random edits from either end, deletions,
-// saves and refusals, and both must show the same links.
+// Compares a context on a random model with plain sets. After random edits at both ends, deletions,
+// saves and refusals, both must show the same links.
 
 import Perdure
 import PerdureLog
@@ -34,7 +34,7 @@ private struct World {
   var current: GraphTwin
   var saved: GraphTwin
   var ids: [Int: ManagedObjectID] = [:]
-  /// Some of the objects are retained, the others are freed and loaded again.
+  /// The retained objects. Other objects are freed and loaded again.
   var held: [ManagedObject] = []
   var trace: [String] = []
   var hasFailed = false
@@ -145,13 +145,13 @@ private struct World {
       context.delete(object(number))
       current.objects[number]?.isDeleted = true
     }
-    // The rules are applied here at once, so that no object is linked to one being deleted.
+    // Applies the delete rules at once, so that no object stays linked to a deleted object.
     context.processPendingChanges()
     current.propagate()
     check(plan, before)
   }
 
-  /// The prediction of a plan compared with the result.
+  /// Compares the prediction of a plan with the result of the deletion.
   private mutating func check(_ plan: DeletionPlan, _ before: GraphTwin) {
     let gone = Set(before.living).subtracting(current.living)
     expect(
@@ -236,7 +236,7 @@ private struct World {
     saved.forgetTransients(except: Set(changed))
   }
 
-  /// Of one object; its lost links to objects deleted here are not checked.
+  /// Refreshes one object. The links that it loses to objects deleted here are not checked.
   private mutating func refresh() {
     guard !current.living.isEmpty else { return }
     let number = random.pick(current.living)
@@ -245,7 +245,7 @@ private struct World {
     trace.append("refresh \(number), \(merges ? "merging" : "forgetting")")
     context.refresh(object(number), mergeChanges: merges)
     if !merges {
-      // An object saved and deleted here is not linked again: it no longer exists.
+      // An object that was deleted and saved here is not linked again, because it no longer exists.
       current.forgetChanges(of: number, saved)
       guard saved.objects[number] != nil else { return }
       current.forgetTransients(of: number)
@@ -261,7 +261,8 @@ private struct World {
     Issue.record("\(what)\n\(trace.joined(separator: "\n"))")
   }
 
-  /// - Parameter isOther: Whether it is another context, which knows nothing of transient links.
+  /// - Parameter isOther: Whether the context is not the edited one. Other contexts have no
+  /// transient links.
   private mutating func check(_ twin: GraphTwin, in context: ManagedObjectContext, isOther: Bool = false) {
     var twin = twin
     if isOther { twin.forgetTransients() }

@@ -1,12 +1,12 @@
-// Sequences of edits after which the two ends of a relationship could disagree, something could
-// dangle, or a save could be wrong. Models are written for the case; objects are used by name.
+// Sequences of edits after which both ends of a relationship could disagree, a reference could
+// dangle, or a save could be wrong. Each test has its own model, and uses objects by name.
 
 import PerdureModel
 import Testing
 
 @testable import Perdure
 
-/// Parents with children; the rules are those of `children` and of `parent`.
+/// Returns a scene with parents and children. The rules are those of `children` and of `parent`.
 private func family(
   on kind: StoreKind = .current, _ children: DeleteRule, _ parent: DeleteRule
 ) throws -> ModelScene {
@@ -18,7 +18,7 @@ private func family(
       "Child", properties: [.toOne("parent", "Parent", inverse: "children", deleteRule: parent)]))
 }
 
-/// Two kinds of objects in pairs, of which the first has the column.
+/// Returns a scene with one-to-one pairs of two entities. The first entity has the column.
 private func pairs(_ left: DeleteRule, _ right: DeleteRule) throws -> ModelScene {
   try ModelScene(
     EntityDescription("Left", properties: [.toOne("right", "Right", inverse: "left", deleteRule: left)]),
@@ -40,7 +40,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Parent") == 0 && scene.count("Child") == 0)
   }
 
-  @Test("Deny also allows it in many-to-many and one-to-one relationships")
+  @Test("Deny allows deleting both new ends of many-to-many and one-to-one relationships")
   func denyOfNewLinks() throws {
     let scene = try ModelScene(
       EntityDescription(
@@ -95,7 +95,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count(name) == 1)
   }
 
-  @Test("A new, deleted and denied object is removed once the other end has moved away, with all its links")
+  @Test("A denied deletion of a new object succeeds once the other end has moved away")
   func deniedThenMoved() throws {
     let scene = try family(.deny, .nullify)
     let (first, second, child) = (scene.new("Parent"), scene.new("Parent"), scene.new("Child"))
@@ -108,7 +108,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Parent") == 1 && second.many("children") == [child])
   }
 
-  @Test("The denying owner keeps the deleted object until the reference ends", arguments: [false, true])
+  @Test("An object with a denied deletion stays linked until the link is removed", arguments: [false, true])
   func lettingGo(isFromChild: Bool) throws {
     let scene = try family(.nullify, .deny)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -140,7 +140,7 @@ struct RelationshipSequenceTests {
 
   // MARK: Deleted objects
 
-  @Test("A reference to a deleted object, changed and undone, leaves no change")
+  @Test("Undoing a change of a reference to a deleted object leaves no change")
   func danglingTakenBack() throws {
     let scene = try family(on: .stored, .noAction, .nullify)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -159,7 +159,7 @@ struct RelationshipSequenceTests {
     try expectWhole(scene.container)
   }
 
-  @Test("A deleted object denies no deletion")
+  @Test("A reference to a deleted object denies no deletion")
   func denyOfGone() throws {
     let scene = try family(.noAction, .deny)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -176,9 +176,9 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Child") == 0)
   }
 
-  // MARK: Strangers
+  // MARK: Unrelated objects
 
-  @Test("An object of the wrong entity is in no relationship, and removing it changes nothing")
+  @Test("Removing an object of the wrong entity from a relationship changes nothing")
   func unrelated() throws {
     let scene = try ModelScene(
       EntityDescription(
@@ -232,7 +232,7 @@ struct RelationshipSequenceTests {
     try container.removePersistentStore(container.persistentStores[0])
     let after = container.newContext()
     let copy = try after.existingObject(with: parent.objectID)
-    #expect(copy.reference != parent.reference, "they are numbered in another way")
+    #expect(copy.reference != parent.reference, "the two contexts number objects differently")
     let children = copy.mutableSetValue(forKey: "children")
     #expect(children.contains(child) && children.count == 1)
     children.remove(child)
@@ -277,7 +277,7 @@ struct RelationshipSequenceTests {
     try scene.saveWhole()
   }
 
-  @Test("Replacing a set takes members from their owners, also if it is another owner's whole set")
+  @Test("Replacing a set moves members from other owners, even another owner's whole set")
   func replacing() throws {
     let scene = try family(.nullify, .nullify)
     let owners = (0..<2).map { _ in scene.new("Parent") }
@@ -299,7 +299,7 @@ struct RelationshipSequenceTests {
     try scene.saveWhole()
   }
 
-  @Test("One-to-one partners can be set twice, swapped and removed at either end, before and after a save")
+  @Test("One-to-one partners can be set twice, swapped and removed at either end")
   func swappedPairs() throws {
     let scene = try pairs(.nullify, .nullify)
     let (left, right) = ((0..<3).map { _ in scene.new("Left") }, (0..<3).map { _ in scene.new("Right") })
@@ -350,7 +350,7 @@ struct RelationshipSequenceTests {
     #expect(nodes[3].one("next") == nil && nodes[2].one("last") == nil)
   }
 
-  @Test("A link removed and added again is no change; if the other end is deleted meanwhile, it is removed")
+  @Test("A link removed and added again is no change unless the other end is deleted")
   func removedAndAdded() throws {
     let scene = try ModelScene(
       EntityDescription("Node", properties: [.toMany("friends", "Node", inverse: "friends")]))

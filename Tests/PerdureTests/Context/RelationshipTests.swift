@@ -49,7 +49,7 @@ struct RelationshipTests {
     #expect(!fault.hasChanges)
   }
 
-  @Test("A one-to-one relationship moves, and both old partners lose it")
+  @Test("Moving a one-to-one relationship clears it at both former partners")
   func oneToOne() throws {
     let container = try Staff.container()
     let context = container.newContext()

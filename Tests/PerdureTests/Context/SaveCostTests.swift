@@ -38,7 +38,7 @@ struct SaveCostTests {
       }
     }
 
-    /// Nodes of the index file that were read since the store was opened.
+    /// The number of pages of the index file that were read since the store was opened.
     func indexPagesRead() throws -> Int {
       let opened = try #require(store.withLock { $0 })
       return opened.store.indexPagesRead
@@ -72,7 +72,7 @@ struct SaveCostTests {
     return (firm.objectID.uri, hands)
   }
 
-  @Test("A save that changes one of many children reads at most eight pages of the index and two rows")
+  @Test("A save of one of many children reads at most eight index pages and two rows")
   func oneOfMany() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("cost.perdure")
@@ -82,7 +82,7 @@ struct SaveCostTests {
     try look.store.withLock { $0 }?.store.checkpoint()
     try filled.close()
     for (position, id) in handIDs.enumerated() {
-      // Opened again for each: data read before is read again.
+      // Opens the store again for each child, so that no data is cached.
       look = Look()
       filled = try container(path, look)
       let context = filled.newContext()

@@ -25,7 +25,7 @@ struct SaveTests {
     #expect(changed.salary == 2)
   }
 
-  @Test("An id is assigned at insertion, and tells whether the object has a row yet")
+  @Test("An id is assigned at insertion, and shows whether the object has a row")
   func identity() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
@@ -37,7 +37,7 @@ struct SaveTests {
     #expect(id.uri == "x-perdure://\(id.storeIdentifier)/Employee/p1")
   }
 
-  @Test("A save names all missing mandatory values and saves nothing, and succeeds after they are set")
+  @Test("A save names all missing mandatory values, saves nothing, and succeeds once they are set")
   func missing() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -58,7 +58,7 @@ struct SaveTests {
     #expect(try container.newContext().same(contract).company?.name == "C")
   }
 
-  @Test("A nullified mandatory relationship is refused, also in an object without an instance")
+  @Test("A save refuses a mandatory attribute that was set to nil")
   func nullifiedMandatory() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -90,7 +90,7 @@ struct SaveTests {
     #expect(project.memberCount == 3)
   }
 
-  @Test("Two objects with one unique value are refused with both names, and the save succeeds after a change")
+  @Test("A save refuses two objects with one unique value, and names both")
   func unique() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -119,7 +119,7 @@ struct SaveTests {
     try other.save()
   }
 
-  @Test("One save can swap unique values of two objects, and reuse the value of a deleted one")
+  @Test("One save can swap unique values of two objects, and reuse a deleted object's value")
   func uniqueSwap() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -175,7 +175,7 @@ struct SaveTests {
     #expect(Set(copy.workers.map(\.name)) == ["A", "B"])
   }
 
-  @Test("A link to an object deleted elsewhere is refused, and so is deleting an object linked elsewhere")
+  @Test("A save refuses linking a deleted object, and deleting a newly linked object")
   func deletedTarget() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -215,7 +215,7 @@ struct SaveTests {
     return container
   }
 
-  @Test("A to-many relationship that is not optional is never saved empty, whatever its minimum")
+  @Test("A to-many relationship that is not optional is never saved empty, for any minimum")
   func mandatoryToMany() throws {
     for minCount in [0, 1, 2] {
       let container = try Self.teams(minCount: minCount)
@@ -260,7 +260,7 @@ struct SaveTests {
     }
   }
 
-  @Test("Two contexts may add to a relationship with a minimum, and remove while enough members stay")
+  @Test("Two contexts may add and remove members as long as the minimum is kept")
   func additionsBesideLeastNumber() throws {
     for minCount in [0, 2] {
       let container = try Self.teams(minCount: minCount)
@@ -290,7 +290,7 @@ struct SaveTests {
       addPlayer(contexts[0], team)
       try contexts[0].save()
       contexts[1].refreshAllObjects()
-      // Each leaves enough alone, and both together leave none.
+      // Each context alone leaves enough members, but both together leave none.
       let members = try contexts.map { context in
         try context.fetch(request).filter { $0.value(forKey: "team") != nil }
           .sorted { "\($0.objectID)" < "\($1.objectID)" }

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Siblings: their cache does not grow with the walk")
 struct SiblingLimitTests {
-  /// Lists of workers, each the mentor of the one before it, and the heads of the lists.
+  /// Creates lists of workers. The mentor of each worker is the worker created before, and the head
+  /// is created last.
   private func lists(_ count: Int, length: Int) throws -> PersistentContainer {
     let container = try Staff.container()
     let context = container.newContext()
@@ -25,7 +26,7 @@ struct SiblingLimitTests {
     try context.fetch(FetchRequest<Employee>(predicate: FetchPredicate(format: "name == 'head'")))
   }
 
-  @Test("A list that is walked from one of several heads leaves nothing behind, and ends without recursion")
+  @Test("A walk along one of several lists keeps the cache small and ends without recursion")
   func list() throws {
     let length = 20_000
     let context = try lists(2, length: length).newContext()
@@ -47,7 +48,7 @@ struct SiblingLimitTests {
     #expect(context.core.memory.pointee.blockCount == 0)
   }
 
-  @Test("Lists walked side by side share their requests for as many steps as siblings are followed")
+  @Test("Lists walked in parallel share their requests while siblings are followed")
   func sideBySide() throws {
     let context = try lists(10, length: 20).newContext()
     let heads = try heads(context)
@@ -64,7 +65,7 @@ struct SiblingLimitTests {
     withExtendedLifetime(heads) {}
   }
 
-  @Test("Objects without related ones are dropped from the cache too")
+  @Test("The cache also drops entries of objects without related objects")
   func leadingToNothing() throws {
     let context = try Staff.container().newContext()
     let mentor = context.worker("w").shape.relationship(9)
@@ -78,7 +79,7 @@ struct SiblingLimitTests {
     #expect(relations.find(mentor, block: 0, epoch: 1) == nil)
   }
 
-  @Test("One row that was removed does not end reading its siblings together", arguments: [0, 63, 64, 100])
+  @Test("Siblings are still read together if one of their rows was removed", arguments: [0, 63, 64, 100])
   func removedRow(place: Int) throws {
     let container = try Staff.container()
     let writer = container.newContext()

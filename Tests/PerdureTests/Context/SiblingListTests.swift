@@ -3,8 +3,9 @@ import Testing
 
 @testable import Perdure
 
-/// Lists that are walked from several heads, further than siblings are followed, while others
-/// change and remove their members. The visited members are those that a dictionary of names gives.
+/// Walks along lists from several heads, for more steps than siblings are followed. Meanwhile
+/// another context changes and removes members. The visited members must equal those of a
+/// dictionary of names.
 @Suite("Siblings along lists that change")
 struct SiblingListTests {
   private typealias Links = [String: String?]
@@ -60,7 +61,7 @@ struct SiblingListTests {
     var workers: [Employee] = []
     for number in 0..<200 {
       let worker = context.worker("w\(number)")
-      // Mostly long lists side by side, some of them running together.
+      // Mostly long parallel lists, some of which join.
       let mentor =
         Int.random(in: 0..<20, using: &random) == 0
         ? workers.randomElement(using: &random) : number < 5 ? nil : workers[number - 5]
@@ -72,7 +73,7 @@ struct SiblingListTests {
     return links
   }
 
-  /// Some objects of one fetch; the context has no changes.
+  /// Returns some objects of one fetch. The context must have no changes.
   private func start(_ context: ManagedObjectContext, _ random: inout SeededGenerator) throws -> [Walker] {
     var request = FetchRequest<Employee>()
     request.includesPropertyValues = Bool.random(using: &random)
@@ -96,7 +97,7 @@ struct SiblingListTests {
     if !heads.isEmpty { walkers = heads }
   }
 
-  /// Leads some elsewhere and removes one, to which none leads then.
+  /// Changes some mentors, and deletes one worker after removing all references to that worker.
   private func change(
     _ context: ManagedObjectContext, _ stored: inout Links, _ random: inout SeededGenerator
   ) throws {

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Perdure
 
-/// Whatever was cached for siblings, and whichever objects are retained, objects show the same as a
-/// new context with the same changes.
+/// Objects must show the present state for any cached siblings and any retained objects. Plain
+/// values define this state.
 @Suite("Siblings in random walks")
 struct SiblingRandomTests {
   private static let companyCount = 30
 
-  /// The related objects of each, by names.
+  /// The company and the mentor of each worker, by name.
   private struct Picture {
     var companyOf: [String: String] = [:]
     var mentorOf: [String: String] = [:]

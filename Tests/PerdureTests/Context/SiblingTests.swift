@@ -6,7 +6,7 @@ import Testing
 @Suite("Siblings: objects that one relationship leads to")
 struct SiblingTests {
   private static let count = 200
-  /// Requests for rows that touching all of them may cost.
+  /// The number of row requests that reading all objects may cost.
   private static let requestsMax = (count + SiblingGroup.blockCount - 1) / SiblingGroup.blockCount
 
   private func company(_ container: PersistentContainer, workers: Int = count) throws -> ManagedObjectID {
@@ -23,7 +23,7 @@ struct SiblingTests {
 
   private var names: [String] { (0..<Self.count).map { "w\($0)" }.sorted() }
 
-  @Test("A loop that touches all of them asks the store once for each block")
+  @Test("A loop that reads all siblings makes one request for each block")
   func loop() throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -38,7 +38,7 @@ struct SiblingTests {
     #expect(context.registeredObjects == [company])
   }
 
-  @Test("So does touching them later, in whatever order", arguments: [0, 1, 2])
+  @Test("Reading siblings later, in any order, makes one request for each block", arguments: [0, 1, 2])
   func later(order: Int) throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -55,7 +55,7 @@ struct SiblingTests {
     #expect(context.statistics.rowRequestCount == Self.requestsMax)
   }
 
-  @Test("Loops inside loops do not disturb each other")
+  @Test("Nested loops do not disturb each other")
   func nested() throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -69,7 +69,7 @@ struct SiblingTests {
     #expect(pairs == names.reduce(0) { sum, name in sum + firsts.count { $0 <= name } })
   }
 
-  @Test("An object touched alone loads its block, and nothing else")
+  @Test("Reading one object loads only its block")
   func one() throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -80,7 +80,7 @@ struct SiblingTests {
     #expect(workers[..<64].allSatisfy { $0.isFault } && workers[128...].allSatisfy { $0.isFault })
   }
 
-  @Test("A value outside of a fault's row is answered without reading the row")
+  @Test("Reading a value outside of a fault's row does not read the row")
   func derived() throws {
     let container = try Staff.container()
     let id = try company(container, workers: 2)
@@ -91,7 +91,7 @@ struct SiblingTests {
     #expect(company.isFault && worker.isFault && context.statistics.rowRequestCount == 0)
   }
 
-  @Test("Unsaved changes of siblings stay")
+  @Test("Reading siblings keeps their unsaved changes")
   func changes() throws {
     let container = try Staff.container()
     let id = try company(container, workers: 10)
@@ -107,7 +107,7 @@ struct SiblingTests {
     #expect(try faults(container.newContext(), id).workers.count == 8)
   }
 
-  @Test("Rows that were read ahead are not shown when the context has moved on")
+  @Test("Rows that were read ahead are not shown after the context has advanced")
   func movingOn() throws {
     let container = try Staff.container()
     let id = try company(container, workers: 10)
@@ -127,7 +127,7 @@ struct SiblingTests {
     #expect(seen.count == 10 && seen.dropFirst().allSatisfy { $0 == "new" })
   }
 
-  @Test("A sibling that another context has removed reads as having no values")
+  @Test("A sibling that another context has deleted reads as an object without values")
   func removed() throws {
     let container = try Staff.container()
     let id = try company(container, workers: 5)
@@ -141,7 +141,7 @@ struct SiblingTests {
     #expect(workers[2].name == "" && workers[2].isDeleted)
   }
 
-  @Test("Long rows are read one at a time, and whole")
+  @Test("Long rows are read one at a time, and completely")
   func long() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -164,7 +164,7 @@ struct SiblingTests {
     #expect(names.sorted() == self.names)
   }
 
-  @Test("A walk finds its group again after many others were begun, without retained objects")
+  @Test("A walk finds its group again after many other walks, without retained objects")
   func manyGroups() throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -185,7 +185,7 @@ struct SiblingTests {
     #expect(context.core.memory.pointee.blockCount <= 2)
   }
 
-  @Test("A context goes with its last object, and takes the objects' memory along")
+  @Test("A released context is freed with its last object")
   func lifetime() throws {
     let container = try Staff.container()
     let id = try company(container)

@@ -42,14 +42,14 @@ struct UnsavedFetchTests {
     return all
   }
 
-  @Test("A fetch before a save finds the same as after it, in the same order")
+  @Test("A fetch finds the same objects in the same order before and after a save")
   func beforeAndAfter() throws {
     var random = SeededGenerator.forTest("fetching over unsaved changes")
     let container = try Staff.container()
     let context = container.newContext()
     for number in 0..<4 { _ = (context.company("c\(number)"), project(context, "p\(number)")) }
     for number in 0..<24 { _ = context.worker("w\(number)") }
-    // Saved, so that there is always something to edit, also after a rollback.
+    // Saved first, so that objects exist to edit even after a rollback.
     try context.save()
     var compared = 0
     for _ in 0..<40 {

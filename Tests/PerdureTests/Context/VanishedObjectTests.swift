@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Objects that another context has deleted")
 struct VanishedObjectTests {
-  /// A context with changes about a worker that another context has deleted since; its save was
-  /// refused.
+  /// Returns a context with changes that involve a worker. Another context has deleted this worker,
+  /// and the save was refused.
   private func refused(
     _ change: (Employee, Employee) -> Void
   ) throws -> (context: ManagedObjectContext, kept: Employee, gone: Employee) {
@@ -22,7 +22,7 @@ struct VanishedObjectTests {
     return (context, kept, gone)
   }
 
-  @Test("The error has the remedy, which is not a refresh if the linked object was deleted")
+  @Test("The error names the remedy, which is not a refresh if a linked object was deleted")
   func advice() throws {
     func message(_ change: (Employee, Employee) -> Void) throws -> String {
       let (context, _, _) = try refused(change)
@@ -56,7 +56,7 @@ struct VanishedObjectTests {
     #expect(error?.message.contains("gone") == false)
   }
 
-  @Test("The error says a refresh helps where one does: linked at both ends")
+  @Test("The error recommends a refresh for links that a refresh removes")
   func refreshAdvice() throws {
     func check(_ change: (Employee, Employee) -> Void) throws {
       let (context, _, _) = try refused(change)
@@ -71,7 +71,7 @@ struct VanishedObjectTests {
     try check { $0.spouse = $1 }
   }
 
-  @Test("The save drops limited links of a deleted object")
+  @Test("The save drops links to a deleted object whose relationship has limits")
   func limitedLinks() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -87,7 +87,7 @@ struct VanishedObjectTests {
     #expect(!context.hasChanges && workers[0].projects.isEmpty)
   }
 
-  @Test("A refresh drops a one-to-one reference to it, and the save succeeds")
+  @Test("A refresh drops a one-to-one reference to a deleted object, and the save succeeds")
   func oneToOne() throws {
     let (context, kept, gone) = try refused { $0.spouse = $1 }
     context.refreshAllObjects()
@@ -98,8 +98,8 @@ struct VanishedObjectTests {
     #expect(!context.hasChanges && gone.isDeleted)
   }
 
-  /// The first is married to the second here, unsaved; elsewhere the second was deleted, and the
-  /// first is married to the third. One of them has another change.
+  /// Workers 0 and 1 are married in this context, unsaved. Another context has deleted worker 1 and
+  /// married workers 0 and 2. Worker `changed` also has a new name in this context.
   private func marriedElsewhere(
     changing changed: Int
   ) throws -> (PersistentContainer, ManagedObjectContext, [Employee]) {
@@ -117,7 +117,7 @@ struct VanishedObjectTests {
   }
 
   @Test(
-    "Dropping a one-to-one reference breaks no pair that another context has made meanwhile",
+    "Dropping a one-to-one reference keeps a pair that another context has saved",
     arguments: [false, true])
   func pairMadeElsewhere(movesOnFirst: Bool) throws {
     let (container, context, workers) = try marriedElsewhere(changing: 0)
@@ -135,7 +135,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("Discarding the changes of a deleted object breaks none either")
+  @Test("Discarding the changes of a deleted object keeps a pair that another context has saved")
   func pairMadeElsewhereAndDiscarded() throws {
     let (container, context, workers) = try marriedElsewhere(changing: 1)
     let (kept, gone, z) = (workers[0], workers[1], workers[2])
@@ -148,7 +148,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("A deleted object is not connected: the relationship keeps its value")
+  @Test("Connecting a deleted object changes nothing, and the next save reports the attempt")
   func connectingWhatIsGone() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -168,7 +168,7 @@ struct VanishedObjectTests {
     try context.save()
   }
 
-  @Test("Dropping a one-to-one reference restores the earlier partner, unless that has another one")
+  @Test("Dropping a one-to-one reference restores the earlier partner, unless that partner is taken")
   func partnerLeft() throws {
     for remarries in [false, true] {
       let container = try Staff.container()
@@ -191,7 +191,7 @@ struct VanishedObjectTests {
     }
   }
 
-  @Test("So is a one-to-one whose reference is in the deleted row")
+  @Test("A refresh drops a one-to-one reference that is in the deleted row")
   func columnInVanishedRow() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -207,7 +207,7 @@ struct VanishedObjectTests {
     try context.save()
   }
 
-  @Test("So are links of many-to-many relationships")
+  @Test("A refresh drops many-to-many links to a deleted object")
   func links() throws {
     let (context, kept, _) = try refused { $0.friends.insert($1) }
     context.refreshAllObjects()
@@ -216,7 +216,7 @@ struct VanishedObjectTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("A reference in a row that stays is the program's to change, and the error says so")
+  @Test("A refresh keeps a to-one reference to a deleted object, and the error names the remedy")
   func targetMissing() throws {
     let (context, kept, _) = try refused { $0.mentor = $1 }
     context.refreshAllObjects()
@@ -229,7 +229,7 @@ struct VanishedObjectTests {
   }
 
   @Test(
-    "A deleted object that was linked here counts as deleted in its context, however that advanced",
+    "A deleted object that was linked here counts as deleted once the context has advanced",
     arguments: [false, true])
   func linkedTo(refreshesAll: Bool) throws {
     let container = try Staff.container()
@@ -266,7 +266,7 @@ struct VanishedObjectTests {
     #expect(try count("company != nil", of: Employee.self) == 0)
     #expect(try count("company == nil AND bookmarks.@count == 0", of: Employee.self) == 1)
     #expect(throws: PerdureError.self) { try context.existingObject(with: company.objectID) }
-    // The edit is not discarded: the save's error has it, until it is undone.
+    // The context keeps the edit. Each save reports the edit until the program undoes it.
     let error = #expect(throws: PerdureError.self) { try context.save() }
     let conflict = error?.conflicts.first { $0.objectID == company.objectID }
     #expect(conflict?.kind == .targetMissing && conflict?.linkedFrom == [worker.objectID])
@@ -278,7 +278,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("A deleted object that was changed here counts as deleted, and no fetch finds it")
+  @Test("A deleted object that was changed here counts as deleted, and no fetch returns it")
   func changed() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -322,7 +322,7 @@ struct VanishedObjectTests {
     #expect(worker.isDeleted && worker.name == "")
   }
 
-  @Test("An undone deletion shows objects deleted elsewhere as deleted, and no relationship leads there")
+  @Test("After an undone deletion, an object deleted elsewhere counts as deleted and has no links")
   func deletionTakenBack() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -358,7 +358,7 @@ struct VanishedObjectTests {
     #expect(context.statistics.relationshipRequestCount == before)
   }
 
-  @Test("An object deleted in two contexts is not a conflict, whatever leads to it")
+  @Test("An object deleted in two contexts is not a conflict, even with links to the object")
   func deletedInBoth() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -377,7 +377,7 @@ struct VanishedObjectTests {
   }
 
   @Test(
-    "Changed attributes are not lost: the save refuses until they are discarded, or the object deleted"
+    "Saves refuse changes of a deleted object until they are discarded or the object is deleted"
   )
   func attributes() throws {
     for deletes in [false, true] {

@@ -22,7 +22,7 @@ struct RowFormatTests {
     return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
   }
 
-  @Test("The writer makes the row in the document")
+  @Test("The writer creates the bytes of the documented row")
   func row() throws {
     let kinds: [FieldKind] = [.string, .int16, .string, .bool]
     let columns = kinds.enumerated().map { RowColumn(property: UInt32($0 + 1), kind: $1) }
@@ -59,7 +59,7 @@ struct RowFormatTests {
     }
   }
 
-  @Test("The keys have the documented values")
+  @Test("Keys have the documented bytes")
   func keys() throws {
     let values: [(Value, FieldKind, Bool)] = [
       (.null, .string, false), (.integer(-2), .int16, false), (.integer(1), .int64, true),

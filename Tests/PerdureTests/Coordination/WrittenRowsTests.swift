@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Rows on their way to a store")
+@Suite("Rows collected for a commit")
 struct WrittenRowsTests {
   @Test(
     "Rows are read as they were written, for any expected number of rows",

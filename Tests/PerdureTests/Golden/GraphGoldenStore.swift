@@ -37,7 +37,7 @@ struct GraphGoldenStore: CustomStringConvertible, Sendable {
     for (name, bytes) in files { try Data(bytes).write(to: URL(fileURLWithPath: folder + "/" + name)) }
   }
 
-  /// The colour of each note: rows of the first model do not have the attribute.
+  /// The colour of each note. Rows of the first model lack the attribute, and read as its default.
   var colours: [String: String] {
     let first = ["a": "red", "b": "red", "c": "red", "d": "green"]
     return version < 5 ? first : first.merging(["e": "blue", "f": "red"]) { $1 }
@@ -47,10 +47,10 @@ struct GraphGoldenStore: CustomStringConvertible, Sendable {
   var order: [String] { ["c", "a"] }
 }
 
-/// The models that a golden store had in turn.
+/// The successive models of a golden store.
 enum GraphGoldenModel {
-  /// - Parameter number: 1 to 3. The second adds an attribute with a default, an index on it, and
-  ///   an ordered relationship to a new entity; the third has another default.
+  /// - Parameter number: 1 to 3. Model 2 adds an attribute with a default, an index on it, and an
+  ///   ordered relationship to a new entity. Model 3 has another default.
   static func version(_ number: Int) throws -> ManagedObjectModel {
     var note = EntityDescription(
       "Note", properties: [.string("name", optional: false)], uniquenessConstraints: [["name"]])
@@ -69,7 +69,7 @@ enum GraphGoldenModel {
   }
 }
 
-/// Writes a store as the present version does.
+/// Writes a store in the format of the present version.
 enum GraphGoldenGenerator {
   private static let path = "/golden"
 

@@ -11,7 +11,7 @@ struct GraphGoldenStoreTests {
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// A copy of a golden store, to be opened.
+  /// Copies a golden store, and returns the path of the copy.
   private func copy(_ store: GraphGoldenStore) throws -> String {
     let path = directory.path + "/\(store)"
     try GraphGoldenStore.write(store.files(), to: path)
@@ -26,7 +26,7 @@ struct GraphGoldenStoreTests {
     return container
   }
 
-  /// Checks all values, and that the index on colours has those of the rows.
+  /// Checks all values, and that the index on colours agrees with the rows.
   private func check(_ container: PersistentContainer, _ colours: [String: String], order: [String]) throws {
     let context = container.newContext()
     let notes = try context.fetch(FetchRequest<ManagedObject>(entityName: "Note"))
@@ -54,7 +54,7 @@ struct GraphGoldenStoreTests {
   }
 
   @Test(
-    "Every value is readable, also by the index, and reading changes no byte", arguments: GraphGoldenStore.all
+    "Every value is readable, also by index, and reading changes no byte", arguments: GraphGoldenStore.all
   )
   func reads(_ golden: GraphGoldenStore) throws {
     let path = try copy(golden)
@@ -81,7 +81,7 @@ struct GraphGoldenStoreTests {
     note["name"] = "new"
     var request = FetchRequest<ManagedObject>(entityName: "Note")
     request.predicate = try FetchPredicate(format: "name == 'b'")
-    // Its row is written anew, with the attribute.
+    // The save rewrites this row with the attribute.
     try context.fetch(request).first?["name"] = "b2"
     try context.save()
     var colours = golden.colours
