@@ -31,7 +31,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "A child deletes an object that its parent saved unchanged meanwhile, also after the child has advanced")
+    "A child can delete an object that its parent saved unchanged in the meantime")
   func deletesWhatWasSaved() throws {
     let (ada, eve) = (context.worker("Ada"), context.worker("Eve"))
     let child = try draft()
@@ -57,7 +57,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "A child sees what its parent has inserted, changed and deleted, in objects, relationships and fetches")
+    "A child sees its parent's unsaved changes in objects, relationships and fetches")
   func seesUnsaved() throws {
     let company = context.company("C")
     let (kept, gone) = (context.worker("kept", email: "k"), context.worker("gone"))
@@ -116,7 +116,7 @@ struct ChildContextTests {
     #expect(!context.hasChanges && ada.name == "Ada")
   }
 
-  @Test("A child's changes of relationships appear on both sides in the parent, and are saved with it")
+  @Test("A child's changes of relationships appear at both ends in the parent")
   func relationships() throws {
     let (first, second) = (context.company("1"), context.company("2"))
     let ada = context.worker("Ada")
@@ -141,7 +141,7 @@ struct ChildContextTests {
     #expect(fresh.projects.count == 1)
   }
 
-  @Test("A child deletes stored objects and unsaved ones of its parent, with its delete rules")
+  @Test("A child applies delete rules to stored objects and to its parent's unsaved objects")
   func deletes() throws {
     let company = context.company("C")
     let department = Department(context: context)
@@ -164,7 +164,7 @@ struct ChildContextTests {
     #expect(try other.fetch(Employee.fetchRequest()).map(\.name) == ["Ada"])
   }
 
-  @Test("References that a child removes before a deletion neither deny it in the parent nor are deleted")
+  @Test("References that a child removes before a deletion neither deny the deletion nor cascade")
   func deletesAfterLettingGo() throws {
     for rule in [DeleteRule.deny, .cascade] {
       let scene = try ModelScene(
@@ -187,7 +187,7 @@ struct ChildContextTests {
     }
   }
 
-  @Test("A child's save is validated, and refused without a trace in the parent")
+  @Test("A child's save is validated, and a refused save does not change the parent")
   func validation() throws {
     let company = context.company("C")
     let contract = Contract(context: context)
@@ -201,7 +201,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "Parent and child may change different properties, and the same one is a conflict of the child's save"
+    "Parent and child may change different properties, and the same property is a conflict"
   )
   func conflicts() throws {
     let ada = context.worker("Ada")
@@ -226,7 +226,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "A save of the parent in the meantime is no conflict, with any policy",
+    "A child's save does not conflict with its parent's earlier save, under any policy",
     arguments: [
       MergePolicy.error, .rollback, .overwrite, .mergeByPropertyStoreTrump,
     ])
@@ -288,7 +288,7 @@ struct ChildContextTests {
     #expect(try container.newContext().count(for: Employee.fetchRequest()) == 2)
   }
 
-  @Test("A uniqueness constraint of a child is checked in the parent and its unsaved changes")
+  @Test("A child's save checks uniqueness in the store and in the parent's unsaved changes")
   func uniqueness() throws {
     context.worker("stored", email: "s")
     try context.save()
@@ -303,7 +303,7 @@ struct ChildContextTests {
     try child.save()
   }
 
-  @Test("The parent's observers get a child's save as one event, and the child's observers get the save")
+  @Test("A child's save gives its parent one change event, and the child save events")
   func events() throws {
     let ada = context.worker("Ada")
     let gone = context.worker("gone")

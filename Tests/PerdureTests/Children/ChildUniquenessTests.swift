@@ -1,12 +1,12 @@
-// Unique values that change hands in one save, at every level.
+// Unique values that move between objects in one save, at every level of contexts.
 
 import Testing
 
 @testable import Perdure
 
-@Suite("Unique values that change hands")
+@Suite("Unique values that move between objects")
 struct ChildUniquenessTests {
-  /// The contexts of a save, from the one that is saved first to the one on the store.
+  /// Returns nested contexts, from the innermost child to the context on the store.
   private static func line(_ container: PersistentContainer, _ depth: Int) throws -> [ManagedObjectContext] {
     var line = [container.newContext()]
     for _ in 0..<depth { line.insert(try line[0].newChildContext(), at: 0) }
@@ -19,7 +19,7 @@ struct ChildUniquenessTests {
   }
 
   @Test(
-    "One save can move unique values in a ring, from a deleted object, to a new one, and to or from nil",
+    "One save can move unique values in a ring, from deleted objects and to new objects",
     arguments: [0, 1, 2])
   func handedOn(depth: Int) throws {
     let container = try Staff.container(.engine)
@@ -28,7 +28,7 @@ struct ChildUniquenessTests {
     let workers = ["a", "b", "c", "d", "e"].map { top.worker($0, email: $0) }
     let nobody = top.worker("n")
     try top.save()
-    // What the parent has pending is what its children begin with.
+    // Children begin with the parent's unsaved changes.
     if depth > 0 { workers[4].email = "f" }
     for context in line.reversed() { context.refreshAllObjects() }
     let context = line[0]
@@ -46,7 +46,7 @@ struct ChildUniquenessTests {
     try expectWhole(container)
   }
 
-  @Test("A new object is merged into the object that gets the value in the save, not into the earlier owner")
+  @Test("An upsert uses the new owner of a unique value that moves in the same save")
   func upsertOfMoved() throws {
     for depth in 0...1 {
       let container = try Staff.container(.engine)

@@ -1,6 +1,6 @@
-// The data that children see with their parent's unsaved changes, compared with the store after
-// those are saved: rows, links, orders, and every entry of every index, forwards, backwards and in
-// ranges.
+// Compares the data that children see over their parent's unsaved changes with the store after a
+// save. The data are rows, links, orders, and every entry of every index, forwards, backwards and
+// in ranges.
 
 import PerdureModel
 import PerdurePredicates
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Unsaved changes laid over a store")
 struct LayeredViewTests {
-  @Test("The view over unsaved changes shows what a save of them makes")
+  @Test("A view over unsaved changes equals the store after a save")
   func likeSaved() throws {
     var random = SeededGenerator.forTest("layered views")
     for _ in 0..<4 {

@@ -1,9 +1,9 @@
-// A family of contexts on a model drawn at random: two on the store, two children of one of these,
-// and a child of a child. All change the same few objects, move on, throw away and save, each under
-// some merge policy.
+// A family of contexts on a random model: two contexts on the store, two children of one of these,
+// and a child of a child. All contexts change the same few objects, refresh, discard changes and
+// save, each with a merge policy.
 //
-// At every moment the ends of each relationship agree in each context. A parent shows its child's
-// saves, and a failed save leaves no trace there. The stored graph is intact.
+// Both ends of each relationship must always agree in each context. A parent must show its child's
+// saves, and a failed save must not change the parent. The stored graph must be intact.
 
 import PerdureModel
 import PerdureTestSupport
@@ -14,7 +14,7 @@ import Testing
 @Suite("Families of contexts on random models")
 struct RandomFamilyTests {
   @Test(
-    "Both ends agree in every context, a parent shows its child's saves, and the stored graph is intact",
+    "Both ends agree in every context, and a parent shows its child's saves",
     arguments: [false, true])
   func random(_ isUnique: Bool) throws {
     var random = SeededGenerator.forTest("families on random models \(isUnique)")
@@ -28,7 +28,7 @@ struct RandomFamilyTests {
 }
 
 private struct Family: RandomEdits {
-  /// The parent of each context; nil for those on the store.
+  /// The parent of each context, or nil for a context on the store.
   private static let parents: [Int?] = [nil, nil, 0, 0, 2]
   private static let policies: [(name: String, policy: MergePolicy)] = [
     ("error", .error), ("store", .mergeByPropertyStoreTrump), ("object", .mergeByPropertyObjectTrump),
@@ -145,8 +145,8 @@ private struct Family: RandomEdits {
     } catch {
       note("\(number) not saved: \(error.code) \(error.details.map { "\($0.property) \($0.rule)" })")
       expect(Self.expected.contains(error.code), "\(error)")
-      expect(try content(context) == mine, "what could not be saved is changed by that")
-      try expect(above == parent.map(content), "what could not be saved shows in the parent")
+      expect(try content(context) == mine, "a failed save changed the context")
+      try expect(above == parent.map(content), "a failed save changed the parent")
       if random.chance(50) {
         note("  and refreshes all")
         context.refreshAllObjects()
@@ -166,8 +166,8 @@ private struct Family: RandomEdits {
     try check(Self.parents[number] ?? 0)
   }
 
-  /// All changes are saved or discarded, from the youngest context on; then all contexts show the
-  /// stored state.
+  /// Saves or discards all changes, beginning with the innermost child. Then all contexts must show
+  /// the stored state.
   mutating func finish() throws {
     for number in contexts.indices.reversed() where !hasFailed {
       do {
@@ -186,7 +186,7 @@ private struct Family: RandomEdits {
     }
   }
 
-  // MARK: What a context shows
+  // MARK: Content
 
   private func content(_ context: ManagedObjectContext) throws -> [String] {
     try container.managedObjectModel.schemas.filter { !$0.isAbstract }.flatMap { entity in
@@ -202,8 +202,8 @@ private struct Family: RandomEdits {
     }
   }
 
-  /// A deleted object is visible until a save decides its deletion, and so are references that the
-  /// rule no action leaves: a child sees neither.
+  /// Omits references to deleted objects. A context shows a deleted object until a save decides the
+  /// deletion, and references that the delete rule "no action" leaves. A child sees neither.
   private func text(_ value: Any?) -> String {
     switch value {
     case let objects as [ManagedObject]: "\(objects.filter { !isGoing($0) }.map(text))"

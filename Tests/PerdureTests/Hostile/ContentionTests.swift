@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Contexts in conflict")
 struct ContentionTests {
-  @Test("If many contexts want one unique value, one gets it, and the other errors name the owner")
+  @Test("If many contexts save one unique value, one succeeds and the other errors name its object")
   func uniqueKey() async throws {
     let container = try Staff.container(.stored)
     let (rounds, rivals) = (20, 6)
@@ -61,7 +61,7 @@ struct ContentionTests {
     #expect(try container.newContext().count(for: request) == 1)
   }
 
-  /// Gives the one value to another object; another context may be faster.
+  /// Moves the unique value to another object. Another context may save first.
   private static func take(
     _ id: ManagedObjectID, of ids: [ManagedObjectID], _ context: ManagedObjectContext
   ) throws {
@@ -77,7 +77,7 @@ struct ContentionTests {
     }
   }
 
-  @Test("A model with additions is accepted, other changes are refused with all differences, and data stays")
+  @Test("Additions to a model are accepted, other changes are refused, and the data stays")
   func changedModel() throws {
     let directory = try TemporaryDirectory()
     func entity(_ properties: PropertyDescription..., unique: [[String]] = []) -> EntityDescription {

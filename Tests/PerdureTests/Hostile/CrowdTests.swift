@@ -2,12 +2,12 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Everything that a context can be, on many threads at once; run under the thread sanitizer too.
+/// Contexts of every kind on many threads at once. The thread sanitizer also runs this suite.
 @Suite("Many contexts on one store")
 struct CrowdTests {
   private static let rounds = 12
 
-  /// One company with one worker, changed by all.
+  /// One company with one worker, which all tasks change.
   private struct World: Sendable {
     let container: PersistentContainer
     let company: ManagedObjectID
@@ -33,7 +33,7 @@ struct CrowdTests {
     }
   }
 
-  @Test("No change is lost, both ends agree, and a pinned context's state does not change")
+  @Test("No change is lost, both ends agree, and a pinned context's state stays the same")
   func crowd() async throws {
     let world = try await World()
     let saves = world.container.saves(bufferingNewest: 10_000)
@@ -61,11 +61,11 @@ struct CrowdTests {
     }
     try expectWhole(world.container)
     listener.cancel()
-    // Including workers hired and dismissed.
+    // Includes the workers that were hired and dismissed.
     #expect(await listener.value.count == added + 2 * Self.rounds)
   }
 
-  /// Raises the idol's salary by one, which all others do too, and makes it a new friend.
+  /// Raises the idol's salary by one, as other tasks do, and adds a new friend of the idol.
   private static func add(_ world: World) async throws {
     try await world.container.performBackgroundTask { context in
       context.mergePolicy = .error.merging("salary", of: "Employee", by: .sum)
@@ -83,7 +83,7 @@ struct CrowdTests {
     idol.salary += 1
   }
 
-  /// The same by a child, whose parent saves the child's changes.
+  /// Makes the same changes in a child context, whose parent then saves them.
   private static func addByChildren(_ world: World) async throws {
     try await world.container.performBackgroundTask { parent in
       parent.mergePolicy = .error.merging("salary", of: "Employee", by: .sum)
@@ -111,7 +111,7 @@ struct CrowdTests {
     }
   }
 
-  /// Looks at one state of the store twice.
+  /// Reads one pinned state of the store twice.
   private static func watch(_ world: World) async throws {
     try await world.container.performBackgroundTask { context in
       for _ in 0..<rounds {
@@ -129,7 +129,7 @@ struct CrowdTests {
     }
   }
 
-  /// Merges what others save, by itself, and sees the number of friends grow only.
+  /// Merges the saves of other contexts automatically. The number of friends may only grow.
   private static func follow(_ world: World) async throws {
     let background = world.container.newBackgroundContext()
     let events = background.events(bufferingNewest: 10_000)

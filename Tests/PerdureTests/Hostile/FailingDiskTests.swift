@@ -9,7 +9,7 @@ import Testing
 /// Saves on a disk that fails.
 @Suite("A graph on a failing disk")
 struct FailingDiskTests {
-  /// A container on a simulated file system, and the store in it.
+  /// A container with its store on a simulated file system.
   private static func container(_ fileSystem: SimulatedFileSystem) throws -> PersistentContainer {
     let container = PersistentContainer(
       name: "staff", model: try ManagedObjectModel(Staff.entities), classes: Staff.classes,
@@ -25,7 +25,8 @@ struct FailingDiskTests {
     return container
   }
 
-  /// Names and emails of all workers, and how many each company has.
+  /// The lengths of names, the emails and the companies of all workers, and the worker count of
+  /// each company.
   private static func content(_ context: ManagedObjectContext) throws -> [String] {
     let workers = try context.fetch(FetchRequest<Employee>()).map {
       "\($0.name.count) \($0.email ?? "-") \($0.company?.name ?? "-")"
@@ -43,7 +44,7 @@ struct FailingDiskTests {
     try container.close()
   }
 
-  /// Changes of every kind; the last name has a file of its own.
+  /// Makes changes of every kind. The last name has its own blob file.
   private static func edit(_ context: ManagedObjectContext) throws {
     let workers = try context.fetch(FetchRequest<Employee>(sortDescriptors: [FetchOrder("email")]))
     guard workers.count == 4 else { return }
@@ -105,7 +106,7 @@ struct FailingDiskTests {
     #expect(struck > 3)
   }
 
-  @Test("A failed sync leaves a save's outcome open, and a full disk means that nothing was saved")
+  @Test("A failed sync makes a save's outcome unknown, and a full disk saves nothing")
   func outcome() throws {
     for (failure, isOpen) in [
       (InjectedFailure(of: .sync, code: .mediaError), true),
@@ -124,7 +125,7 @@ struct FailingDiskTests {
       let seen = try container.newContext().count(for: FetchRequest<Employee>())
       #expect(seen == (isOpen ? 5 : 4))
       fileSystem.removeInjectedFailures()
-      // What the failed sync left takes no more writes, and a save that comes later has not begun.
+      // After a failed sync the store accepts no more writes, so a later save does not begin.
       let other = container.newContext()
       _ = other.company("later")
       if isOpen {
@@ -138,7 +139,7 @@ struct FailingDiskTests {
   }
 
   @Test(
-    "A fetch whose reads fail throws, with any plan, and the context reports it",
+    "A fetch whose reads fail throws with any plan",
     arguments: ["name CONTAINS 'x'", "salary == 1000", "friends.@count == 0 OR name == mentor.name"])
   func unreadable(_ format: String) throws {
     let fileSystem = SimulatedFileSystem()
@@ -158,7 +159,7 @@ struct FailingDiskTests {
     try container.close()
   }
 
-  @Test("Objects without reserved ids can never be saved, and after a rollback the context can be used")
+  @Test("Objects without reserved ids can never be saved, and a rollback makes the context usable")
   func provisionalIDs() throws {
     let fileSystem = SimulatedFileSystem()
     let container = try Self.container(fileSystem)
@@ -183,7 +184,7 @@ struct FailingDiskTests {
     let fileSystem = SimulatedFileSystem()
     let container = try Self.container(fileSystem)
     let setup = container.newContext()
-    // Rows of this size have files of their own.
+    // Rows of this size have their own blob files.
     let workers = ["a", "b"].map { setup.worker(String(repeating: $0, count: 5000)) }
     try setup.save()
     let context = container.newContext()

@@ -88,7 +88,7 @@ struct HostileGraphTests {
     context.delete(one)
     one.setValue(nil, forKey: "name")
     let error = #expect(throws: PerdureError.self) {
-      // The deletion frees "a" for two; another worker wants it as well.
+      // The deletion frees "a" for `two`, but another worker also uses "a".
       context.worker("D", email: "a").company = company
       try context.save()
     }
@@ -104,7 +104,7 @@ struct HostileGraphTests {
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 2)
   }
 
-  @Test("After a reset, old objects can be read, refuse changes, and cannot be connected with new ones")
+  @Test("After a reset, old objects can be read, and cannot be changed or linked")
   func afterReset() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
@@ -182,7 +182,7 @@ struct HostileGraphTests {
   func deepPredicates() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
-    // An even number of negations, and an odd one.
+    // An even and an odd number of negations.
     let subquery = "SUBQUERY(friends, $x, $x.name == 'W').@count == 0 AND "
     let deep = [20, 21].map { depth in
       subquery + String(repeating: "(NOT (salary < 0 OR ", count: depth) + "TRUEPREDICATE"
@@ -200,7 +200,7 @@ struct HostileGraphTests {
     }
   }
 
-  @Test("Thousands of alternatives, and lists of thousands, cost no more than the sum of their parts")
+  @Test("A predicate can have thousands of alternatives and list elements")
   func manyAlternatives() throws {
     let context = try Staff.context()
     context.worker("W").salary = 7_001

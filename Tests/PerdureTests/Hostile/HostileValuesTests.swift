@@ -67,7 +67,7 @@ struct HostileValuesTests {
     FetchRequest(predicate: try FetchPredicate(format: format, argumentArray: arguments))
   }
 
-  @Test("Empty and huge texts and data are read back, also from a row in a blob file, and are replaced")
+  @Test("Empty and huge texts and data are read back unchanged, also from blob files")
   func sizes() throws {
     let container = try container()
     let context = container.newContext()
@@ -100,7 +100,7 @@ struct HostileValuesTests {
     #expect((try reader.existingObject(with: notes[4].objectID) as? Note)?.text == nil)
   }
 
-  @Test("Texts longer than an index key are found whole and by parts, with or without an index, saved or not")
+  @Test("Texts longer than an index key are found completely and by parts")
   func longKeys() throws {
     let container = try container()
     let context = container.newContext()
@@ -129,7 +129,7 @@ struct HostileValuesTests {
     }
   }
 
-  @Test("Numbers and dates without limits are stored, found, sorted and printed")
+  @Test("Extreme numbers and dates are stored, found, sorted and printed")
   func extremes() throws {
     let container = try container()
     let context = container.newContext()
@@ -152,7 +152,7 @@ struct HostileValuesTests {
     try context.save()
     for note in try context.fetch(Note.fetchRequest()) where note.tag == "0" {
       note.moment = Date(timeIntervalSinceReferenceDate: .nan)
-      #expect(!note.hasPersistentChangedValues, "It is set to what it had.")
+      #expect(!note.hasPersistentChangedValues, "The value equals the earlier value.")
     }
     let reader = container.newContext()
     let byNumber = try reader.fetch(FetchRequest<Note>(sortDescriptors: [FetchOrder("number")]))

@@ -1,6 +1,6 @@
-// Four contexts on a model drawn at random, which change the same few objects, refresh, roll back
-// and save. At every moment each shows a graph whose ends agree, and the saved graph is intact,
-// limits included.
+// Four contexts on a random model change the same few objects, refresh, roll back and save. Both
+// ends of all relationships must always agree in each context. The saved graph must be intact and
+// satisfy the limits of its model.
 
 import PerdureModel
 import PerdureTestSupport
@@ -108,13 +108,13 @@ private struct Rivals: RandomEdits {
     if newest.core.view.sequence != before {
       // A context that has just saved sees the newest state.
       let (shown, stored) = (try content(of: context), try content(of: newest))
-      expect(shown == stored, "\(number) shows \(shown), and what is stored is \(stored)")
+      expect(shown == stored, "\(number) shows \(shown), and the store has \(stored)")
     }
     let found = Issues.unmet(container.newContext(), model)
     expect(found.isEmpty, found.joined(separator: "\n"))
   }
 
-  /// Every link that a context shows and stores hold, by both ends.
+  /// Returns the stored objects and links that a context shows, from both ends.
   private func content(of context: ManagedObjectContext) throws -> Set<String> {
     var links: Set<String> = []
     for entity in container.managedObjectModel.schemas where !entity.isAbstract {
@@ -133,7 +133,7 @@ private struct Rivals: RandomEdits {
   }
 }
 
-/// The limits of its model that a stored graph breaks.
+/// The violations of the model's limits in a stored graph.
 private enum Issues {
   static func unmet(_ context: ManagedObjectContext, _ model: RandomModel) -> [String] {
     model.concrete.flatMap { entity -> [String] in

@@ -1,5 +1,5 @@
-// Two contexts that change the same few objects, refresh and save at random. At every moment each
-// shows a graph whose ends agree, and the saved graph is intact.
+// Two contexts change the same few objects, refresh and save at random. Both ends of all
+// relationships must always agree in each context, and the saved graph must be intact.
 
 import PerdureModel
 import PerdureTestSupport
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Two contexts that refresh at random")
 struct RandomRefreshTests {
-  @Test("In each context both ends always agree, and after a save the stored graph is intact and shown")
+  @Test("Both ends always agree in each context, and the stored graph stays intact")
   func random() throws {
     var random = SeededGenerator.forTest("random refreshes")
     for _ in 0..<6 {
@@ -25,7 +25,7 @@ private struct Rivals {
   var random: SeededGenerator
   var trace: [String] = []
   var hasFailed = false
-  /// Some objects are retained, the others are freed and loaded again.
+  /// The retained objects. Other objects are freed and loaded again.
   var held: [ManagedObject] = []
 
   init(_ random: SeededGenerator) throws {
@@ -91,7 +91,7 @@ private struct Rivals {
     source.setValue(target, forKey: choice.1)
   }
 
-  /// As above, for a class that is known at run time only.
+  /// Draws an object of a class that is known only at run time.
   private mutating func pick(
     _ type: ManagedObject.Type, _ context: ManagedObjectContext
   ) throws -> ManagedObject? {
@@ -152,7 +152,7 @@ private struct Rivals {
       if random.chance(60) { context.refreshAllObjects() } else if random.chance(50) { context.rollback() }
       return
     }
-    // A save of nothing leaves the context where it is.
+    // A save without changes does not advance the context.
     if context.core.view.sequence == context.core.store.view().sequence { try expectSame(context) }
     try expectWhole(container)
   }

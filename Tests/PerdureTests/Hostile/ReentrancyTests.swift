@@ -14,13 +14,12 @@ struct ReentrancyTests {
         ])
     }
 
-    /// The operations of the hooks in the task that sets it, so that tests do not affect each
-    /// other.
+    /// The operations of the hooks. They are task-local, so that tests do not affect each other.
     @TaskLocal static var onInsert: Action?
     @TaskLocal static var onDelete: Action?
 
-    /// A value around a function: optimized code of Swift 6.3 loses the type of a function that is
-    /// a task's local value itself.
+    /// Wraps a function, because optimized code of Swift 6.3 loses the type of a function that is a
+    /// task-local value.
     struct Action: Sendable {
       let run: @Sendable (Hook) -> Void
     }
@@ -42,7 +41,7 @@ struct ReentrancyTests {
     return container.newContext()
   }
 
-  @Test("prepareForDeletion may delete the object itself, and others whose hook deletes it again")
+  @Test("prepareForDeletion may delete its own object, and another object that does the same")
   func deleteInPreparation() throws {
     let context = try context()
     let (one, two) = (Hook(context: context), Hook(context: context))

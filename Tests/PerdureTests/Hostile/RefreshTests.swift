@@ -2,10 +2,11 @@ import Perdure
 import PerdureModel
 import Testing
 
-/// Saves of other contexts, and deletions here, meet unsaved changes.
+/// Refreshes of objects with unsaved changes, after deletions in their context or saves of other
+/// contexts.
 @Suite("Refreshing related changes")
 struct RefreshTests {
-  @Test("An object that discards its changes keeps no link to an object deleted at the other end")
+  @Test("An object that discards its changes keeps no link to a deleted object")
   func afterNullify() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -61,7 +62,7 @@ struct RefreshTests {
     #expect(worker.projects.count == 1 && worker.bookmarks.count == 1 && worker.friends.count == 1)
   }
 
-  @Test("If two contexts give one object a partner, the later one's change applies after a refresh")
+  @Test("If two contexts set one object's partner, the later change applies after a refresh")
   func oneToOne() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -80,7 +81,7 @@ struct RefreshTests {
     try expectWhole(container)
   }
 
-  @Test("A refreshed link of a one-to-one self-relationship also applies, and the former partner has none")
+  @Test("In a one-to-one self-relationship, the later change also applies after a refresh")
   func ownInverse() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -98,7 +99,7 @@ struct RefreshTests {
     #expect(a.spouse === b && c.spouse == nil)
   }
 
-  @Test("Links removed here, by hand or by deletion, are not kept by other contexts' saves")
+  @Test("Links removed by a change or a deletion stay removed after other contexts' saves")
   func released() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Perdure
 
-/// Objects and identities that are not, or not any more, of the context's store.
+/// Objects and ids that are not, or are no longer, in the context's store.
 @Suite("Absent objects")
 struct StrangerTests {
-  @Test("An object that another context has removed is linked with nothing, from either end")
+  @Test("An object that another context has removed cannot be linked at either end")
   func removedElsewhere() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -34,7 +34,7 @@ struct StrangerTests {
     try expectWhole(container)
   }
 
-  @Test("An id without an object gives an object that is linked with nothing")
+  @Test("The object of an unknown id cannot be linked at either end")
   func inventedID() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -57,7 +57,7 @@ struct StrangerTests {
     try expectWhole(container)
   }
 
-  @Test("An id of an abstract entity belongs to no object, and cannot be linked to")
+  @Test("An id of an abstract entity belongs to no object")
   func abstractID() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -72,7 +72,7 @@ struct StrangerTests {
     #expect(context.registeredObject(for: id) == nil)
   }
 
-  @Test("An object of another store is in no relationship here, whatever its number is")
+  @Test("An object of another store is in no relationship, even with an equal reference")
   func otherStore() throws {
     let (context, elsewhere) = (try Staff.context(), try Staff.context())
     let (company, worker, stranger) = (context.company("C"), context.worker("W"), elsewhere.worker("S"))

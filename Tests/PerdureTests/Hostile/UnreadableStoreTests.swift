@@ -5,13 +5,13 @@ import Testing
 
 @testable import Perdure
 
-/// Unreadable data is an error, and never taken for deleted.
+/// Unreadable data is an error, and never counts as deleted.
 @Suite("A graph that is temporarily unreadable")
 struct UnreadableStoreTests {
   private let container: PersistentContainer
   private let failing: UnreadableStore.Switch
 
-  /// A company with a department and two workers.
+  /// Creates a company with a department and two workers.
   init() throws {
     (container, failing) = try UnreadableStore.container()
     let context = container.newContext()
@@ -31,7 +31,7 @@ struct UnreadableStoreTests {
     try #require(try context.fetch(FetchRequest<Company>()).first)
   }
 
-  /// Expects that the context says that it could not read, and is whole again after a rollback.
+  /// Expects that saves report the failed read until a rollback, and that the graph is intact then.
   private func expectReadFailure(
     _ context: ManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -50,7 +50,7 @@ struct UnreadableStoreTests {
     try expectWhole(container, sourceLocation: sourceLocation)
   }
 
-  @Test("After a deletion is saved no later save is refused, for any failed read of the row")
+  @Test("After a saved deletion, no later save is refused, for any failed read")
   func deletedUnread() throws {
     let setup = container.newContext()
     for number in 0..<12 { _ = setup.worker("gone \(number)", email: "gone \(number)") }
@@ -66,7 +66,7 @@ struct UnreadableStoreTests {
     }
   }
 
-  @Test("An object to be linked that cannot be read does not count as deleted")
+  @Test("A link's target that cannot be read does not count as deleted")
   func connecting() throws {
     let context = container.newContext()
     let ids = try ["A", "B"].map { try worker($0, container.newContext()).objectID }
@@ -93,7 +93,7 @@ struct UnreadableStoreTests {
     try expectWhole(container)
   }
 
-  @Test("The deletion of an unreadable object is refused, and does not count as deleting an absent one")
+  @Test("Deleting an unreadable object is refused, and the object does not count as absent")
   func deleting() throws {
     let context = container.newContext()
     let object = context.object(with: try worker("A", container.newContext()).objectID)

@@ -102,7 +102,7 @@ struct ObjectJSONTests {
 
   private func json(_ text: String) -> Data { Data(text.utf8) }
 
-  @Test("Objects with a known unique key are changed, others are inserted, and missing keys change nothing")
+  @Test("Objects with a known unique key are changed, and other objects are inserted")
   func upsert() throws {
     let context = try context()
     let acme = Firm(context: context, name: "Acme")
@@ -157,7 +157,7 @@ struct ObjectJSONTests {
     try context.save()
   }
 
-  @Test("The key entity names a sub-entity, and an abstract entity requires it")
+  @Test("The JSON key entity names a subentity, and an abstract entity requires this key")
   func subentities() throws {
     let context = try context()
     let found = try context.decode(
@@ -187,7 +187,7 @@ struct ObjectJSONTests {
     }
   }
 
-  @Test("A mistake is an error with its path in the JSON, and changes nothing in the context")
+  @Test("A mistake throws an error with its path in the JSON, and changes nothing")
   func mistakes() throws {
     let context = try context()
     let acme = Firm(context: context, name: "Acme")
@@ -225,7 +225,7 @@ struct ObjectJSONTests {
     #expect(member.email == "person@x")
   }
 
-  @Test("A unique value whose JSON is an object does not stand for its object, which is left out")
+  @Test("A relationship is omitted if its object's unique value is a JSON object")
   func codableKey() throws {
     let context = try context()
     let boss = Boss(context: context, code: Extra(note: "n"), title: "Chief")
@@ -239,7 +239,7 @@ struct ObjectJSONTests {
     #expect(try context.fetch(Boss.self).count == 1)
   }
 
-  @Test("A required composite and a required relationship refuse null, with the place")
+  @Test("Required composites and relationships refuse null, and the error has the path")
   func requiredMembers() throws {
     let context = try context()
     for (text, name) in [
@@ -252,7 +252,7 @@ struct ObjectJSONTests {
     }
   }
 
-  @Test("Objects nested too deeply are an error, and 64 levels are accepted, read and written")
+  @Test("Objects nested in 64 levels are read and written, and deeper nesting is an error")
   func depth() throws {
     let context = try context()
     func nested(_ levels: Int) -> Data {
