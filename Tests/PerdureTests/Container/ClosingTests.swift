@@ -45,7 +45,7 @@ struct ClosingTests {
     try container.close()
   }
 
-  @Test("After a container is closed, fetches and saves of all contexts throw until it is loaded again")
+  @Test("After a container is closed, fetches and saves throw until it is loaded again")
   func reads() async throws {
     let directory = try TemporaryDirectory()
     let (container, _) = try opened(directory)
@@ -100,7 +100,7 @@ struct ClosingTests {
     try container.close()
   }
 
-  @Test("A fault of a closed container reads as having no values, and the next fetch throws the reason")
+  @Test("A fault of a closed container reads as nil, and the next fetch throws the reason")
   func faults() throws {
     let directory = try TemporaryDirectory()
     let (container, _) = try opened(directory)

@@ -80,7 +80,7 @@ struct ContainerBackupTests {
   }
 
   @Test(
-    "A target that is taken and a container without stores are refused, and what progress throws is the cause"
+    "A backup fails for a taken target, a throwing progress handler or a closed container"
   )
   func refused() throws {
     struct Enough: Error {}

@@ -13,8 +13,8 @@ struct FrozenDefaultTests {
 
   private var path: String { directory.path + "/users.perdure" }
 
-  /// - Parameter flag: The default of an attribute that the first version of the program does not
-  ///   have.
+  /// - Parameter flag: The default of the added attribute, or nil for the first version of the
+  /// program, which lacks the attribute.
   private func open(_ flag: Bool?, isReadOnly: Bool = false) throws -> PersistentContainer {
     var user = EntityDescription("User", properties: [.string("name")])
     if let flag {
@@ -69,7 +69,7 @@ struct FrozenDefaultTests {
     return (try store.store.indexes.map(\.definition), store.view().sequence)
   }
 
-  @Test("Old objects keep the first default of an added attribute when a later model has another one")
+  @Test("Old objects keep the first default of an added attribute under later models")
   func keep() throws {
     var container = try open(nil)
     try add(["a", "b", "c"], container)
@@ -80,7 +80,7 @@ struct FrozenDefaultTests {
     var request = FetchRequest<ManagedObject>(entityName: "User")
     request.predicate = try FetchPredicate(format: "name == 'b'")
     let b = try #require(context.fetch(request).first)
-    // The value that it has: nothing is written.
+    // Sets the value that the object already has, so that nothing is written.
     b["wantsMail"] = true
     try context.save()
     try container.close()
@@ -110,7 +110,7 @@ struct FrozenDefaultTests {
       #expect(try users(context, "points == 10").filter(old.contains) == old)
       #expect(
         try users(context, "points == 10 AND wantsMail == YES AND name != nil").filter(old.contains) == old)
-      // Another column changes, and the row is written in the newest layout.
+      // Changes another column, so that the row is written in the newest layout.
       let clubs = try context.fetch(FetchRequest<ManagedObject>(entityName: "Club"))
       var request = FetchRequest<ManagedObject>(entityName: "User")
       request.predicate = try FetchPredicate(format: "name == %@", flag ? "a" : "b")
@@ -123,7 +123,7 @@ struct FrozenDefaultTests {
     }
   }
 
-  @Test("A new default is one commit, and rebuilds no index")
+  @Test("A new default costs one commit and rebuilds no index")
   func oneCommit() throws {
     var container = try open(nil)
     try add(["a"], container)

@@ -5,7 +5,7 @@ import PerdureTestSupport
 import Synchronization
 import Testing
 
-/// A store that agrees to a change and then does not make it, as one whose medium has become full.
+/// A store whose check accepts a change and whose commit then fails, like a store on a full disk.
 private final class TreacherousStore: PersistentStore {
   struct Failure: Error {}
 
@@ -41,7 +41,7 @@ private final class TreacherousStore: PersistentStore {
   }
 }
 
-/// JoinedStore, J3: what happens when a store refuses after another one has committed.
+/// JoinedStore, J3: a store refuses a change after another store has committed its part.
 @Suite("Saves over several stores in which one store fails")
 struct IncompleteSaveTests {
   private let container: PersistentContainer
@@ -49,7 +49,7 @@ struct IncompleteSaveTests {
 
   init() throws { (container, stores) = try Self.open { .inMemory } }
 
-  /// - Parameter description: Of the next store.
+  /// - Parameter description: Returns the description of the next store.
   private static func open(
     _ description: () -> PersistentStoreDescription
   ) throws -> (PersistentContainer, [TreacherousStore]) {
@@ -89,13 +89,13 @@ struct IncompleteSaveTests {
     return object
   }
 
-  /// Another context's view of an entity.
+  /// The values of an entity that a new context reads.
   private func stored(_ entity: String) throws -> Set<String> {
     let objects = try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: entity))
     return Set(objects.compactMap { $0["x"] as? String })
   }
 
-  @Test("Objects for which no ids could be reserved are refused with their store's error, store by store")
+  @Test("Objects without reserved ids are refused with their store's error, one store after another")
   func withoutIDs() throws {
     let context = container.newContext()
     try container.removePersistentStore(container.persistentStores[0])
@@ -119,7 +119,7 @@ struct IncompleteSaveTests {
   }
 
   @Test(
-    "The error names the stores that saved, their part is not pending, and the next save saves the rest"
+    "After a partial save, the error names the saved stores, and the next save completes it"
   )
   func second() throws {
     let context = container.newContext()
@@ -142,7 +142,7 @@ struct IncompleteSaveTests {
     #expect((objects[1]["up"] as? ManagedObject)?["x"] as? String == "root")
   }
 
-  @Test("When the first store fails nothing is saved, and everything is pending")
+  @Test("If the first store fails, nothing is saved and all changes stay pending")
   func first() throws {
     let context = container.newContext()
     for entity in ["A", "B"] { make(entity, "new", context) }
@@ -155,7 +155,7 @@ struct IncompleteSaveTests {
   }
 
   @Test(
-    "Unsaved changes and deletions stay pending, or are rolled back, and saved objects can change again"
+    "After a partial save, the unsaved changes stay pending until a save or a rollback"
   )
   func changes() throws {
     let context = container.newContext()
@@ -214,7 +214,7 @@ struct IncompleteSaveTests {
   }
 
   @Test(
-    "A save that ends between two stores leaves the complete part of the first, and no part of the others")
+    "A save that ends between two stores is complete in the first store only")
   func reopened() throws {
     let directory = try TemporaryDirectory()
     func open() throws -> (container: PersistentContainer, stores: [TreacherousStore]) {

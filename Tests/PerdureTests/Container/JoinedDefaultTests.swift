@@ -4,14 +4,14 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-/// An entity in two stores. An attribute was added to each with a different default.
+/// An entity in two stores. An attribute was added with a different default to each store.
 @Suite("Objects of several stores that are older than an attribute")
 struct JoinedDefaultTests {
   private let directory: TemporaryDirectory
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// - Parameter points: The default of an attribute; nil before it is added.
+  /// - Parameter points: The default of an attribute, or nil before the attribute is added.
   private func open(_ points: Int64?, _ stores: String...) throws -> PersistentContainer {
     var item = EntityDescription(
       "Item", properties: [.string("name"), .toOne("box", "Box", inverse: "items")])

@@ -5,7 +5,7 @@ import Testing
 /// The behaviour when one of several stores opened for reading cannot be advanced.
 @Suite("Several stores of which one cannot be refreshed")
 struct JoinedRefreshTests {
-  @Test("A store whose newest state is unavailable once makes only one fetch from it throw")
+  @Test("After a failed refresh of one store, only the next fetch from that store throws")
   func refresh() throws {
     let names = ["A", "B"]
     let model = try ManagedObjectModel(

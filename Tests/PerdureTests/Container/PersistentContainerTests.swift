@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Containers")
 struct PersistentContainerTests {
-  @Test("A store in a directory keeps its objects; a second opening finds them")
+  @Test("A store in a directory keeps its objects for a second opening")
   func reopen() throws {
     let path = FileManager.default.temporaryDirectory
       .appendingPathComponent("perdure-\(UUID().uuidString).perdure").path
@@ -38,7 +38,7 @@ struct PersistentContainerTests {
     try again.close()
   }
 
-  @Test("A description sets the engine's options; its own settings take precedence")
+  @Test("A description can set the engine's options, and its own settings take precedence")
   func engine() throws {
     let fileSystem = InMemoryFileSystem()
     var description = PersistentStoreDescription(path: "/things.perdure")
@@ -72,7 +72,7 @@ struct PersistentContainerTests {
     #expect(reported?.code == .openFailed)
   }
 
-  @Test("A model that differs by more than additions is error 134100, with the differences as its cause")
+  @Test("A model that differs by more than additions is error 134100 with the differences")
   func incompatible() throws {
     let path = FileManager.default.temporaryDirectory
       .appendingPathComponent("perdure-\(UUID().uuidString).perdure").path
@@ -89,7 +89,7 @@ struct PersistentContainerTests {
     #expect((error?.cause as? ModelError)?.differences.isEmpty == false)
   }
 
-  @Test("A uniqueness error names the entity that declares the constraint, whatever the objects are")
+  @Test("A uniqueness error names the declaring entity, also for objects of subentities")
   func declaringEntity() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Being", isAbstract: true, properties: [.string("note")]),
@@ -203,7 +203,7 @@ struct PersistentContainerTests {
 
   @MainActor
   @Test(
-    "A store closed and loaded again has a new view context, and objects of the old one keep their values"
+    "Loading a store again makes a new view context, and old objects keep their values"
   )
   func viewContextAfterReopening() throws {
     let container = try Staff.container()
@@ -257,11 +257,11 @@ struct PersistentContainerTests {
   }
 
   #if DEBUG
-    @Test("In a debug build, an object of a background context that is used elsewhere stops the program")
+    @Test("In a debug build, using an object outside of its background context stops the program")
     func strayObject() async {
       await #expect(processExitsWith: .failure) {
-        // Unchecked: what the compiler refuses, as a client in an older language mode could write
-        // it.
+        // Unchecked: the compiler would refuse this code. A client in an older language mode could
+        // write it.
         struct Smuggler: @unchecked Sendable { let object: Employee }
         let smuggled = try await Staff.container().newBackgroundContext().perform { context in
           Smuggler(object: context.worker("W"))

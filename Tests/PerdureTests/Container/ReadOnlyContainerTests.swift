@@ -4,14 +4,14 @@ import PerdureLog
 import PerdureModel
 import Testing
 
-@Suite("A container that only reads, beside one that writes")
+@Suite("A read-only container beside a writing container")
 struct ReadOnlyContainerTests {
   private final class Pair {
     let path = FileManager.default.temporaryDirectory
       .appendingPathComponent("perdure-\(UUID().uuidString).perdure").path
     let writer: PersistentContainer
     let reader: PersistentContainer
-    /// How many workers have been saved.
+    /// The number of saved workers.
     private(set) var count = 0
 
     init() throws {
@@ -74,7 +74,7 @@ struct ReadOnlyContainerTests {
     #expect(error?.code == .readFailed && error?.message.contains("closed") == true)
   }
 
-  @Test("A background context sees the writer's saves at the start of each task, and updates its objects")
+  @Test("A background context sees the writer's saves at the start of each task")
   func background() throws {
     let pair = try Pair()
     let background = pair.reader.newBackgroundContext()
@@ -99,7 +99,7 @@ struct ReadOnlyContainerTests {
     try pair.close()
   }
 
-  @Test("A model changed by the writer is an error of the next fetch, unless the container has that model")
+  @Test("After the writer changes the model, the next fetch throws unless the reader has that model")
   func changedModel() throws {
     let pair = try Pair()
     let context = pair.reader.newContext()
@@ -119,7 +119,7 @@ struct ReadOnlyContainerTests {
     #expect(error?.code == .readFailed)
     #expect((error?.cause as? PerdureError)?.code == .incompatibleModel)
     #expect(held.name == "W0")
-    // Reported at each attempt; earlier saves can be read.
+    // Each attempt to advance throws the error. Earlier saves stay readable.
     #expect(try Self.workers(context) == 1)
     let another = pair.reader.newContext()
     #expect(throws: PerdureError.self) { try Self.workers(another) }
@@ -134,7 +134,7 @@ struct ReadOnlyContainerTests {
     try next.close()
   }
 
-  @Test("A newest state that is unavailable once makes only the next fetch throw")
+  @Test("After a failed refresh, only the next fetch throws")
   func passingFailure() throws {
     let (container, failing) = try UnreadableStore.container(isReadOnly: true)
     let background = container.newBackgroundContext()

@@ -25,7 +25,7 @@ struct ReplacementTests {
     try store.close()
   }
 
-  /// The content of a store, opened for writing as a program opens it; "nothing" for a new one.
+  /// The content of a store that is opened for writing, or "nothing" for a new store.
   private func content(_ path: String, _ disk: any FileSystem) throws -> String {
     let store = try Store(at: path, options: options(disk))
     defer { try? store.close() }
@@ -56,7 +56,7 @@ struct ReplacementTests {
   }
 
   @Test(
-    "After a power cut at any call the target opens with the old or the new content, never as an empty store")
+    "After a power cut at any call, the target has the old or the new content")
   func opens() throws {
     let (journal, begin) = try replaced()
     let explorer = explorer(8)
@@ -86,7 +86,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test("A power cut during the repetition or the opening also leaves the old or the new content")
+  @Test("A second power cut also leaves the old or the new content")
   func twice() throws {
     let (journal, begin) = try replaced()
     let (explorer, second) = (explorer(2), explorer(2))
@@ -111,7 +111,7 @@ struct ReplacementTests {
     #expect(states > 200)
   }
 
-  @Test("A reader of an interrupted replacement must open it for writing, and then reads it")
+  @Test("A reader can open an interrupted replacement only after an opening for writing")
   func reader() throws {
     let (journal, begin) = try replaced()
     let explorer = explorer(4)
@@ -133,7 +133,7 @@ struct ReplacementTests {
   }
 
   @Test(
-    "A copy that did not replace its store does not reappear when the store is destroyed or removed by hand")
+    "A copy that did not replace its store does not reappear after the store is destroyed")
   func abandoned() throws {
     let (journal, begin) = try replaced()
     let explorer = explorer(4)
@@ -154,7 +154,7 @@ struct ReplacementTests {
     #expect(met > 0)
   }
 
-  @Test("A store that is open, or beside a user's file, is not replaced, and stays unchanged")
+  @Test("An open store, or a store with a foreign file, is not replaced")
   func refused() throws {
     let disk = InMemoryFileSystem()
     try fill("/target", "old", disk)
@@ -172,7 +172,7 @@ struct ReplacementTests {
     #expect(try content("/target", disk) == "new")
   }
 
-  @Test("A store can be replaced by a copy of itself, and a copy can take a path without a store")
+  @Test("A store can be replaced by itself, and a copy can take an unused path")
   func unusual() throws {
     let disk = InMemoryFileSystem()
     try fill("/source", "new", disk)

@@ -34,7 +34,7 @@ struct StoredModelRecordTests {
     try context.fetch(FetchRequest<ManagedObject>(entityName: "E")).map { $0["a"] as? String }
   }
 
-  /// Reads the record, or writes another.
+  /// Returns the model record. If bytes are given, they replace the record first.
   private func record(_ path: String, _ bytes: [UInt8]? = nil) throws -> [UInt8]? {
     let store = try Store(at: path)
     let meta = try store.keyspace("meta", .bytes)
@@ -45,7 +45,7 @@ struct StoredModelRecordTests {
     return found
   }
 
-  @Test("A store with a model of version 1 opens for reading and writing, and keeps its model record")
+  @Test("A store opens with a model record of version 1, and keeps it until a change")
   func versionOne() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/e.perdure"
@@ -95,7 +95,7 @@ struct StoredModelRecordTests {
     try writer.close()
   }
 
-  @Test("A save reads a row twice, to validate and to write it, for any number of attributes with rules")
+  @Test("A save reads a row at most twice, for any number of attributes with rules")
   func reads() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Top", properties: [.toMany("leaves", "Leaf", inverse: "top")]),

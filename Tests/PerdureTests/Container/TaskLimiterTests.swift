@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Background tasks of a container")
 struct TaskLimiterTests {
-  /// Counts the tasks that run, and lets them end when it is opened.
+  /// Counts the running tasks, and blocks them until the gate is opened.
   private final class Gate: Sendable {
     private struct State {
       var running = 0
@@ -43,7 +43,7 @@ struct TaskLimiterTests {
     }
   }
 
-  @Test("At most the limit of tasks run at once, and the others begin in the order of their requests")
+  @Test("At most the limit of tasks run at once, and waiting tasks begin in order")
   func limited() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 2
@@ -61,7 +61,7 @@ struct TaskLimiterTests {
       try await group.waitForAll()
     }
     #expect(gate.most == 2 && gate.order.count == 50)
-    // The line itself: each task asks only when the one before is in the line.
+    // Tests the queue alone: each task enters the queue after the task before it.
     let line = Guarded<[Int]>([])
     try await limiter.run {
       try await limiter.run {
@@ -77,7 +77,7 @@ struct TaskLimiterTests {
     #expect(line.withLock { $0 } == Array(0..<20))
   }
 
-  @Test("A greater limit admits waiting tasks at once, and a smaller one lets running tasks end")
+  @Test("A greater limit admits waiting tasks at once, and a smaller limit stops no task")
   func changedLimit() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 1
@@ -97,7 +97,7 @@ struct TaskLimiterTests {
     #expect(gate.most == 4 && gate.order.count == 10)
   }
 
-  @Test("A task that is cancelled while it waits throws, does not run, and does not use up the limit")
+  @Test("A task cancelled while it waits throws, does not run, and does not use the limit")
   func cancelled() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 1
@@ -115,7 +115,7 @@ struct TaskLimiterTests {
     #expect(gate.order == [0, 21])
   }
 
-  @Test("A task that waited sees the state at its beginning, and errors of tasks do not use up the limit")
+  @Test("A waiting task sees the state at its beginning, and errors do not use the limit")
   func newestState() async throws {
     struct Refused: Error {}
     let container = try Staff.container()
@@ -143,7 +143,7 @@ struct TaskLimiterTests {
     }
   }
 
-  @Test("A task that waits while the container is closed throws, and one while it is loaded again runs")
+  @Test("A waiting task throws after the container is closed, unless the stores are loaded again")
   func closedMeanwhile() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 1
@@ -169,7 +169,7 @@ struct TaskLimiterTests {
     }
   }
 
-  @Test("Hundreds of tasks that are cancelled while they wait leave the line in any order")
+  @Test("Hundreds of waiting tasks can be cancelled in any order")
   func manyCancelled() async throws {
     let limiter = TaskLimiter(limit: 1)
     let begun = Guarded<[Int]>([])

@@ -28,7 +28,7 @@ struct UnknownSectionTests {
     try context.save()
   }
 
-  /// The stored model, changed by `body`.
+  /// Returns the stored model after `body` has changed it.
   @discardableResult
   private func record(_ body: ([UInt8]) -> [UInt8] = { $0 }) throws -> [UInt8] {
     let store = try Store(at: path)
@@ -49,7 +49,7 @@ struct UnknownSectionTests {
     }
   }
 
-  /// The files of the store, without those that say which processes have it open.
+  /// The files of the store, except those that list the processes with the store open.
   private func files() throws -> [String: Data] {
     var files: [String: Data] = [:]
     let names = try FileManager.default.contentsOfDirectory(atPath: path)
@@ -82,7 +82,7 @@ struct UnknownSectionTests {
     #expect(after == before, "\(after.filter { before[$0.key] != $0.value }.keys)")
   }
 
-  @Test("An optional unknown section stays, through saves and through additions to the model")
+  @Test("An optional unknown section survives saves and additions to the model")
   func skipped() throws {
     let first = try container()
     try add(first)
@@ -109,7 +109,7 @@ struct UnknownSectionTests {
       return store.snapshot().sequence
     }
     try container().close()
-    // The keyspace "meta", and the model with everything else.
+    // One commit for the keyspace "meta", and one for the model with everything else.
     #expect(try commits() == 2)
     try container().close()
     #expect(try commits() == 2)

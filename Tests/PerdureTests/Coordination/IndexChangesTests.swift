@@ -48,7 +48,7 @@ struct IndexChangesTests {
     return try LogPersistentStore(at: path, model: model, options: options)
   }
 
-  /// Objects with the numbers of a range as their sizes; every third is done.
+  /// Adds objects whose sizes are the numbers of a range. Every third object is done.
   private static func add(_ sizes: Range<Int>, to store: LogPersistentStore, padding: Int = 0) throws {
     let entity = store.schema.entity(named: "Item")!
     var change = StoreChange(view: store.view(), durability: .powerLoss)
@@ -64,7 +64,7 @@ struct IndexChangesTests {
     _ = try store.commit(change)
   }
 
-  /// The data that the engine stores.
+  /// The names of the indexes in the engine.
   private static func names(_ store: LogPersistentStore) throws -> [String] {
     try store.store.indexes.map(\.index.name).sorted()
   }
@@ -82,7 +82,7 @@ struct IndexChangesTests {
 
   private static let oldNames = ["attr/1,-2", "attr/2", "count/6", "rel/5", "sums/5,2"]
 
-  @Test("Opening with other indexes builds the new ones and drops the old ones, and fetches use them")
+  @Test("Opening with another model builds its new indexes and drops the old indexes")
   func exchange() throws {
     let fileSystem = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), fileSystem)
@@ -133,7 +133,7 @@ struct IndexChangesTests {
     try store.close()
   }
 
-  @Test("Building and dropping indexes writes no row, and adds the model and some hundred bytes to the log")
+  @Test("Building and dropping indexes writes no row, and little more than the model to the log")
   func bytes() throws {
     let fileSystem = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), fileSystem)
@@ -154,7 +154,7 @@ struct IndexChangesTests {
   }
 
   @Test(
-    "After a power cut during the change every object is present, and the next opening builds the indexes")
+    "After a power cut during the change, all objects exist and all indexes are built")
   func powerCut() throws {
     let before = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), before)
@@ -182,7 +182,7 @@ struct IndexChangesTests {
     #expect(seen.count > 5)
   }
 
-  @Test("A reader with the old model keeps its state, index and all, and gets an error when it advances")
+  @Test("A reader with the old model keeps its state and indexes, and fails when it advances")
   func reader() throws {
     let directory = try TemporaryDirectory()
     func container(_ model: ManagedObjectModel, isReadOnly: Bool) throws -> PersistentContainer {
@@ -215,7 +215,7 @@ struct IndexChangesTests {
   }
 
   @Test(
-    "An index has older rows under the default from their attribute's addition, not under a later one")
+    "An index uses the first default of an added attribute for older rows, not later defaults")
   func otherDefault() throws {
     let fileSystem = SimulatedFileSystem()
     var store = try Self.open(Self.model([]), fileSystem)

@@ -1,4 +1,4 @@
-// The store on the log beside the naive one: the same changes, the same answers.
+// Makes the same changes in the store on the log and in the naive store, and compares the results.
 
 import PerdureLog
 import PerdurePredicates
@@ -14,7 +14,7 @@ struct MirroredStoreTests {
     let reference: ObjectReference
   }
 
-  /// Both stores, and the last commit to both.
+  /// Both stores, and the objects after the last commit to both.
   private struct Pair {
     let log: any PersistentStore
     let naive: ReferenceStore
@@ -25,7 +25,7 @@ struct MirroredStoreTests {
       naive = ReferenceStore(log.schema)
     }
 
-    /// The change from the present objects to others; for either store.
+    /// Returns the change from the present objects to new objects, for one of the stores.
     func change(to new: [ObjectReference: TestObject], for store: any PersistentStore) throws -> StoreChange {
       var change = StoreChange(view: store.view(), durability: .relaxed)
       change.removals = objects.keys.filter { new[$0] == nil }
@@ -51,7 +51,7 @@ struct MirroredStoreTests {
     }
   }
 
-  @Test("The same changes give the same rows, entries, counts and refusals")
+  @Test("The same changes give the same rows, entries, counts and refusals in both stores")
   func mirrored() throws {
     var random = SeededGenerator.forTest("mirrored stores")
     var pair = try Pair()
@@ -116,7 +116,7 @@ struct MirroredStoreTests {
     }
   }
 
-  @Test("The one key without a following key, null in a descending index, is found")
+  @Test("Ranges find the greatest key, which is null in a descending index")
   func lastKey() throws {
     let store = try StoreFactory.standard.open(.inMemory, try TestModel.model(indexed: true))
     let employee = try #require(store.schema.entity(named: "Employee")).number
@@ -134,7 +134,8 @@ struct MirroredStoreTests {
 
   // MARK: Changes
 
-  /// Most objects unchanged, some replaced, some removed, some new; unique keys sometimes collide.
+  /// Returns mostly unchanged objects, with some replaced, removed and new objects. Unique keys
+  /// sometimes collide.
   private func next(
     _ objects: [ObjectReference: TestObject], _ random: inout SeededGenerator, changePercent: Int = 30
   ) throws -> [ObjectReference: TestObject] {
@@ -150,13 +151,13 @@ struct MirroredStoreTests {
     return new
   }
 
-  /// The refusals of a commit; empty when it succeeded.
+  /// Returns the refusals of a commit. Empty if the commit succeeds.
   private func result(_ commit: () throws -> any StoreView) -> Set<String> {
     do {
       _ = try commit()
       return []
     } catch let conflict as StoreConflict {
-      // Which of two new rows is the second one is the store's own choice.
+      // Ignores which of two new rows was refused, because each store may choose.
       return Set(conflict.duplicates.map { "\($0.index) \($0.key)" } + conflict.failed.map { "\($0)" })
     } catch {
       return ["\(error)"]
@@ -189,7 +190,7 @@ struct MirroredStoreTests {
     }
   }
 
-  /// The members of each key of eight bytes, and of one without entries; and their rows.
+  /// Compares the members of each key of eight bytes, and of a key without entries, and their rows.
   private func compareReferences(
     _ log: any StoreView, _ naive: any StoreView, _ index: StoreIndex, _ all: [Entry]
   ) throws {
@@ -255,12 +256,12 @@ struct MirroredStoreTests {
     switch Int.random(in: 0..<3, using: &random) {
     case 0: return .unchanged(reference)
     case 1: return .exists(reference)
-    // Relations and links, asked for one owner.
+    // Ranges of relations and links, for one owner.
     default: return .range(StoreIndex(rawValue: Int.random(in: 0..<6, using: &random)), .owner(reference))
     }
   }
 
-  /// Which questions fail for a change that is otherwise empty, since an older view.
+  /// Returns which preconditions fail for an otherwise empty change that is based on an older view.
   private func failed(
     _ questions: [Question], _ store: any PersistentStore, _ view: any StoreView
   ) throws -> [Bool] {

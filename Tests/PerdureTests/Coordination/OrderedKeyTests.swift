@@ -18,7 +18,7 @@ struct OrderedKeyTests {
     left == right ? .same : left.lexicographicallyPrecedes(right) ? .ascending : .descending
   }
 
-  @Test("Keys have the order of their values, in every kind", arguments: kinds)
+  @Test("Keys of every kind sort like their values", arguments: kinds)
   func order(kind: FieldKind) {
     var random = SeededGenerator.forTest("key order, \(kind)")
     for _ in 0..<4000 {
@@ -40,7 +40,7 @@ struct OrderedKeyTests {
         shape.map { random.chance(10) ? .null : RandomValue.of($0.kind, &random) }
       }
       let left = values()
-      // Often equal in front, so that later components decide.
+      // The first components are often equal, so that later components decide.
       let right = zip(left, values()).map { random.chance(50) ? $0 : $1 }
       var expected = ValueOrder.same
       for (position, component) in shape.enumerated() where expected == .same {
@@ -58,7 +58,7 @@ struct OrderedKeyTests {
     }
   }
 
-  @Test("A key taken from a row is the key of the value")
+  @Test("A key made from a row equals the key of the value")
   func fromRow() throws {
     var random = SeededGenerator.forTest("keys of rows")
     let layouts = RowTests.layouts()
@@ -78,7 +78,7 @@ struct OrderedKeyTests {
     }
   }
 
-  @Test("A prefix key begins the keys of the texts with that prefix, and of no others")
+  @Test("A prefix key begins exactly the keys of the texts with that prefix")
   func prefixes() {
     for prefix in RandomValue.texts {
       var start = OrderedKey()

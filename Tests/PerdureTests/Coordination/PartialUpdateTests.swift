@@ -37,7 +37,7 @@ struct PartialUpdateTests {
     return try LogPersistentStore(at: "/items.perdure", model: model, options: options)
   }
 
-  /// A value for a property, often none, and often one that others have too.
+  /// Returns a value for a property: often null, and often a value that other objects have too.
   private static func value(
     _ property: String, _ others: [ObjectReference], _ random: inout SeededGenerator
   ) -> Value {
@@ -50,7 +50,8 @@ struct PartialUpdateTests {
     }
   }
 
-  /// One commit: some rows change in a few columns or in none, some go, some come.
+  /// Makes one commit: changes a few columns or none of some rows, removes some rows, and adds
+  /// some.
   private static func change(
     _ store: LogPersistentStore, _ references: inout [ObjectReference], _ random: inout SeededGenerator
   ) throws {
@@ -86,7 +87,7 @@ struct PartialUpdateTests {
     _ = try store.commit(change)
   }
 
-  @Test("After commits of any columns every index equals the rows, in older layouts too")
+  @Test("After commits of any columns, every index agrees with the rows, also in older layouts")
   func random() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")
@@ -107,7 +108,7 @@ struct PartialUpdateTests {
     try store.close()
   }
 
-  @Test("The names in its condition decide which parts a partial index reads, and otherwise it reads all")
+  @Test("A partial index reads the columns in its condition, or else all parts of a row")
   func conditions() throws {
     let store = try Self.open(Self.model(extras: 70), SimulatedFileSystem())
     let entity = try #require(store.schema.entity(named: "Item"))
@@ -127,7 +128,7 @@ struct PartialUpdateTests {
     try store.close()
   }
 
-  @Test("Two rows of one layout differ in the columns with other values, missing or empty ones, or lengths")
+  @Test("Comparing two rows finds each column with another value, presence or length")
   func comparison() throws {
     let store = try Self.open(Self.model(extras: 70), SimulatedFileSystem())
     let entity = try #require(store.schema.entity(named: "Item"))

@@ -8,7 +8,7 @@ import Testing
 struct RowTests {
   static let kinds = FieldKind.allCases.filter { $0 != .absent }
 
-  /// One slot of each kind, twice over, so that there are several variable properties.
+  /// Two slots of each kind, so that a row has several properties of variable length.
   static let columns = (kinds + kinds).enumerated().map {
     RowColumn(property: UInt32($0 + 1), kind: $1)
   }
@@ -23,7 +23,7 @@ struct RowTests {
     try bytes.withUnsafeBytes { try body(try RowView(checking: $0, layouts)) }
   }
 
-  @Test("Written values are read, in every kind, present or not")
+  @Test("Present and absent values of every kind are read as they were written")
   func roundTrip() throws {
     var random = SeededGenerator.forTest("row round trip")
     let layouts = Self.layouts()
@@ -52,7 +52,7 @@ struct RowTests {
     }
   }
 
-  @Test("A property that an older layout lacks reads as its default, and is written with that value")
+  @Test("A property that an older layout lacks is read and rewritten as its default")
   func olderLayout() throws {
     let old = RowLayout(
       number: 1, columns: [RowColumn(property: 2, kind: .string)], slots: [1, 2, 3])
@@ -75,7 +75,7 @@ struct RowTests {
     }
   }
 
-  @Test("Any bytes give a row or an error, and a row that passed can be read whole")
+  @Test("Any bytes give a row or an error, and an accepted row is completely readable")
   func hostileBytes() throws {
     var random = SeededGenerator.forTest("hostile rows")
     let layouts = Self.layouts()
@@ -87,7 +87,7 @@ struct RowTests {
         bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
       }
       if random.chance(30) { bytes.removeLast(Int.random(in: 0...bytes.count, using: &random)) }
-      // A copy of exactly this size, so that a read beyond the end is seen by a sanitizer.
+      // The array has exactly this size, so that a sanitizer detects reads beyond the end.
       do {
         try view(bytes, layouts) { row in
           passed += 1
@@ -102,7 +102,7 @@ struct RowTests {
     #expect(passed > 0)
   }
 
-  @Test("Each error of a row's frame is distinguished")
+  @Test("Each error in the structure of a row has its own code")
   func faults() {
     let layouts = Self.layouts([RowColumn(property: 1, kind: .string), RowColumn(property: 2, kind: .string)])
     let good: [UInt8] = [7, 0, 0, 0, 3, 3, 1, 0, 0, 0, 2, 0, 0, 0, 0x61, 0x62]
@@ -123,7 +123,7 @@ struct RowTests {
     #expect(code { $0.append(0) } == .endOffsets)
   }
 
-  @Test("Decimals are taken apart and put together without loss")
+  @Test("Decimals are split into parts and joined again without loss")
   func decimals() {
     for text in RandomValue.decimals + ["NaN", "-0.00", "1.50", "-340282366920938463463374607431768211455"] {
       let decimal = Decimal(string: text) ?? .nan

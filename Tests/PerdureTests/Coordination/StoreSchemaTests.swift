@@ -41,7 +41,7 @@ struct StoreSchemaTests {
     #expect(try !title("attr/12").hasSuffix(" descending"))
   }
 
-  @Test("An index is fed by the concrete entities below the one that declares it")
+  @Test("An index contains the objects of the concrete entities below its declaring entity")
   func entities() throws {
     let schema = try TestModel.schema(indexed: true, derives: false)
     func fed(_ name: String) throws -> [String] {
@@ -101,7 +101,7 @@ struct StoreSchemaTests {
     #expect(badge.current.columns.map(\.kind) == [.int32])
   }
 
-  @Test("After an addition older layouts are still read, and the new property has its default")
+  @Test("After an addition, older layouts are readable, and the new property has its default")
   func addition() throws {
     let before = try ManagedObjectModel([EntityDescription("A", properties: [.string("name")])])
     let after = try ManagedObjectModel([
