@@ -14,7 +14,7 @@ struct DeviationTests {
     }
     override class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [\Word.text: "text"] }
 
-    /// An accessor that changes the stored value.
+    /// An accessor whose value differs from the stored value.
     var text: String {
       get { (_get(0) as String).uppercased() }
       set { _set(0, newValue) }

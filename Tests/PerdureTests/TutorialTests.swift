@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Compiles each code file of the tutorial by itself. `ReadingListExampleTests` runs the last ones.
+/// Compiles each code file of the tutorial separately. `ReadingListExampleTests` runs the last
+/// files.
 @Suite(
   "The tutorial",
   .enabled(

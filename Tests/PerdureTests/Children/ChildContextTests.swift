@@ -270,7 +270,7 @@ struct ChildContextTests {
     #expect(above.salary == 2 && above.email == "a" && ada.salary == 2)
   }
 
-  @Test("A grandchild's save goes one level up")
+  @Test("A grandchild's save goes into its parent only")
   func grandchildren() throws {
     let child = try draft()
     let ada = child.worker("Ada")
@@ -325,7 +325,7 @@ struct ChildContextTests {
     withExtendedLifetime((observation, own)) {}
   }
 
-  @Test("A child retains its parent, and can still read the state that it saw")
+  @Test("A child retains its parent")
   func lifetime() throws {
     func made() throws -> ManagedObjectContext {
       let parent = container.newContext()

@@ -115,7 +115,7 @@ struct ClosingTests {
     #expect(error?.code == .readFailed && (error?.cause as? StoreError)?.code == .closed)
   }
 
-  @Test("Contexts of a removed store can still read, and later contexts, metadata and backups throw")
+  @Test("Contexts of a removed store can still read, but new contexts, metadata and backups throw")
   func removed() throws {
     let directory = try TemporaryDirectory()
     let (container, _) = try opened(directory)

@@ -14,7 +14,7 @@ struct FrozenDefaultTests {
   private var path: String { directory.path + "/users.perdure" }
 
   /// - Parameter flag: The default of the added attribute, or nil for the first version of the
-  /// program, which lacks the attribute.
+  ///   program, which lacks the attribute.
   private func open(_ flag: Bool?, isReadOnly: Bool = false) throws -> PersistentContainer {
     var user = EntityDescription("User", properties: [.string("name")])
     if let flag {
@@ -93,7 +93,7 @@ struct FrozenDefaultTests {
     #expect(after.definitions == before.definitions)
   }
 
-  @Test("Reads, fetches, indexes, sums and rewritten rows agree on the default, in every opening")
+  @Test("Reads, fetches, indexes, sums and rewritten rows agree on the default after every opening")
   func agree() throws {
     var container = try open(nil)
     try add(["a", "b", "c"], container)

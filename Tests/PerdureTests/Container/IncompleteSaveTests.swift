@@ -119,7 +119,7 @@ struct IncompleteSaveTests {
   }
 
   @Test(
-    "After a partial save, the error names the saved stores, and the next save completes it"
+    "After a partial save, the error names the saved stores, and the next save continues"
   )
   func second() throws {
     let context = container.newContext()
@@ -180,7 +180,7 @@ struct IncompleteSaveTests {
     #expect(a["x"] as? String == "5" && b["x"] as? String == "3")
   }
 
-  @Test("A save into one store does not access the others")
+  @Test("A save into one store does not access the other stores")
   func single() throws {
     let context = container.newContext()
     make("C", "new", context)
@@ -203,7 +203,7 @@ struct IncompleteSaveTests {
     #expect(error?.code == .constraintConflict && error?.conflicts.map(\.objectID) == [d.objectID])
     #expect(error?.message.hasPrefix("B.key must be unique") == true)
     #expect(stores.map(\.commits) == commits)
-    // An object that frees a key and one that takes it can be in one save.
+    // One save can contain an object that frees a key and an object that takes this key.
     b["key"] = Int64(2)
     try context.save()
     let (e, f) = (make("C", "3", context), make("C", "3", context))

@@ -60,7 +60,7 @@ struct PersistentContainerTests {
     #expect(try container.newContext().count(for: Company.fetchRequest()) == 1)
   }
 
-  @Test("A store that cannot be opened is reported, and the container can be loaded again")
+  @Test("Loading a store that cannot be opened reports the error each time")
   func failure() throws {
     let container = PersistentContainer(
       name: "Staff", model: try .init(Staff.entities), at: "/nonexistent/directory/x.perdure")
@@ -182,7 +182,7 @@ struct PersistentContainerTests {
   }
 
   @MainActor
-  @Test("The view context belongs to the main actor, and a container has only one")
+  @Test("A container has one view context, which belongs to the main actor")
   func viewContext() throws {
     let container = try Staff.container()
     #expect(container.viewContext === container.viewContext)

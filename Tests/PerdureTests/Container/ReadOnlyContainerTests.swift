@@ -154,7 +154,7 @@ struct ReadOnlyContainerTests {
     #expect(try Self.workers(context) == 0)
   }
 
-  @Test("Saving an inserted object throws the error that the container only reads")
+  @Test("A save of a read-only container is refused with the reason")
   func inserting() throws {
     let pair = try Pair()
     let context = pair.reader.newContext()

@@ -4,7 +4,7 @@ import PerdureTestSupport
 import Testing
 
 /// R1 to R3 of Store+Replacing.swift.
-@Suite("Replacing a store by a copy of another one")
+@Suite("Replacing a store by a copy of another store")
 struct ReplacementTests {
   private func options(_ fileSystem: any FileSystem, creates: Bool = true) -> StoreOptions {
     var options = StoreOptions()

@@ -45,7 +45,7 @@ struct StoredModelRecordTests {
     return found
   }
 
-  @Test("A store opens with a model record of version 1, and keeps it until a change")
+  @Test("A store with a model record of version 1 keeps the record until the model changes")
   func versionOne() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/e.perdure"

@@ -97,7 +97,7 @@ struct TaskLimiterTests {
     #expect(gate.most == 4 && gate.order.count == 10)
   }
 
-  @Test("A task cancelled while it waits throws, does not run, and does not use the limit")
+  @Test("A task cancelled during its wait throws, does not run, and does not use the limit")
   func cancelled() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 1

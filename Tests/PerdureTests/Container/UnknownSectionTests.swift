@@ -59,7 +59,7 @@ struct UnknownSectionTests {
     return files
   }
 
-  @Test("A required unknown section is refused with an error that names it, and no byte changes")
+  @Test("A required unknown section is refused with its number, and no byte changes")
   func required() throws {
     let first = try container()
     try add(first)

@@ -41,7 +41,7 @@ struct ContextLogTests {
     #expect(fetched[0].subject.hasSuffix("at most 5") && "\(fetched[0])".contains("Employee"))
   }
 
-  @Test("New objects that a save merges into others do not count as inserted")
+  @Test("New objects that a save merges into other objects do not count as inserted")
   func upserts() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -124,7 +124,7 @@ struct DeletionPlanTests {
     try expectWhole(container)
   }
 
-  @Test("Counting, testing and splitting a to-many set reads no row and creates no object")
+  @Test("Counting, testing and removing members of a to-many set reads no row")
   func sets() throws {
     let (container, counts) = try counted()
     let setup = container.newContext()

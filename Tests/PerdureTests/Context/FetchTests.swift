@@ -57,7 +57,7 @@ struct FetchTests {
     #expect(try context.count(for: counted) == 1)
   }
 
-  @Test("A fetch of an abstract parent returns objects of its sub-entities, in their classes")
+  @Test("A fetch of an abstract parent returns objects of its subentities in their classes")
   func subentities() throws {
     let container = try Staff.container()
     let context = container.newContext()

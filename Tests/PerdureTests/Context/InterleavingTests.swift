@@ -217,7 +217,7 @@ private struct Play {
     }
   }
 
-  /// - Returns: What the store must show, and whether a save was refused.
+  /// - Returns: The state that the store must show, and whether a save was refused.
   func run(
     _ container: PersistentContainer, _ scene: Scene, retries: Bool
   ) throws -> (expectation: Expectation, wasRefused: Bool) {

@@ -141,7 +141,7 @@ struct KeptRelationsTests {
     withExtendedLifetime(workers) {}
   }
 
-  @Test("A fault fires when it is read, although its to-one object was cached")
+  @Test("Reading a fault's cached to-one object fires the fault")
   func ownerFault() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)

@@ -162,7 +162,7 @@ struct LifetimeTests {
     #expect(fault.isFault)
   }
 
-  @Test("A context sees one state until it advances, and then other contexts' saves")
+  @Test("A context sees other contexts' saves when it advances, and not before")
   func view() throws {
     let container = try Staff.container()
     let context = container.newContext()

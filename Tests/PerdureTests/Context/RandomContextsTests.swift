@@ -17,7 +17,7 @@ import Testing
 @Suite("Four random contexts compared with plain values")
 struct RandomContextsTests {
   @Test(
-    "Each context shows its own changes, and the other contexts' saves up to its state of the store",
+    "Each context shows its own changes, and other contexts' saves up to its state",
     arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random contexts")

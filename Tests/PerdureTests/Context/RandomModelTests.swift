@@ -262,7 +262,7 @@ private struct World {
   }
 
   /// - Parameter isOther: Whether the context is not the edited one. Other contexts have no
-  /// transient links.
+  ///   transient links.
   private mutating func check(_ twin: GraphTwin, in context: ManagedObjectContext, isOther: Bool = false) {
     var twin = twin
     if isOther { twin.forgetTransients() }

@@ -63,7 +63,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Node") == 0)
   }
 
-  @Test("A child that denies is deleted with a new parent that cascades to it", arguments: [false, true])
+  @Test("A denying child is deleted with a new parent that cascades to the child", arguments: [false, true])
   func cascadeFromNew(isChildStored: Bool) throws {
     let scene = try family(.cascade, .deny)
     let child = scene.new("Child")

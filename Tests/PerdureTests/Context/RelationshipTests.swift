@@ -30,7 +30,7 @@ struct RelationshipTests {
     #expect(copy.workerCount == 1)
   }
 
-  @Test("A fault's to-many relationship shows links made to it, without reading their rows")
+  @Test("A fault's to-many relationship shows new links without reading a row")
   func fault() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -49,7 +49,7 @@ struct RelationshipTests {
     #expect(!fault.hasChanges)
   }
 
-  @Test("Moving a one-to-one relationship clears it at both former partners")
+  @Test("Changing a one-to-one relationship clears the references of both former partners")
   func oneToOne() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -146,7 +146,7 @@ struct RelationshipTests {
     #expect(workers[1].friends.isEmpty)
   }
 
-  @Test("A relationship to an abstract parent holds objects of its sub-entities")
+  @Test("A relationship to an abstract parent contains objects of its subentities")
   func abstractParent() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -90,7 +90,7 @@ struct SaveTests {
     #expect(project.memberCount == 3)
   }
 
-  @Test("A save refuses two objects with one unique value, and names both")
+  @Test("A save refuses two objects with the same unique value, and names both objects")
   func unique() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -10,7 +10,7 @@ import Testing
 struct SiblingListTests {
   private typealias Links = [String: String?]
 
-  @Test("Walks that continue after saves elsewhere and refreshes visit the present members", arguments: 0..<8)
+  @Test("Walks that continue after other contexts' saves visit the present members", arguments: 0..<8)
   func walks(round: Int) throws {
     let seed = SeededGenerator.seedFromEnvironment() &+ UInt64(round)
     var random = SeededGenerator(seed: seed)

@@ -307,7 +307,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("An unchanged object is deleted as soon as the context has advanced")
+  @Test("An unchanged object counts as deleted as soon as the context has advanced")
   func untouched() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -90,7 +90,7 @@ struct MirroredStoreTests {
     }
   }
 
-  @Test("Fetches on the log give the same as evaluating each object")
+  @Test("Fetches on the log give the same results as evaluating each object")
   func fetches() throws {
     var random = SeededGenerator.forTest("fetches on the log")
     let objects = try TestGraph.objects(&random)

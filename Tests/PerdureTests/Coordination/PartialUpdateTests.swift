@@ -108,7 +108,7 @@ struct PartialUpdateTests {
     try store.close()
   }
 
-  @Test("A partial index reads the columns in its condition, or else all parts of a row")
+  @Test("A condition on stored columns makes a partial index read only these columns")
   func conditions() throws {
     let store = try Self.open(Self.model(extras: 70), SimulatedFileSystem())
     let entity = try #require(store.schema.entity(named: "Item"))

@@ -55,7 +55,7 @@ struct StoreSchemaTests {
     #expect(party.concrete.map { schema.entity($0).name } == ["Company", "Employee", "Manager"])
   }
 
-  @Test("Each link is stored once, and the other side reads it by an index")
+  @Test("Each link is stored once, and the other side reads the link by an index")
   func forms() throws {
     let schema = try TestModel.schema(indexed: true, derives: false)
     func index(_ name: String) throws -> StoreIndex { try #require(schema.index(named: name)) }

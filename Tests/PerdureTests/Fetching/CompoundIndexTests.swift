@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Compound indexes")
 struct CompoundIndexTests {
-  /// One attribute of each type, named after it, and a relationship.
+  /// One attribute of each type, named after the type, and a relationship.
   private static let columns: [(name: String, kind: FieldKind)] = [
     ("bool", .bool), ("int16", .int16), ("int32", .int32), ("int64", .int64), ("float", .float),
     ("double", .double), ("date", .date), ("uuid", .uuid), ("decimal", .decimal), ("string", .string),
@@ -26,9 +26,9 @@ struct CompoundIndexTests {
     return StoreSchema(try .initial(for: ManagedObjectModel([item, part])))
   }
 
-  // MARK: Any index, any request
+  // MARK: Random indexes and requests
 
-  @Test("Ranges, prefixes and orders of any compound index give the same as evaluating each object")
+  @Test("Fetches by any compound index give the same results as evaluating each object")
   func differential() throws {
     var random = SeededGenerator.forTest("compound indexes")
     var ordered = 0
@@ -122,7 +122,7 @@ struct CompoundIndexTests {
     }
   }
 
-  // MARK: Which plan
+  // MARK: Plans
 
   private static let staff = [
     FetchIndexDescription(
@@ -161,7 +161,7 @@ struct CompoundIndexTests {
     return (plan, counting.rowsRead)
   }
 
-  @Test("A fetch uses the longest bounded prefix of a compound index, and reads only the rows in it")
+  @Test("A fetch uses the longest bounded prefix of a compound index and reads no other rows")
   func longestPrefix() throws {
     let graph = try staff()
     let one = try run(graph, "int32 == 1")

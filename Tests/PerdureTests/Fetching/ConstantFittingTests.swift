@@ -12,7 +12,7 @@ struct ConstantFittingTests {
     return try context.count(for: FetchRequest<Sample>(predicate: predicate))
   }
 
-  @Test("A fraction in a format string equals its printed value as a Decimal, a Float and a Double")
+  @Test("A fraction in a format string equals its printed value in every type")
   func literals() throws {
     let context = try Staff.context()
     let sample = Sample(context: context)

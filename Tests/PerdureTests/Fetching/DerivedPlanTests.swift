@@ -7,7 +7,7 @@ import Testing
 /// Counts the rows that a fetch reads to find objects by attributes derived from other objects.
 @Suite("Plans for derived attributes")
 struct DerivedPlanTests {
-  /// Returns 120 employees and managers of companies with different names.
+  /// Returns 120 employees and 30 managers of six companies with different names.
   private func graph() throws -> TestGraph {
     var random = SeededGenerator.forTest("plans for derived attributes")
     var objects = try TestGraph.objects(&random, employees: 120)

@@ -8,7 +8,7 @@ import Testing
 struct FetchExecutorTests {
   private static let entities = ["Employee", "Employee", "Employee", "Company", "Tag", "Badge", "Party"]
 
-  @Test("Every plan gives the same as evaluating each object, with and without indexes")
+  @Test("Every plan gives the same result as evaluating each object, with and without indexes")
   func differential() throws {
     var random = SeededGenerator.forTest("every plan")
     var used: [String: Int] = [:]
@@ -42,7 +42,7 @@ struct FetchExecutorTests {
     }
   }
 
-  @Test("With unsaved changes a fetch gives the result that it would give after saving")
+  @Test("A fetch with unsaved changes has the same result as after a save")
   func overlay() throws {
     var random = SeededGenerator.forTest("overlay")
     for _ in 0..<6 {

@@ -69,7 +69,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A compound index serves an equality and the order after it")
+  @Test("A compound index serves an equality and an order by the following property")
   func equalityAndOrder() throws {
     #expect(
       try explain(
@@ -147,7 +147,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A unique index serves an order if it has all keys")
+  @Test("A unique index serves an order if the index has all keys")
   func uniqueOrder() throws {
     #expect(
       try explain("Employee", order: [FetchOrder("big")], limit: 5).contains(

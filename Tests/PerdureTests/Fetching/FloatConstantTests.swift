@@ -114,7 +114,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("A query finds a Float by its printed number, and not by numbers near it")
+  @Test("A query finds a Float by its printed number, and not by numbers nearby")
   func near() throws {
     let context = try context()
     let tenth = [Self.floats.firstIndex(of: 0.1)!]
@@ -137,7 +137,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Constants beside expressions that are not constant are converted too")
+  @Test("Constants beside non-constant expressions are also converted")
   func mixed() throws {
     let context = try context()
     for _ in 0..<2 {

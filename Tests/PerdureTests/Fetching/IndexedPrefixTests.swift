@@ -61,7 +61,7 @@ struct IndexedPrefixTests {
     }
   }
 
-  @Test("A prefix finds the same as a plan, for any text, saved or not, and in a child context")
+  @Test("A fetch by prefix finds the same objects as a plan, also in child contexts")
   func differential() throws {
     var random = SeededGenerator.forTest("prefixes")
     let context = try Self.container().newContext()

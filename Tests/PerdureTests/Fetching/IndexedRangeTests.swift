@@ -140,7 +140,7 @@ struct IndexedRangeTests {
     return direct.count
   }
 
-  @Test("A fetch by unique key finds the same as a plan, before and after a save")
+  @Test("A fetch by unique key finds the same objects as a plan, before and after a save")
   func differential() throws {
     var random = SeededGenerator.forTest("indexed ranges")
     let context = try Self.context()
@@ -182,7 +182,7 @@ struct IndexedRangeTests {
     }
   }
 
-  @Test("Fetches by range find the same in the same order as the planner")
+  @Test("Fetches by range return the same objects in the same order as planned fetches")
   func rangeDifferential() throws {
     var random = SeededGenerator.forTest("ranges of an index")
     let context = try Self.context()

@@ -43,7 +43,7 @@ struct IndexedValuesTests {
     return requests
   }
 
-  @Test("A fetch by index finds the same as a search before the save")
+  @Test("A fetch by index after a save finds the same objects as before")
   func likeUnsaved() throws {
     let scene = try ModelScene(
       EntityDescription(

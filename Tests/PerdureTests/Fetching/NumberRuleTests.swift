@@ -122,7 +122,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("A number argument of any type finds the same with an index, without one, and in memory")
+  @Test("A number argument finds the same objects with an index, without an index, and in memory")
   func arguments() throws {
     var random = SeededGenerator.forTest("numbers as arguments")
     for _ in 0..<3 {

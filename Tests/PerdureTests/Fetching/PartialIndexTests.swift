@@ -22,7 +22,7 @@ struct PartialIndexTests {
         ])))
   }
 
-  // MARK: Any predicate, any request
+  // MARK: Random predicates and requests
 
   @Test("For any predicate of an index and any query, every plan finds the matching objects")
   func differential() throws {
@@ -148,7 +148,7 @@ struct PartialIndexTests {
         """)
   }
 
-  @Test("A partial index serves requests that imply its predicate, and no others")
+  @Test("A partial index serves only requests that imply its predicate")
   func implication() throws {
     for (condition, request) in [
       ("done == NO", "NO == done AND size == 1"), ("size > 5", "size == 7"), ("size > 5", "size IN {6, 8}"),

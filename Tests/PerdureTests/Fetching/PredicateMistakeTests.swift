@@ -6,7 +6,7 @@ import Testing
 
 @testable import Perdure
 
-/// A class without macros, which warn about these names.
+/// A class without macros, because the macros warn about these names.
 private final class Word: ManagedObject {
   override class var entityDescription: EntityDescription {
     EntityDescription(
@@ -79,7 +79,7 @@ struct PredicateMistakeTests {
     #expect(try code("name MATCHES '[a-z]+' AND note MATCHES[cd] '\\\\w*'") == nil)
   }
 
-  @Test("An attribute named like a constant works with a # and is rejected without it")
+  @Test("An attribute named like a constant works with a #, and is rejected without a #")
   func constantNames() throws {
     let container = try PersistentContainer(name: "Words", classes: [Word.self], description: .inMemory)
     try container.loadPersistentStores()
@@ -105,7 +105,7 @@ struct PredicateMistakeTests {
     }
   }
 
-  @Test("A predicate joined in a loop is flattened, and one nested too deeply is rejected")
+  @Test("A predicate joined in a loop is flattened, and a predicate nested too deeply is rejected")
   func depth() async throws {
     let container = try Staff.container(.engine)
     let context = container.newContext()
@@ -199,7 +199,7 @@ struct PredicateMistakeTests {
     }
   }
 
-  @Test("The description of an error about thousands of objects shows only the first ones")
+  @Test("The description of an error about thousands of objects shows only the first objects")
   func longDescriptions() throws {
     let context = try Staff.context()
     for _ in 0..<3_000 { context.worker("W")["name"] = nil }
@@ -255,7 +255,8 @@ struct PredicateMistakeTests {
     func found(_ format: String) throws -> [String] {
       try context.fetch(FetchRequest<Company>(predicate: FetchPredicate(format: format))).map(\.name).sorted()
     }
-    // Company A has workers with 2 projects and 1 project, B one with 1 project, and C no workers.
+    // Company A has workers with 2 projects and 1 project. B has a worker with 1 project. C has no
+    // workers.
     let projects = (0..<2).map { _ in Project(context: context) }
     for (name, counts) in [("A", [2, 1]), ("B", [1]), ("C", [])] {
       let company = context.company(name)

@@ -39,7 +39,7 @@ struct QuerySpellingTests {
     try same("name == 'a'") { "a" == $0.name }
   }
 
-  @Test("Lists and ranges contain a property")
+  @Test("Lists and ranges have a contains method for a property")
   func contained() throws {
     try same("name IN {'a', 'b'}") { ["a", "b"].contains($0.name) }
     try same("bonus IN {1}") { Set([1]).contains($0.bonus) }
@@ -93,7 +93,7 @@ struct QuerySpellingTests {
     }
   }
 
-  @Test("A fetch finds the same as the closure in Swift, over random objects")
+  @Test("A fetch finds the same random objects as the closure in Swift")
   func answers() throws {
     var random = SeededGenerator.forTest("spellings of queries")
     let container = try PersistentContainer(

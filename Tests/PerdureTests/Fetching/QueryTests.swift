@@ -64,7 +64,7 @@ struct QueryTests {
     FetchPredicate.query(Hand.self, query).description
   }
 
-  @Test("Comparisons and logic give the tree of the format string")
+  @Test("Comparisons and logic give the same predicate as the format string")
   func comparisons() throws {
     let query = FetchPredicate.query(Hand.self) {
       $0.salary > 1000 && $0.company.name == "Acme" && !($0.age <= 30 || $0.bonus == nil)

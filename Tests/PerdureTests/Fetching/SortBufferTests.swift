@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Sorting by key bytes")
 struct SortBufferTests {
-  @Test("The buffer returns the first k keys in order, for any k and any keys")
+  @Test("A buffer with any limit returns the first keys in order")
   func firstOfMany() {
     var random = SeededGenerator.forTest("sort buffer")
     for _ in 0..<300 {
@@ -31,7 +31,7 @@ struct SortBufferTests {
     }
   }
 
-  @Test("A buffer with a limit drops keys beyond it, and returns the first ones")
+  @Test("A buffer with a limit drops later keys and keeps the first keys")
   func compaction() {
     var buffer = SortBuffer(limit: 3)
     for number in (0..<5000).reversed() {

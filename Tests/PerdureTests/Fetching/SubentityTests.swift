@@ -18,7 +18,7 @@ import Testing
   @Relationship(inverse: "port") var vessels: ToMany<Vessel>
 }
 
-@Suite("Objects of sub-entities")
+@Suite("Objects of subentities")
 struct SubentityTests {
   /// Returns a context with a port, three unsaved vessels and three unsaved ferries.
   private func context() throws -> ManagedObjectContext {
@@ -70,7 +70,7 @@ struct SubentityTests {
     }
   }
 
-  @Test("Every kind of request includes or excludes sub-entities' objects, in every state")
+  @Test("Every kind of request includes or excludes objects of subentities, in every state")
   func everyWay() throws {
     let context = try context()
     var names = ["f1", "f2", "f3", "v1", "v2", "v3"]

@@ -49,7 +49,7 @@ struct TextIndexTests {
       }, schema)
   }
 
-  @Test("Comparisons of texts and their functions give the same with any index as by a scan")
+  @Test("Text comparisons give the same result with any index as with a scan")
   func differential() throws {
     var random = SeededGenerator.forTest("text indexes")
     let parts = ["", "canonical:", "lowercase:", "uppercase:"].flatMap { function in

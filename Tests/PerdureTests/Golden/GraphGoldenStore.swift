@@ -43,7 +43,7 @@ struct GraphGoldenStore: CustomStringConvertible, Sendable {
     return version < 5 ? first : first.merging(["e": "blue", "f": "red"]) { $1 }
   }
 
-  /// The notes of the folder, in its order.
+  /// The notes of the folder, in order.
   var order: [String] { ["c", "a"] }
 }
 

@@ -103,7 +103,7 @@ struct UnreadableStoreTests {
     try expectReadFailure(context)
   }
 
-  @Test("A row that cannot be read after another save changed it is neither a conflict nor absent")
+  @Test("An unreadable row that another save has changed is neither a conflict nor absent")
   func conflict() throws {
     let context = container.newContext()
     let one = try worker("A", context)

@@ -164,7 +164,7 @@ struct EntityMacroTests {
     #expect(Cat._Slot.tag == 3 && Cat._Slot.home == 5 && Cat._Slot._count == 6)
   }
 
-  @Test("A property is found by its key path from the class itself and from every subclass")
+  @Test("Key paths from the class and from every subclass give the name of the property")
   func keyPaths() {
     #expect(Cat._propertyNamesByKeyPath[\Cat.weight] == "weight")
     #expect(Cat._propertyNamesByKeyPath[\Cat.name] == "name")

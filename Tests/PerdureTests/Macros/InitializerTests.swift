@@ -81,7 +81,7 @@ struct InitializerTests {
     #expect(member.friends.contains(other))
   }
 
-  @Test("A subclass has the initializer of its superclass beside its own")
+  @Test("A subclass has its own initializer and the initializer of its superclass")
   func inherited() throws {
     let context = try context()
     let clerk = Clerk(context: context, name: "Ada", rank: 2)

@@ -136,7 +136,7 @@ struct MacroMisuseTests {
     #expect(found.first?.text.contains("is the name of a member of every managed object") == true)
   }
 
-  /// The strings of the set in a source file.
+  /// The strings of the set that a source file declares.
   private static func names(in path: String) throws -> Set<String> {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()

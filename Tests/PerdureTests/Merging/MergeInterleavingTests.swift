@@ -278,7 +278,7 @@ struct MergeInterleavingTests {
   }
 
   @Test(
-    "Two contexts with three of six edits, in all interleavings, saves and policies, merge correctly",
+    "Three of six edits of two contexts merge correctly in all interleavings with all policies",
     arguments: PlayedPolicy.all)
   fileprivate func all(_ policy: PlayedPolicy) throws {
     var random = SeededGenerator.forTest("merge interleavings")

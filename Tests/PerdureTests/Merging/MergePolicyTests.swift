@@ -241,7 +241,7 @@ struct MergePolicyTests {
     #expect(!here.hasChanges && mine.salary == 2)
   }
 
-  @Test("Discarding a deletion also discards the deletions and removed references that it caused")
+  @Test("Discarding a deletion also discards the deletions and removed references of its rules")
   func givenUpDeletion() throws {
     let container = try Staff.container()
     let there = container.newContext()
@@ -296,7 +296,7 @@ struct MergePolicyTests {
 
   #if os(Linux) || os(macOS)
     @Test(
-      "A policy with names that the model lacks, or a rule of the wrong type, stops the program"
+      "A policy with unknown names or a rule of the wrong type stops the program"
     )
     func misuse() async {
       func expect(_ words: String, _ result: ExitTest.Result?) {

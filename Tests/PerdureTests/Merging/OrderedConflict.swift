@@ -40,7 +40,7 @@ struct OrderedConflict {
     context.object(with: list).ordered("items")
   }
 
-  /// The numbers of the items in order; -1 for new ones.
+  /// The numbers of the items in order, with -1 for new items.
   func order(_ context: ManagedObjectContext) -> [Int] {
     list(context).objectIDs.map { items.firstIndex(of: $0) ?? -1 }
   }

@@ -202,7 +202,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("Contexts that upsert the same values end with one object for each, and lose no link")
+  @Test("Contexts that upsert the same values create one object for each value, and lose no link")
   func contention() throws {
     var random = SeededGenerator.forTest("upserts")
     let container = try Staff.container()

@@ -23,7 +23,7 @@ struct AttributeTests {
     #expect(sample.number == nil)
   }
 
-  @Test("Values of every type are read back after a save, in this context and in another one")
+  @Test("Values of every type are read back after a save, in this and in another context")
   func roundTrip() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -13,7 +13,7 @@ struct ChangesTests {
     if case .some(.none) = values[key] { true } else { false }
   }
 
-  @Test("Changed values differ from the stored ones, and setting the stored value is no change")
+  @Test("Changed values differ from the stored values, and setting the stored value is no change")
   func changed() throws {
     let context = try Staff.context()
     let (worker, company) = (context.worker("W"), context.company("C"))
@@ -34,7 +34,7 @@ struct ChangesTests {
     #expect(worker.changedValues().isEmpty)
   }
 
-  @Test("A new object has changed values where it differs from the defaults, and no committed values")
+  @Test("A new object has changed values for non-default properties, and no committed values")
   func inserted() throws {
     let context = try Staff.context()
     let worker = context.worker("W")

@@ -45,7 +45,7 @@ struct EnumAttributeTests {
     return container
   }
 
-  @Test("A case is stored as its raw value, and queries find it")
+  @Test("A case is stored as its raw value, and queries find this value")
   func cases() throws {
     try inDirectory { directory in
       let container = try container(Volume.self, "\(directory)/V.perdure")

@@ -32,7 +32,7 @@ struct IdentityMapTests {
     #expect(Set(map.objects) == Set(expected.values))
   }
 
-  @Test("References with equal hash positions are distinguished, and a removal keeps the others")
+  @Test("References with equal hash positions are distinguished, and a removal keeps the other references")
   func collisions() throws {
     let context = try Staff.context()
     let objects = (0..<8).map { context.worker("w\($0)") }

@@ -24,7 +24,7 @@ struct KeyPathTests {
     }
   }
 
-  @Test("An operator before or after the attribute reduces many values to one")
+  @Test("An operator before or after the attribute reduces many values to one value")
   func operators() throws {
     let world = try World()
     func value(_ path: String) -> Any? { world.acme.value(forKeyPath: path) }

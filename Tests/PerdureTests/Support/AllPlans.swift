@@ -1,4 +1,4 @@
-// Every plan of a query compared with the definition of the query.
+// Compares every plan of a query with the definition of the query.
 
 import PerdurePredicates
 import Testing

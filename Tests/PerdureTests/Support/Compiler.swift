@@ -36,7 +36,7 @@ struct Compiler {
 
   /// Checks the types of a package manifest. Returns the messages.
   ///
-  /// - Parameter version: The version of its first line, such as 6.1.
+  /// - Parameter version: The version in the manifest's first line, such as 6.1.
   func checkManifest(_ source: String, version: String) throws -> String {
     let tool = URL(fileURLWithPath: executable).resolvingSymlinksInPath()
     let toolchain = tool.deletingLastPathComponent().deletingLastPathComponent()

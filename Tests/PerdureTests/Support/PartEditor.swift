@@ -11,7 +11,7 @@ final class PartEditor {
   let name: String
   let context: ManagedObjectContext
   var part: Int
-  /// What the context shows of its part.
+  /// The content that the context shows of its part.
   var state: PartState
   /// The retained objects. Other objects are freed and loaded again.
   var held: [ManagedObject] = []

@@ -22,7 +22,7 @@ extension RandomEdits {
     "\(object.entity.name)/\(object.reference.rawValue & 0xFFFF_FFFF_FFFF)"
   }
 
-  /// An object of an entity or of one that inherits from it.
+  /// Draws an object of an entity or of one of its subentities.
   mutating func draw(_ entity: Int, _ number: Int) throws -> ManagedObject? {
     let request = FetchRequest<ManagedObject>(entityName: model.entities[entity].name)
     let found = try contexts[number].fetch(request).sorted { $0.reference.rawValue < $1.reference.rawValue }

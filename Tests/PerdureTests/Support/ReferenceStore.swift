@@ -155,7 +155,7 @@ final class ReferenceView: StoreView {
       }
     case .countOrder(_, let counted):
       return countEntries(definition, counted)
-    // A store without sums makes the context add the members.
+    // This store keeps no sums, so a request for a sum adds the members.
     case .sums: return []
     case .relation, .attribute, .unique:
       return rows.compactMap { reference, row in

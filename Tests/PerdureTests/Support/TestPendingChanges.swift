@@ -9,7 +9,7 @@ struct TestPendingChanges: PendingChanges {
   private let touched: Set<ObjectReference>
   private let present: Set<ObjectReference>
 
-  /// The changes that lead from one set of objects to another.
+  /// The changes from one set of objects to another set.
   init(from before: TestGraph, to after: TestGraph) {
     shown = RowGraph(schema: after.schema, view: after.store.view())
     present = Set(after.objects.keys)

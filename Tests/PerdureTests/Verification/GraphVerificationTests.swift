@@ -89,7 +89,7 @@ struct GraphVerificationTests {
     #expect(report.isClean && report.rows == 3 && report.links == 1)
   }
 
-  @Test("Verification reports progress up to the total, and the callback can cancel it")
+  @Test("Verification reports progress up to the total, and the callback can cancel")
   func progress() throws {
     struct Enough: Error {}
     try store.close()

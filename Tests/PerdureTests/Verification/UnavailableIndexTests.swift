@@ -158,7 +158,7 @@ struct UnavailableIndexTests {
     #expect(try !inspection.verifyGraph().isClean)
   }
 
-  @Test("A save refuses objects whose uniqueness cannot be checked, and saves others")
+  @Test("A save refuses objects whose uniqueness cannot be checked, and saves other objects")
   func unjudged() throws {
     try fill()
     try damage()
