@@ -50,7 +50,7 @@ struct PartialUpdateTests {
     }
   }
 
-  /// Makes one commit: changes a few columns or none of some rows, removes some rows, and adds
+  /// Makes one commit: changes at most two columns of some rows, removes some rows, and adds
   /// some.
   private static func change(
     _ store: LogPersistentStore, _ references: inout [ObjectReference], _ random: inout SeededGenerator

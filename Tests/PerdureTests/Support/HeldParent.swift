@@ -18,7 +18,7 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
   private let commitsPerSave: Int
 
   init(_ store: any PersistentStore, _ model: ManagedObjectModel, commitsPerSave: Int = 3) throws {
-    // The parent's objects have none of the tests' classes, so only the children's objects call
+    // The parent's objects do not have the tests' classes, so only the children's objects call
     // hooks.
     container = PersistentContainer(
       name: "Parent", model: model, classes: [], description: .inMemory,
