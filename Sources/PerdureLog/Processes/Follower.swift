@@ -33,7 +33,7 @@ final class Follower: @unchecked Sendable {
   init(_ engine: Engine, framesEnd: LogPosition) {
     mark = engine.mark
     // If `seen` is nil, the first refresh opens the store again.
-    (newest, seen, self.framesEnd) = (engine, engine.reading?.look, framesEnd)
+    (newest, seen, self.framesEnd) = (engine, engine.reading?.fingerprint, framesEnd)
   }
 
   /// The newest engine. In a forked child the engine no longer changes. There it is read without

@@ -5,7 +5,6 @@
 // Checking every item against every pin repeatedly would be too expensive. So an item is filed
 // under the newest version that holds it. It is checked again only when that version is released.
 // Then it is freed, or filed under an older version.
-// then it is freed, or filed under an older version.
 //
 // Invariants
 //  HB1  An item filed under v was created with v or before, and was retired after v. Version v was

@@ -134,8 +134,9 @@ enum Recovery {
     guard options.createsIfMissing, !options.isReadOnly else { throw StoreError.noStore(at: directory.path) }
     if let foreignFile = files.foreignFiles.min() {
       throw StoreError(
-        .notAStore, "The directory is not a store and contains other files, such as \(foreignFile): give the store its "
-          + "own directory",
+        .notAStore,
+        "The directory is not a store and contains other files, such as \(foreignFile): give the store a "
+          + "directory of its own",
         at: directory.path)
     }
   }
