@@ -1,28 +1,28 @@
 public import Foundation
 
-/// A program that a test has run to its end: its output and its exit.
+/// The output and the exit status of a program that a test ran to its end.
 ///
-/// The wait is bounded: a program without output for two minutes is killed, and the test fails with
-/// the output until then.
+/// A program that prints nothing for two minutes is killed. The test then fails with the output up
+/// to that time.
 public struct ChildRun: Sendable {
-  /// Its standard output.
+  /// The program's standard output.
   public let output: String
-  /// Its standard error.
+  /// The program's standard error.
   public let errors: String
-  /// Its exit code, or the signal that ended it.
+  /// The program's exit code, or the number of the signal that ended the program.
   public let status: Int32
-  /// Whether it was ended by a signal.
+  /// Whether a signal ended the program.
   public let wasKilled: Bool
 
-  /// A program that hung.
+  /// The error for a program that printed nothing for two minutes.
   public struct Silence: Error, CustomStringConvertible {
-    /// The program, and its output.
+    /// The program's name, arguments and output.
     public let description: String
   }
 
   private static let silenceMax: Int32 = 120_000
 
-  /// Runs a program, with nothing on its standard input.
+  /// Runs a program with an empty standard input.
   ///
   /// - Parameter environment: Variables that are set in addition to the environment of the tests.
   /// - Throws: The errors of `Process.run`; `Silence`.
@@ -49,14 +49,15 @@ public struct ChildRun: Sendable {
     wasKilled = process.terminationReason == .uncaughtSignal
   }
 
-  /// Runs a program that was built beside the tests.
+  /// Runs a program that is in the same folder as the test executable.
   public init(built name: String, _ arguments: [String], environment: [String: String] = [:]) throws {
     let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
     try self.init(
       tests.deletingLastPathComponent().appendingPathComponent(name), arguments, environment: environment)
   }
 
-  /// Reads both pipes to their ends; false when nothing came for too long.
+  /// Reads both pipes to their ends. `isThrough` is false if no output arrived for `silenceMax`
+  /// milliseconds.
   private static func read(_ pipes: [Pipe]) -> (texts: [String], isThrough: Bool) {
     var waiting = pipes.map {
       pollfd(fd: $0.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
@@ -70,7 +71,7 @@ public struct ChildRun: Sendable {
       isThrough = ready > 0
       for place in waiting.indices where waiting[place].fd >= 0 && waiting[place].revents != 0 {
         let count = Foundation.read(waiting[place].fd, &buffer, buffer.count)
-        // The end; an entry with a negative descriptor is passed over.
+        // The pipe has ended. `poll` ignores an entry with a negative descriptor.
         if count <= 0 { waiting[place].fd = -1 } else { bytes[place] += buffer[..<count] }
       }
     }

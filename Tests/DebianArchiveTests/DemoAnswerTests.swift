@@ -2,15 +2,14 @@ import Foundation
 import PerdureTestSupport
 import Testing
 
-/// The output of the example, compared with counts made here in a simple way, on a generated
-/// archive.
-@Suite("The answers of the example")
+/// Compares the example's output for a generated archive with simple counts.
+@Suite("Answers of the archive example")
 struct DemoAnswerTests {
   private struct MadePackage {
     let name: String
     /// Keeper n has n + 1 packages.
     let keeper: Int
-    /// Clauses of alternatives.
+    /// The clauses of the field `Depends`, each a list of alternatives.
     let needs: [[String]]
     let provides: [String]
     let isAboutDatabases: Bool
@@ -47,14 +46,14 @@ struct DemoAnswerTests {
     }
   }
 
-  /// The dependencies between packages.
+  /// Whether the package of each row depends on the package of each column.
   private static func edges(_ packages: [MadePackage]) -> [[Bool]] {
     packages.map { package in
       packages.map { other in package.alternatives.contains { other.answers(to: $0) } }
     }
   }
 
-  /// The sizes of groups that need each other, from the reachable packages of each.
+  /// The sizes of groups of packages that need each other, computed from the reachable packages.
   private static func groups(_ packages: [MadePackage]) -> [Int] {
     var reach = edges(packages)
     for middle in packages.indices {
@@ -81,7 +80,7 @@ struct DemoAnswerTests {
     return count
   }
 
-  @Test("Are those of a count of one's own, on a new store and on one that is there")
+  @Test("The printed answers equal independent counts, for a new and for an existing store")
   func answers() throws {
     var random = SeededGenerator.forTest("demo answers")
     let packages = Self.archive(&random)

@@ -4,7 +4,7 @@ import PerdureTestSupport
 import Testing
 
 /// Runs the example as `make demo` does, as a separate process, and reads its output.
-@Suite("The example from its command line")
+@Suite("The archive example as a command")
 struct DemoTests {
   private let folder: TemporaryDirectory
 
@@ -20,7 +20,7 @@ struct DemoTests {
     return path
   }
 
-  @Test("Its counts equal those of the same file's lines, on a generated archive")
+  @Test("The printed counts of a generated archive equal counts of its lines")
   func madeArchive() throws {
     let text = (0..<300).map { number in
       let version = number % 50 == 7 ? "1" : "1.\(number % 3)"
@@ -39,7 +39,7 @@ struct DemoTests {
     try check(try write(text, "Packages"), isWellFormed: true)
   }
 
-  @Test("The same on what this system has installed", .enabled(if: DemoTests.hasInstalled))
+  @Test("Counts of installed packages equal counts of the status file", .enabled(if: DemoTests.hasInstalled))
   func installed() throws {
     try check(Self.installed, isWellFormed: false)
   }
@@ -56,14 +56,14 @@ struct DemoTests {
       #expect(run.number("packages") == count.packages.count, "run \(time)")
       #expect(run.number("package names") == count.names.count, "run \(time)")
       #expect(run.number("sections") == count.sections.count, "run \(time)")
-      // An unreadable clause is reported and left out; then these may be fewer.
+      // Unreadable clauses are reported and skipped. Then the following counts may be smaller.
       guard run.errors.isEmpty else { continue }
       #expect(run.number("dependencies") == count.dependencies, "run \(time)")
       #expect(run.number("virtual names") == count.targets.subtracting(count.names).count, "run \(time)")
     }
   }
 
-  @Test("A second run imports nothing again; the cost of each step and the store's size are printed")
+  @Test("A second run changes no files, and each run prints times and the store's size")
   func secondRun() throws {
     let stanzas = (0..<20).map { "Package: package-\($0)\nVersion: 1\nDepends: package-\($0 / 2)\n\n" }
     let archive = try write(stanzas.joined(), "Packages")
@@ -87,7 +87,7 @@ struct DemoTests {
     }
   }
 
-  @Test("A bad index is reported with its places, no saved record is lost, and the whole one repairs it")
+  @Test("A damaged index is reported by line, and the repaired index adds the missing package")
   func badInput() throws {
     let good = try run(try write("Package: a\nVersion: 1\n\nPackage: b\nDepends: a\n\n", "good"))
     #expect(good.exitCode == 0 && good.errors.isEmpty && good.number("packages") == 2)
@@ -108,7 +108,7 @@ struct DemoTests {
   }
 }
 
-/// One run of the example: its output and its exit.
+/// The output and the exit code of one run of the example.
 struct DemoRun {
   let output: String
   let errors: String
@@ -117,13 +117,13 @@ struct DemoRun {
   init(_ archive: String, store: String) throws {
     let run = try ChildRun(built: "DebianArchive", [archive, "--store", store])
     output = run.output
-    // Bars of progress go there too, a line each.
+    // Standard error also contains lines of progress, which the filter removes.
     errors = run.errors.split(separator: "\n").filter { $0.contains(": ") && $0.contains(", line ") }
       .joined(separator: "\n")
     exitCode = run.status
   }
 
-  /// The number in the row with a name.
+  /// The number in the row that begins with `name`.
   func number(_ name: String) -> Int? {
     for line in output.split(separator: "\n") where line.hasPrefix("  \(name)  ") {
       return line.split(separator: " ").last.flatMap { Int($0) }
@@ -132,7 +132,7 @@ struct DemoRun {
   }
 }
 
-/// Counts an index line by line, without anything of the example.
+/// Counts an index line by line, without code of the example.
 private struct LineCount {
   private(set) var stanzas = 0
   private(set) var packages: Set<[String]> = []

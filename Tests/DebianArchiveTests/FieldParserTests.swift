@@ -4,7 +4,7 @@ import Testing
 
 private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] }
 
-@Suite("Dependencies") struct DependencyParserTests {
+@Suite("Dependency fields") struct DependencyParserTests {
   private func parse(
     _ text: String, kind: DependencyKind = .depends
   ) -> (dependencies: [Dependency], malformed: [String]) {
@@ -13,7 +13,7 @@ private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] 
     return (dependencies, malformed)
   }
 
-  @Test("Clauses, alternatives, architectures and versions, in order")
+  @Test("Clauses, alternatives, architectures and versions are parsed in order")
   func wholeGrammar() {
     let (dependencies, malformed) = parse(
       " libc6 (>= 2.36), perl:any | perl-base:amd64 (<< 5.40~),\n python3\n")
@@ -33,7 +33,7 @@ private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] 
   }
 
   @Test(
-    "Relations, with and without space",
+    "Every relation is parsed with and without spaces",
     arguments: [
       ("<<", .earlier), ("<=", .earlierOrEqual), ("=", .equal), (">=", .laterOrEqual), (">>", .later),
       ("<", .earlierOrEqual), (">", .laterOrEqual),
@@ -47,7 +47,7 @@ private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] 
     }
   }
 
-  @Test("Nothing, and commas too many, are no clauses")
+  @Test("Empty text and extra commas add no clauses")
   func emptyClauses() {
     #expect(parse("").dependencies.isEmpty)
     let (dependencies, malformed) = parse(" , a,, b ,\n")
@@ -57,7 +57,7 @@ private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] 
   }
 
   @Test(
-    "A malformed clause is left out whole, reported, and counted; the others stay",
+    "A malformed clause is skipped, reported and counted, and the other clauses stay",
     arguments: [
       "b (>= ", "b (2)", "b ()", "b (>= 1", "b | ", "| b", "b c", "b (=> 1)", "b:", "b (>= 1) x", "é",
       "b | c (~ 1)",
@@ -69,7 +69,7 @@ private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] 
     #expect(malformed == [clause.trimmingPrefix { _ in false }.trimmingSuffix()])
   }
 
-  @Test("Every kind has a field name of its own")
+  @Test("Every kind has its own field name")
   func fieldNames() {
     #expect(Set(DependencyKind.allCases.map { $0.fieldName.description }).count == 9)
   }
@@ -83,9 +83,9 @@ extension Substring {
   }
 }
 
-@Suite("Maintainers") struct MaintainerParserTests {
+@Suite("Maintainer fields") struct MaintainerParserTests {
   @Test(
-    "Name and address, whatever is missing",
+    "A name and an address are parsed, also if either is missing",
     arguments: [
       (" Ada Lovelace <ada@example.org>", "Ada Lovelace", "ada@example.org"),
       ("\"Ada K. Lovelace, III\" <ada@example.org>\n", "Ada K. Lovelace, III", "ada@example.org"),
@@ -104,8 +104,8 @@ extension Substring {
   }
 }
 
-@Suite("Tags") struct TagParserTests {
-  @Test("Lists, braces and line ends")
+@Suite("Tag fields") struct TagParserTests {
+  @Test("Lists and braces are expanded, also across lines")
   func expansion() {
     let tags = TagParser.parse(
       bytes(" admin::{configuring,logging}, role::program,\n use::{a, b ,\n c}x, plain\n"))
@@ -115,13 +115,13 @@ extension Substring {
       ])
   }
 
-  @Test("A tag that comes twice counts once")
+  @Test("A repeated tag counts once")
   func duplicates() {
     #expect(TagParser.parse(bytes("a::b, a::{b,c}, a::c")) == ["a::b", "a::c"])
   }
 
   @Test(
-    "Unmatched braces are reported and left out", arguments: ["a::{b", "a::b}", "a::}b{", "a::{b{c}}"])
+    "Invalid braces are reported and skipped", arguments: ["a::{b", "a::b}", "a::}b{", "a::{b{c}}"])
   func malformed(entry: String) {
     var malformed: [String] = []
     let tags = TagParser.parse(bytes("x::y, \(entry)")) { malformed.append($0) }

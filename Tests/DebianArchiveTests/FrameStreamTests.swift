@@ -4,7 +4,7 @@ import Testing
 
 @Suite("LZ4 frames of an index")
 struct FrameStreamTests {
-  /// Reads a whole stream. The source gives at most `pieceSize` bytes at a time.
+  /// Reads a whole stream. The source returns at most `pieceSize` bytes at a time.
   private func content(of stream: [UInt8], pieceSize: Int = .max) throws(ArchiveReadError) -> [UInt8] {
     var position = 0
     let frames = try FrameStream { buffer in
@@ -27,7 +27,7 @@ struct FrameStreamTests {
     [0x57, 0x2A, 0x4D, 0x18, UInt8(bytes.count), 0, 0, 0] + bytes
   }
 
-  @Test("A stream gives its content, whatever pieces the source gives", arguments: [1, 7, 4096, .max])
+  @Test("A stream has the same content for every piece size of the source", arguments: [1, 7, 4096, .max])
   func pieces(pieceSize: Int) throws {
     for length in [0, 1, 100, 65_536, pieceSize == 1 ? 70_000 : 2_000_000] {
       let text = text(length)
@@ -35,14 +35,14 @@ struct FrameStreamTests {
     }
   }
 
-  @Test("Frames follow each other, and skippable frames are skipped")
+  @Test("Consecutive frames are read, and skippable frames are skipped")
   func concatenated() throws {
     let stream =
       try skippable([1, 2, 3]) + frame(text(10)) + skippable([]) + frame(text(300)) + skippable([9])
     #expect(try content(of: stream, pieceSize: 5) == text(10) + text(300))
   }
 
-  @Test("A stream that is cut anywhere is truncated")
+  @Test("A stream that ends inside a frame throws a truncation error")
   func cut() throws {
     let stream = try skippable([1, 2, 3]) + frame(text(300))
     for length in 0..<stream.count where length != 11 {
@@ -51,7 +51,7 @@ struct FrameStreamTests {
     }
   }
 
-  @Test("Each flipped bit of a frame with all checksums is an error")
+  @Test("Every flipped bit of a frame with all checksums throws an error")
   func flipped() throws {
     let stream = try frame(text(300))
     for bit in 0..<(8 * stream.count) {
@@ -61,7 +61,7 @@ struct FrameStreamTests {
     }
   }
 
-  @Test("Bytes behind the last frame are an error")
+  @Test("Bytes after the last frame throw an error")
   func trailing() throws {
     let error = #expect(throws: ArchiveReadError.self) { try content(of: frame(text(10)) + text(20)) }
     #expect(error?.code == .damaged)

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "A name without a package gets one when a later archive has it, and keeps its dependents")
+    "A virtual name becomes a package of a later archive and keeps its dependents")
   func virtualNameBecomesReal() throws {
     let container = try container()
     let first = try records(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Finding indexes") struct IndexLocatorTests {
   @Test(
-    "A label never carries the host of a file name",
+    "A label never contains the host in a file name",
     arguments: [
       ("mirror.example.org_debian_dists_trixie_main_binary-amd64_Packages.lz4", "trixie/main amd64"),
       (
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "apt's listing gives suite, component and architecture; a file listed twice is read once, labels differ")
+    "An apt listing yields each file once, with a unique label")
   func aptListing() {
     let listing = """
       /lists/a_Packages.lz4\ttrixie\ttesting\tmain\tamd64
@@ -44,7 +44,7 @@ import Testing
         == ["a_Packages.lz4", "b_Packages", "c_Packages", "d_Packages"].map { "/lists/" + $0 })
   }
 
-  @Test("A folder gives its indexes in order, a file itself, anything else an error without the path")
+  @Test("A folder yields its sorted indexes, a file yields itself, and other paths throw")
   func givenPath() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("perdure-indexes-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -63,7 +63,7 @@ import Testing
     #expect(error.map { "\($0)".contains("example") } == false)
   }
 
-  @Test("Without apt's index, or without apt, dpkg's list is read; without that an error")
+  @Test("Without an apt index, dpkg's status file is read, or an error is thrown")
   func fallback() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("perdure-fallback-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -106,11 +106,11 @@ private let helper = "/usr/lib/apt/apt-helper"
 private let hasIndependentCounter =
   FileManager.default.isExecutableFile(atPath: helper) && (try? IndexLocator.indexes())?.isEmpty == false
 
-/// Counts with programs that share nothing with ours.
+/// Compares counts with the counts of independent programs.
 @Suite(
   "The archive of this machine", .enabled(if: hasIndependentCounter, "apt-helper or an index is missing"))
 struct ArchiveCountTests {
-  @Test("has as many stanzas as an independent count finds")
+  @Test("Each index has as many stanzas as an independent count")
   func stanzaCounts() throws {
     for file in try IndexLocator.indexes() {
       let expected = try Self.count(file)
@@ -127,7 +127,7 @@ struct ArchiveCountTests {
     }
   }
 
-  @Test("and the example prints as many, of indexes that are small enough for a test")
+  @Test("The example prints the independent count of each small index")
   func printedCounts() throws {
     for file in try IndexLocator.indexes() {
       let expected = try Self.count(file)

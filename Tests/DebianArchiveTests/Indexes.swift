@@ -3,7 +3,7 @@ import Testing
 
 @testable import DebianIndexReading
 
-/// An index as bytes, read in pieces of at most `pieceSize`.
+/// Reads the stanzas of an index in pieces of at most `pieceSize` bytes.
 func stanzas(
   of text: [UInt8], pieceSize: Int = .max
 ) -> (stanzas: [Stanza], problems: [ArchiveProblem], error: ArchiveReadError?) {

@@ -5,10 +5,10 @@ import PerdureLog
 import PerdureTestSupport
 import Testing
 
-/// Runs the example as a separate process that ends itself, as `kill -9` would, during a change of
-/// its files. It ends at a random call of an import, counted in calls, so that the machine's speed
-/// does not matter. The store is kept from kill to kill, until the import is complete. Some seconds
-/// of processor time: more than a hundred processes.
+/// Runs the example as a separate process that sends itself SIGKILL during a change of its files.
+/// The process ends at a random file call of an import. The calls are counted, so the machine's
+/// speed does not matter. The store is kept from kill to kill, until the import is complete. Takes
+/// some seconds of processor time, for more than a hundred processes.
 @Suite("A killed import")
 struct KilledImportTests {
   private static let batch = 5
@@ -22,7 +22,7 @@ struct KilledImportTests {
     case closing
   }
 
-  @Test("Holds every acknowledged batch and at most the one in flight, whole, and continues from there")
+  @Test("The store has every acknowledged batch and at most one more, and the import resumes")
   func killed() throws {
     let folder = try TemporaryDirectory()
     let (archive, store) = (folder.file("Packages"), folder.file("store.perdure"))
@@ -35,7 +35,7 @@ struct KilledImportTests {
     var state = (there: Self.stanzaCount, hasOpened: true)
     var struck: [Phase: Int] = [:]
     for _ in 0..<(8 * Self.kills) where Self.isWanting(struck) {
-      // Complete: once more, from an empty folder.
+      // The import is complete. Half of the time, it starts again from an empty folder.
       if state.there == Self.stanzaCount, random.chance(50) {
         try FileManager.default.removeItem(atPath: store)
         state = (0, false)
@@ -44,7 +44,7 @@ struct KilledImportTests {
       let run = try ImportRun(archive, store, batch: Self.batch, killAt: moment)
       if run.wasKilled { struck[Self.phase(of: run, hadOpened: state.hasOpened), default: 0] += 1 }
       state.hasOpened = state.hasOpened || run.changes("opened") != nil
-      // A state that a check of the store has found counts as acknowledged.
+      // Packages that a check found in the store count as acknowledged.
       state.there = try check(store, acknowledged: max(state.there, run.lastSaved), state.hasOpened)
     }
     #expect(!Self.isWanting(struck), "\(struck)")
@@ -52,7 +52,7 @@ struct KilledImportTests {
     #expect(try check(store, acknowledged: Self.stanzaCount, true) == Self.stanzaCount)
   }
 
-  /// Fifty kills, which hit each phase.
+  /// Whether fewer than `kills` processes were killed, or a phase had no kill yet.
   private static func isWanting(_ struck: [Phase: Int]) -> Bool {
     struck.values.reduce(0, +) < kills || struck.count < Phase.allCases.count
   }
@@ -63,21 +63,21 @@ struct KilledImportTests {
     return hadOpened ? .reopening : .creating
   }
 
-  /// Runs the command `perdure verify`, as a user would to check a store.
+  /// Checks the store with the command `perdure verify`.
   private func verify(_ path: String) throws {
     let run = try ChildRun(built: "perdure", ["verify", path])
     #expect(run.status == 0 && !run.wasKilled, "\(run.output)\(run.errors)")
     #expect(run.output.contains("graph: ") && run.output.hasSuffix(": clean\n"), "\(run.output)")
   }
 
-  /// The store is intact, and has a whole number of batches with all acknowledged ones, and at most
-  /// one more. Returns the number of packages.
+  /// Checks that the store is intact and has only whole batches: all acknowledged batches and at
+  /// most one more. Returns the number of packages.
   private func check(_ path: String, acknowledged: Int, _ hasOpened: Bool) throws -> Int {
     let inspection: StoreInspection
     do {
       inspection = try StoreInspection(at: path)
     } catch {
-      // Killed before the model was stored: there is no store yet.
+      // The process was killed before it stored the model, so no store exists yet.
       #expect(acknowledged == 0 && !hasOpened, "\(error)")
       return 0
     }
@@ -113,7 +113,7 @@ struct KilledImportTests {
   }
 }
 
-/// One run of the example's import, to its end or to the change during which it ends itself.
+/// One run of the example's import, until its end or until the change at which it kills itself.
 private struct ImportRun {
   private let lines: [Substring]
   let wasKilled: Bool
@@ -127,10 +127,10 @@ private struct ImportRun {
     #expect(run.status == (wasKilled ? SIGKILL : 0), "\(run.output)\(run.errors)")
   }
 
-  /// The last acknowledged stanza.
+  /// The number of acknowledged stanzas.
   var lastSaved: Int { numbers("saved").max() ?? 0 }
 
-  /// The number of changes when a state was reached, if it was.
+  /// The number of file changes when the program reached a state; nil if it did not.
   func changes(_ what: String) -> Int? { numbers(what).first }
 
   private func numbers(_ what: String) -> [Int] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DebianIndexReading
 
-@Suite("Packages") struct PackageReaderTests {
+@Suite("Package records") struct PackageReaderTests {
   private func packages(of text: String) throws -> (
     records: [PackageRecord], problems: [ArchiveProblem], stanzas: Int
   ) {
@@ -55,7 +55,7 @@ import Testing
     #expect(record.dependencies.map(\.group) == [0, 0, 1, 1, 0])
   }
 
-  @Test("A stanza without a name is reported with its place and left out")
+  @Test("A stanza without a name is reported with its line and skipped")
   func namelessStanza() throws {
     let (records, problems, stanzas) = try packages(
       of: "Package: a\n\nVersion: 1\n\nPackage:\n\nPackage: b\n")
@@ -64,7 +64,7 @@ import Testing
     #expect(stanzas == 4)
   }
 
-  @Test("An unreadable part of a field is reported with the field's place; the rest stays")
+  @Test("An unreadable part of a field is reported with the field's line and skipped")
   func malformedField() throws {
     let (records, problems, _) = try packages(of: "Package: a\nVersion: 1\nDepends: b, c (, d\nTag: x::{y\n")
     #expect(records.first?.dependencies.map(\.target) == ["b", "d"])

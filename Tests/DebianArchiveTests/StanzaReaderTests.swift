@@ -19,7 +19,7 @@ private let index = """
   """
 
 @Suite("Stanzas") struct StanzaReaderTests {
-  @Test("Fields and continuation lines, however the text is cut", arguments: [1, 2, 3, 7, 50, .max])
+  @Test("Fields and continuation lines are read with every piece size", arguments: [1, 2, 3, 7, 50, .max])
   func fields(pieceSize: Int) throws {
     let (stanzas, problems, error) = stanzas(of: index + "\n", pieceSize: pieceSize)
     #expect(error == nil && problems.isEmpty)
@@ -43,7 +43,7 @@ private let index = """
     #expect(stanzas[1].place(of: "Depends") == SourcePlace(index: "test", line: 10, byteOffset: depends))
   }
 
-  @Test("Blank lines before, between and behind stanzas hold nothing")
+  @Test("Blank lines before, between and after stanzas are ignored")
   func blankLines() {
     let text = "\n \n\nPackage: a\n\n\t\n\nPackage: b\n\n\n"
     let (stanzas, problems, _) = stanzas(of: text)
@@ -53,7 +53,7 @@ private let index = """
     for empty in ["", "\n", "\n\n \n"] { #expect(DebianArchiveTests.stanzas(of: empty).stanzas.isEmpty) }
   }
 
-  @Test("Of a repeated field the first counts, and its second place is reported")
+  @Test("The first of two equal fields counts, and the place of the second is reported")
   func duplicateField() throws {
     let (stanzas, problems, error) = stanzas(of: "Package: a\nVersion: 1\nVERSION: 2\n more\n\nPackage: b\n")
     #expect(error == nil)
@@ -61,7 +61,7 @@ private let index = """
     #expect(problems.map(\.place) == [SourcePlace(index: "test", line: 3, byteOffset: 22)])
   }
 
-  @Test("A stanza of very many fields is read in a time that grows with it; names that come twice are found")
+  @Test("In a stanza of 100,000 fields, repeated fields are reported")
   func manyFields() throws {
     let count = 100_000
     let lines = (0..<count).map { "Field-\($0): \($0)\n" }.joined()
@@ -82,7 +82,7 @@ private let index = """
     #expect(problems.map(\.place.line) == [1, 3, 5, 6])
   }
 
-  @Test("Text that ends in the middle of a line is truncated; its last stanza is not handed out")
+  @Test("Text that ends inside a line throws a truncation error instead of the last stanza")
   func truncatedText() throws {
     let (stanzas, _, error) = stanzas(of: "Package: a\n\nPackage: b\nVersion: 1")
     #expect(stanzas.map { $0.text("Package") } == ["a"])
@@ -90,7 +90,7 @@ private let index = """
     #expect(error?.place == SourcePlace(index: "test", line: 4, byteOffset: 23))
   }
 
-  @Test("An endless stanza is left out and reported; memory stays bounded; the next one is read")
+  @Test("A stanza that is too long is reported and skipped, and the next stanza is read")
   func endlessStanza() {
     let line = "Field: " + String(repeating: "x", count: 1_000) + "\n"
     let long = "Package: a\n" + String(repeating: line, count: 5_000) + "\nPackage: b\n"
@@ -103,7 +103,7 @@ private let index = """
     #expect(DebianArchiveTests.stanzas(of: oneLine).stanzas.map { $0.text("Package") } == ["b"])
   }
 
-  @Test("Bytes that are no UTF-8 are replaced")
+  @Test("Bytes that are not valid UTF-8 are replaced")
   func notUTF8() {
     let (stanzas, _, _) = stanzas(of: Array("Package: a".utf8) + [0xFF] + Array("b\n".utf8))
     #expect(stanzas.map { $0.text("Package") } == ["a\u{FFFD}b"])
@@ -113,7 +113,7 @@ private let index = """
 @Suite("Compressed indexes") struct CompressedIndexTests {
   private static let text = (0..<5_000).map { "Package: package-\($0)\nVersion: \($0 * 7)\n\n" }.joined()
 
-  @Test("LZ4 frames are opened", arguments: [1_000, .max])
+  @Test("Indexes in LZ4 frames are read", arguments: [1_000, .max])
   func opens(pieceSize: Int) throws {
     let (stanzas, problems, error) = stanzas(of: try frame(Array(Self.text.utf8)), pieceSize: pieceSize)
     #expect(error == nil && problems.isEmpty)
@@ -121,20 +121,20 @@ private let index = """
     #expect(stanzas.last?.text("Package") == "package-4999")
   }
 
-  @Test("A truncated index gives the stanzas before the cut, then its place")
+  @Test("A truncated index yields the stanzas before the cut, then an error with its place")
   func truncated() throws {
     let whole = try frame(Array(Self.text.utf8))
     let (stanzas, _, error) = stanzas(of: Array(whole[..<(whole.count * 3 / 4)]))
     #expect(error?.code == .truncated)
     #expect(error?.place?.index == "test")
     #expect(stanzas.count > 100 && stanzas.count < 5_000)
-    // Whole stanzas only, three lines each, up to where the text stops.
+    // Only whole stanzas are read, of three lines each, up to the end of the text.
     let place = try #require(error?.place)
     #expect(stanzas.count == (place.line - 1) / 3)
     for (number, stanza) in stanzas.enumerated() { #expect(stanza.text("Version") == "\(number * 7)") }
   }
 
-  @Test("A damaged index gives the stanzas before the damage, then its place")
+  @Test("A damaged index yields the stanzas before the damage, then an error with its place")
   func damaged() throws {
     var stream = try frame(Array(Self.text.utf8))
     stream[stream.count - 100] ^= 0x10
@@ -145,7 +145,7 @@ private let index = """
   }
 
   @Test(
-    "Other compressions are named",
+    "The error for an unsupported compression names the compression",
     arguments: [
       ("gzip", [0x1F, 0x8B, 8, 0]), ("xz", [0xFD, 0x37, 0x7A, 0x58]), ("zstd", [0x28, 0xB5, 0x2F, 0xFD]),
     ]
@@ -156,7 +156,7 @@ private let index = """
     #expect(error?.message.contains(name) == true)
   }
 
-  @Test("A source that fails is unreadable")
+  @Test("A failing source of an index throws an error")
   func unreadable() {
     struct Broken: Error {}
     #expect(throws: ArchiveReadError.self) { _ = try IndexText { _ in throw Broken() } }

@@ -4,7 +4,7 @@ import Testing
 @Suite("The example of companies with workers")
 struct CompaniesTests {
   @Test(
-    "The example works as documented, with macros and with a model in code",
+    "The programs with macros and with a model in code print the documented output",
     arguments: ["CompaniesWithMacros", "CompaniesInCode"])
   func output(program: String) throws {
     let run = try ChildRun(built: program, [])

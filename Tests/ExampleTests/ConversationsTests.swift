@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The example of users with messages and conversations")
 struct ConversationsTests {
-  @Test("The example works as documented: orders of each owner, of two devices at once, and known users")
+  @Test("The program prints the documented output")
   func output() throws {
     let run = try ChildRun(built: "Conversations", [])
     #expect(run.status == 0 && run.errors == "")

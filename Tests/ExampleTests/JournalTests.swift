@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The example of a journal that is killed")
 struct JournalTests {
-  @Test("After each kill it has every entry that it reported, and at most one more")
+  @Test("After each kill, the journal has every reported entry and at most one more")
   func killed() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "perdure-journal-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -22,7 +22,7 @@ struct JournalTests {
         reported += 1
       }
       journal.kill()
-      // Lines that the pipe still holds were reported too.
+      // The program also reported the lines that are still in the pipe.
       while let line = try journal.nextLine() {
         #expect(line == "saved \(reported + 1)")
         reported += 1

@@ -3,13 +3,13 @@ import Foundation
 import PerdureTestSupport
 import Testing
 
-@Suite("The example of the tutorial")
+@Suite("The example program of the tutorial")
 struct ReadingListExampleTests {
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
   @Test(
-    "The last steps of the tutorial are the example and its tests",
+    "The last steps of the tutorial equal the files of the example",
     arguments: [
       ("ReadingList-12.swift", "Examples/ReadingList/ReadingList.swift"),
       ("ReadingList-Tests.swift", "Tests/ExampleTests/ReadingListTests.swift"),
@@ -22,7 +22,7 @@ struct ReadingListExampleTests {
     #expect(texts[0] == texts[1], "\(tutorial) and \(file) differ")
   }
 
-  @Test("Its commands keep books from one run to the next and report refused changes")
+  @Test("The commands store books across runs and report refused changes")
   func commands() throws {
     let directory = try TemporaryDirectory()
     func run(_ arguments: String...) throws -> String {

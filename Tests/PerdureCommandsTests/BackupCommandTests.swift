@@ -36,7 +36,7 @@ struct BackupCommandTests {
     return Int(copy.snapshot().count(in: try copy.keyspace("rows", .dense)))
   }
 
-  @Test("A store open for writing is backed up, then its new commits, and both backups are restored")
+  @Test("Full and incremental backups of a store that is open for writing are restored")
   func folders() throws {
     let first = try Outcome("backup", directory.file("store"), directory.file("first"))
     #expect(
@@ -54,7 +54,7 @@ struct BackupCommandTests {
     }
   }
 
-  @Test("A file with a backup stream is restored, and one that was cut off restores nothing")
+  @Test("A file with a backup stream is restored, and a truncated file restores nothing")
   func stream() throws {
     var bytes: [UInt8] = []
     try store.backup { part in part.withUnsafeBytes { bytes += $0 } }
@@ -69,7 +69,7 @@ struct BackupCommandTests {
     #expect(try POSIXFileSystem().kind(of: directory.file("nothing")) == nil)
   }
 
-  @Test("A target that is taken, a store that is absent and an earlier backup for a stream are refused")
+  @Test("An existing target, a missing store and a stream with --since are rejected")
   func refused() throws {
     #expect(try Outcome("backup", directory.file("store"), directory.file("store")).code == .failed)
     #expect(try Outcome("backup", directory.file("nowhere"), directory.file("first")).code == .failed)

@@ -42,7 +42,7 @@ extension CommandTests {
     #expect(json.lines[1].hasPrefix(#"{"keyspace":"pages","key":"/index","problem":"corruption"#))
   }
 
-  @Test("dump suggests similar names of the store, and its help states the number of lines")
+  @Test("dump suggests similar names of the store, and its help states the default line limit")
   func nearNames() throws {
     let entity = try Outcome("dump", try makeGraph(), "--entity", "Shop")
     #expect(entity.code == .failed)
@@ -53,7 +53,7 @@ extension CommandTests {
     #expect(DumpCommand.helpMessage().contains("(default: all)"))
   }
 
-  @Test("dump prints a Float as it shows, and bytes never as text")
+  @Test("dump prints a Float with the digits of its description, and bytes in hexadecimal")
   func dumpUnambiguous() throws {
     let path = directory.file("Cargo.perdure")
     let container = try PersistentContainer(name: "Cargo", classes: [Cargo.self], at: path)

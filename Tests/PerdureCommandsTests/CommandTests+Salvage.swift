@@ -9,7 +9,7 @@ import Testing
 extension CommandTests {
   // MARK: - salvage
 
-  @Test("salvage of a damaged store restores the rest, names the damage, and exits with 1")
+  @Test("salvage of a damaged store restores intact records, reports the damage and exits with 1")
   func salvage() throws {
     try damage()
     let target = directory.file("Saved.perdure")
@@ -22,7 +22,7 @@ extension CommandTests {
     #expect(again.code == .failed && again.errors.contains("invalidArgument"))
   }
 
-  @Test("salvage of an intact store exits with 0; JSON lists the restored records")
+  @Test("salvage of an intact store exits with 0, and its JSON counts the restored keys")
   func salvageJSON() throws {
     let target = directory.file("Saved.perdure")
     let outcome = try Outcome("salvage", path, target, "--json")
@@ -35,7 +35,7 @@ extension CommandTests {
 
   // MARK: - compact
 
-  @Test("compact removes dead records, of stores with and without objects, and leaves the stores intact")
+  @Test("compact removes dead records of stores with and without objects")
   func compact() throws {
     let store = try Store(at: path)
     let numbers = try store.keyspace("numbers", .dense)
@@ -55,7 +55,7 @@ extension CommandTests {
     #expect(try POSIXFileSystem().kind(of: directory.file("none")) == nil)
   }
 
-  @Test("On a terminal a bar is drawn and wiped away; results are not mixed with it")
+  @Test("On a terminal, a progress bar is drawn and erased, and never mixed with results")
   func bar() throws {
     let outcome = try Outcome("verify", path, isTerminal: true)
     #expect(outcome.errors.contains("\rverifying [") && outcome.errors.contains("] 100 %"))

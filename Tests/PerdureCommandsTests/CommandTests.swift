@@ -33,7 +33,7 @@ import Testing
   @Relationship(inverse: "boats") var home: Harbour?
 }
 
-/// The bytes of a store's files. A reader notes itself in READERS, which is left out.
+/// The bytes of a store's files, except for READERS, in which each reader registers itself.
 func filesOfStore(at path: String) throws -> [String: [UInt8]] {
   let fileSystem = POSIXFileSystem()
   var files: [String: [UInt8]] = [:]
@@ -45,13 +45,13 @@ func filesOfStore(at path: String) throws -> [String: [UInt8]] {
   return files
 }
 
-/// The output of a command, and its exit code.
+/// The output and the exit code of a command.
 struct Outcome {
   var lines: [String] = []
   var errors = ""
   var code = ExitCode.success
 
-  /// Runs the command line, without the program's name.
+  /// Runs a command line. The arguments do not include the program's name.
   init(_ arguments: String..., isTerminal: Bool = false) throws {
     try self.init(arguments, isTerminal: isTerminal)
   }
@@ -70,7 +70,7 @@ struct Outcome {
 }
 
 extension Console {
-  /// Drops all output.
+  /// A console that discards all output.
   static var silent: Console {
     Console(output: { _ in }, errors: { _ in }, terminal: .init(), now: { .zero })
   }
@@ -113,7 +113,7 @@ struct CommandTests {
     return path
   }
 
-  /// Three boats, whose harbour was removed.
+  /// Creates a store with three boats whose harbour was deleted.
   private func makeBoats() throws -> String {
     let path = directory.file("Boats.perdure")
     let container = try PersistentContainer(
@@ -136,7 +136,7 @@ struct CommandTests {
   /// Changes a byte of the record of page `/index`.
   func damage() throws { try damage("<h1>", in: path) }
 
-  /// Changes a byte of the first place in the log with a text.
+  /// Changes the first byte of the first occurrence of a text in the log.
   private func damage(_ text: String, in path: String) throws {
     let fileSystem = POSIXFileSystem()
     let name = try #require(try fileSystem.contents(of: path).first { $0.hasSuffix(".segment") })
@@ -150,7 +150,7 @@ struct CommandTests {
 
   // MARK: - verify
 
-  @Test("verify of a store that is well says so, and exits with 0")
+  @Test("verify of an intact store reports a clean store and exits with 0")
   func verify() throws {
     let outcome = try Outcome("verify", path)
     #expect(outcome.code == .success)
@@ -161,14 +161,14 @@ struct CommandTests {
     #expect(json.lines[0].contains("\"clean\":true,\"opens\":true,\"findings\":[],\"findingCount\":0"))
   }
 
-  @Test("verify checks the graph as well")
+  @Test("verify also checks the graph")
   func verifyGraph() throws {
     let outcome = try Outcome("verify", try makeGraph())
     #expect(outcome.code == .success)
     #expect(outcome.lines.last == "graph: 2 objects, 0 links: clean")
   }
 
-  @Test("On a terminal, how far opening and verification are is shown, and wiped away")
+  @Test("On a terminal, the progress of opening and verification is shown and then erased")
   func progressOfVerification() throws {
     let graph = try makeGraph()
     let fileSystem = POSIXFileSystem()
@@ -202,7 +202,7 @@ struct CommandTests {
     #expect(json.lines[0].contains("\"clean\":false") && json.lines[0].contains("\"invariant\":\"V6\""))
   }
 
-  @Test("References that the rule noAction leaves behind are counted and are no findings")
+  @Test("References that the rule noAction leaves are counted but are no findings")
   func verifyNoAction() throws {
     let outcome = try Outcome("verify", try makeBoats())
     #expect(outcome.code == .success)
@@ -211,10 +211,10 @@ struct CommandTests {
         == "graph: 3 objects, 0 links, 3 references to deleted objects left by the rule noAction: clean")
   }
 
-  @Test("An unreadable row is a finding after those of the log; verify and dump continue with the next")
+  @Test("verify and dump report an unreadable row and continue with the next row")
   func damagedRow() throws {
     let path = try makeBoats()
-    // With the index in its file, opening does not read the log.
+    // The checkpoint writes the index to its file, so that opening does not read the log.
     let opened = try OpenedStore(forWritingAt: path, on: .silent)
     try opened.engine.checkpoint()
     try opened.engine.close()
@@ -237,7 +237,7 @@ struct CommandTests {
     #expect(json.lines.count == 3 && json.lines[1].hasPrefix(#"{"entity":"Boat","id":2,"problem":"#))
   }
 
-  @Test("A store that does not open exits with 2 and says why; verify has findings instead")
+  @Test("Commands print why a store does not open, and verify reports findings")
   func unopened() throws {
     let missing = try Outcome("verify", directory.file("none"), "--json")
     #expect(missing.code == .failed)
@@ -256,7 +256,7 @@ struct CommandTests {
 
   // MARK: - stats
 
-  @Test("stats counts keys, as lines and as JSON")
+  @Test("stats prints all statistics as lines and as JSON")
   func stats() throws {
     let outcome = try Outcome("stats", path)
     #expect(outcome.code == .success)
@@ -265,7 +265,7 @@ struct CommandTests {
     let json = try Outcome("stats", path, "--json")
     #expect(json.lines[0].contains("\"keyspaces\":{\"pages\":2,\"numbers\":3}"))
     #expect(json.lines[0].contains("\"keys\":5"))
-    // Not only counts: truth values, reasons, and lists.
+    // Statistics are not only counts, but also truth values, reasons and lists.
     for name in Mirror(reflecting: try Store(at: path).statistics).children.compactMap(\.label) {
       #expect(json.lines[0].contains("\"\(name)\":"), "\(name)")
       let words = StatsCommand.words(name)
@@ -296,7 +296,7 @@ struct CommandTests {
     #expect(outcome.code == .success)
   }
 
-  @Test("dump prints JSON lines with every byte")
+  @Test("dump --json prints a line for each key, with whole values")
   func dumpJSON() throws {
     let outcome = try Outcome("dump", path, "--json", "--limit", "3", "--width", "1")
     #expect(
@@ -307,7 +307,7 @@ struct CommandTests {
       ])
   }
 
-  @Test("dump prints parts: keyspaces, ranges, prefixes, so many lines, so many bytes")
+  @Test("dump limits its output by keyspace, range, prefix, number of lines and width")
   func dumpParts() throws {
     func keys(_ outcome: Outcome) -> [String] { outcome.lines.map { String($0.split(separator: "\t")[1]) } }
     #expect(keys(try Outcome("dump", path, "--keyspace", "numbers")) == ["1", "2", "3"])
@@ -340,7 +340,7 @@ struct CommandTests {
     #expect(try Outcome("dump", path, "--entity", "Ship").code == .failed)
   }
 
-  @Test("dump prints numbers that JSON has not, parts of seconds, and the objects below an abstract entity")
+  @Test("dump prints infinite numbers, fractions of seconds and objects of subentities")
   func dumpValues() throws {
     let outcome = try Outcome("dump", try makeBoats(), "--entity", "Craft")
     let expected = [
@@ -354,7 +354,7 @@ struct CommandTests {
         })
   }
 
-  @Test("A subcommand that there is not is named, and those that there are")
+  @Test("The error for an unknown subcommand names that subcommand and all valid subcommands")
   func unknownSubcommand() throws {
     let error = #expect(throws: (any Error).self) { try Outcome("vrfy", path) }
     let message = PerdureCommand.message(for: try #require(error))

@@ -6,12 +6,12 @@ import Testing
 
 @testable import PerdureCommands
 
-@Suite("The tree of commands: versions, completions, the page of the documentation")
+@Suite("Version, help, completions and documentation page of the commands")
 struct CommandTreeTests {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// What a command line prints that asks for no work.
+  /// The text that a command line prints if it only requests a text, such as the version.
   private func printed(_ arguments: String...) throws -> String {
     do {
       var command = try PerdureCommand.command(for: arguments)
@@ -22,7 +22,7 @@ struct CommandTreeTests {
     return ""
   }
 
-  @Test("--version prints the newest version of the changelog, or that it is in development")
+  @Test("--version prints the newest version of the changelog, or a development version")
   func version() throws {
     #expect(try printed("--version") == PerdureVersion.number)
     let changelog = try String(contentsOf: Self.root.appending(path: "CHANGELOG.md"), encoding: .utf8)
@@ -34,7 +34,7 @@ struct CommandTreeTests {
     }
   }
 
-  @Test("The page of the documentation is the help of the commands: run `make command-line-page`")
+  @Test("The documentation page equals the help texts (update: `make command-line-page`)")
   func page() throws {
     let page = try String(contentsOf: Self.root.appending(path: HelpPage.path), encoding: .utf8)
     #expect(page == HelpPage.text)
@@ -44,7 +44,7 @@ struct CommandTreeTests {
     #expect(!page.contains("help-page"))
   }
 
-  @Test("Completions name every command", arguments: ["bash", "zsh", "fish"])
+  @Test("Completion scripts contain the names of commands and values", arguments: ["bash", "zsh", "fish"])
   func completions(shell: String) throws {
     let script = try printed("--generate-completion-script", shell)
     for name in ["verify", "query", "model", "show", "format", "markdown"] {
@@ -62,7 +62,7 @@ struct CommandTreeTests {
     #expect(run.status == 0 && run.errors == "")
   }
 
-  @Test("Every command has a name in lower case and one line of abstract")
+  @Test("Every command has a lowercase name and a short abstract")
   func help() {
     func check(_ command: any ParsableCommand.Type) {
       let configuration = command.configuration
@@ -74,7 +74,7 @@ struct CommandTreeTests {
     check(PerdureCommand.self)
   }
 
-  @Test("A wrong name behind a command with subcommands is named too")
+  @Test("The error for an unknown nested subcommand suggests the nearest name")
   func wrongName() throws {
     let error = #expect(throws: (any Error).self) { try Outcome("model", "shw", "x") }
     let message = PerdureCommand.message(for: try #require(error))

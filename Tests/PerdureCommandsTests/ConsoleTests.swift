@@ -3,9 +3,9 @@ import Testing
 
 @testable import PerdureCommands
 
-@Suite("What commands write")
+@Suite("Console output of commands")
 struct ConsoleTests {
-  @Test("Styles and red errors appear only where a terminal takes colours")
+  @Test("Colours are printed only on a terminal that supports them")
   func styles() {
     for takesColours in [false, true] {
       var errors = ""
@@ -18,7 +18,7 @@ struct ConsoleTests {
     }
   }
 
-  @Test("Keys are read as they are written")
+  @Test("Printed keys are parsed to the same bytes")
   func keys() throws {
     for key in [
       [], [0], Array("plain/key".utf8), Array("0xnot".utf8), Array("with space".utf8), [0xFF, 0x61],
@@ -30,7 +30,8 @@ struct ConsoleTests {
       #expect(throws: KeyText.Illegible.self) { try KeyText.bytes(wrong) }
     }
     #expect(try KeyText.id("0xff") == 255)
-    // Cut within a letter, a text is still one; cut bytes are shown as they are.
+    // A text that is cut within a character is still shown as text. Other bytes are shown in
+    // hexadecimal.
     let letters = Array("aä€😀".utf8)
     let shown = (1...10).map { KeyText.value(letters, limit: $0).prefix { $0 != "…" } }
     #expect(shown.prefix(3) == ["\"a\"", "\"a\"", "\"aä\""])
@@ -40,7 +41,7 @@ struct ConsoleTests {
     #expect(throws: KeyText.Illegible.self) { try KeyText.id("ten") }
   }
 
-  @Test("Names of fields become words; parts and elements of lists keep their path, and nothing is left out")
+  @Test("Names of fields become words, with the path of their part or list element")
   func fields() {
     struct Inner { var bytesWritten: UInt64 = 3 }
     struct Outer {

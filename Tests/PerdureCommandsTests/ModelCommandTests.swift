@@ -45,7 +45,7 @@ struct ModelCommandTests {
     try container.close()
   }
 
-  @Test("The stored model is shown as tables: entities, properties, constraints, indexes and rules")
+  @Test("Tables show entities, properties, constraints, indexes and rules of the stored model")
   func tables() throws {
     let outcome = try Outcome("model", "show", path)
     #expect(outcome.code == .success && outcome.errors == "")
@@ -83,7 +83,7 @@ struct ModelCommandTests {
       ], "\(outcome.lines.joined(separator: "\n"))")
   }
 
-  @Test("The model is also written as Markdown and JSON, and a part of it by the names of entities")
+  @Test("Markdown and JSON show the named entities of the model")
   func formats() throws {
     let markdown = try Outcome("model", "show", path, "--format", "markdown", "--entity", "Company")
     #expect(
@@ -106,7 +106,7 @@ struct ModelCommandTests {
     #expect(!line.contains("Human"))
   }
 
-  @Test("An entity that the model does not have, and a store without objects, are errors")
+  @Test("An unknown entity, a store without objects and a missing store are errors")
   func refused() throws {
     let near = try Outcome("model", "show", path, "--entity", "Wrker", "--format", "json")
     #expect(

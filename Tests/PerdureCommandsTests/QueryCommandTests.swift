@@ -62,7 +62,7 @@ struct QueryCommandTests {
     try Outcome(["query", path] + arguments)
   }
 
-  @Test("Without a predicate all objects are printed, with all values that are not to-many relationships")
+  @Test("Without a predicate, all objects are printed with all values except to-many relationships")
   func all() throws {
     let outcome = try query("Worker")
     #expect(outcome.code == .success && outcome.errors == "")
@@ -94,7 +94,7 @@ struct QueryCommandTests {
     #expect(try query("Worker", "--limit", "0").lines == ["0 objects"])
   }
 
-  @Test("JSON has an object a line, with whole values")
+  @Test("JSON has one object per line, with whole values")
   func json() throws {
     let outcome = try query(
       "Worker", "--order", "name", "--columns", "name,note,photo,rank,company", "--format", "json")
@@ -112,7 +112,7 @@ struct QueryCommandTests {
       ])
   }
 
-  @Test("CSV quotes where it must, and distinguishes an empty text from no value")
+  @Test("CSV quotes special characters and distinguishes empty texts from nil")
   func csv() throws {
     let outcome = try query(
       "Worker", "--order", "name", "--columns", "name,note,photo,company.name", "--format", "csv")
@@ -124,14 +124,14 @@ struct QueryCommandTests {
     #expect(CSVText.line([nil]) == "\"\"" && CSVText.line([nil, nil]) == ",")
   }
 
-  @Test("Objects of subentities are results, with the entity of their own in their ids")
+  @Test("Results include objects of subentities, whose ids name their own entity")
   func subentities() throws {
     let outcome = try query(
       "Staff", "--order", "name desc", "--columns", "objectID,address.city", "--limit", "2")
     #expect(outcome.lines == ["objectID   address.city", "Staff/p1   Rome", "Worker/p3", "2 objects"])
   }
 
-  @Test("A table cuts long values at the width; JSON and CSV never do")
+  @Test("A table cuts long values at the width, but JSON and CSV do not")
   func hugeValues() throws {
     let container = try PersistentContainer(
       name: "Staff", classes: [Staff.self, Worker.self, Company.self], at: path)
@@ -154,7 +154,7 @@ struct QueryCommandTests {
     #expect(csv.lines[1].utf8.count > 1_200_000 + 3_000_000)
   }
 
-  @Test("A query that does not fit the model is refused with the nearest names, and the code 2")
+  @Test("A query that does not fit the model fails and suggests similar names")
   func misfits() throws {
     let entity = try query("Wrker", "--format", "json")
     #expect(entity.code == .failed && entity.errors.contains("no entity Wrker. Did you mean Worker?"))
@@ -178,7 +178,7 @@ struct QueryCommandTests {
   }
 
   @Test(
-    "A command line that cannot be read is refused before the store is opened",
+    "An invalid command line is rejected before the store is opened",
     arguments: [
       ["salary >"], ["name == %@"], ["--order", "a b c"], ["--order", ""], ["--columns", "name,"],
       ["--limit=-1"],
@@ -191,7 +191,7 @@ struct QueryCommandTests {
     #expect(PerdureCommand.exitCode(for: try #require(error)) == .validationFailure)
   }
 
-  @Test("A query changes no file of the store, and runs beside its writer")
+  @Test("A query runs beside a writer and changes no file of the store")
   func readOnly() throws {
     let container = try PersistentContainer(
       name: "Staff", classes: [Staff.self, Worker.self, Company.self], at: path)
@@ -202,7 +202,7 @@ struct QueryCommandTests {
     try container.close()
   }
 
-  @Test("A shell completes the names of the store's entities, and none without a store")
+  @Test("Shell completion offers the entities of the store, or nothing without a store")
   func completion() {
     #expect(
       Set(EntityCompletion.names(for: ["perdure", "query", path, "W"])) == ["Staff", "Worker", "Company"])

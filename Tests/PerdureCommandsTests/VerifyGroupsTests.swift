@@ -7,7 +7,7 @@ import Testing
 
 @testable import PerdureCommands
 
-@Suite("perdure verify: groups of findings, and stores that do not open")
+@Suite("perdure verify: groups of findings and damaged stores")
 struct VerifyGroupsTests {
   private let directory: TemporaryDirectory
   private var path: String { directory.file("store") }
@@ -38,7 +38,7 @@ struct VerifyGroupsTests {
     try POSIXFileSystem().contents(of: path).filter { $0.hasSuffix(".segment") }.sorted()
   }
 
-  @Test("Findings of one invariant are one group, with their number and the first of them")
+  @Test("Findings are grouped by invariant, with their number and the first findings")
   func groups() {
     let found = (1...7).map { ShownFinding(invariant: "V2", place: "place \($0)", message: "bad") }
     let other = ShownFinding(invariant: "G1", place: "Boat/p2", message: "worse")
@@ -47,7 +47,7 @@ struct VerifyGroupsTests {
     #expect(groups[0].lines(limit: 2) == ["  at place 1: bad", "  at place 2: bad", "  and 5 more"])
     #expect(groups[0].lines(limit: 7).count == 7)
     #expect(groups[0].lines(limit: 0) == ["  and 7 more"])
-    // More than a report lists.
+    // The counts are greater than the number of listed findings.
     let counted = FindingGroup.groups([other], counts: ["G1": 20_000, "V5": 3])
     #expect(counted.map(\.count) == [20_000, 3])
     #expect(counted[0].lines(limit: 5) == ["  at Boat/p2: worse", "  and 19999 more"])
@@ -85,7 +85,7 @@ struct VerifyGroupsTests {
     #expect(try filesOfStore(at: path) == before)
   }
 
-  @Test("A survey lists the damages that a salvage lists, and none of an intact store")
+  @Test("A survey lists the same damage as a salvage, and none in an intact store")
   func survey() throws {
     #expect(try Store.survey(at: path).isClean)
     let names = try segments()
@@ -101,7 +101,7 @@ struct VerifyGroupsTests {
     #expect(done.0 == done.1 && done.1 > 0)
   }
 
-  @Test("A path without a store is no finding: verify fails with the code 2")
+  @Test("verify of a path without a store fails instead of reporting findings")
   func noStore() throws {
     #expect(try Outcome("verify", directory.file("none")).code == .failed)
     #expect(throws: StoreError.self) { try Store.survey(at: directory.file("none")) }

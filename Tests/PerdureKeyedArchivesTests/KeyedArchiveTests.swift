@@ -10,9 +10,10 @@ import Testing
 
 private struct Unknown {}
 
-/// The property lists of archives, with other objects in them.
+/// Creates archives with nested arrays or changed objects.
 private enum Archive {
-  /// A text in lists in each other, each of them so many times in the one around it.
+  /// An archive of a text in `depth` nested arrays. Each array contains its inner array `times`
+  /// times.
   static func nested(_ depth: Int, times: Int = 1) throws -> Data {
     func reference(_ place: Int) -> String { "<dict><key>CF$UID</key><integer>\(place)</integer></dict>" }
     let lists = (1...depth).map { place in
@@ -29,7 +30,7 @@ private enum Archive {
     return try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
   }
 
-  /// An archive in which another object replaces the one at a place.
+  /// An archive whose list of objects was edited by `change`.
   static func changed(
     _ value: Any, _ change: (inout [Any]) throws -> Void
   ) throws -> Data {
@@ -42,8 +43,8 @@ private enum Archive {
     return try PropertyListSerialization.data(fromPropertyList: archive, format: .binary, options: 0)
   }
 
-  /// An archive in which entries of the object that was archived are others; `$0` is the reference
-  /// to it.
+  /// An archive in which `entries` replaces or removes entries of the archived object. The first
+  /// argument of `entries` is the reference to that object.
   static func changed(_ value: Any, _ entries: (Any, [Any]) -> [String: Any?]) throws -> Data {
     let good = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
     let archive = try #require(
@@ -59,7 +60,7 @@ private enum Archive {
 
 @Suite("Transformable attributes as keyed archives")
 struct KeyedArchiveTests {
-  @Test("Values are kept as archives under Core Data's name, and read unchanged")
+  @Test("The transformer has Core Data's name, and stored values are read unchanged")
   func attributes() throws {
     KeyedArchiveTransformer.register()
     #expect(ValueTransformers.names.contains("NSSecureUnarchiveFromData"))
@@ -75,7 +76,7 @@ struct KeyedArchiveTests {
     #expect(same.tags == nil)
   }
 
-  @Test("Every kind of value of an archive is read unchanged")
+  @Test("Archived values of every supported type are read unchanged")
   func kinds() throws {
     let transformer = KeyedArchiveTransformer()
     func same<T: Equatable>(_ value: T) throws -> Bool {
@@ -88,7 +89,7 @@ struct KeyedArchiveTests {
     #expect(try transformer.value(from: transformer.data(from: NSNull())) is NSNull)
   }
 
-  @Test("Archives that no archiver has written are errors, and stop nothing")
+  @Test("Damaged archives throw errors and never crash the program")
   func damaged() throws {
     let list = [try #require(URL(string: "https://example.org")), UUID(), Date()] as [Any]
     for data in [
@@ -123,7 +124,7 @@ struct KeyedArchiveTests {
     }
   }
 
-  @Test("Values nested too deeply, or repeated too often, are errors; single ones are not")
+  @Test("Archives with too deep nesting or too many references throw errors")
   func tooMuch() throws {
     let transformer = KeyedArchiveTransformer()
     #expect(try transformer.value(from: Archive.nested(100)) is NSArray)
@@ -137,7 +138,7 @@ struct KeyedArchiveTests {
     #expect(same as? [[[String: [[String]]]]] == table)
   }
 
-  @Test("Mutable values, and URLs relative to others, are read as the same type")
+  @Test("Mutable values and relative URLs keep their types")
   func mutable() throws {
     let transformer = KeyedArchiveTransformer()
     func read(_ value: Any) throws -> Any { try transformer.value(from: transformer.data(from: value)) }
@@ -151,7 +152,7 @@ struct KeyedArchiveTests {
     #expect(same?.absoluteString == "https://example.org/b?c" && same?.baseURL == base)
   }
 
-  @Test("A class counts as it is in this program, whatever superclasses the archive states")
+  @Test("Superclasses and class hints that an archive states are ignored")
   func pretended() throws {
     let foreign = try NSKeyedArchiver.archivedData(
       withRootObject: NSCharacterSet(charactersIn: "a"), requiringSecureCoding: true)
@@ -172,7 +173,7 @@ struct KeyedArchiveTests {
     }
   }
 
-  @Test("What cannot be archived, and an archive of classes that are not allowed, are errors")
+  @Test("Values that cannot be archived, and archives of classes that are not allowed, throw errors")
   func refused() throws {
     let transformer = KeyedArchiveTransformer()
     #expect(throws: KeyedArchiveError.self) { try transformer.data(from: Unknown()) }

@@ -7,10 +7,10 @@ import Testing
   @Attribute(.unique) var text: String
 }
 
-@Suite("Fetches and saves in a logger")
+@Suite("Log lines of fetches and saves")
 struct ContainerLoggingTests {
   /// The messages written on the test's thread.
-  // Unchecked: one thread writes and reads.
+  // Unchecked: only one thread writes and reads the messages.
   private final class Lines: @unchecked Sendable {
     var lines: [(level: Logger.Level, message: String, metadata: Logger.Metadata)] = []
   }
@@ -30,7 +30,7 @@ struct ContainerLoggingTests {
     }
   }
 
-  @Test("Each is a line with its subject and its cost, and failures have a higher level")
+  @Test("Each fetch and each save logs one line, and failures have a higher level")
   func lines() throws {
     let container = try PersistentContainer(name: "Notes", classes: [Note.self], description: .inMemory)
     try container.loadPersistentStores()
@@ -51,7 +51,7 @@ struct ContainerLoggingTests {
     #expect(lines.lines.count == 3)
   }
 
-  @Test("Warnings about the model are lines of the level of warnings, once for each model")
+  @Test("Each warning about a model is logged once, at the warning level")
   func warnings() throws {
     let model = try ManagedObjectModel([
       EntityDescription(

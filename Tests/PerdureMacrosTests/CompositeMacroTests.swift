@@ -2,10 +2,10 @@ import Testing
 
 @testable import PerdureMacros
 
-@Suite("Composite attributes are expanded")
+@Suite("Expansion of composite attributes")
 struct CompositeMacroTests {
-  /// The extension that `@Composite` adds, and its diagnostics as "message @ the source from there
-  /// on".
+  /// The extension that `@Composite` adds, and its diagnostics as "message @ source at the
+  /// diagnostic's offset".
   private func composite(_ source: String, extending type: String? = nil) -> (String?, [String]) {
     let reply = Expansion.expand(
       .init(
@@ -23,7 +23,7 @@ struct CompositeMacroTests {
     composite("struct A {\n\(member)\nvar ok: Int\n}").1
   }
 
-  @Test("A struct gets its elements, their names, and the conversions in both directions")
+  @Test("A struct gets elements, names and conversions in both directions")
   func golden() {
     let (text, complaints) = composite(
       """
@@ -71,7 +71,7 @@ struct CompositeMacroTests {
     }
     """
 
-  @Test("A class with a composite of a superclass counts its slots from the superclass's end")
+  @Test("Slots begin after the superclass's slots and count the width of each composite")
   func slots() {
     let source = """
       @Entity public final class C: B {
@@ -123,7 +123,7 @@ struct CompositeMacroTests {
           """, []))
   }
 
-  @Test("Only a struct without type parameters is a composite, and it has elements")
+  @Test("A composite is a struct without type parameters and with stored variables")
   func shapes() {
     for (source, place) in [
       ("@Composite final class A { var a: Int }", "class A {"),
@@ -140,7 +140,7 @@ struct CompositeMacroTests {
         == ["\"A\" has no stored variable, and a composite has elements @ struct A "])
   }
 
-  @Test("A variable that cannot be an element is refused at its place, and the struct stays a composite")
+  @Test("An invalid element is diagnosed at its position, and the struct stays a composite")
   func elements() {
     #expect(complaints("let a: Int") == ["\"a\" is a constant, which no store can restore @ let a: In"])
     #expect(complaints("lazy var a: Int = 1") == ["\"a\" is lazy, which no store can restore @ lazy var "])
@@ -161,7 +161,7 @@ struct CompositeMacroTests {
     #expect(text?.contains("{\n    fatalError()\n  }") == true && text?.contains("content._get") == false)
   }
 
-  @Test("Markers that say what only a property of an entity can be are refused, each once")
+  @Test("Markers that only properties of entities may have are diagnosed once each")
   func markers() {
     #expect(
       complaints("@Relationship var a: B?")
@@ -192,7 +192,7 @@ struct CompositeMacroTests {
     }
   }
 
-  @Test("The type that the compiler wants extended is read with the types around it")
+  @Test("The extended type of a request includes its enclosing types")
   func extendedType() {
     let message: JSON = [
       "expandAttachedMacro": [

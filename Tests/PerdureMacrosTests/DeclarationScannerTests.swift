@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureMacros
 
-@Suite("A declaration is scanned")
+@Suite("Scanner of declarations")
 struct DeclarationScannerTests {
   /// The variables of a class body as "name: type = initializer".
   func variables(_ body: String) -> [String] {
@@ -21,7 +21,7 @@ struct DeclarationScannerTests {
     }
   }
 
-  @Test("The head: modifiers, name, inherited types")
+  @Test("The head of a type has modifiers, a name and inherited types")
   func head() {
     let type = DeclarationScanner.type(
       "/* x */ @Entity(\"a {\") @available(macOS 15, *)\npublic final class `Class`<T>: Mod.Base<A, B>, @unchecked Sendable\n where T: X { }"
@@ -37,7 +37,7 @@ struct DeclarationScannerTests {
       ])
   }
 
-  @Test("Types end where they end")
+  @Test("The scanner finds the end of each variable's type")
   func types() {
     #expect(
       variables(
@@ -60,7 +60,7 @@ struct DeclarationScannerTests {
         ])
   }
 
-  @Test("Initial values end where they end")
+  @Test("The scanner finds the end of each initial value")
   func initializers() {
     #expect(
       variables(
@@ -109,7 +109,7 @@ struct DeclarationScannerTests {
         ])
   }
 
-  @Test("Everything else is stepped over")
+  @Test("Members other than variables are skipped")
   func otherMembers() {
     #expect(
       variables(
@@ -135,7 +135,7 @@ struct DeclarationScannerTests {
         """) == ["a: Int", "b: Int", "c: Int = { 5 }()", "d: Int {}"])
   }
 
-  @Test("Members without a body end with their line")
+  @Test("A member without a body ends at the end of its line")
   func withoutBody() {
     let type = DeclarationScanner.type(
       "enum E<A: B>: C {\n case a, b(Int)\n case c\n public var x: Int { 1 }\n func f()\n private var y: Int }"
@@ -143,7 +143,7 @@ struct DeclarationScannerTests {
     #expect(type.variables.map { $0.bindings.first?.name } == ["x", "y"] && type.inheritance == ["C"])
   }
 
-  @Test("Attributes keep their arguments, modifiers theirs")
+  @Test("Attributes and modifiers keep their arguments")
   func attributes() throws {
     let variable = try #require(
       DeclarationScanner.variable(
@@ -155,7 +155,7 @@ struct DeclarationScannerTests {
     #expect(variable.modifiers == ["public", "private(set)"])
   }
 
-  @Test("Declarations inside #if are known as such")
+  @Test("Variables inside #if are marked as conditional")
   func conditions() {
     let type = DeclarationScanner.type(
       """
@@ -174,7 +174,7 @@ struct DeclarationScannerTests {
     #expect(type.variables.map(\.isConditional) == [true, true, true, false])
   }
 
-  @Test("A member that is no variable gives nothing")
+  @Test("A member that is not a variable yields nil")
   func noVariable() {
     #expect(DeclarationScanner.variable("func f() { }") == nil)
     #expect(DeclarationScanner.variable("class C { var a: Int }") == nil)

@@ -2,9 +2,10 @@ import Testing
 
 @testable import PerdureMacros
 
-@Suite("Macros are expanded")
+@Suite("Expansion of entities and their members")
 struct ExpansionTests {
-  /// The members that `@Entity` adds, and its diagnostics as "message @ the source from there on".
+  /// The members that `@Entity` adds, and its diagnostics as "message @ source at the diagnostic's
+  /// offset".
   func entity(_ source: String, _ attribute: String = "@Entity") -> (String, [String]) {
     let reply = Expansion.expand(
       .init(
@@ -120,7 +121,7 @@ struct ExpansionTests {
     """
 
   @Test(
-    "A relationship gets a lookup of its inverse, if a macro can read its declaration")
+    "A relationship gets a reference to its inverse if the macro can read both names")
   func inverses() {
     func peer(_ source: String) -> String {
       let attribute = source.prefix { $0 != ")" } + ")"
@@ -148,7 +149,7 @@ struct ExpansionTests {
     }
   }
 
-  @Test("The hooks that a class overrides are named, in #if too; not those of types inside or of other names")
+  @Test("The macro lists the overridden hooks, also inside #if, but not in nested types")
   func hooks() {
     func lifeCycle(_ source: String) -> String? {
       entity(source).0.split(separator: "\n").first { $0.contains("_lifeCycle:") }
@@ -189,7 +190,7 @@ struct ExpansionTests {
   }
 
   @Test(
-    "Generated members are as visible as the class, and as open",
+    "Generated members have the access level of their class",
     arguments: [
       ("open ", "public enum", "@inlinable public static", "open override"),
       ("public ", "public enum", "@inlinable public static", "public override"),
@@ -203,7 +204,7 @@ struct ExpansionTests {
     #expect(text.contains("\n\n\(overriding) class var entityDescription"))
   }
 
-  @Test("Backticks stay where they are needed, and are not part of a name")
+  @Test("Backticks are kept in code but are not part of a name")
   func backticks() {
     let (text, _) = entity("class A: B { var `default`: ToMany<C> }")
     #expect(text.contains("static var `default`: Int"))
@@ -211,7 +212,7 @@ struct ExpansionTests {
     #expect(text.contains("func addToDefault(_ object: C) { `default`.insert(object) }"))
   }
 
-  @Test("A variable that cannot be managed is refused with a message, at its place")
+  @Test("A variable that cannot be managed is diagnosed at its position")
   func refusals() {
     func complaints(_ member: String) -> [String] { entity("class A: B {\n  \(member)\n  var ok: Int\n}").1 }
     #expect(complaints("let a: Int") == ["\"a\" is a constant, which a context cannot load @ let a: I"])
@@ -233,7 +234,7 @@ struct ExpansionTests {
     #expect(complaints("static let a = 1\n lazy var b = 2\n override var c: Int { didSet {} }") == [])
   }
 
-  @Test("Markers and types that contradict each other are refused, each at its place")
+  @Test("Contradictory markers and types are diagnosed at their positions")
   func contradictions() {
     func complaint(_ member: String) -> String? {
       let found = entity("class A: B {\n  \(member)\n  var ok: Int\n}").1
@@ -268,7 +269,7 @@ struct ExpansionTests {
         == "@Attribute of \"a\" is inside #if, so the model would depend on the build @ @Attribu")
   }
 
-  @Test("Only a class with a superclass can be an entity's")
+  @Test("An entity is a class with a superclass and without type parameters")
   func shape() {
     #expect(
       entity("@Entity struct S { }").1 == [
@@ -280,13 +281,13 @@ struct ExpansionTests {
     #expect(entity("@Entity class A<T>: B { }").1.count == 1)
   }
 
-  @Test("A refused property does not make others unknown")
+  @Test("A rejected property does not remove the other properties")
   func partial() {
     let (text, complaints) = entity("class A: B { let a: Int\n var b: Int }")
     #expect(complaints.count == 1 && text.contains("static var b: Int"))
   }
 
-  @Test("Variables to be managed are marked, and nothing else")
+  @Test("Only variables that Perdure manages are marked")
   func memberAttribute() {
     func mark(_ source: String) -> String? { expand("EntityMacro", "memberAttribute", source) }
     #expect(mark("@Attribute(.indexed) public var a: Int = 1") == "@Managed")
@@ -298,7 +299,7 @@ struct ExpansionTests {
     }
   }
 
-  @Test("Accessors go by slot; a derived property has no setter")
+  @Test("Accessors use slots, and a derived property has no setter unless it is private(set)")
   func accessors() {
     func accessors(_ source: String) -> String? { expand("ManagedMacro", "accessor", source) }
     #expect(accessors("var a: Int = 5") == "{\n  get { _get(_Slot.a) }\n  set { _set(_Slot.a, newValue) }\n}")
@@ -326,7 +327,7 @@ struct ExpansionTests {
         """)
   }
 
-  @Test("Markers add nothing, and an unknown macro is a complaint")
+  @Test("Markers add no code, and an unknown macro is diagnosed")
   func others() {
     #expect(expand("MarkerMacro", "peer", "var a: Int") == "")
     #expect(expand("OtherMacro", "peer", "var a: Int") == "refused")

@@ -2,11 +2,11 @@ import Testing
 
 @testable import PerdureMacros
 
-/// Source that no parser has let through. The compiler sends none; the plugin accepts it without a
-/// trap.
-@Suite("Any source is scanned, in time that grows with its length alone")
+/// Scans source that does not parse. The compiler never sends such source, but the plugin must not
+/// trap on it.
+@Suite("Scanning of invalid source")
 struct HostileSourceTests {
-  /// Scans a source as a type and as a member, and gives the steps that both took.
+  /// Scans a source as a type and as a member, and returns the number of steps of both scans.
   func scan(_ source: String) -> Int {
     var type = DeclarationScanner(source)
     _ = type.typeDeclaration()
@@ -16,7 +16,7 @@ struct HostileSourceTests {
   }
 
   @Test(
-    "A repetition without an end is scanned a few times only",
+    "A long repetition is scanned in linear time",
     arguments: [
       "(", ")", "{", "}", "[", "<", ">", ",", ";", ".", "@", "@a(", "@a<", "@a.", "@a::", "#", "##", "# ",
       "#if\n", "#else\n",
@@ -63,7 +63,7 @@ struct HostileSourceTests {
     }
     """
 
-  @Test("A declaration that is cut anywhere, loses a token or has one twice is scanned")
+  @Test("A declaration that is cut, or has a missing or repeated token, is scanned")
   func mutations() {
     let source = Array(Self.declaration.utf8)
     for (index, token) in Lexer.tokens(of: Self.declaration).enumerated() {

@@ -2,9 +2,9 @@ import Testing
 
 @testable import PerdureMacros
 
-@Suite("The macro writes an initializer with the properties as parameters")
+@Suite("Expansion of the initializer with the properties as parameters")
 struct InitializerExpansionTests {
-  /// The initializer that `@Entity` writes for a class, and what `_Slot` has for it.
+  /// The initializer that `@Entity` writes for a class, and its default values in `_Slot`.
   func initializer(_ source: String) -> (source: String?, defaults: [String]) {
     let reply = Expansion.expand(
       .init(
@@ -19,7 +19,7 @@ struct InitializerExpansionTests {
     return (lines[begin...end].joined(separator: "\n"), defaults)
   }
 
-  /// The parameters behind the context.
+  /// The parameters after the context.
   func parameters(_ source: String) -> [String]? {
     initializer(source).source.map {
       $0.split(separator: "\n").dropFirst(2).prefix { $0 != ") {" }
@@ -27,7 +27,7 @@ struct InitializerExpansionTests {
     }
   }
 
-  @Test("Parameters come in declaration order, and only required properties have no default")
+  @Test("Parameters are in declaration order, and only required properties have no default")
   func golden() {
     let (source, defaults) = initializer(
       """
@@ -75,7 +75,7 @@ struct InitializerExpansionTests {
     #expect(defaults == ["  static var _defaultOf_unit: String? { \"kg\" }"])
   }
 
-  @Test("Derived, read-only, transient, computed and less visible properties are no parameters")
+  @Test("Derived, read-only, transient, computed and less visible properties are not parameters")
   func omitted() {
     #expect(
       parameters(
@@ -95,7 +95,7 @@ struct InitializerExpansionTests {
   }
 
   @Test(
-    "The initializer is as visible as its class, and so are its parameters",
+    "The initializer has its class's access level, and less visible properties are omitted",
     arguments: [
       ("public ", "public ", ["a: Int"]), ("open ", "public ", ["a: Int"]),
       ("package ", "package ", ["a: Int", "b: Int"]), ("", "", ["a: Int", "b: Int", "c: Int"]),
@@ -107,7 +107,7 @@ struct InitializerExpansionTests {
     #expect(parameters(source) == found)
   }
 
-  @Test("A class without parameters has none, nor one whose own initializer begins with the context")
+  @Test("A class without parameters, or with its own context initializer, gets no initializer")
   func unwritten() {
     #expect(initializer("@Entity class A: B { @Transient var a = 1 }").source == nil)
     for own in [
@@ -125,14 +125,14 @@ struct InitializerExpansionTests {
     }
   }
 
-  @Test("Types that are no names are put in parentheses where they become optional")
+  @Test("Types that are not names get parentheses when they become optional")
   func types() {
     #expect(
       parameters("@Entity class A: B { var a: [String] = []\n var b: P & Q = c\n var `in`: Optional<Int> }")
         == ["a: [String]? = nil", "b: (P & Q)? = nil", "`in`: Optional<Int> = nil"])
   }
 
-  @Test("An initializer that is not made for a context is refused at its place")
+  @Test("A designated initializer for other parameters is diagnosed at its position")
   func designated() {
     func complaints(_ member: String) -> [String] {
       let source = "@Entity class A: B {\n var a: Int\n \(member)\n}"

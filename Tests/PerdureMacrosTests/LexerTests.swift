@@ -2,18 +2,18 @@ import Testing
 
 @testable import PerdureMacros
 
-@Suite("Source is cut into tokens")
+@Suite("Lexer")
 struct LexerTests {
   func texts(_ source: String) -> [String] { Lexer.tokens(of: source).map(\.text) }
 
-  @Test("Comments of all forms lie between tokens")
+  @Test("Comments of all forms are skipped")
   func comments() {
     #expect(texts("a // b { \n c /* d /* e */ \" */ f /// g") == ["a", "c", "f"])
     #expect(texts("a /* never ends") == ["a"])
   }
 
   @Test(
-    "A string is one token, whatever it holds",
+    "A string literal is one token",
     arguments: [
       #""a{b""#, #""a \" b""#, #""\(f("}", [1: "x"]) + "y")""#, "\"\"\"\n { \" \"\" \n \\\"\"\" \n\"\"\"",
       ##"#"a \ " b"#"##, ##"#"a \#(f(")")) b"#"##, ###"##"a "# b"##"###, "#\"\"\"\n \"\"\" \\( \n\"\"\"#",
@@ -31,7 +31,7 @@ struct LexerTests {
     #expect(texts("x = a / b / c") == ["x", "=", "a", "/", "b", "/", "c"])
   }
 
-  @Test("Postfix marks are punctuation, operators are runs")
+  @Test("Postfix marks are single tokens, and other operators are runs of characters")
   func operators() {
     #expect(
       texts("a: Int? = b! ?? c ? d : e") == [
@@ -41,20 +41,20 @@ struct LexerTests {
     #expect(texts("1.5e-3 0xFp+2 1_000") == ["1.5e-3", "0xFp+2", "1_000"])
   }
 
-  @Test("Words may be of any script, in backticks, or begin with # or $")
+  @Test("Words may be in any script or in backticks, or begin with # or $")
   func words() {
     #expect(texts("größe `default` #if $0 名前") == ["größe", "`default`", "#if", "$0", "名前"])
     #expect(Lexer.tokens(of: "#if").map(\.kind) == [.pound])
   }
 
-  @Test("A token knows whether it begins a line")
+  @Test("A token records whether it begins a line")
   func lines() {
     let tokens = Lexer.tokens(of: "a b\nc/*\n*/d /* */ e // \n f")
     #expect(tokens.map(\.startsLine) == [true, false, true, true, false, true])
     #expect(tokens.map(\.hasSpaceBefore) == [true, true, true, true, true, true])
   }
 
-  @Test("Any bytes give tokens that lie in the source, in order")
+  @Test("Arbitrary source yields ordered tokens within the source")
   func anything() {
     let pieces = [
       "\"", "#", "\\", "(", ")", "{", "}", "/", "*", "`", "é", "\n", "a", "1", ".", "\u{0}", "<", "?",

@@ -2,12 +2,12 @@ import Testing
 
 @testable import PerdureMacros
 
-/// The macros' messages for misuse that the source shows. The compiler's share is in PerdureTests,
-/// MacroMisuseTests.
-@Suite("Misuse is refused with a sentence at its place")
+/// The macros' messages for misuse that the source shows. `MacroMisuseTests` in PerdureTests checks
+/// the compiler's messages.
+@Suite("Diagnostics for misused macros")
 struct MisuseTests {
-  /// A macro's diagnostic, as "message @ the source from there on", if the source has the attribute
-  /// first.
+  /// A macro's diagnostics, as "message @ source at the diagnostic's offset". The first line of the
+  /// source is the macro's attribute.
   func complaints(
     _ source: String, _ macro: String = "EntityMacro", _ role: String = "member",
     in surroundings: String? = nil
@@ -26,7 +26,7 @@ struct MisuseTests {
 
   func member(_ member: String) -> [String] { complaints("@Entity\nclass A: B {\n\(member)\nvar ok: Int\n}") }
 
-  @Test("A type that cannot be an entity's class")
+  @Test("A type that cannot be an entity's class is diagnosed")
   func shapes() {
     #expect(
       complaints("@Entity\nclass A: Codable { var a: Int }")
@@ -39,7 +39,7 @@ struct MisuseTests {
     #expect(complaints("@Entity\nclass A<T>: B { let a: Int }").count == 1)
   }
 
-  @Test("A second @Entity is refused once, and marks nothing")
+  @Test("A second @Entity is diagnosed once and adds nothing")
   func twice() {
     let source = "@Entity\n@Entity(\"x\") class A: B { var a: Int }"
     #expect(complaints(source) == ["A class has one entity @ @Entity(\""])
@@ -51,7 +51,7 @@ struct MisuseTests {
   }
 
   @Test(
-    "Members of a type that cannot be an entity's class are not managed, so that nothing else is complained of"
+    "Members of a type that cannot be an entity's class are not marked"
   )
   func membersOfWrongTypes() {
     func mark(_ surroundings: String?) -> Reply {
@@ -70,7 +70,7 @@ struct MisuseTests {
     }
   }
 
-  @Test("A class with an error gets an initializer, so that the compiler does not require one")
+  @Test("A class with an error gets an initializer, so that the compiler reports no second error")
   func initializer() {
     for (source, has) in [
       ("class A: B { let a: Int }", true), ("class A<T>: B {}", true), ("class A: B {}", false),
@@ -86,7 +86,7 @@ struct MisuseTests {
     }
   }
 
-  @Test("A marker that is written twice")
+  @Test("A repeated marker is diagnosed")
   func repeatedMarkers() {
     #expect(
       member("@Attribute(.unique) @Attribute(.indexed) var a: Int") == ["One @Attribute says all @ @Attribut"]
@@ -94,7 +94,7 @@ struct MisuseTests {
     #expect(member("@Relationship @Relationship var a: B?") == ["One @Relationship says all @ @Relation"])
   }
 
-  @Test("A name that no property can have")
+  @Test("An invalid name of a property is diagnosed")
   func names() {
     #expect(
       member("var _a: Int") == [
@@ -113,7 +113,7 @@ struct MisuseTests {
     #expect(member("var größe_2: Int\nvar `default`: Int") == [])
   }
 
-  @Test("Options that contradict each other, the type or the initial value")
+  @Test("Options that contradict each other, the type or the initial value are diagnosed")
   func options() {
     #expect(
       member("@Attribute(.transient, derived: \"b.@count\") var a: Int")
@@ -136,7 +136,7 @@ struct MisuseTests {
       member("@Relationship(minCount: 1, maxCount: 3) var a: ToMany<B>\n@Relationship var b: B? = nil") == [])
   }
 
-  @Test("Options are arguments of the marker: the names inside an argument are free")
+  @Test("Names of options inside the expression of an argument are not options")
   func optionsWithinExpressions() {
     for innocent in [
       ".maximum(Limits.transient)", ".minimum(least(derived: 1))", ".rules([Rule.unique, .indexed])",
@@ -162,7 +162,7 @@ struct MisuseTests {
     }
   }
 
-  @Test("Declarations that an object's isolation and its type do not allow")
+  @Test("An isolated property and an optional relationship of a required type are diagnosed")
   func isolation() {
     #expect(
       member("@MainActor var a: Int")
@@ -172,7 +172,7 @@ struct MisuseTests {
         == ["\"a\" always leads to an object, as its type is not optional @ @Relation"])
   }
 
-  @Test("A type of which no value can be stored")
+  @Test("A type whose values cannot be stored is diagnosed")
   func types() {
     for type in ["Any?", "(any P)?", "some P", "AnyObject?"] {
       #expect(member("var a: \(type)").first?.hasPrefix("\"a\" is of no certain type") == true, "\(type)")
@@ -192,7 +192,7 @@ struct MisuseTests {
     #expect(member("var a: Int??") == ["\"a\" is optional twice, which cannot be stored @ a: Int??\n"])
   }
 
-  @Test("A marker without an effect")
+  @Test("A marker without an effect is diagnosed")
   func places() {
     let entity = "@Entity\nfinal class A: B {}"
     #expect(complaints("@Attribute(.unique)\nvar a: Int", "MarkerMacro", "peer", in: entity) == [])
@@ -210,7 +210,7 @@ struct MisuseTests {
     #expect(complaints("@Transient\nvar a = 1", "MarkerMacro", "peer", in: "class S {}") == [])
   }
 
-  @Test("An existing @Managed is equivalent to the one that @Entity writes")
+  @Test("An explicit @Managed is accepted in an entity's class")
   func managed() {
     #expect(member("@Managed var a: Int") == [])
   }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import PerdureMacros
 
-/// Source that the scanner once read differently from SwiftParser. `make scanner-comparison` finds
-/// more.
-@Suite("The scanner reads what SwiftParser reads")
+/// Source that the scanner once read differently from SwiftParser. `make scanner-comparison`
+/// searches for more such source.
+@Suite("Agreement of the scanner and SwiftParser")
 struct ScannerAgainstParserTests {
   func type(_ body: String) -> TypeSyntax { DeclarationScanner.type("class C: D {\n\(body)\n}") }
 
@@ -12,7 +12,7 @@ struct ScannerAgainstParserTests {
   func variables(_ body: String) -> [String] { DeclarationScannerTests().variables(body) }
 
   @Test(
-    "Generic arguments in an initial value, with commas in them, are no comparisons",
+    "Generic arguments with commas in an initial value are not comparisons",
     arguments: [
       "a = Dictionary<String, Int>()", "a = Dictionary<String, Array<Int>>(), b = Set<A>.self",
       "a = Foo<A, B>?.none, b = 3", "a = [Foo<A, B>](), b = Foo<(A, B) -> C, [D: E]> { 1 }",
@@ -23,7 +23,7 @@ struct ScannerAgainstParserTests {
     #expect(variables("var \(bindings)\nvar c: Int") == [bindings, "c: Int"])
   }
 
-  @Test("A comparison ends at its comma")
+  @Test("A comma ends a comparison")
   func comparisons() {
     #expect(variables("var a = b < c, d = 3 > 4") == ["a = b < c, d = 3 > 4"])
     #expect(variables("var a = b<c, d = e>f, g = h > (i)") == ["a = b<c, d = e>f, g = h > (i)"])
@@ -32,7 +32,7 @@ struct ScannerAgainstParserTests {
     #expect(variables("var a = b < (c < d), e = f > (g)") == ["a = b < (c < d), e = f > (g)"])
   }
 
-  @Test("Attributes inside #if belong to the variable behind it, which itself is unconditional")
+  @Test("Attributes inside #if belong to the unconditional variable after #endif")
   func conditionalAttributes() throws {
     let body = """
       #if A
@@ -59,14 +59,14 @@ struct ScannerAgainstParserTests {
     #expect(alone.attributes.map(\.name) == ["B"] && alone.bindings.first?.name == "a")
   }
 
-  @Test("Members of an expression inside #if belong to it, and those in another #if do not")
+  @Test("Member accesses inside #if belong to the expression before, and declarations do not")
   func postfixConditions() {
     let value = "x\n  #if A\n    #if B\n    .b { a in a }\n    #endif\n  #else\n  .c(1, 2)\n  #endif\n  .d"
     #expect(variables("var a = \(value)\nvar e: Int") == ["a = \(value)", "e: Int"])
     #expect(variables("var a = x\n#if A\nvar b: Int\n#endif") == ["a = x", "b: Int"])
   }
 
-  @Test("if and switch are values too, with commas and an else on a line of its own")
+  @Test("if and switch expressions are read as initial values")
   func conditionalValues() {
     let value = "if let b, c { 1 } else if d { 2 }\n  else { 3 }"
     #expect(variables("var a = \(value), e = 4") == ["a = \(value), e = 4"])
@@ -74,19 +74,19 @@ struct ScannerAgainstParserTests {
     #expect(variables("var a = b.if, c = d.switch { 1 }") == ["a = b.if, c = d.switch { 1 }"])
   }
 
-  @Test("A word that carries an expression on does not when it is a member's name")
+  @Test("A keyword that is a member's name does not continue an expression")
   func memberNames() {
     #expect(variables("var a: S = .any\nvar b: S = .is\nvar c: A.some\nvar d: Int").count == 4)
     #expect(
       variables("var a: Int = b as!\n  Int\nvar c = try?\n  d") == ["a: Int = b as!\n  Int", "c = try?\n  d"])
   }
 
-  @Test("Trailing closures with labels may begin lines")
+  @Test("A labelled trailing closure may begin a line")
   func labelledClosures() {
     #expect(variables("var a = b { 1 }\n  c: { 2 }\nvar d: Int") == ["a = b { 1 }\n  c: { 2 }", "d: Int"])
   }
 
-  @Test("Operators may begin with a dot, or be characters beyond ASCII")
+  @Test("Operators may begin with a dot or contain characters beyond ASCII")
   func operators() {
     for value in ["b ∪ c\n  ∩ d", "0 ..<\n  5", "b\n  .+ c", "b...", "b .==\n  c"] {
       #expect(variables("var a = \(value)\nvar e: Int") == ["a = \(value)", "e: Int"])
@@ -94,7 +94,7 @@ struct ScannerAgainstParserTests {
     #expect(variables("static func ∪ (l: C, r: C) -> C { l }\nvar größe名: Int") == ["größe名: Int"])
   }
 
-  @Test("A name may have $ in it, any characters in backticks, or be none")
+  @Test("A name may contain $, be in backticks, or be an underscore")
   func names() {
     let scanned = type("var _$a = B()\nvar `a \"b\"`: Int\nvar _: Int = 3").variables
     #expect(scanned.map { $0.bindings.first?.name } == ["_$a", "a \"b\"", nil])
@@ -117,7 +117,7 @@ struct ScannerAgainstParserTests {
     #expect(DeclarationScanner.type("enum E { case a; case b; var c: Int { 1 } }").variables.count == 1)
   }
 
-  @Test("Macros among the members are stepped over with all that is passed to them")
+  @Test("Macros among the members are skipped with all their arguments")
   func macros() {
     #expect(
       variables(
@@ -125,7 +125,7 @@ struct ScannerAgainstParserTests {
         == ["a: Int"])
   }
 
-  @Test("class in front of another word is a modifier, or declares a class of that name")
+  @Test("The word class before another word is a modifier or declares a class")
   func classModifier() {
     let scanned = type(
       "class private(set) var a: Int { 1 }\nclass prefix { var no: Int }\nclass override func f() {}\nvar b: Int"
@@ -135,7 +135,7 @@ struct ScannerAgainstParserTests {
   }
 
   @Test(
-    "Attributes may have generic arguments in their names, closures in their arguments, and a module before ::"
+    "Attributes may have generic arguments, closures as arguments and a module before ::"
   )
   func attributes() {
     let scanned = type("@A<B, C>.D<E>(x) @F({ a, b in a < b }) @M::G(1) var a: Int").variables
@@ -143,26 +143,26 @@ struct ScannerAgainstParserTests {
     #expect(scanned.first?.attributes.map(\.arguments) == ["x", "{ a, b in a < b }", "1"])
   }
 
-  @Test("An isolated conformance is the type behind the word")
+  @Test("An isolated conformance is read without its isolation")
   func isolatedConformances() {
     #expect(
       DeclarationScanner.type("class A: B, nonisolated P, @MainActor Q, @unchecked R {}").inheritance
         == ["B", "P", "Q", "R"])
   }
 
-  @Test("A raw string of quotes on one line is no beginning of lines")
+  @Test("A raw string that contains a quote does not begin a multi-line string")
   func rawQuotes() {
     #expect(variables("var a = #\"\"\"#, b = \"}\"") == ["a = #\"\"\"#, b = \"}\""])
     #expect(variables("var a = \"\\(b /* ) */ + \"}\")\", c = 1") == ["a = \"\\(b /* ) */ + \"}\")\", c = 1"])
   }
 
-  @Test("A regular expression does not close a parenthesis, and does not end in a space")
+  @Test("A regular expression has balanced parentheses and does not end in a space")
   func regularExpressions() {
     #expect(variables("var a = f(/, \"}\"), b = c / d / e") == ["a = f(/, \"}\"), b = c / d / e"])
     #expect(variables("var a = f(/a}(b)/), b = 1") == ["a = f(/a}(b)/), b = 1"])
   }
 
-  @Test("A static function overrides no hook of an object")
+  @Test("Static functions are not overridden hooks")
   func overrides() {
     #expect(
       type("override static func f() {}\noverride class func g() {}\noverride func h() {}")

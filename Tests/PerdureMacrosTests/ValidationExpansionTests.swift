@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureMacros
 
-@Suite("Validations of single properties are found in the source of a class")
+@Suite("Expansion of the validation functions of properties")
 struct ValidationExpansionTests {
   private func entity(_ body: String, _ head: String = "@Entity final class A: B") -> (String, [Diagnostic]) {
     let reply = Expansion.expand(
@@ -17,7 +17,7 @@ struct ValidationExpansionTests {
     DeclarationScanner.type("class A: B {\n\(function)\n}").validators.map { "\($0.name) \($0.argumentType)" }
   }
 
-  @Test("validateAge is called for an attribute age; the list of such properties is generated")
+  @Test("Generated code lists the validated properties and calls their validation functions")
   func golden() {
     let (text, diagnostics) = entity(
       """
@@ -44,13 +44,13 @@ struct ValidationExpansionTests {
         """), "\(text)")
   }
 
-  @Test("A class without such functions gets nothing for them")
+  @Test("A class without validation functions gets no validation code")
   func none() {
     #expect(!entity("var age: Int\nfunc validateForInsert() throws {}").0.contains("_validateProperty"))
   }
 
   @Test(
-    "A function of this form is found",
+    "A function with the form of a validation function is found",
     arguments: [
       ("func validateAge(_ age: Int) throws {}", "validateAge Int"),
       ("private func validateAge(_ age: inout Int?) throws { }", "validateAge inout Int?"),
@@ -61,7 +61,7 @@ struct ValidationExpansionTests {
   func found(_ source: String, _ want: String) { #expect(validators(source) == [want]) }
 
   @Test(
-    "A function of another form is left alone",
+    "A function of another form is ignored",
     arguments: [
       "func validateAge(_ age: Int) {}", "func validateAge(age: Int) throws {}",
       "func validateAge(_ a: Int, _ b: Int) throws {}", "static func validateAge(_ age: Int) throws {}",
@@ -73,7 +73,7 @@ struct ValidationExpansionTests {
     ])
   func left(_ source: String) { #expect(validators(source) == []) }
 
-  @Test("A class that overrides validateValue is asked for all properties, unless it lists some itself")
+  @Test("validateValue is called for all properties unless the class overrides validatedKeys")
   func hooks() {
     let function = "override func validateValue(_ value: inout Any?, forKey key: String) throws {}"
     let list = "override class var validatedKeys: [String] { [] }"
@@ -87,7 +87,7 @@ struct ValidationExpansionTests {
   }
 
   @Test(
-    "A property called by a word of the predicate language is warned of, and there all the same",
+    "A property whose name is a predicate keyword is added with a warning",
     arguments: ["no", "yes", "null", "nil_", "all", "contains", "Matches"])
   func words(_ name: String) {
     let (text, diagnostics) = entity("var \(name): Int")

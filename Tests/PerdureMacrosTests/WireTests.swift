@@ -2,9 +2,9 @@ import Testing
 
 @testable import PerdureMacros
 
-@Suite("The plugin speaks with the compiler")
+@Suite("Messages between the compiler and the plugin")
 struct WireTests {
-  /// A reader over bytes that come in pieces of at most `piece`.
+  /// A reader of bytes that arrive in pieces of at most `piece` bytes.
   func reader(_ bytes: [UInt8], piece: Int = 7) -> MessageReader {
     var rest = bytes[...]
     return MessageReader { count in
@@ -18,7 +18,7 @@ struct WireTests {
 
   func message(_ text: String) -> [UInt8] { header(UInt64(text.utf8.count)) + Array(text.utf8) }
 
-  @Test("Messages are read one after the other until the end, or a length of 0")
+  @Test("Messages are read in order until the end or a length of 0")
   func messages() throws {
     let first = reader(message("{\"a\":1}") + message("[]"))
     #expect(try first.next() == ["a": 1])
@@ -28,7 +28,7 @@ struct WireTests {
     #expect(MessageReader.frame(["a": 1]) == message("{\"a\":1}"))
   }
 
-  @Test("Garbage, a cut and a huge length are errors with a sentence")
+  @Test("Invalid, truncated and too long messages throw errors")
   func garbage() {
     #expect(throws: MessageError.truncated) { try reader([1, 2, 3]).next() }
     #expect(throws: MessageError.truncated) { try reader(message("{}").dropLast()).next() }
@@ -39,7 +39,7 @@ struct WireTests {
     #expect(MessageError.truncated.sentence == "The compiler's message ends early.")
   }
 
-  @Test("A value survives writing and reading")
+  @Test("An encoded JSON value is decoded unchanged")
   func roundTrip() throws {
     let value: JSON = [
       "text": .string("a\"\\/\u{1}\n\u{1F418}é\u{0}"), "number": .integer(.min), "null": .null,
@@ -48,7 +48,7 @@ struct WireTests {
     #expect(try JSONReader.read(value.encoded) == value)
   }
 
-  @Test("Escapes, space and fractions are understood")
+  @Test("Escapes, spaces and fractions are read, and invalid JSON throws errors")
   func reading() throws {
     func read(_ text: String) throws -> JSON { try JSONReader.read(Array(text.utf8)) }
     #expect(try read(" [ 1 , -2.5e3 , \"\\u00e9\\ud83d\\udc18\\/\\t\" ] \n") == [1, -2, "é🐘/\t"])
@@ -62,7 +62,7 @@ struct WireTests {
     #expect(throws: JSONError.self) { try read(String(repeating: "[", count: 100_000)) }
   }
 
-  @Test("Any change of a message gives a message or an error")
+  @Test("A message with any changed byte is answered or throws an error")
   func mutations() {
     let bytes = Array(Self.expandMessage.utf8)
     for offset in bytes.indices {
@@ -84,7 +84,7 @@ struct WireTests {
     "Entity ","typeName":"EntityMacro"},"macroRole":"member"}}
     """
 
-  @Test("A request is understood, and its answer has the compiler's form")
+  @Test("Answers have the form that the compiler expects")
   func conversation() throws {
     var conversation = Conversation()
     let hello: JSON = ["getCapability": ["capability": ["protocolVersion": 7]]]
@@ -96,7 +96,7 @@ struct WireTests {
     #expect(answer?["diagnostics"] == [])
   }
 
-  @Test("A diagnostic has its place in the file")
+  @Test("An encoded diagnostic contains its position in the file")
   func diagnostic() throws {
     let reply = Reply.expansion(nil, [Diagnostic(message: "m", fileName: "f", offset: 3)])
     let text = String(decoding: reply.json.encoded, as: UTF8.self)
@@ -107,7 +107,7 @@ struct WireTests {
         """)
   }
 
-  @Test("Every expansion of an unknown version is answered with a message at the attribute")
+  @Test("For an unknown protocol version, every expansion is answered with a diagnostic")
   func unknownVersion() throws {
     var conversation = Conversation()
     _ = conversation.answer(.capability(hostVersion: 8))
@@ -120,7 +120,7 @@ struct WireTests {
     #expect(diagnostics.first?.message.contains("this compiler speaks version 8") == true)
   }
 
-  @Test("An unknown message ends the conversation with a sentence")
+  @Test("An unknown message ends the conversation with an error text")
   func unknownMessage() {
     var conversation = Conversation()
     let first = conversation.answer(Request(["loadPluginLibrary": [:]]))

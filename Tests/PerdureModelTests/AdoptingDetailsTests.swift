@@ -3,7 +3,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("A store accepts changes that do not affect its rows")
+@Suite("Adoption of changes that do not affect rows")
 struct AdoptingDetailsTests {
   private func text(_ difference: ModelDifference) -> String {
     "\(difference.isCompatible ? "" : "! ")\(difference.kind.rawValue) \(difference.entity)"
@@ -21,7 +21,7 @@ struct AdoptingDetailsTests {
     return try ModelDifference.differences(from: model(old), to: model(new)).map(text)
   }
 
-  @Test("Other validation rules and user info are accepted")
+  @Test("Changed validation rules and user info are compatible")
   func compatible() throws {
     let plain = AttributeDescription("a", .int64)
     #expect(
@@ -31,7 +31,7 @@ struct AdoptingDetailsTests {
         == ["detailsChanged E.a"])
   }
 
-  @Test("A predicate that changes behind the same words is a change of the rules, and is shown")
+  @Test("A changed predicate or message of a rule is reported as a change of rules")
   func predicates() throws {
     func attribute(_ format: String, _ message: String) throws -> AttributeDescription {
       AttributeDescription(
@@ -50,7 +50,7 @@ struct AdoptingDetailsTests {
     #expect(try differences(old, attribute("SELF < 10", "is too large")) == [])
   }
 
-  @Test("Models have the same rows when they differ in rules, user info and names that rows do not know")
+  @Test("Rules, user info, earlier names and transient attributes do not affect rows")
   func sameRows() throws {
     func stored(
       _ attribute: AttributeDescription, _ transient: AttributeType = .int64, identifiers: Set<String> = []
@@ -76,7 +76,7 @@ struct AdoptingDetailsTests {
     for other in others { #expect(!plain.hasSameRows(as: other)) }
   }
 
-  @Test("A stored attribute does not become transient, nor the reverse, without a migration")
+  @Test("A change of an attribute between stored and transient requires a migration")
   func storedOrNot() throws {
     let stored = AttributeDescription("a", .int64)
     let transient = AttributeDescription("a", .int64, isTransient: true)
@@ -84,7 +84,7 @@ struct AdoptingDetailsTests {
     #expect(try differences(transient, stored) == ["! transientChanged E.a"])
   }
 
-  @Test("Adding, changing and removing a transient attribute has no effect on the store")
+  @Test("Adding, changing and removing a transient attribute does not change layouts")
   func transient() throws {
     let text = AttributeDescription("a", .string, isOptional: false, isTransient: true)
     let number = AttributeDescription("a", .int64, isTransient: true)
@@ -100,7 +100,7 @@ struct AdoptingDetailsTests {
     #expect(third.layouts == first.layouts && third.propertyNumbers(ofEntityAt: 0) == [1, 3])
   }
 
-  @Test("Another hash modifier requires a migration, and is part of the hash")
+  @Test("A changed hash modifier requires a migration and changes the hash")
   func modifiers() throws {
     let plain = AttributeDescription("a", .int64)
     let modified = AttributeDescription("a", .int64, versionHashModifier: "2")
@@ -123,7 +123,7 @@ struct AdoptingDetailsTests {
         == ["! versionHashModifierChanged Company"])
   }
 
-  @Test("Whether an attribute is transient is part of the hash; rules and user info are not")
+  @Test("The hash depends on transience, but not on rules or user info")
   func hash() throws {
     func hash(_ attribute: AttributeDescription) throws -> UInt64 {
       try ManagedObjectModel([entity("E", .attribute(attribute))]).versionHash

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("A store takes on a changed model")
+@Suite("Adoption of a changed model")
 struct AdoptingTests {
   func adopt(_ entities: [EntityDescription]) throws -> (StoredModel, [ModelDifference]) {
     let result = try StoredModel.initial(for: Sample.model()).adopting(ManagedObjectModel(entities))
@@ -17,7 +17,7 @@ struct AdoptingTests {
     "\(difference.kind.rawValue) \(difference.entity)" + (difference.property.map { ".\($0)" } ?? "")
   }
 
-  @Test("The same model changes nothing, whatever the order of the entities")
+  @Test("The same model changes nothing, in any order of entities")
   func unchanged() throws {
     let stored = try StoredModel.initial(for: Sample.model())
     let same = try stored.adopting(Sample.model())
@@ -27,7 +27,7 @@ struct AdoptingTests {
     #expect((0..<4).map { other.entityNumber(at: $0) } == [4, 3, 2, 1])
   }
 
-  @Test("An added attribute gets the next number, and each entity that has it a new layout")
+  @Test("An added attribute gets the next number, and its entities get new layouts")
   func addedAttribute() throws {
     let (stored, differences) = try adopt(
       Sample.entities(changing: "Person") { $0.properties.insert(.date("born"), at: 1) })
@@ -42,7 +42,7 @@ struct AdoptingTests {
     #expect(read.isEqual(to: stored))
   }
 
-  @Test("Rows in an older layout can be read: absent properties have no position")
+  @Test("Properties that are absent in an older layout have no position in its rows")
   func olderRows() throws {
     let (stored, _) = try adopt(
       Sample.entities(changing: "Person") { $0.properties.insert(.date("born"), at: 1) })
@@ -78,7 +78,7 @@ struct AdoptingTests {
     #expect(stored.layouts.count == 6)
   }
 
-  @Test("Parts that do not affect rows may change, and no layout is made for them")
+  @Test("Changes that do not affect rows create no layout")
   func details() throws {
     let (stored, differences) = try adopt(
       Sample.entities(changing: "Company") { company in
@@ -95,7 +95,7 @@ struct AdoptingTests {
     #expect(stored.layouts.count == 4)
   }
 
-  @Test("A derived attribute may get another derivation, because no row stores it")
+  @Test("A changed derivation is compatible and creates no layout")
   func derivations() throws {
     let (stored, differences) = try adopt(
       Sample.entities(changing: "Company") { company in
@@ -118,7 +118,7 @@ struct AdoptingTests {
     #expect(respelled.stored.layouts.count == 4)
   }
 
-  @Test("A stored attribute cannot become derived, nor the reverse")
+  @Test("An attribute cannot change between stored and derived")
   func storedAndDerived() throws {
     let original = try StoredModel.initial(
       for: ManagedObjectModel([entity("A", .string("a"), .string("b"), .derived("c", "a", type: .string))]))
@@ -132,7 +132,7 @@ struct AdoptingTests {
       ])
   }
 
-  @Test("A new order of declaration is a new layout, and the old order finds the old one again")
+  @Test("A new order of properties creates a layout, and the old order reuses the old layout")
   func reordered() throws {
     let original = try StoredModel.initial(for: Sample.model())
     let turned = try ManagedObjectModel(
@@ -145,7 +145,7 @@ struct AdoptingTests {
     #expect(back.stored.layouts == there.stored.layouts)
   }
 
-  @Test("A number is never given again")
+  @Test("Numbers are never reused")
   func numbersAreSpent() throws {
     let stored = try StoredModel.initial(for: ManagedObjectModel([entity("A", .string("a"))]))
     let wider = try stored.adopting(ManagedObjectModel([entity("A", .string("a"), .string("b"))])).stored
@@ -161,7 +161,7 @@ struct AdoptingTests {
     #expect(error.code == .numbersExhausted)
   }
 
-  @Test("Everything else is refused with 134100, and every difference is listed")
+  @Test("An incompatible model is rejected with 134100 and a list of all differences")
   func incompatible() throws {
     var entities = Sample.entities(changing: "Worker") { worker in
       worker.superentityName = nil
@@ -191,7 +191,7 @@ struct AdoptingTests {
     #expect(error.description.contains("Worker.email: The type was string and is int64. Needs a migration."))
   }
 
-  @Test("Removed entities, other ends and other kinds are refused")
+  @Test("Removed entities, changed inverses and changed kinds are rejected")
   func otherIncompatible() throws {
     let removed = try refusal([
       entity("Person"), entity("Project", .toOne("title", "Person"), .string("members")),

@@ -1,7 +1,7 @@
 @testable import PerdureModel
 
 extension StoredModel {
-  /// The same with other parts, which may break the invariants.
+  /// A copy with some parts replaced. The copy may violate the invariants.
   func with(
     entries: [Entry]? = nil, layouts: [LayoutSchema]? = nil, lastNumbers: LastNumbers? = nil,
     origins: [UInt32: PropertyOrigin]? = nil

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("Derivations are read and checked")
+@Suite("Parsing and validation of derivations")
 struct DerivationTests {
   private static let place = entity(
     "Place", .string("name"), .string("code", optional: false),
@@ -12,7 +12,7 @@ struct DerivationTests {
     .double("real"),
     .float("single"), .date("founded"), .transient("note", .string))
 
-  /// A place with one more attribute.
+  /// The entity `Place` with a derived attribute.
   private func place(
     _ derivation: String, _ type: AttributeType = .int64, optional: Bool? = nil
   ) -> EntityDescription {
@@ -22,7 +22,7 @@ struct DerivationTests {
   }
 
   @Test(
-    "Each form is parsed, however the sum is written",
+    "Each form of derivation is parsed",
     arguments: [
       ("name", Derivation.Form.value(["name"])), ("a.b.c", .value(["a", "b", "c"])),
       ("canonical:(name)", .text(.canonical, ["name"])), ("lowercase:(a.b)", .text(.lowercase, ["a", "b"])),
@@ -56,7 +56,7 @@ struct DerivationTests {
     #expect(found.allSatisfy { !$0.remedy.isEmpty && !$0.message.isEmpty })
   }
 
-  @Test("A derived attribute has its source's type, and a sum a type that holds it")
+  @Test("A derived attribute has the type of its source, or a type for its count or sum")
   func types() {
     let right: [(String, [AttributeType])] = [
       ("region.founded", [.date]), ("small", [.int16]), ("canonical:(region.name)", [.string]),
@@ -72,7 +72,7 @@ struct DerivationTests {
     }
   }
 
-  @Test("A source that may lack a value makes its derivations optional; counts and sums always have one")
+  @Test("A derivation of an optional source is optional, but counts and sums are not")
   func optionality() {
     let mayBeNil = ["name", "region.code", "country.name", "country.region.code", "lowercase:(name)"]
     for text in mayBeNil {
@@ -87,7 +87,7 @@ struct DerivationTests {
     #expect(place("country.code", .string).attributes.last?.isOptional == true)
   }
 
-  @Test("A copy of a transformed attribute names the same transformer")
+  @Test("A derived copy of a transformed attribute must have the same transformer")
   func transformers() {
     for (source, copy) in [("a", "a"), ("a", "b"), ("a", nil), (nil, "a"), (nil, nil)] as [(String?, String?)]
     {
@@ -99,7 +99,7 @@ struct DerivationTests {
     }
   }
 
-  @Test("A derived attribute has no default, is not transient, and is not part of a constraint")
+  @Test("A derived attribute cannot have a default, be transient or be in a constraint")
   func shape() {
     let both = AttributeDescription(
       "d", .int64, defaultValue: 1, derivation: "parts.@count", isTransient: true)
@@ -111,7 +111,7 @@ struct DerivationTests {
     #expect(findings([unique]) == ["constraintProperty Place.d"])
   }
 
-  @Test("Derived attributes follow from others, also across entities, and are found by inheritance")
+  @Test("Derived attributes may depend on derived attributes and inherited properties")
   func chains() throws {
     var town = EntityDescription(
       "Town", superentity: "Place", properties: [.derived("sign", "whole.d", type: .string)])
@@ -123,7 +123,7 @@ struct DerivationTests {
     #expect(model.schema(named: "Town")?.property(named: "sign")?.isDerived == true)
   }
 
-  @Test("An attribute that is derived from itself, through any cycle, is a model error")
+  @Test("A cycle of derivations is a model error")
   func cycles() {
     #expect(findings([place("d")]) == ["derivation Place.d"])
     #expect(findings([place("parts.d.@sum")]) == ["derivation Place.d"])
@@ -138,7 +138,7 @@ struct DerivationTests {
     #expect(found == ["derivation A.x", "derivation A.z", "derivation B.y"])
   }
 
-  @Test("A derivation that takes too many steps is a model error, whether in one path or in many")
+  @Test("A derivation with too many steps, in its path or its chain, is a model error")
   func lengths() {
     func step(_ count: Int) -> String {
       Array(repeating: "region", count: count).joined(separator: ".") + ".code"

@@ -1,7 +1,7 @@
 import PerdureModel
 import Testing
 
-@Suite("A model is resolved for the graph")
+@Suite("Schemas of entities")
 struct EntitySchemaTests {
   @Test("Slots begin with the inherited properties and continue in the order of declaration")
   func slots() throws {
@@ -19,7 +19,7 @@ struct EntitySchemaTests {
     #expect(model.schemas.map(\.index) == [0, 1, 2, 3])
   }
 
-  @Test("A hierarchy knows its root, its superentities and its subentities")
+  @Test("Schemas list their root, superentities and subentities")
   func hierarchy() throws {
     let model = try ManagedObjectModel([
       EntityDescription("D", superentity: "C", properties: []),
@@ -33,7 +33,7 @@ struct EntitySchemaTests {
     #expect(model.schemas[0].isKind(of: 2) && !model.schemas[0].isKind(of: 3))
   }
 
-  @Test("Inverses are found, and each link is kept in one place")
+  @Test("Inverses are resolved, and only one end stores each link")
   func relationships() throws {
     let model = try Sample.model()
     let company = try #require(model.schema(named: "Company"))
@@ -49,7 +49,7 @@ struct EntitySchemaTests {
     #expect(worker.property(named: "name")?.linkStorage == nil)
   }
 
-  @Test("Where both ends are to-many, links are entries of their own, also for a self-inverse")
+  @Test("Many-to-many relationships store links separately, also a relationship that is its own inverse")
   func manyToMany() throws {
     let model = try Sample.model()
     let worker = try #require(model.schema(named: "Worker"))
@@ -61,7 +61,7 @@ struct EntitySchemaTests {
     #expect(friends.inverse?.slot == friends.slot)
   }
 
-  @Test("A to-many relationship without an inverse keeps links of its own")
+  @Test("A to-many relationship without an inverse stores links separately")
   func oneWay() throws {
     let model = try ManagedObjectModel([entity("A", .toMany("others", "A"))])
     let others = try #require(model.schema(named: "A")?.property(named: "others"))
@@ -89,7 +89,7 @@ struct EntitySchemaTests {
   }
 }
 
-@Suite("A model has a version")
+@Suite("Version hashes of models")
 struct ModelHashTests {
   @Test("The hash is the same on every platform and in every run")
   func pinned() throws {
@@ -97,7 +97,7 @@ struct ModelHashTests {
     #expect(hash == 0x7828_1215_5a59_f791)
   }
 
-  @Test("Orders, defaults, delete rules, indexes and class names do not count")
+  @Test("Orders, defaults, delete rules, indexes and class names do not affect the hash")
   func ignored() throws {
     let entities = Sample.entities(changing: "Company") { company in
       company.managedObjectClassName = "Firm"
@@ -110,7 +110,7 @@ struct ModelHashTests {
     #expect(try ManagedObjectModel(entities.reversed()).versionHash == Sample.model().versionHash)
   }
 
-  @Test("A change of an entity changes its hash, those below it, and the model's")
+  @Test("A changed entity has another hash, as do its subentities and the model")
   func changes() throws {
     let before = try Sample.model()
     let after = try ManagedObjectModel(

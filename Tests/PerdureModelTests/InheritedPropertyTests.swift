@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("Entities know their inherited properties")
+@Suite("Inherited properties of entity descriptions")
 struct InheritedPropertyTests {
   private let descriptions = [
     EntityDescription("Worker", superentity: "Person", properties: [.int64("salary")]),
@@ -11,7 +11,7 @@ struct InheritedPropertyTests {
     EntityDescription("Place", properties: [.composite("position", [.double("x"), .double("y")])]),
   ]
 
-  @Test("A description taken from a model has the properties of all entities above it, by name")
+  @Test("A description from a model includes the properties of all superentities")
   func properties() throws {
     let model = try ManagedObjectModel(descriptions)
     let worker = try #require(model.entitiesByName["Worker"])
@@ -24,14 +24,14 @@ struct InheritedPropertyTests {
     #expect(worker.isKind(of: model.entities[2]) && !model.entities[2].isKind(of: worker))
   }
 
-  @Test("A description outside a model knows its own declarations, and names its parent")
+  @Test("A description outside of a model has only its own properties and its superentity's name")
   func alone() {
     #expect(Set(descriptions[0].propertiesByName.keys) == ["salary"])
     #expect(descriptions[0].superentity == nil && descriptions[2].subentities.isEmpty)
     #expect(descriptions[0].superentityName == "Person")
   }
 
-  @Test("Descriptions are equal whatever model they were taken from, and can make another one")
+  @Test("Descriptions are equal to their originals and can be used in another model")
   func equality() throws {
     let model = try ManagedObjectModel(descriptions)
     #expect(
@@ -43,14 +43,14 @@ struct InheritedPropertyTests {
     #expect(model.entities[0].attributesByName["kind"] == nil)
   }
 
-  @Test("A description whose parent was changed into an entity below it ends")
+  @Test("The lookup of inherited properties ends if the superentity becomes a subentity")
   func circle() throws {
     var being = try #require(try ManagedObjectModel(descriptions).entitiesByName["Being"])
     being.superentityName = "Worker"
     #expect(being.attributesByName["salary"] != nil && being.attributesByName["born"] != nil)
   }
 
-  @Test("A model is freed with its entities")
+  @Test("A description does not retain its model")
   func freed() throws {
     weak var held: ManagedObjectModel?
     let kept = try {

@@ -1,7 +1,7 @@
 import PerdureModel
 import Testing
 
-@Suite("A model has configurations")
+@Suite("Configurations of models")
 struct ModelConfigurationTests {
   private let shapes = [
     EntityDescription("Shape", isAbstract: true, properties: [.string("name")]),
@@ -31,7 +31,7 @@ struct ModelConfigurationTests {
     #expect(model.versionHash == hash)
   }
 
-  @Test("Unknown entities, bad names and parts of a hierarchy are problems of the model")
+  @Test("Unknown entities, invalid names and incomplete hierarchies are model problems")
   func problems() {
     #expect(findings(["A": ["Nobody"]]) == ["configuration Nobody"])
     #expect(findings(["": []]) == ["configuration "])
@@ -39,7 +39,7 @@ struct ModelConfigurationTests {
     #expect(findings(["A": ["Circle"]]) == ["configuration Circle"])
   }
 
-  @Test("A relationship that leads out of a configuration is a warning")
+  @Test("A relationship to an entity outside of its configuration causes a warning")
   func crossing() {
     #expect(findings(["A": ["Owner"]]) == ["configurationSplitsRelationship Owner.things"])
   }

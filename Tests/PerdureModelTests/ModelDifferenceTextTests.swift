@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("Differences of models name the change and the remedy")
+@Suite("Descriptions of model differences")
 struct ModelDifferenceTextTests {
   private func differences(
     _ old: [EntityDescription], _ new: [EntityDescription]
@@ -17,7 +17,7 @@ struct ModelDifferenceTextTests {
       [EntityDescription("E", properties: [old]), place], [EntityDescription("E", properties: [new]), place])
   }
 
-  @Test("A property and an entity with an earlier name are renamed, not removed")
+  @Test("A property or entity with an earlier name is described as renamed")
   func renamed() throws {
     let text = PropertyDescription.attribute(
       AttributeDescription("text", .string, renamingIdentifier: "body"))
@@ -37,7 +37,7 @@ struct ModelDifferenceTextTests {
         == "E.body: The property was removed. Needs a migration. [propertyRemoved]")
   }
 
-  @Test("A property that becomes required is refused with the reason, with a default too")
+  @Test("A property that becomes required or optional needs a migration")
   func required() throws {
     let found = try differences(.string("a"), .string("a", optional: false, default: ""))
     #expect(
@@ -48,7 +48,7 @@ struct ModelDifferenceTextTests {
       ])
   }
 
-  @Test("A relationship that becomes to-many, or has other limits, is said to")
+  @Test("The description of a changed count names the old and the new limits")
   func counts() throws {
     #expect(
       try differences(.toOne("a", "Place"), .toMany("a", "Place")) == [

@@ -1,13 +1,13 @@
 import PerdureModel
 import Testing
 
-@Suite("Models are merged")
+@Suite("Merging of models")
 struct ModelMergingTests {
   private let company = entity("Company", .string("name"), .toMany("workers", "Worker", inverse: "company"))
   private let worker = entity("Worker", .toOne("company", "Company", inverse: "workers"))
   private let log = entity("Log", .date("at"), .string("text"))
 
-  @Test("Entities, configurations and identifiers of all models are in the result, equal ones once")
+  @Test("A merged model has all entities, configurations and identifiers without duplicates")
   func merged() throws {
     let staff = try ManagedObjectModel(
       [company, worker], configurations: ["Main": ["Company", "Worker"]], versionIdentifiers: ["s1"])
@@ -24,7 +24,7 @@ struct ModelMergingTests {
     #expect(try ManagedObjectModel(merging: []).entities == [])
   }
 
-  @Test("An entity that two models describe differently is refused, with every difference")
+  @Test("An entity that two models describe differently is rejected with all differences")
   func different() throws {
     let other = entity("Log", .string("at"), .string("text"), .int64("n"))
     let models = [try ManagedObjectModel([log]), try ManagedObjectModel([other])]
@@ -39,7 +39,7 @@ struct ModelMergingTests {
     #expect(error.description.contains("The models describe Log differently"))
   }
 
-  @Test("Names that clash only when the models are together are refused as in one model")
+  @Test("A property of one model that clashes with a subentity of another model is rejected")
   func clashes() throws {
     let child = EntityDescription("Child", superentity: "Base", properties: [.string("a")])
     let first = try ManagedObjectModel([entity("Base", .string("b")), child])
@@ -50,7 +50,7 @@ struct ModelMergingTests {
     #expect(error.differences.map(\.kind) == [.propertyAdded])
   }
 
-  @Test("A model is restricted to a configuration; what leads out of it, and an unknown one, are refused")
+  @Test("A model is restricted only to a known configuration without outside relationships")
   func restricted() throws {
     let model = try ManagedObjectModel(
       [company, worker, log],

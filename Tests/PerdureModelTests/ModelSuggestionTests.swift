@@ -3,12 +3,12 @@ import Testing
 
 @Suite("Suggestions in errors of models")
 struct ModelSuggestionTests {
-  /// The remedies of the problems that break a rule.
+  /// The remedies of the problems that violate `rule`.
   private func remedies(_ rule: ModelProblem.Rule, _ entities: [EntityDescription]) -> [String] {
     problems(of: entities).filter { $0.rule == rule }.map(\.remedy)
   }
 
-  @Test("A misspelt superentity or destination is named with the nearest entity")
+  @Test("The remedy for a misspelt superentity or destination suggests the nearest entity")
   func entities() {
     let worker = entity("Worker", .string("name"), .toOne("company", "Compny"))
     let manager = EntityDescription("Manager", superentity: "Worke", properties: [])
@@ -17,7 +17,7 @@ struct ModelSuggestionTests {
     #expect(remedies(.unknownDestination, all).first?.hasSuffix("Did you mean Company?") == true)
   }
 
-  @Test("A misspelt inverse is named with the nearest relationship, and not with an attribute")
+  @Test("The remedy for a misspelt inverse suggests a relationship, not an attribute")
   func inverse() {
     let all = [
       entity("Worker", .toOne("company", "Company", inverse: "worker")),
@@ -26,7 +26,7 @@ struct ModelSuggestionTests {
     #expect(remedies(.unknownInverse, all).first?.hasSuffix("Did you mean workers?") == true)
   }
 
-  @Test("A misspelt property of an index, a constraint or a derivation is named with the nearest one")
+  @Test("Remedies for misspelt names in indexes, constraints and derivations suggest names")
   func properties() {
     let indexed = EntityDescription(
       "E", properties: [.string("title")], indexes: [FetchIndexDescription(on: "titel")])
@@ -39,7 +39,7 @@ struct ModelSuggestionTests {
     #expect(remedies(.derivation, [function]).first?.hasSuffix("Did you mean lowercase?") == true)
   }
 
-  @Test("A misspelt entity of a configuration, or a misspelt configuration, is named with the nearest one")
+  @Test("Errors about misspelt configurations and their entities suggest names")
   func configurations() throws {
     let error = #expect(throws: ModelError.self) {
       try ManagedObjectModel(Sample.entities, configurations: ["Staff": ["Compnay"]])
@@ -51,7 +51,7 @@ struct ModelSuggestionTests {
     #expect(unknown?.message.hasSuffix("It has \"Notes\". Did you mean Notes?") == true)
   }
 
-  @Test("A name like no other has no suggestion")
+  @Test("A name without a similar name gets no suggestion")
   func nothingNear() {
     let all = [entity("Worker", .toOne("company", "Firm")), entity("Company", .string("name"))]
     #expect(remedies(.unknownDestination, all) == ["Add the entity, or correct the name."])

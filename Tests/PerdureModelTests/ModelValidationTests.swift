@@ -2,9 +2,9 @@ import Foundation
 import PerdureModel
 import Testing
 
-@Suite("A model is checked as a whole")
+@Suite("Validation of models")
 struct ModelValidationTests {
-  @Test("The sample model is accepted, with a warning of its optional attribute that has a default")
+  @Test("The sample model is valid, with a warning about an optional attribute with a default")
   func accepted() throws {
     let model = try Sample.model()
     #expect(model.warnings.map(finding) == ["optionalWithDefault Worker.salary"])
@@ -12,7 +12,7 @@ struct ModelValidationTests {
     #expect(model.entitiesByName["Worker"] == Sample.worker)
   }
 
-  @Test("Every broken rule is listed at once, with entity, property and remedy")
+  @Test("All problems are listed together, with entity, property and remedy")
   func everythingAtOnce() throws {
     let found = problems(of: [
       entity("A", .string("description"), .toOne("b", "Nowhere"), .int16("n", default: 40_000)),
@@ -30,7 +30,7 @@ struct ModelValidationTests {
   }
 
   @Test(
-    "A name must be an identifier without an underscore in front",
+    "A name must be an identifier without a leading underscore",
     arguments: ["", "1a", "a b", "a-b", "_a", "a.b", "@count", String(repeating: "x", count: 256)])
   func nameSyntax(name: String) {
     #expect(findings([entity(name, .string("a"))]).contains("nameSyntax \(name)"))
@@ -49,7 +49,7 @@ struct ModelValidationTests {
   }
 
   @Test(
-    "Members of every object are reserved",
+    "Names of members of managed objects are reserved",
     arguments: ["objectID", "isDeleted", "description", "hash", "entity", "self", "predicateValue"])
   func reserved(name: String) {
     #expect(findings([entity("E", .string(name))]) == ["reservedName E.\(name)"])
@@ -61,7 +61,7 @@ struct ModelValidationTests {
       findings([EntityDescription("E", superentity: "F", properties: [])]) == ["unknownSuperentity E"])
   }
 
-  @Test("A cycle of superentities is reported at each entity on it and at no other")
+  @Test("A cycle of superentities is reported at the entities of the cycle only")
   func superentityCycle() {
     let entities = [("A", "B"), ("B", "C"), ("C", "A"), ("D", "A"), ("E", "E")].map {
       EntityDescription($0.0, superentity: $0.1, properties: [.string("p" + $0.0)])
@@ -69,7 +69,7 @@ struct ModelValidationTests {
     #expect(findings(entities) == ["A", "B", "C", "E"].map { "superentityCycle " + $0 })
   }
 
-  @Test("Too deep, too wide and too many are refused")
+  @Test("Too deep hierarchies, too many properties and too many entities are rejected")
   func limits() {
     let chain = (0...ModelLimits.hierarchyDepth).map {
       EntityDescription("E\($0)", superentity: $0 == 0 ? nil : "E\($0 - 1)", properties: [])
@@ -100,7 +100,7 @@ struct ModelValidationTests {
       findings([entity("A", .toOne("b", "B", inverse: "a")), entity("B")]) == ["unknownInverse A.b"])
   }
 
-  @Test("Both ends must name each other")
+  @Test("Both ends of a relationship must name each other")
   func inverseMismatch() {
     #expect(
       findings([
@@ -134,7 +134,7 @@ struct ModelValidationTests {
   }
 }
 
-@Suite("Attributes, indexes and constraints are checked")
+@Suite("Validation of attributes, indexes and constraints")
 struct AttributeValidationTests {
   @Test("A default must be of the attribute's type and range")
   func defaults() throws {
@@ -157,14 +157,14 @@ struct AttributeValidationTests {
     #expect(findings([EntityDescription("E", properties: right)]) == [])
   }
 
-  @Test("A whole number widens to the attribute's type when the model is frozen")
+  @Test("An integer default is converted to the attribute's type")
   func widening() throws {
     let model = try ManagedObjectModel([entity("E", .double("a", default: 2), .decimal("b", default: 3))])
     let schema = try #require(model.schema(named: "E"))
     #expect(schema.properties.map(\.defaultValue) == [.double(2), .decimal(3)])
   }
 
-  @Test("An index names attributes and to-one relationships, each once")
+  @Test("An index contains attributes and to-one relationships, each at most once")
   func indexes() {
     func found(_ indexes: FetchIndexDescription...) -> [String] {
       let base = entity("P", .string("a"), .toOne("one", "P"), .toMany("many", "P"))
@@ -181,7 +181,7 @@ struct AttributeValidationTests {
     #expect(found(.init("", [.init("a")])) == ["indexShape E."])
   }
 
-  @Test("An index cannot take the name of an inherited one")
+  @Test("An index cannot have the name of an inherited index")
   func inheritedIndexName() {
     let index = FetchIndexDescription(on: "a")
     let entities = [
@@ -191,7 +191,7 @@ struct AttributeValidationTests {
     #expect(findings(entities) == ["indexShape E.by_a"])
   }
 
-  @Test("A constraint names stored attributes, each once")
+  @Test("A constraint contains stored attributes, each at most once")
   func constraints() {
     func found(_ constraints: [[String]]) -> [String] {
       findings([
@@ -209,7 +209,7 @@ struct AttributeValidationTests {
     #expect(found([["a"], ["a"]]) == ["constraintShape E.a"])
   }
 
-  @Test("One earlier name can be claimed once")
+  @Test("Only one property and only one entity can claim an earlier name")
   func renaming() {
     let first = AttributeDescription("a", .string, renamingIdentifier: "old")
     let second = AttributeDescription("b", .string, renamingIdentifier: "old")

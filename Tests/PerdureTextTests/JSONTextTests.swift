@@ -2,9 +2,9 @@ import Testing
 
 @testable import PerdureText
 
-@Suite("JSON")
+@Suite("JSON text")
 struct JSONTextTests {
-  @Test("JSON strings escape where they must, and numbers that JSON does not have are text")
+  @Test("JSON strings escape special characters, and infinite numbers are encoded as strings")
   func escapes() {
     let text = JSONText.object([
       ("a\"\\", .string("\u{1}\n\t\r\u{7F}é")), ("b", .array([.null, .bool(true), .integer(-5 as Int)])),
@@ -15,7 +15,7 @@ struct JSONTextTests {
     #expect(JSONText.array([]).text == "[]" && JSONText.object([]).text == "{}")
   }
 
-  @Test("Hexadecimal digits give every byte back, and anything else is refused")
+  @Test("Hexadecimal digits decode to the encoded bytes, and invalid digits are rejected")
   func hexadecimal() {
     let bytes = [UInt8](0...255)
     #expect(Hexadecimal.bytes(Hexadecimal.digits(bytes)) == bytes)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import PerdureText
 
-@Suite("Progress")
+@Suite("Progress bars")
 struct ProgressBarTests {
-  @Test("Without a terminal, progress is a line every two seconds, and none for short work")
+  @Test("Without a terminal, progress prints at most one line every two seconds")
   func lines() {
     var bar = ProgressBar("reading", isTerminal: false, start: .zero)
     #expect(bar.show(0, at: .zero) == nil)
@@ -16,7 +16,7 @@ struct ProgressBarTests {
     #expect(bar.clear() == "")
   }
 
-  @Test("A count of units adds a rate and the time left, and the last line stays")
+  @Test("With a count of units, progress lines show the rate and the remaining or total time")
   func units() {
     var bar = ProgressBar("Importing", unit: "packages", isTerminal: false, start: .zero)
     #expect(
@@ -27,7 +27,7 @@ struct ProgressBarTests {
       bar.finish(count: 2000, at: .seconds(1000)) == "Importing: 100 %, 2000 packages, 2/s, 1000 s\n")
   }
 
-  @Test("On a terminal, a bar is drawn when it changes, and clearing removes all of it")
+  @Test("On a terminal, a changed bar is redrawn, and clearing erases the whole bar")
   func bar() {
     var bar = ProgressBar("reading", isTerminal: true, start: .zero)
     #expect(bar.clear() == "")
@@ -35,11 +35,11 @@ struct ProgressBarTests {
     #expect(bar.show(0.333, at: .seconds(9)) == nil)
     #expect(bar.show(1, at: .zero) == "\rreading [##############################] 100 %")
     #expect(bar.clear() == "\r" + String(repeating: " ", count: 46) + "\r")
-    // A shorter bar leaves nothing of a longer one.
+    // Spaces overwrite the end of a longer bar.
     #expect(bar.show(0, at: .zero) == "\rreading [..............................] 0 %  ")
   }
 
-  @Test("With a count the bar also moves within one percent, but not within a tenth of a second")
+  @Test("A bar with a count is redrawn for each changed count, at most every 0.1 seconds")
   func redrawing() {
     var bar = ProgressBar("Importing", unit: "packages", isTerminal: true, start: .zero)
     #expect(bar.show(0.5, count: 1, at: .seconds(1)) != nil)
@@ -47,7 +47,7 @@ struct ProgressBarTests {
     #expect(bar.show(0.5, count: 3, at: .milliseconds(1100))?.contains("3 packages") == true)
   }
 
-  @Test("A bar is never as wide as its terminal", arguments: [0, 1, 10, 40, 80, 200])
+  @Test("A bar is narrower than its terminal", arguments: [0, 1, 10, 40, 80, 200])
   func width(columns: Int) {
     var bar = ProgressBar(
       "Importing", unit: "packages", isTerminal: true, width: columns, start: .zero)
@@ -55,7 +55,7 @@ struct ProgressBarTests {
     #expect(text.dropFirst().count <= max(0, columns - 1))
   }
 
-  @Test("Nonsense fractions stay within bounds", arguments: [-1, 0, 1e-300, 1, 2.5, .infinity, .nan])
+  @Test("Invalid fractions are shown as 0 % or 100 %", arguments: [-1, 0, 1e-300, 1, 2.5, .infinity, .nan])
   func bounds(fraction: Double) {
     var bar = ProgressBar("Importing", unit: "packages", isTerminal: true, start: .zero)
     let text = bar.show(fraction, count: 5, at: .seconds(1_000))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureText
 
-@Suite("Tables of text")
+@Suite("Text tables")
 struct TextTableTests {
   @Test("Columns are as wide as their widest cells, and no line ends with spaces")
   func lines() {
@@ -15,13 +15,13 @@ struct TextTableTests {
     #expect(TextTable.lines([]) == [])
   }
 
-  @Test("A row behind those that decided the widths may be wider")
+  @Test("A row that is printed after the widths are set may be wider")
   func wider() {
     let table = TextTable(fitting: [["a", "b"]], alignments: [.leading, .leading])
     #expect(table.line(["wide", "c", "more"]) == "wide  c  more")
   }
 
-  @Test("A table in Markdown has a rule under its header, and escapes the character of the rule")
+  @Test("A Markdown table has a rule under its header, and vertical bars are escaped")
   func markdown() {
     #expect(
       TextTable.markdown([["a", "b"], ["x|y", "1"]])
@@ -29,7 +29,7 @@ struct TextTableTests {
     #expect(TextTable.markdown([]) == [])
   }
 
-  @Test("A cell has no control characters, and at most as many characters as its limit")
+  @Test("A cell escapes control characters and has at most as many characters as its limit")
   func cells() {
     #expect(TextTable.cell("plain", limit: 5) == "plain")
     #expect(TextTable.cell("plainer", limit: 5) == "plai…")
@@ -37,7 +37,7 @@ struct TextTableTests {
     #expect(TextTable.cell("\u{1B}[2J", limit: 20) == "\\u{1b}[2J")
     #expect(TextTable.cell("a\u{202E}b", limit: 20) == "a\\u{202e}b")
     #expect(TextTable.cell("x", limit: 0) == "")
-    // An escape is never cut.
+    // An escape sequence is never cut.
     #expect(
       TextTable.cell("a\u{1B}bcd", limit: 6) == "a…" && TextTable.cell("a\u{1B}b", limit: 8) == "a\\u{1b}b")
     let huge = String(repeating: "\u{1}", count: 1_000_000)

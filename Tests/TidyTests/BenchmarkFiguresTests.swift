@@ -5,7 +5,7 @@ import Testing
 /// Benchmarks/results.
 @Suite("Figures of the benchmarks")
 struct BenchmarkFiguresTests {
-  /// The lines of a document between two marks, each as the cells of its row.
+  /// The cells of each line between two marks of a document.
   private func rows(_ mark: String, in document: String = "Benchmarks/README.md") throws -> [[String]] {
     let text = try Repository.text(of: document)
     let parts = text.components(separatedBy: "<!-- \(mark) -->")
@@ -31,7 +31,8 @@ struct BenchmarkFiguresTests {
     var results: [Figure]
   }
 
-  /// The sources of a row of the table: the workloads that it adds up, or whose best it is.
+  /// The workloads of each row of the table. A row shows their sum, or the fastest of them if
+  /// `isBest`.
   private static let archiveRows: [(title: String, workloads: [String], isBest: Bool)] = [
     ("import, all commits", ["import"], false),
     ("import, with finishing and closing", ["import", "finish"], false),
@@ -42,7 +43,7 @@ struct BenchmarkFiguresTests {
     ("read everything back", ["read back"], false),
   ]
 
-  @Test("The archive's table is that of archive.json")
+  @Test("The archive's table has the figures of archive.json")
   func archive() throws {
     let table = try rows("archive")
     let all = try results("archive.json", ArchiveResults.self).results
@@ -80,7 +81,7 @@ struct BenchmarkFiguresTests {
     var figures: [Figure]
   }
 
-  @Test("The table of objects is that of objects.json")
+  @Test("The table of objects has the figures of objects.json")
   func objects() throws {
     let table = try rows("objects").dropFirst(2).map { Array($0) }
     let figures = try results("objects.json", ObjectResults.self).figures
@@ -117,7 +118,7 @@ struct BenchmarkFiguresTests {
     [" ns", " µs", " ms", " s"].contains { cell.hasSuffix($0) }
   }
 
-  /// The figures of each engine, as in the tables, by records and engine.
+  /// The durations of each engine, formatted as in the tables, by shape of the records and engine.
   private func durations() throws -> [String: Set<String>] {
     var known: [String: Set<String>] = [:]
     for figure in try results("log.json", [LogFigure].self) {
@@ -127,7 +128,7 @@ struct BenchmarkFiguresTests {
     return known
   }
 
-  @Test("Every duration in the engine's tables was measured for that engine and those records")
+  @Test("Every duration in the tables of log.json was measured for its engine and records")
   func log() throws {
     let known = try durations()
     var (shape, engines, checked) = ("", [String](), 0)
@@ -143,7 +144,7 @@ struct BenchmarkFiguresTests {
     #expect(checked > 300)
   }
 
-  @Test("Every duration in the engine's summary was measured for that engine")
+  @Test("Every duration in the summary was measured for its engine")
   func summary() throws {
     let known = try durations()
     let table = try rows("summary")
@@ -156,7 +157,7 @@ struct BenchmarkFiguresTests {
     }
   }
 
-  @Test("Every duration that the goals are held against was measured")
+  @Test("Every duration that is compared with a goal was measured")
   func goals() throws {
     let known = try durations()
     let ours = known.filter { $0.key.hasSuffix(" Perdure") }.values.reduce(into: Set()) { $0.formUnion($1) }
@@ -171,7 +172,7 @@ struct BenchmarkFiguresTests {
       #expect((measured == "–") == (verdict == "not measured"), "\(row[0])")
       guard Self.isDuration(measured) else { continue }
       #expect(ours.union(unpacking).contains(measured), "\(row[0]): \(measured)")
-      // Rounded, they may be the same.
+      // Different durations may be rounded to the same text.
       guard measured != goal else { continue }
       #expect((verdict == "met") == (Self.nanoseconds(measured) <= Self.nanoseconds(goal)), "\(row[0])")
     }
@@ -199,7 +200,7 @@ struct BenchmarkFiguresTests {
     var results: [Figure]
   }
 
-  @Test("The graph's tables are those of graph.json, of the processor's or the clock's time")
+  @Test("The graph's tables have the processor times or the elapsed times of graph.json")
   func graph() throws {
     let all = try results("graph.json", GraphResults.self).results
     var shown = 0
@@ -242,7 +243,7 @@ struct BenchmarkFiguresTests {
     var unpackNanoseconds: Double
   }
 
-  @Test("The table of compression is that of compression.json, also in decision D11")
+  @Test("The tables of compression, also in decision D11, have the figures of compression.json")
   func compression() throws {
     let figures = try results("compression.json", [CompressionFigure].self)
     try #require(figures.count == 12)
@@ -269,7 +270,7 @@ struct BenchmarkFiguresTests {
     var isTime: Bool
   }
 
-  @Test("The table of openings is that of opening.json, also in decision D1")
+  @Test("The tables of openings, also in decision D1, have the figures of opening.json")
   func opening() throws {
     let figures = try results("opening.json", [OpeningFigure].self)
     for document in ["Benchmarks/README.md", "docs/decisions/0001-copy-on-write-index-trees.md"] {

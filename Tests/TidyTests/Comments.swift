@@ -1,6 +1,6 @@
 /// The comments of a source file, and the names of its tests.
 struct Comments {
-  /// A line that is a comment and nothing else, outside of text literals.
+  /// A line outside of string literals that contains only a comment.
   struct Line {
     var number: Int
     /// The text after the slashes.
@@ -52,7 +52,7 @@ struct Comments {
     return parts.count > 2 ? String(parts[1]) : nil
   }
 
-  /// The words of all comments and names in lower case, without code; nil where a text ends.
+  /// The lowercase words of all comments and names. Nil separates texts and replaces code.
   var words: [Substring?] {
     var found: [Substring?] = []
     var last = 0
@@ -66,7 +66,7 @@ struct Comments {
   }
 
   private static func words(of text: Substring) -> [Substring?] {
-    // Every second part is between back quotes.
+    // The parts with an odd index are between back quotes.
     text.split(separator: "`", omittingEmptySubsequences: false).enumerated().flatMap { index, part in
       guard index % 2 == 0 else { return [Substring?.none] }
       return part.lowercased()[...].split { !$0.isLetter && $0 != "-" && $0 != "'" }.map { $0 }
@@ -75,7 +75,7 @@ struct Comments {
 }
 
 extension Substring {
-  /// Whether a text literal of several lines begins or ends in this line, but not both.
+  /// Whether a multi-line string literal begins or ends in this line, but not both.
   var opensOrClosesLiteral: Bool {
     contains("\"\"\"") && split(separator: "\"\"\"", omittingEmptySubsequences: false).count % 2 == 0
   }

@@ -1,21 +1,23 @@
 import Testing
 
-@Suite("Functions")
+@Suite("Lengths and parameters of functions")
 struct FunctionShapeTests {
   private static let folders = ["Sources", "Examples", "Proof", "Benchmarks/Sources", "Tests"]
 
-  /// The longest function in lines, and the greatest 99th percentile. They may only be lowered.
+  /// The maximum number of lines of a function, and the maximum 99th percentile, by folder. Both
+  /// may only be lowered.
   private static let lengths: [(folder: String, longestMax: Int, percentileMax: Int)] = [
     ("Sources", 51, 34), ("Examples", 28, 28), ("Proof", 50, 40), ("Benchmarks/Sources", 49, 35),
     ("Tests", 90, 45),
   ]
 
-  /// Functions with more than three unlabelled parameters. These numbers may only be lowered.
+  /// The maximum number of functions with more than three unlabelled parameters, by folder. These
+  /// numbers may only be lowered.
   private static let unlabelledMax = [
     "Sources": 107, "Examples": 0, "Proof": 36, "Benchmarks/Sources": 3, "Tests": 44,
   ]
 
-  @Test("Functions are short", arguments: lengths.indices)
+  @Test("Functions have at most as many lines as their folder allows", arguments: lengths.indices)
   func length(_ index: Int) throws {
     let (folder, longestMax, percentileMax) = Self.lengths[index]
     var counts: [Int] = []
@@ -31,7 +33,7 @@ struct FunctionShapeTests {
     #expect(counts[counts.count * 99 / 100] <= percentileMax)
   }
 
-  @Test("Public functions have at most three unlabelled parameters, and no more others than today")
+  @Test("Public functions have at most three unlabelled parameters, and few other functions have more")
   func unlabelledParameters() throws {
     for folder in Self.folders {
       var places: [String] = []
@@ -46,7 +48,7 @@ struct FunctionShapeTests {
     }
   }
 
-  @Test("The scanner counts lines and parameters")
+  @Test("The scanner counts the lines and the unlabelled parameters of functions")
   func scanner() {
     let text = """
       extension Store {

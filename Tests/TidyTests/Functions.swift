@@ -2,7 +2,7 @@
 struct Functions {
   struct Function {
     var line: Int
-    /// From the line with the name to the closing brace.
+    /// The number of lines from the line with the name to the closing brace.
     var lineCount: Int
     var isPublic: Bool
     var unlabelledCount: Int
@@ -28,7 +28,8 @@ struct Functions {
     }
   }
 
-  /// The line that ends with the brace of a body; nil if there is no body, or it is in one line.
+  /// The index of the line that ends with the opening brace of the body. Nil if there is no body,
+  /// or if the whole function is in one line.
   private static func end(ofHeadAt index: Int, in lines: [Substring], _ indent: Substring) -> Int? {
     for (number, line) in zip(index..., lines[index...]) {
       if line.hasSuffix("{") { return number }
@@ -56,7 +57,8 @@ struct Functions {
       }
   }
 
-  /// How many parameters are passed without a label. Subscripts have none by themselves.
+  /// The number of parameters that are passed without a label. Returns 0 for subscripts, whose
+  /// parameters have no labels by default.
   private static func unlabelledCount(in head: String) -> Int {
     guard !head.contains("subscript"), let start = head.firstRange(of: /(func [^(<]+|init[?!]?)/),
       let open = head[start.upperBound...].firstIndex(of: "(")

@@ -1,19 +1,19 @@
 import Testing
 
-/// The import diagram of ARCHITECTURE.md, once more, as a table.
-@Suite("Imports")
+/// The import diagram of ARCHITECTURE.md as a table.
+@Suite("Import rules")
 struct ImportRulesTests {
   private static let foundation = ["FoundationEssentials", "Foundation"]
   private static let system = ["Darwin", "Glibc", "Musl", "Android", "WinSDK", "ucrt"]
 
-  /// What each target may import.
+  /// The modules that each target may import.
   private static let allowed: [String: [String]] = [
     "PerdureFileIO": system + ["CPerdureShims", "Synchronization"],
     "PerdureNumbers": [],
     "PerdureText": [],
     "PerdureFormat": ["PerdureNumbers", "CPerdureShims"],
     "PerdureCompression": ["CLZ4"],
-    // libm, for logarithms and powers.
+    // The system module provides logarithms and powers.
     "PerdurePredicates": foundation + system + ["PerdureNumbers", "_StringProcessing"],
     "PerdureLog": [
       "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "CPerdureShims",
@@ -32,7 +32,8 @@ struct ImportRulesTests {
     "PerdureLogging": ["Logging", "Perdure"],
     "PerdureCommands": ["Perdure", "PerdureFileIO", "PerdureLog", "PerdureText", "ArgumentParser"],
     "perdure-cli": ["PerdureCommands", "ArgumentParser"],
-    // The proof. The part that attacks the engine does not import the graph.
+    // The targets of the proof. `PerdureProving`, which tests the engine, does not import the
+    // graph.
     "PerdureProving": foundation + system + [
       "PerdureCompression", "PerdureFileIO", "PerdureFormat", "PerdureLog", "PerdureNumbers",
       "PerdureTestSupport", "PerdureText",
@@ -48,7 +49,7 @@ struct ImportRulesTests {
     ],
   ]
 
-  /// Where a target is, if not among the sources under its name.
+  /// The folders of the targets that are not in Sources.
   private static let folders = [
     "PerdureProving": "Proof/Proving", "PerdureGraphProving": "Proof/Graph", "perdure-prove": "Proof/Command",
   ]
@@ -65,7 +66,7 @@ struct ImportRulesTests {
     }
   }
 
-  @Test("Only one part of the graph imports the engine")
+  @Test("Only the listed parts of the graph import the engine")
   func engineBehindTheSeam() throws {
     let knowing = ["Coordination/", "Container/", "Verification/", "Perdure.swift"]
     for file in try Repository.swiftFiles(in: "Sources/Perdure") {

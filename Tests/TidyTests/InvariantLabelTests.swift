@@ -4,20 +4,20 @@ import Testing
 /// Invariants have labels, such as PT2, that comments and assertions cite.
 @Suite("Invariant labels")
 struct InvariantLabelTests {
-  /// Folders that are not yet relabelled, as their code will be rebuilt.
+  /// Folders whose labels are not checked yet, because their code will be rewritten.
   private static let rebuilt = [
     "Sources/Perdure/Context/", "Sources/Perdure/Children/", "Sources/Perdure/Merging/",
     "Sources/Perdure/Fetching/", "Sources/Perdure/Objects/", "Sources/Perdure/Coordination/",
     "Sources/PerdurePredicates/Text/",
   ]
 
-  /// The label that an item of a list begins with, as in "PT2  A reader claims" or "SM1. A sum".
+  /// The label at the beginning of a list item, as in "PT2 A reader claims" or "SM1. A sum".
   private func label(of text: Substring) -> String? {
     let item = /\s+(?:- )?([A-Z]{1,2}[0-9]{1,2})(?:\. | {2})\s*\S/
     return text.prefixMatch(of: item).map { String($0.output.1) }
   }
 
-  @Test("Every label belongs to one list: of one file, or of FORMAT.md")
+  @Test("Every label is used in only one source file, or only in FORMAT.md")
   func unique() throws {
     var owners: [String: Set<String>] = [:]
     for file in try ["Sources", "Proof"].flatMap(Repository.swiftFiles)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Links between the Markdown documents of the repository. docc checks those to symbols and pages
-/// of the catalogs (`make docs`); links to other sites are not checked.
-@Suite("Links")
+/// Links between the Markdown documents of the repository. docc checks links to symbols and to
+/// pages of the catalogs (`make docs`). Links to other sites are not checked.
+@Suite("Links between documents")
 struct LinkTests {
   private static let folders = ["docs", "Sources", "Tests", "Proof", "Examples", "Benchmarks"]
 
@@ -14,7 +14,7 @@ struct LinkTests {
     return found.filter { $0.hasSuffix(".md") }.sorted()
   }
 
-  @Test("Each link to a file or a heading of the repository has its target")
+  @Test("Every link to a file or a heading of the repository resolves")
   func targets() throws {
     let documents = try Self.documents()
     #expect(documents.count > 40)
@@ -27,7 +27,7 @@ struct LinkTests {
   }
 
   @Test(
-    "A missing file and a missing heading are found",
+    "Links to existing targets resolve, and links to missing targets do not",
     arguments: [
       ("README.md", true), ("#a-heading-its-end", true), ("README.md#limits", true), ("docs/decisions", true),
       ("MISSING.md", false), ("#another", false), ("README.md#another", false), ("docs/README.md", false),
@@ -38,7 +38,7 @@ struct LinkTests {
     #expect(try Self.isResolved(link, in: "CANARY.md", text) == isResolved)
   }
 
-  /// The targets of links outside of code, without those of other sites.
+  /// The targets of links outside of code, except for links to other sites.
   private static func links(in text: String) -> [String] {
     let prose = proseLines(of: text).map { $0.replacing(/`[^`]*`/, with: "") }.joined(separator: "\n")
     return prose.matches(of: /\]\(<?([^)\s>]+)>?\)/).map { String($0.output.1) }

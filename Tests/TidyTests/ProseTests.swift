@@ -1,17 +1,17 @@
 import Testing
 
 /// Comments and test names are plain technical English. The rules are in CONTRIBUTING.md, "Style".
-@Suite("Prose")
+@Suite("Wording of comments and test names")
 struct ProseTests {
   private static let folders = ["Sources", "Tests", "Proof", "Examples", "Benchmarks"]
 
-  /// Words that no text needs: the one that acts has a name, and the field has terms.
+  /// Banned words. A plain sentence names its subject and uses the terms of the field.
   private static let bannedWords: Set<Substring> = [
     "who", "whoever", "whom", "somebody", "someone", "nobody", "anybody", "everybody", "stand",
     "stands", "stood", "lies", "drowsy", "tells", "told",
   ]
 
-  /// The same for pairs of words, by their first.
+  /// Banned pairs of words, by first word.
   private static let bannedPairs: [Substring: Set<Substring>] = [
     "what": ["is", "are", "was", "were", "has", "have", "becomes", "it", "they"],
     "of": ["what"], "none": ["of"], "under": ["way"], "no": ["account"], "hear": ["of"], "hears": ["of"],
@@ -23,12 +23,12 @@ struct ProseTests {
     "has": ["gone", "room"], "have": ["gone", "room"],
   ]
 
-  /// At most this many of them in 1,000 words: about twice as many as in swift-log, in
-  /// swift-argument-parser and in GRDB.
+  /// The maximum number of banned words and pairs in 1,000 words. It is about twice the rate in
+  /// swift-log, in swift-argument-parser and in GRDB.
   private static let rateMax = 0.15
 
-  /// Folders that are not yet reworded, as their code will be rebuilt, with the banned words and
-  /// the comments wider than 100 columns that they still have. These numbers may only be lowered.
+  /// Folders that are not reworded yet, because their code will be rewritten. The numbers count
+  /// their banned words, and their comment lines wider than 100 columns. They may only be lowered.
   private static let rebuilt: [(folder: String, bannedMax: Int, wideMax: Int)] = [
     ("Sources/Perdure/Context/", 280, 155),
     ("Sources/Perdure/Children/", 21, 11),
@@ -60,7 +60,7 @@ struct ProseTests {
     comments.lines.filter { $0.columns > 100 && !$0.isLaidOut }
   }
 
-  @Test("Comments and test names hardly use idioms and pronouns as subjects")
+  @Test("Comments and test names rarely contain banned words")
   func rate() throws {
     var (count, wordCount) = (0, 0)
     var places: [String] = []
@@ -87,7 +87,7 @@ struct ProseTests {
     }
   }
 
-  @Test("Folders that are being rebuilt get no worse", arguments: rebuilt.indices)
+  @Test("Folders that will be rewritten gain no banned words or wide comments", arguments: rebuilt.indices)
   func rebuiltFolders(_ index: Int) throws {
     let (folder, bannedMax, wideMax) = Self.rebuilt[index]
     let comments = try Repository.swiftFiles(in: String(folder.dropLast())).map(Comments.init)
@@ -97,7 +97,7 @@ struct ProseTests {
     #expect(wideCount <= wideMax, "\(folder) has \(wideCount) wide comments")
   }
 
-  @Test("The measure finds words, pairs, pairs over a line's end, and no code")
+  @Test("The scanner finds banned words and pairs, also across lines, but not in code")
   func measure() {
     let text = """
       /// Frees the slot, as nobody reads it.

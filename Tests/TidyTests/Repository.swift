@@ -1,23 +1,23 @@
 import Foundation
 
-/// The files of the repository, found from this file's own place.
+/// The files of the repository. The root is found from the path of this file.
 enum Repository {
   static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
   struct SourceFile {
-    /// From the root of the repository.
+    /// The path from the root of the repository.
     var path: String
     var text: String
 
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
   }
 
-  /// A folder without a Swift file: a rule about its files would hold, whatever the rule.
+  /// The error for a folder without Swift files, in which every rule would hold.
   struct NoFiles: Error { var folder: String }
 
-  /// All Swift files below a folder; there is at least one. Code files of tutorials are left out:
-  /// no target compiles them.
+  /// All Swift files below a folder, at least one. Skips code files of tutorials, because no target
+  /// compiles them.
   static func swiftFiles(in folder: String) throws -> [SourceFile] {
     let base = root.appendingPathComponent(folder)
     let found = paths(below: folder).filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }.sorted()
@@ -29,8 +29,8 @@ enum Repository {
     }
   }
 
-  /// The paths of all files and folders below a folder, from there. The packages in Benchmarks and
-  /// Examples have builds of their own, with the sources of other packages: these are left out.
+  /// The relative paths of all files and folders below a folder. Skips the build folders of the
+  /// packages in Benchmarks and Examples, which contain the sources of other packages.
   static func paths(below folder: String) -> [String] {
     guard let files = FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path)
     else { return [] }

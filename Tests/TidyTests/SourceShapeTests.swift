@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Sources")
+@Suite("Shape of sources and documents")
 struct SourceShapeTests {
   private static let linesMax = 400
 
@@ -10,14 +10,14 @@ struct SourceShapeTests {
       .flatMap(Repository.swiftFiles)
   }
 
-  @Test("No file has grown past the size of one idea")
+  @Test("Source files without tables have at most 400 lines")
   func fileLength() throws {
     for file in try shipped() where !file.path.contains("Table") {
       #expect(file.lines.count <= Self.linesMax, "\(file.path) has \(file.lines.count) lines")
     }
   }
 
-  @Test("Nothing that ships swallows an error or traps on one")
+  @Test("Shipped sources have no forced try and no empty catch")
   func noTryBang() throws {
     for file in try shipped() {
       for (number, line) in file.lines.enumerated() where !line.drop(while: { $0 == " " }).hasPrefix("//") {
@@ -28,7 +28,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Every escape from the compiler's checks has its reason on the line above")
+  @Test("Every escape from the compiler's checks has a comment on the line above")
   func uncheckedHasReason() throws {
     let marks = [
       "@unchecked " + "Sendable", "nonisolated" + "(unsafe)", "unowned" + "(unsafe)", "unsafe" + "BitCast(",
@@ -41,7 +41,7 @@ struct SourceShapeTests {
     for file in files {
       let lines = file.lines.map { $0.drop { $0 == " " } }
       for (number, line) in lines.enumerated() {
-        // In a literal it is data.
+        // A mark in a string literal is data.
         let isCode = !line.hasPrefix("//") && !line.contains("\"")
         guard isCode, marks.contains(where: { line.contains($0) }) else { continue }
         let above = number > 0 ? lines[number - 1] : ""
@@ -51,7 +51,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Where exclusivity is not checked, the file says why before the first use")
+  @Test("A comment explains unchecked exclusivity before its first use in a file")
   func exclusivityHasReason() throws {
     for file in try Repository.swiftFiles(in: "Sources") {
       let lines = file.lines
@@ -63,7 +63,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("The documents at the top are there, and their links lead somewhere")
+  @Test("The top-level documents exist, and the links of README.md resolve")
   func documents() throws {
     for name in [
       "README.md", "ARCHITECTURE.md", "FORMAT.md", "FORMAT-GRAPH.md", "DEVIATIONS.md", "CHANGELOG.md",
@@ -119,7 +119,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Tests that DEVIATIONS.md names exist")
+  @Test("Suites that DEVIATIONS.md names exist")
   func deviationsAreTested() throws {
     let tests = try Repository.swiftFiles(in: "Tests").map(\.text).joined()
     let text = try Repository.text(of: "DEVIATIONS.md")
@@ -146,7 +146,7 @@ struct SourceShapeTests {
     #expect(!Self.isPart("// as StoreTests says", of: "StoreTests"))
   }
 
-  /// Whether a source declares a suite, or a part of it.
+  /// Whether a source declares a suite or an extension of it.
   private static func isPart(_ text: String, of suite: Substring) -> Bool {
     ["struct", "class", "extension"].contains { word in
       [" ", ":"].contains { text.contains("\(word) \(suite)\($0)") }
@@ -165,7 +165,7 @@ struct SourceShapeTests {
     #expect(lists.count == 2 && suites.count > 20)
   }
 
-  @Test("Tests that the list of parity names exist")
+  @Test("The suites and titles in the list of parity exist")
   func parity() throws {
     let table = try Repository.text(of: "Tests/ConformanceTests/README.md")
     let tests = try Repository.swiftFiles(in: "Tests").map(\.text)
@@ -179,7 +179,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Every option of a store says its default and why; a number also its unit and its range")
+  @Test("Every store option documents its default and reason, and a number also its unit and range")
   func optionsAreExplained() throws {
     var (documented, options) = ("", 0)
     for line in try Repository.text(of: "Sources/PerdureLog/StoreOptions.swift").split(separator: "\n") {
@@ -199,7 +199,7 @@ struct SourceShapeTests {
     #expect(options >= 9)
   }
 
-  @Test("ARCHITECTURE.md lists every invariant that a verification checks, and no other")
+  @Test("ARCHITECTURE.md lists exactly the invariants that the verifications check")
   func invariantsAreListed() throws {
     let source = try Repository.text(of: "Sources/PerdureLog/Verification/VerificationReport.swift")
     let graph = try Repository.text(of: "Sources/Perdure/Verification/GraphVerification.swift")

@@ -4,8 +4,8 @@ import Testing
 
 @testable import ArchiveBenchmark
 
-/// A small archive with alternatives, a virtual package, a cycle, two versions of one name and an
-/// unused name.
+/// A small archive with alternatives, a virtual package, a cycle, two versions of one package, a
+/// missing package and a package that is only recommended.
 private let index = """
   Package: a
   Version: 1
@@ -66,7 +66,7 @@ private func packages() throws -> [PackageRecord] {
     }
   }
 
-  @Test("returns the inserted records after reopening; repeated ones count once")
+  @Test("The archive returns inserted records after reopening and counts repeated records once")
   func digest() throws {
     let records = try packages()
     try withArchive { archive in
@@ -83,7 +83,7 @@ private func packages() throws -> [PackageRecord] {
   }
 
   @Test(
-    "finds closures over alternatives, versions, providers and cycles",
+    "Closures follow alternatives, versions, providers and cycles",
     arguments: SQLiteArchive.closureMethods)
   func closures(method: String) throws {
     try withArchive { archive in
@@ -106,8 +106,8 @@ private func packages() throws -> [PackageRecord] {
   }
 }
 
-@Suite("Digests") struct ArchiveDigestTests {
-  @Test("do not depend on order, and change with any field")
+@Suite("Digests of archives") struct ArchiveDigestTests {
+  @Test("A digest is independent of the order of records and changes with every field")
   func fields() throws {
     let records = try packages()
     func digest(_ records: [PackageRecord]) -> ArchiveDigest {

@@ -19,12 +19,12 @@ private func outcome(
 }
 
 @Suite struct GraphTests {
-  @Test("All engines find the same and end with the same")
+  @Test("All engines give the same answers and end with the same content")
   func agreement() throws {
     let outcomes = try Engines.all.map { try outcome(of: $0) }
     let report = try Report(settings: [], engines: outcomes.map(\.engine), rows: rows, outcomes)
     #expect(report.rows.count == Workload.allCases.count)
-    // Everything has a figure of each engine, except operations that plain classes cannot do.
+    // Every row has a figure of each engine, except for operations that plain classes cannot do.
     for row in report.rows {
       #expect(row.figures.dropLast().allSatisfy { $0 != nil }, "\(row.name)")
       let isPlain = PlainGraph.workloads.contains { $0.rawValue == row.name }
@@ -34,7 +34,7 @@ private func outcome(
   }
 
   @Test(
-    "A curve has a line for each row and engine, a column for each size, and the ratio of last to first"
+    "A curve has a line for each row and engine, and a column for each size"
   )
   func curve() throws {
     func report(_ nanoseconds: [Double?]) throws -> Report {
@@ -61,7 +61,7 @@ private func outcome(
     #expect(curve.table(processor: true).contains("| 50 ns | 75 ns | 1.50 |"))
   }
 
-  @Test("An answer that differs makes the report fail")
+  @Test("A report of engines with different answers throws an error")
   func wrongAnswer() throws {
     let right = try outcome(of: SQLGraph<SQLiteAccessByC>.self, [.getByID])
     var wrong = right
@@ -72,7 +72,7 @@ private func outcome(
     }
   }
 
-  @Test("A graph with another final content makes the report fail")
+  @Test("A report of graphs with different final contents throws an error")
   func wrongEnd() throws {
     let right = try outcome(of: PlainGraph.self, [.getByID])
     let more = try outcome(of: PlainGraph.self, [.getByID, .deleteWorker])
@@ -81,7 +81,7 @@ private func outcome(
     }
   }
 
-  @Test("A file has engine, row, number of workers and nanoseconds")
+  @Test("The JSON file has engine, row, number of workers and nanoseconds")
   func file() throws {
     let found = try outcome(of: PlainGraph.self, [.getByID])
     let report = try Report(settings: ["how"], engines: [found.engine], rows: rows, [found])
@@ -94,7 +94,7 @@ private func outcome(
     #expect((results[1]["ns_per_op"] as? Double ?? 0) > 0)
   }
 
-  @Test("Workers that move or are removed have no reports, and no worker does both")
+  @Test("Moved or removed workers are no managers, and no worker is both moved and removed")
   func leavingAndMoving() {
     #expect(!script.moves.isEmpty && !script.dismissals.isEmpty)
     let managers = Set((0..<script.data.workerCount).compactMap(script.data.manager))
@@ -103,7 +103,7 @@ private func outcome(
     #expect(Set(script.moves.map(\.worker)).isDisjoint(with: script.dismissals))
   }
 
-  @Test("No two workers share an email or a place in the order of ratings")
+  @Test("No two workers have the same email or the same rating")
   func distinctValues() {
     let workers = script.data.workers
     #expect(Set(workers.map(\.email)).count == workers.count)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import GraphBenchmark
 
-// The numbers are from an implementation that shares nothing with this one.
+// The expected numbers are from an independent implementation.
 @Suite struct OO7Tests {
-  @Test("The designs have the known numbers")
+  @Test("The designs have the expected checksums, counts and parts")
   func designs() {
     #expect(DesignData(.tiny).checksum == 0xC1FD_CB5F)
     let small = DesignData(.small)
@@ -18,7 +18,7 @@ import Testing
     #expect(small.composites[0].links[0].map(\.target) == [1, 0, 2])
   }
 
-  @Test("The questions find as much as they should")
+  @Test("Each workload has the expected result in both designs")
   func questions() {
     let small = DesignData(.small)
     #expect(DesignWorkload.allCases.map(small.expected) == [43_740, 43_740, 950, 10_000, 10_000, nil, nil])
@@ -26,7 +26,7 @@ import Testing
     #expect(DesignWorkload.allCases.map(tiny.expected) == [43_740, 43_740, 101, 1_000, 1_000, nil, nil])
   }
 
-  @Test("All engines find the same in a design, before and after a change")
+  @Test("All engines give the same answers in a design before and after a change")
   func engines() throws {
     let trial = DesignTrial(
       design: DesignData(.tiny), repetitions: 1, workloads: Set(DesignWorkload.allCases),

@@ -21,7 +21,7 @@ struct DataTests {
     }
   }
 
-  @Test("About half of a value repeats the bytes 50 bytes before")
+  @Test("About half of the bytes in a value's second half repeat its first half")
   func compressible() {
     let pool = ValuePool(valueLength: 100)
     var repeated = 0
@@ -38,7 +38,7 @@ struct DataTests {
     #expect((3000...7500).contains(repeated), "of 10,000 bytes in second halves")
   }
 
-  @Test("The most frequent of a hundred Zipfian ranks is drawn a fifth of the time")
+  @Test("The most frequent of 100 Zipfian ranks is about a fifth of all draws")
   func zipfian() {
     let zipfian = Zipfian(count: 100)
     var generator = Scramble(seed: 3)
@@ -48,7 +48,7 @@ struct DataTests {
     #expect(counts[0] > counts[1] && counts[1] > counts[10])
   }
 
-  @Test("Changing, moving or dropping one byte changes the fold")
+  @Test("Changing, swapping or dropping bytes changes the fold")
   func fold() {
     let bytes = (0..<100).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 1) }
     let whole = log_fold(bytes, 100)

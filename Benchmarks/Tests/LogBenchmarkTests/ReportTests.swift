@@ -1,6 +1,6 @@
 import Testing
 
-// Not all of Foundation: it has a Measurement of its own.
+// Imports single types only, because Foundation also declares a `Measurement`.
 import struct Foundation.Data
 import class Foundation.FileManager
 import class Foundation.Thread
@@ -20,7 +20,7 @@ struct ReportTests {
       diskBytes: 100, memoryBytes: 50, details: details)
   }
 
-  @Test("Results replace those of the same engine, workload and records, and leave the others")
+  @Test("New results replace only results of the same engine, workload and number of records")
   func merging() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -33,7 +33,7 @@ struct ReportTests {
     #expect(FileManager.default.fileExists(atPath: folder.appendingPathComponent("log-hashed-100.svg").path))
   }
 
-  @Test("A row beside the best peer and the floor: bold where Perdure is ahead, losses as they are")
+  @Test("A row compares Perdure with the best peer and the floor, and wins are bold")
   func ratios() throws {
     let all = [
       measurement("floor", .readRandom, ns: 10), measurement("Perdure", .readRandom, ns: 20),
@@ -45,7 +45,7 @@ struct ReportTests {
     #expect(processor.text.contains("| read random | 20 ns | 40 ns |"))
   }
 
-  @Test("The summary has a few rows without the lower bound, and the number of rows won of all")
+  @Test("The summary omits the floor and counts the rows on which Perdure is ahead")
   func summary() {
     let all = [
       measurement("floor", .readRandom, ns: 1), measurement("Perdure", .readRandom, ns: 20),
@@ -74,7 +74,7 @@ struct ReportTests {
     #expect(table.contains("| scan, an entry, hashed-100 | – | – | 60 ns | – | not measured |"))
   }
 
-  @Test("Bytes written count for each byte given, but not where the system does not see them")
+  @Test("Write amplification divides written by given bytes, except for memory-mapped writes")
   func writeAmplification() {
     let details = ["written_bytes": 300.0, "given_bytes": 100.0]
     #expect(measurement("LMDB", .scan, ns: 1, details: details).writeAmplification("given_bytes") == 3)
@@ -83,7 +83,7 @@ struct ReportTests {
     #expect(measurement("LMDB", .scan, ns: 1, details: details).writeAmplification("record_bytes") == nil)
   }
 
-  @Test("A block of a document is replaced between its marks, and nothing else")
+  @Test("Only the block between the marks of a document is replaced")
   func blocks() throws {
     let text = "a\n<!-- log -->\nold\n<!-- /log -->\nb\n"
     let new = try TablesCommand.replacing("log", in: text, with: "new\nrows")
@@ -93,7 +93,7 @@ struct ReportTests {
     #expect(throws: EngineError.self) { try TablesCommand.replacing("log", in: "<!-- log -->\n", with: "") }
   }
 
-  @Test("Reserved space is counted separately")
+  @Test("Files of reserved space are counted separately")
   func reserve() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -102,15 +102,15 @@ struct ReportTests {
     try bytes.write(to: folder.appendingPathComponent("1.segment"))
     try bytes.write(to: folder.appendingPathComponent("1.reserve"))
     try bytes.write(to: folder.appendingPathComponent("2.reserve"))
-    // Blocks, which a file system may give in its own sizes, or late; but two of the same take
-    // twice one.
+    // Both sizes count blocks, whose size and time of allocation depend on the file system. Two
+    // equal files take twice the blocks of one file.
     let (disk, reserved) = (
       Resources.diskBytes(of: folder.path), Resources.reservedBytes(of: folder.path)
     )
     #expect(reserved == 2 * disk)
   }
 
-  @Test("Skipped operations are in no latency and not in the time")
+  @Test("Skipped operations count neither as latencies nor as elapsed time")
   func skipping() {
     var recorder = LatencyRecorder()
     recorder.lap()

@@ -10,7 +10,7 @@ struct ScheduleTests {
       records: 1_000_000, largeRecords: 10_000_000, operations: 100_000, durableCommits: 1_000, rounds: 3)
   }
 
-  @Test("The first round of everything comes before the second of anything")
+  @Test("The first round of every part precedes all second rounds")
   func order() throws {
     let turns = schedule().turns
     let second = try #require(turns.firstIndex { $0.plan.round == 1 })
@@ -19,7 +19,7 @@ struct ScheduleTests {
     #expect(turns.count == 3 * 4 + 2 + 2)
   }
 
-  @Test("Every workload is in some turn, those of the steady store in its turns only")
+  @Test("Every workload has a turn, and steady workloads run only in steady turns")
   func workloads() {
     let turns = schedule().turns
     #expect(Set(turns.flatMap(\.plan.workloads)) == Set(Workload.allCases))
@@ -29,7 +29,7 @@ struct ScheduleTests {
     }
   }
 
-  @Test("All engines run the main part, and the selected ones run every part")
+  @Test("All engines run the main part, and selected engines run every part")
   func engines() {
     #expect(schedule([.main]).turns.allSatisfy { $0.engines == EngineName.allCases })
     #expect(schedule([.large], engines: [.sqlite]).turns.allSatisfy { $0.engines == [.sqlite] })
@@ -37,14 +37,14 @@ struct ScheduleTests {
     #expect(schedule([.steady], engines: [.sqlite]).turns.map(\.plan.records) == [1_000_000])
   }
 
-  @Test("Records of 1 KiB are a quarter as many, and are worked on half as often")
+  @Test("Workloads with records of 1 KiB have a quarter of the records and half of the operations")
   func sizes() throws {
     let turn = try #require(schedule([.main]).turns.first { $0.plan.shape == .dense1024 })
     #expect(turn.plan.records == 250_000)
     #expect(turn.plan.operations == 50_000)
   }
 
-  @Test("No part with many records when there are none")
+  @Test("A schedule without large records omits the large part")
   func noLarge() {
     var schedule = schedule()
     schedule.largeRecords = 0

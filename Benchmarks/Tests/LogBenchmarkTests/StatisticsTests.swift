@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Statistics of the engine's benchmark")
 struct StatisticsTests {
-  @Test("Every duration is in a bucket whose bounds contain it, at most a 64th wider")
+  @Test("The upper bound of a duration's bucket is at most a 64th greater")
   func buckets() {
     var generator = Scramble(seed: 1)
     for shift in (0..<64).flatMap({ Array(repeating: $0, count: 20) }) {
@@ -17,7 +17,7 @@ struct StatisticsTests {
     }
   }
 
-  @Test("Percentiles of the durations 1 to 1000 are right within a bucket; the maximum is exact")
+  @Test("Percentiles are accurate within one bucket, and the maximum is exact")
   func percentiles() {
     var histogram = Histogram()
     for duration in 1...1000 { histogram.record(UInt64(duration)) }
@@ -28,7 +28,7 @@ struct StatisticsTests {
     #expect(histogram.count == 1000)
   }
 
-  @Test("A single slow call is the maximum and no percentile below it")
+  @Test("A single slow call among 10,000 changes the maximum but not the 99.9th percentile")
   func outlier() {
     var histogram = Histogram()
     for _ in 0..<9_999 { histogram.record(10) }
@@ -37,7 +37,7 @@ struct StatisticsTests {
     #expect(histogram.percentile(1) == 5_000_000)
   }
 
-  @Test("Merged histograms are as one that has recorded everything")
+  @Test("Merged histograms equal a histogram that recorded all durations")
   func merging() {
     var (a, b, both) = (Histogram(), Histogram(), Histogram())
     for duration in [3, 70, 900, 12_345] as [UInt64] {
@@ -50,19 +50,19 @@ struct StatisticsTests {
     #expect(a == both)
   }
 
-  @Test("Nothing recorded has percentiles of zero")
+  @Test("An empty histogram has percentiles of zero")
   func empty() {
     #expect(Histogram().percentile(0.5) == 0)
     #expect(median([]) == nil)
   }
 
-  @Test("The median is the middle value, or is between the middle two")
+  @Test("The median is the middle value, or the mean of the two middle values")
   func medians() {
     #expect(median([3, 1, 2]) == 2)
     #expect(median([4, 1, 2, 3]) == 2.5)
   }
 
-  @Test("A summary takes medians, but the longest call of all rounds")
+  @Test("A summary has the median times and the longest call of all rounds")
   func summary() throws {
     func round(_ ns: Double, _ max: UInt64) -> Measurement {
       Measurement(

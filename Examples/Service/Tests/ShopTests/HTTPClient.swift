@@ -6,11 +6,12 @@ import Perdure
 import Shop
 import Testing
 
-/// A client of the shop, with a connection of its own.
+/// A client of the shop with its own connection.
 struct HTTPClient: Sendable {
   private let client: TestClient
 
-  /// Connects and runs `body`. The time limit of a request is large: time decides no test.
+  /// Connects and runs `body`. The time limit of a request is long, so that a slow machine fails no
+  /// test.
   static func with<T: Sendable>(
     port: Int, _ body: @escaping @Sendable (HTTPClient) async throws -> T
   ) async throws -> T {
@@ -19,7 +20,7 @@ struct HTTPClient: Sendable {
     ) { try await body(HTTPClient(client: $0)) }
   }
 
-  /// Sets the stock of pens by a connection of its own.
+  /// Sets the stock of pens over a new connection.
   static func setStock(_ stock: Int, port: Int) async throws {
     let body = ByteBuffer(string: #"{"stock": \#(stock)}"#)
     let response = try await with(port: port) { try await $0.client.put("/products/pen", body: body) }
@@ -37,7 +38,7 @@ struct HTTPClient: Sendable {
   }
 }
 
-/// A folder that is removed with its value.
+/// A folder that is removed when its last reference is released.
 final class TemporaryFolder: Sendable {
   private let url: URL
 
@@ -52,7 +53,7 @@ final class TemporaryFolder: Sendable {
   var storePath: String { url.appending(path: "Shop.perdure").path }
 }
 
-/// Opens the store again, and returns the number of pens that all orders have.
+/// Opens the store again, and returns the number of ordered pens.
 func soldPens(at path: String) throws -> Int {
   let container = try makeShop(at: path)
   let sold = try container.newContext().fetch(Order.fetchRequest()).reduce(0) { $0 + $1.count }
@@ -60,7 +61,7 @@ func soldPens(at path: String) throws -> Int {
   return sold
 }
 
-/// Opens the store again, and compares its only product.
+/// Opens the store again, and checks its only product.
 func expectSold(_ sold: Int, left stock: Int, at path: String) throws {
   let container = try makeShop(at: path)
   let products = try container.newContext().fetch(Product.fetchRequest())

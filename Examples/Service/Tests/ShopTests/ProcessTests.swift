@@ -10,7 +10,7 @@ struct ProcessTests {
   private static let clientCount = 20
   private static let stock = 100_000
 
-  @Test("A service that is killed under load has every order that it answered")
+  @Test("A service that is killed under load keeps every order that it answered")
   func killed() async throws {
     let folder = try TemporaryFolder()
     var sold = 0
@@ -29,13 +29,14 @@ struct ProcessTests {
     }
   }
 
-  /// Orders from all clients until the service is killed. Returns the number of answered orders.
+  /// Sends orders from all clients until the service is killed. Returns the number of answered
+  /// orders.
   private func answeredOrders(of service: ServiceProcess, killAfter count: Int) async -> Int {
     let answers = Counter()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<Self.clientCount {
         group.addTask {
-          // The error is that of the connection, which the kill closes.
+          // Ignores the error of the connection, which the kill closes.
           try? await HTTPClient.with(port: service.port) { client in
             while try await client.orderOne() == .created {
               if await answers.increment() == count { service.sendSIGKILL() }

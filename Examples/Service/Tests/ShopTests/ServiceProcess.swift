@@ -1,13 +1,13 @@
 import Foundation
 
-/// The program in a process of its own.
+/// The service in its own process.
 final class ServiceProcess: Sendable {
   enum End: Equatable { case exited(Int32), killed }
   struct NoPort: Error {}
 
   /// The port that the system chose.
   let port: Int
-  // `Process` may be used from any thread, as these tests do: each call is one system call.
+  // These tests use `Process` from any thread. This is safe because each call is one system call.
   private let process: Process
 
   /// Starts the program. Returns when it accepts connections.
@@ -27,7 +27,7 @@ final class ServiceProcess: Sendable {
     self.port = port
   }
 
-  /// Reads the first line of the program; nil if it ends before.
+  /// The port in the first line of the program's output; nil if the program ends before that line.
   private static func port(in output: FileHandle) -> Int? {
     var text = ""
     while !text.contains("\n") {

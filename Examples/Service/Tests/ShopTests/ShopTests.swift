@@ -12,7 +12,7 @@ struct ShopTests {
   private static let orderCount = 10
   private static let stock = 1500
 
-  @Test("200 clients order 2,000 pens: the 1,500 in stock are sold, and no other")
+  @Test("200 clients order 2,000 pens, and exactly the 1,500 pens in stock are sold")
   func load() async throws {
     let folder = try TemporaryFolder()
     let container = try makeShop(at: folder.storePath)
@@ -27,7 +27,7 @@ struct ShopTests {
     try expectSold(Self.stock, left: 0, at: folder.storePath)
   }
 
-  /// Orders from all clients at the same time, each with a connection of its own. Returns the
+  /// Sends orders from all clients at the same time, each over its own connection. Returns the
   /// number of accepted orders.
   private static func soldToClients(_ port: Int) async throws -> Int {
     try await withThrowingTaskGroup(of: Int.self) { group in
@@ -38,7 +38,8 @@ struct ShopTests {
     }
   }
 
-  /// Orders one pen at a time. Each read between shows the stock and the orders of the same moment.
+  /// Orders one pen at a time. The read after each order shows the stock and the sold pens of the
+  /// same commit.
   private static func buy(_ client: HTTPClient) async throws -> Int {
     var bought = 0
     for _ in 0..<orderCount {
@@ -51,7 +52,7 @@ struct ShopTests {
     return bought
   }
 
-  @Test("200 clients add the same product at the same time: it is added once")
+  @Test("A product that 200 clients add at the same time is added once")
   func sameProduct() async throws {
     let folder = try TemporaryFolder()
     let container = try makeShop(at: folder.storePath)
@@ -101,7 +102,7 @@ struct ShopTests {
       status: .badRequest, reason: "name must have a length of at most 40"),
   ]
 
-  @Test("A bad request is answered with its status and reason, and changes nothing", arguments: badRequests)
+  @Test("A bad request is answered with a status and a reason, and changes nothing", arguments: badRequests)
   private func badRequest(_ bad: BadRequest) async throws {
     let folder = try TemporaryFolder()
     let container = try makeShop(at: folder.storePath)
