@@ -1,20 +1,20 @@
 import PerdureModel
 import Testing
 
-@Suite("Allowed but suspicious declarations give a warning")
+@Suite("Warnings about suspicious declarations")
 struct ModelWarningTests {
   func warnings(_ entities: EntityDescription...) throws -> [String] {
     try ManagedObjectModel(entities).warnings.map(finding)
   }
 
-  @Test("A relationship without an inverse")
+  @Test("A relationship without an inverse causes a warning")
   func noInverse() throws {
     #expect(
       try warnings(entity("A", .toMany("bs", "B"), .toOne("b", "B")), entity("B"))
         == ["noInverse A.bs", "noInverse A.b"])
   }
 
-  @Test("A cascade that leads back through another entity, and not the children of a tree")
+  @Test("A cycle of cascades causes a warning, but a cascade to a tree's children does not")
   func cascades() throws {
     #expect(
       try warnings(
@@ -34,7 +34,7 @@ struct ModelWarningTests {
         == ["cascadeCycle Node.children", "cascadeCycle Node.parent"])
   }
 
-  @Test("A cascade that leads back by a relationship that an entity inherits, or that only a sub-entity has")
+  @Test("A cycle of cascades through inherited or subentity relationships causes a warning")
   func inheritedCascades() throws {
     #expect(
       try warnings(
@@ -55,7 +55,7 @@ struct ModelWarningTests {
         == ["noInverse Leaf.s", "cascadeCycle P.qs", "cascadeCycle Q.leaves", "cascadeCycle Leaf.s"])
   }
 
-  @Test("An optional attribute with a default, and an optional element of a composite with one")
+  @Test("An optional attribute or composite element with a default causes a warning")
   func optionalWithDefault() throws {
     #expect(
       try warnings(
@@ -66,7 +66,7 @@ struct ModelWarningTests {
         == ["optionalWithDefault A.a", "optionalWithDefault A.d.at", "optionalWithDefault A.e"])
   }
 
-  @Test("An index of several elements with an end of a one-to-one relationship")
+  @Test("A compound index with a one-to-one relationship causes a warning")
   func indexOfOneToOne() throws {
     func found(_ indexes: FetchIndexDescription...) throws -> [String] {
       try warnings(
@@ -81,7 +81,7 @@ struct ModelWarningTests {
     #expect(try found(.init("both", [.init("passport"), .init("name")])) == ["indexNotKept Person.both"])
   }
 
-  @Test("A uniqueness constraint over a transformed attribute")
+  @Test("A uniqueness constraint over a transformed attribute causes a warning")
   func constraintOfBytes() throws {
     #expect(
       try warnings(
@@ -90,7 +90,7 @@ struct ModelWarningTests {
           uniquenessConstraints: [["a", "c"], ["b"]])) == ["constraintOfBytes A.a,c"])
   }
 
-  @Test("A delete that empties a required relationship")
+  @Test("A delete rule that nullifies a required relationship causes a warning")
   func nullifiedRequired() throws {
     #expect(
       try warnings(
@@ -101,7 +101,7 @@ struct ModelWarningTests {
         == ["noInverse B.a", "nullifiedRequired B.a"])
   }
 
-  @Test("An abstract entity without a concrete subentity")
+  @Test("An abstract entity without a concrete subentity causes a warning")
   func abstract() throws {
     #expect(
       try warnings(
@@ -112,7 +112,7 @@ struct ModelWarningTests {
         == ["abstractWithoutConcrete A", "abstractWithoutConcrete B"])
   }
 
-  @Test("An index on a copy of a derived attribute, unless that is a copy of a stored one")
+  @Test("An index on a copy of a computed derived attribute causes a warning")
   func indexOfCopyNotKept() throws {
     let house = entity(
       "House", .toMany("rooms", "Room", inverse: "house"), .string("name"), .derived("count", "rooms.@count"),
@@ -134,7 +134,7 @@ struct ModelWarningTests {
     #expect(try found("house.name", .string) == [] && found("house.alias", .string) == [])
   }
 
-  @Test("An index with a derived attribute among several elements")
+  @Test("A compound index with a derived attribute causes a warning")
   func indexNotKept() throws {
     func model(_ indexes: FetchIndexDescription...) -> EntityDescription {
       EntityDescription(

@@ -3,10 +3,10 @@ import Testing
 
 @testable import PerdureModel
 
-/// OR1 and OR2 of StoredModel+OlderRows.swift.
-@Suite("Objects that are older than a property read the default that it was added with")
+/// Tests OR1 and OR2 of StoredModel+OlderRows.swift.
+@Suite("Values of added properties in older rows")
 struct OlderRowsTests {
-  /// A store that was opened with one model of an entity after the other.
+  /// A stored model that adopted the versions of an entity in order.
   private func store(_ versions: [PropertyDescription]...) throws -> StoredModel {
     var stored = try StoredModel.initial(for: model(versions[0]))
     for version in versions.dropFirst() { stored = try stored.adopting(model(version)).stored }
@@ -19,7 +19,7 @@ struct OlderRowsTests {
     try ManagedObjectModel([EntityDescription("E", properties: [.string("n")] + properties)] + more)
   }
 
-  /// The reason why the store does not accept a model.
+  /// The differences that prevent the store from adopting a model.
   private func refusals(_ stored: StoredModel, _ properties: [PropertyDescription]) throws -> [String] {
     let model = try model(properties)
     let refused = stored.differences(to: model).filter { !$0.isCompatible }
@@ -33,13 +33,13 @@ struct OlderRowsTests {
 
   private let first = Date(timeIntervalSinceReferenceDate: 1)
 
-  /// What rows that are older read under a path.
+  /// The value that older rows have for the property at a path.
   private func standIn(_ stored: StoredModel, _ path: String) throws -> DefaultValue? {
     let slot = try #require(stored.model.schemas[0].slot(named: path))
     return stored.standIn(ofProperty: stored.propertyNumber(atSlot: slot, ofEntityAt: 0))
   }
 
-  @Test("A required property may get any default later, as older objects keep the one that it was added with")
+  @Test("A default may change later, and older rows keep the property's first default")
   func required() throws {
     let dated = PropertyDescription.date("d", optional: false, default: .date(first))
     let grown = try store([], [dated])
@@ -54,7 +54,7 @@ struct OlderRowsTests {
     #expect(try standIn(optional, "d") == .date(first))
   }
 
-  @Test("An element that was added without a default reads as none, whatever default it gets later")
+  @Test("An element added without a default is nil in older rows, despite a later default")
   func halves() throws {
     let old = PropertyDescription.composite("c", [.string("a", optional: false)])
     func c(_ added: PropertyDescription) -> PropertyDescription {
@@ -72,7 +72,7 @@ struct OlderRowsTests {
     #expect(try standIn(needed, "r.b") == 4)
   }
 
-  @Test("A composite that is newer than objects has all required values by defaults, or is absent")
+  @Test("An added composite needs defaults for all required elements, or for no element")
   func wholes() throws {
     func c(
       _ a: DefaultValue?, _ b: DefaultValue?, optional: Bool = true

@@ -1,6 +1,6 @@
 import PerdureModel
 
-/// The models that the tests start from, and small ways of asking them.
+/// The sample model, from which tests derive their models.
 enum Sample {
   static let company = EntityDescription(
     "Company",
@@ -38,7 +38,7 @@ enum Sample {
 
   static func model() throws -> ManagedObjectModel { try ManagedObjectModel(entities) }
 
-  /// The sample with one entity changed.
+  /// The entities of the sample model, one of them changed.
   static func entities(
     changing name: String, _ change: (inout EntityDescription) -> Void
   ) -> [EntityDescription] {
@@ -50,7 +50,7 @@ enum Sample {
   }
 }
 
-/// The problems of a model that must be refused; empty when it is accepted.
+/// The problems of a model; empty if the model is valid.
 func problems(of entities: [EntityDescription]) -> [ModelProblem] {
   do {
     _ = try ManagedObjectModel(entities)
@@ -60,7 +60,7 @@ func problems(of entities: [EntityDescription]) -> [ModelProblem] {
   }
 }
 
-/// The broken rules of a model, with their places, in order.
+/// The problems of a model in order, each as "rule Entity.property".
 func findings(_ entities: [EntityDescription]) -> [String] {
   problems(of: entities).map(finding)
 }

@@ -1,7 +1,7 @@
 @testable import PerdureModel
 
-/// The bytes of version 4 for the same model as the bytes of version 5: the contents of sections 1
-/// to 4.
+/// Converts the bytes of a model from version 5 to version 4, which has only the contents of
+/// sections 1 to 4.
 func withoutSections(_ bytes: [UInt8]) throws -> [UInt8] {
   var reader = ByteReader(bytes)
   var contents = Array(try reader.bytes(4)) + [4, 0]
@@ -13,9 +13,9 @@ func withoutSections(_ bytes: [UInt8]) throws -> [UInt8] {
   return contents
 }
 
-/// Stored models as the last program that wrote version 4 wrote them. They are never written again.
+/// Stored models that the last program for version 4 wrote. These bytes never change.
 enum StoredModelOfVersionFour {
-  /// Of `Sample.model()`.
+  /// The bytes of `Sample.model()`.
   static let sample =
     """
     504d444c040004000c00000004000400000007000000436f6d70616e79000007000000436f6d70616e7900030000000004\
@@ -40,7 +40,7 @@ enum StoredModelOfVersionFour {
     07000000030003000300000008000000090000000a00000004000400020000000b0000000c0000000000000000000000
     """
 
-  /// The content of `StoredModelOfVersionThree.everything`.
+  /// The bytes of version 4 for the model in `StoredModelOfVersionThree.everything`.
   static let everything =
     """
     504d444c040001000700000001000100000001000000450000010000004500050000000207000000616464726573730100\

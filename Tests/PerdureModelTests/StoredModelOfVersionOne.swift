@@ -1,6 +1,6 @@
-/// Stored models as the last program that wrote version 1 wrote them. They are never written again.
+/// Stored models that the last program for version 1 wrote. These bytes never change.
 enum StoredModelOfVersionOne {
-  /// Of `Sample.model()`.
+  /// The bytes of `Sample.model()`.
   static let sample =
     """
     504d444c010004000c00000004000400000007000000436f6d70616e79000007000000436f6d70616e7900030000000004\
@@ -23,7 +23,8 @@ enum StoredModelOfVersionOne {
     0b0000000c000000
     """
 
-  /// An entity E, once D, with an attribute for each type of default value.
+  /// The bytes of an entity E with the earlier name D and an attribute for each type of default
+  /// value.
   static let values =
     """
     504d444c010001000900000001000100000001000000450000010000004501010000004409000000000100000061640001\

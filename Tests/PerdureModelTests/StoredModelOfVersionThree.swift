@@ -1,6 +1,6 @@
-/// Stored models as the last program that wrote version 3 wrote them. They are never written again.
+/// Stored models that the last program for version 3 wrote. These bytes never change.
 enum StoredModelOfVersionThree {
-  /// Of `Sample.model()`.
+  /// The bytes of `Sample.model()`.
   static let sample =
     """
     504d444c030004000c00000004000400000007000000436f6d70616e79000007000000436f6d70616e7900030000000004\
@@ -25,7 +25,7 @@ enum StoredModelOfVersionThree {
     08000000090000000a00000004000400020000000b0000000c0000000000000000000000
     """
 
-  /// An entity with what version 3 had and older ones had not, and a relationship.
+  /// The bytes of an entity with all parts that version 3 introduced, and a relationship.
   static let everything =
     """
     504d444c030001000700000001000100000001000000450000010000004500050000000207000000616464726573730100\

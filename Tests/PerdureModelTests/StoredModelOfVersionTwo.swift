@@ -1,6 +1,6 @@
-/// Stored models as the last program that wrote version 2 wrote them. They are never written again.
+/// Stored models that the last program for version 2 wrote. These bytes never change.
 enum StoredModelOfVersionTwo {
-  /// Of `Sample.model()`.
+  /// The bytes of `Sample.model()`.
   static let sample =
     """
     504d444c020004000c00000004000400000007000000436f6d70616e79000007000000436f6d70616e7900030000000004\
@@ -25,7 +25,7 @@ enum StoredModelOfVersionTwo {
     0a00000004000400020000000b0000000c0000000000000000000000
     """
 
-  /// Of `StoredModelVersionTests.model()`, with all that version 2 had.
+  /// The bytes of `StoredModelVersionTests.model()`, which has all parts of version 2.
   static let everything =
     """
     504d444c020003000700000003000300000007000000436f6d70616e79000007000000436f6d70616e7900040000000004\
@@ -45,6 +45,6 @@ enum StoredModelOfVersionTwo {
     6e0200000007000000436f6d70616e7906000000576f726b6572
     """
 
-  /// Its version hash at that time.
+  /// The version hash of `everything` at that time.
   static let hashOfEverything: UInt64 = 0x0e4d_6783_9987_6e9f
 }

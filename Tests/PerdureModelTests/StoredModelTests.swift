@@ -4,9 +4,9 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("A stored model numbers its entities and properties")
+@Suite("Numbers and bytes of stored models")
 struct StoredModelTests {
-  @Test("A first model is numbered from 1, inherited properties once")
+  @Test("An initial model is numbered from 1, and inherited properties are numbered once")
   func initial() throws {
     let stored = try StoredModel.initial(for: Sample.model())
     #expect((0..<4).map { stored.entityNumber(at: $0) } == [1, 2, 3, 4])
@@ -20,7 +20,7 @@ struct StoredModelTests {
     #expect(stored.layout(numbered: 5) == nil && stored.layout(numbered: 0) == nil)
   }
 
-  @Test("Writing and reading gives the same model and numbers")
+  @Test("A decoded model equals the encoded model and has the same numbers")
   func roundTrip() throws {
     let stored = try StoredModel.initial(for: Sample.model())
     let read = try StoredModel(decoding: stored.encode())
@@ -30,7 +30,7 @@ struct StoredModelTests {
     #expect(read.model.warnings == stored.model.warnings)
   }
 
-  @Test("Default values of every type survive")
+  @Test("Default values of every type are encoded and decoded")
   func defaults() throws {
     let values: [PropertyDescription] = [
       .int16("a", default: -1), .int64("b", default: .integer(.min)), .double("c", default: -0.0),
@@ -46,7 +46,7 @@ struct StoredModelTests {
     #expect(read.model.entities == model.entities)
   }
 
-  @Test("The bytes of a small model are these")
+  @Test("A small model has the expected bytes")
   func golden() throws {
     let model = try ManagedObjectModel([entity("E", .string("a", optional: false))])
     let hex = try withoutSections(StoredModel.initial(for: model).encode()).map { byte in
@@ -63,7 +63,7 @@ struct StoredModelTests {
         + "00000000" + "00000000")  // no identifiers, no configurations
   }
 
-  @Test("The bytes of a known model are read as that model, and any others as their own")
+  @Test("Decoding reuses a known model only if the bytes encode that model")
   func known() throws {
     let model = try Sample.model()
     let stored = try StoredModel.initial(for: model)
@@ -79,7 +79,7 @@ struct StoredModelTests {
     #expect(try StoredModel(decoding: stored.encode(), as: fewer).isEqual(to: stored))
   }
 
-  @Test("An unknown version is refused with a message")
+  @Test("An unknown format version throws an error")
   func unknownVersion() throws {
     var bytes = try StoredModel.initial(for: Sample.model()).encode()
     bytes[4] = 6
@@ -88,7 +88,7 @@ struct StoredModelTests {
     #expect(error.message.contains("format version 6 is unknown"))
   }
 
-  @Test("Damaged bytes give a model or an error, never a trap")
+  @Test("Damaged bytes are decoded or throw an error")
   func hostileBytes() throws {
     var random = SeededGenerator.forTest("damaged models")
     let seed = random.seed
@@ -116,17 +116,17 @@ struct StoredModelTests {
     }
   }
 
-  /// Readable bytes must give the same model when they are written and read again.
+  /// Checks that bytes that can be decoded give an equal model after encoding and decoding again.
   private func readBack(_ bytes: [UInt8], _ seed: UInt64) {
     guard let stored = try? StoredModel(decoding: bytes) else { return }
     let again = try? StoredModel(decoding: stored.encode())
     #expect(again?.isEqual(to: stored) == true, "PERDURE_SEED=\(seed)")
   }
 
-  @Test("Numbers that break an invariant are refused")
+  @Test("Numbers that violate an invariant throw an error")
   func wrongNumbers() throws {
     let stored = try StoredModel.initial(for: Sample.model())
-    /// Whether the bytes of these numbers cannot be read.
+    /// Whether a model with these numbers cannot be decoded.
     func isRefused(_ last: StoredModel.LastNumbers?, _ layouts: [LayoutSchema]) -> Bool {
       let wrong = stored.with(layouts: layouts, lastNumbers: last)
       let known = try? StoredModel(decoding: wrong.encode(), as: stored.model)

@@ -23,7 +23,7 @@ struct StoredModelVersionFiveTests {
     return read
   }
 
-  /// A section as it is written.
+  /// The bytes of a section.
   private func section(_ number: UInt16, required: Bool, _ content: [UInt8]) -> [UInt8] {
     var writer = ByteWriter()
     writer.integer(number)
@@ -32,14 +32,14 @@ struct StoredModelVersionFiveTests {
     return writer.bytes
   }
 
-  /// A stored model with one more section after the others.
+  /// The bytes of a stored model with an additional section at the end.
   private func encoded(_ stored: StoredModel, adding section: [UInt8]) -> [UInt8] {
     var bytes = stored.encode() + section
     bytes[6] += 1
     return bytes
   }
 
-  @Test("A property keeps the default that it was added with, and the version that added it")
+  @Test("A property keeps its first default and the version that added the property")
   func origins() throws {
     let stored = try Self.adopted(
       Self.model(), Self.model(.int64("a", default: 1)),
@@ -53,7 +53,7 @@ struct StoredModelVersionFiveTests {
     #expect(Dictionary(uniqueKeysWithValues: versions) == ["n": 1, "a": 2, "d": 3, "b": 3])
   }
 
-  @Test("A stand-in has the form of its type: an integer as the default of a double is a double")
+  @Test("A stand-in has the property's type, so an integer default of a double is a double")
   func forms() throws {
     let stored = try Self.adopted(
       Self.model(), Self.model(.double("x", default: 3), .decimal("y", default: 4)))
@@ -62,7 +62,7 @@ struct StoredModelVersionFiveTests {
     #expect(stored.standIn(ofProperty: numbers[2]) == .decimal(4))
   }
 
-  @Test("The history has a version for each hash or set of identifiers, with the commit of its adoption")
+  @Test("Each new hash or set of identifiers adds a version with its commit to the history")
   func history() throws {
     let stored = try Self.adopted(
       Self.model(identifiers: ["1"]), Self.model(identifiers: ["1"]),
@@ -74,7 +74,7 @@ struct StoredModelVersionFiveTests {
     #expect(stored.history.versions[1].hash == stored.model.versionHash)
   }
 
-  @Test("Of a thousand versions the history keeps the newest 256, and numbers continue")
+  @Test("The history keeps the newest 256 versions and continues their numbers")
   func thousandVersions() throws {
     var stored = try StoredModel.initial(for: Self.model(identifiers: ["1"]))
     for number in 2...1_000 {
@@ -85,7 +85,7 @@ struct StoredModelVersionFiveTests {
     #expect(stored.encode().count < 12_000)
   }
 
-  @Test("A section that may be skipped is written back, also by a store that adopts another model")
+  @Test("An unknown optional section is preserved, also when another model is adopted")
   func skippedSection() throws {
     let stored = try Self.adopted(Self.model())
     let later = section(32, required: false, [1, 2, 3])
@@ -97,7 +97,7 @@ struct StoredModelVersionFiveTests {
   }
 
   @Test(
-    "A required section that is not known is refused by its number, and by its name where that is planned",
+    "An unknown required section throws an error with its number and any planned name",
     arguments: [
       (UInt16(35), "section 35 (external values)"), (36, "section 36 (migration mappings)"),
       (99, "section 99,"),
@@ -110,7 +110,7 @@ struct StoredModelVersionFiveTests {
     #expect(error.message.contains(text) && error.message.contains("newer version"))
   }
 
-  @Test("Sections out of order, twice, missing, or with unknown flags are refused")
+  @Test("Unordered, repeated or missing sections and unknown flags throw errors")
   func wrongSections() throws {
     let stored = try Self.adopted(Self.model())
     let good = stored.encode()
@@ -134,7 +134,7 @@ struct StoredModelVersionFiveTests {
     refuses(good + [0], "bytes follow")
   }
 
-  @Test("Origins that do not fit their properties are refused, and none traps")
+  @Test("Origins that do not fit their properties throw errors")
   func wrongOrigins() throws {
     let stored = try Self.adopted(Self.model(.int64("a", default: 1)))
     func refuses(_ origins: [UInt32: PropertyOrigin]) {
@@ -155,7 +155,7 @@ struct StoredModelVersionFiveTests {
   }
 
   @Test(
-    "A stored model of version 4 freezes its own defaults when it is written next, not those of the new model"
+    "A stored model of version 4 keeps its own defaults for older rows"
   )
   func versionFour() throws {
     let old = try bytes(StoredModelOfVersionFour.sample)
@@ -180,16 +180,16 @@ struct StoredModelVersionFiveTests {
       next.standIn(ofProperty: next.propertyNumber(atSlot: slot, ofEntityAt: worker.index)) == .double(1))
   }
 
-  @Test("A program that knows version 4 finds a version in the head that it refuses")
+  @Test("A program for version 4 finds an unknown version in the header")
   func headForOlderPrograms() throws {
     let bytes = try Self.adopted(Self.model()).encode()
-    // Magic and version have their places in all versions; such a program reads no further.
+    // All versions begin with the magic bytes and the version. Such a program reads no further.
     #expect(Array(bytes[0..<4]) == Array("PMDL".utf8))
     let version = UInt16(bytes[4]) | UInt16(bytes[5]) << 8
     #expect(version == 5 && !(1...4).contains(version))
   }
 
-  @Test("A known model is used unchanged from all versions with its bytes")
+  @Test("Decoding reuses a known model, also for bytes of version 4")
   func known() throws {
     let model = try Sample.model()
     #expect(try StoredModel(decoding: StoredModel.initial(for: model).encode(), as: model).model === model)

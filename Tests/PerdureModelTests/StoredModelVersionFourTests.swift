@@ -11,7 +11,7 @@ struct StoredModelVersionFourTests {
     ])
   }
 
-  @Test("The order of a relationship survives, and is a part of the hash only where there is one")
+  @Test("An ordered relationship is encoded and decoded, and changes the hash")
   func roundTrip() throws {
     let stored = try StoredModel.initial(for: Self.model())
     let read = try StoredModel(decoding: stored.encode())
@@ -22,7 +22,7 @@ struct StoredModelVersionFourTests {
     #expect(try !StoredModel.initial(for: Self.model(ordered: false)).isEqual(to: stored))
   }
 
-  @Test("The bytes of a relationship in version 4 are these")
+  @Test("A relationship in version 4 has the expected bytes")
   func golden() throws {
     let hex = try withoutSections(StoredModel.initial(for: Self.model()).encode()).map { byte in
       String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
@@ -34,7 +34,7 @@ struct StoredModelVersionFourTests {
     #expect(hex.contains(relationship))
   }
 
-  @Test("A stored model of version 3 reads as it always did, and is not written for being read")
+  @Test("Bytes of version 3 are decoded, and adopting the same model changes nothing")
   func versionThree() throws {
     let old = try bytes(StoredModelOfVersionThree.sample)
     let read = try StoredModel(decoding: old)
@@ -48,18 +48,19 @@ struct StoredModelVersionFourTests {
     #expect(full.model.versionIdentifiers == ["3"])
   }
 
-  @Test("A relationship that is transient at one end only is refused with a sentence")
+  @Test("Bytes with a relationship that is transient at only one end throw an error")
   func oneSided() throws {
     var bytes = try StoredModel.initial(for: Self.model()).encode()
     let name = Array("B".utf8) + [1, 1, 0, 0, 0] + Array("a".utf8)
     let place = try #require(bytes.indices.first { bytes[$0...].starts(with: name) })
-    // Behind the counts, optional, the delete rule, no renaming identifier, ordered.
+    // The byte follows the counts, `optional`, the delete rule, no renaming identifier and
+    // `ordered`.
     bytes[place + name.count + 8 + 1 + 1 + 1 + 1] = 1
     let error = try #require(throws: ModelError.self) { try StoredModel(decoding: bytes) }
     #expect(!error.problems.isEmpty && error.problems.allSatisfy { $0.rule == .transientRelationship })
   }
 
-  @Test("To one object no relationship is ordered")
+  @Test("A to-one relationship cannot be ordered")
   func toOne() {
     var to = RelationshipDescription("a", to: "E", maxCount: 1)
     to.isOrdered = true

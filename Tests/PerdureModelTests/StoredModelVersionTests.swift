@@ -4,9 +4,9 @@ import Testing
 
 @testable import PerdureModel
 
-@Suite("A stored model has all declarations of its model")
+@Suite("Version 2 of the stored model: rules, user info, modifiers, configurations, identifiers")
 struct StoredModelVersionTests {
-  /// A model with all that version 2 of the format has and version 1 had not.
+  /// A model with all parts that version 2 of the format introduced.
   static func model(identifiers: Set<String> = ["1.2", "é"]) throws -> ManagedObjectModel {
     var company = EntityDescription(
       "Company",
@@ -32,7 +32,7 @@ struct StoredModelVersionTests {
       configurations: ["Main": ["Worker", "Company"], "Logs": ["Log"]], versionIdentifiers: identifiers)
   }
 
-  @Test("Rules, user info, modifiers, configurations and identifiers survive")
+  @Test("Rules, user info, modifiers, configurations and identifiers are encoded and decoded")
   func roundTrip() throws {
     let stored = try StoredModel.initial(for: Self.model())
     let read = try StoredModel(decoding: stored.encode())
@@ -46,7 +46,7 @@ struct StoredModelVersionTests {
     #expect(!other.isEqual(to: stored))
   }
 
-  @Test("A layout lists no transient attribute, and their numbers are not reused")
+  @Test("Transient attributes have numbers but no positions in rows")
   func transient() throws {
     let stored = try StoredModel.initial(for: Self.model())
     #expect(stored.propertyNumbers(ofEntityAt: 0) == [1, 2, 3, 4])
@@ -54,7 +54,7 @@ struct StoredModelVersionTests {
     #expect(stored.rowPositions(bySlotIn: stored.currentLayout(ofEntityAt: 0)) == [0, nil, nil, 1])
   }
 
-  @Test("A stored model of version 1 reads as it always did, and is not written for being read")
+  @Test("Bytes of version 1 are decoded, and adopting the same model changes nothing")
   func versionOne() throws {
     let old = try bytes(StoredModelOfVersionOne.sample)
     let read = try StoredModel(decoding: old)
@@ -74,7 +74,7 @@ struct StoredModelVersionTests {
     #expect(values.model.entities[0].attributes.map(\.defaultValue) == defaults)
   }
 
-  @Test("Damaged bytes of a model with everything give a model or an error, never a trap")
+  @Test("Damaged bytes of a model with all parts are decoded or throw an error")
   func hostile() throws {
     let bytes = try StoredModel.initial(for: Self.model()).encode()
     for length in stride(from: 0, to: bytes.count, by: 7) {
@@ -88,7 +88,7 @@ struct StoredModelVersionTests {
     }
   }
 
-  @Test("A program that only reads the model does not compile a stored pattern")
+  @Test("Decoding a model does not compile stored patterns")
   func foreignPattern() throws {
     let good = try ManagedObjectModel([entity("E", .string("a", default: "b", rules: [.pattern("[ab]")]))])
     var bytes = try StoredModel.initial(for: good).encode()
@@ -98,7 +98,7 @@ struct StoredModelVersionTests {
     #expect(read.model.entities[0].attributes[0].rules == [.pattern("[ab(")])
   }
 
-  @Test("A name that was reserved after a store had it is no reason to refuse the store")
+  @Test("A stored name that was reserved in a later version is accepted")
   func reservedLater() throws {
     let good = try ManagedObjectModel([
       entity("E", .attribute(AttributeDescription("predicateValuf", .string, renamingIdentifier: "old")))
@@ -110,7 +110,7 @@ struct StoredModelVersionTests {
     #expect(try StoredModel(decoding: bytes).model.entities[0].attributes[0].name == "predicateValue")
   }
 
-  @Test("A predicate of a later version stays text for a program that only reads the model")
+  @Test("An unreadable predicate of a stored rule is kept as text")
   func foreignPredicate() throws {
     let rule = ValidationRule.predicate(try FetchPredicate(format: "SELF < 10"), message: "must be small")
     let good = try ManagedObjectModel([entity("E", .int64("a", rules: [rule]))])
@@ -128,7 +128,7 @@ struct StoredModelVersionTests {
     #expect(throws: ModelError.self) { try ManagedObjectModel([entity("E", .int64("a", rules: [foreign]))]) }
   }
 
-  @Test("The smaller parts of the bytes are these")
+  @Test("A model with rules, user info and a transient attribute has the expected bytes")
   func golden() throws {
     let model = try ManagedObjectModel(
       [

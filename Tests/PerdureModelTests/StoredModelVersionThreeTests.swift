@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureModel
 
-/// The bytes that hexadecimal digits say.
+/// The bytes of a text of hexadecimal digits.
 func bytes(_ hex: String) throws -> [UInt8] {
   let digits = Array(hex.utf8)
   return try stride(from: 0, to: digits.count, by: 2).map {
@@ -12,9 +12,9 @@ func bytes(_ hex: String) throws -> [UInt8] {
   }
 }
 
-@Suite("Version 3 of the stored model: composites, transformers, partial indexes, defaults for each object")
+@Suite("Version 3 of the stored model: composites, transformers, partial indexes, generated defaults")
 struct StoredModelVersionThreeTests {
-  /// An entity with a composite in a composite.
+  /// A composite that contains a composite.
   static func address(
     optional: Bool = true, _ more: PropertyDescription...
   ) -> PropertyDescription {
@@ -24,7 +24,7 @@ struct StoredModelVersionThreeTests {
       optional: optional)
   }
 
-  /// A model as a store has it, with all that version 3 of the format has and version 2 had not.
+  /// A stored model with all parts that version 3 of the format introduced.
   static func model(_ properties: PropertyDescription..., predicate: String = "made > nil") throws
     -> ManagedObjectModel
   {
@@ -53,7 +53,7 @@ struct StoredModelVersionThreeTests {
     }.joined()
   }
 
-  @Test("The parts of version 3 survive, and the leaves of a composite have the numbers")
+  @Test("Parts of version 3 are encoded and decoded, and elements of composites have numbers")
   func roundTrip() throws {
     let stored = try StoredModel.initial(for: Self.model())
     let read = try StoredModel(decoding: stored.encode())
@@ -67,7 +67,7 @@ struct StoredModelVersionThreeTests {
     #expect(read.currentLayout(ofEntityAt: 0).propertyNumbers == [1, 2, 3, 4, 5, 6])
   }
 
-  @Test("The bytes of version 3 are these")
+  @Test("A model with all parts of version 3 has the expected bytes")
   func golden() throws {
     #expect(
       try hex(Self.model(predicate: "made != nil"))
@@ -93,7 +93,7 @@ struct StoredModelVersionThreeTests {
         + "00000000" + "00000000")
   }
 
-  @Test("A stored model of version 2 reads as it always did, and is not written for being read")
+  @Test("Bytes of version 2 are decoded, and adopting the same model changes nothing")
   func versionTwo() throws {
     let old = try bytes(StoredModelOfVersionTwo.sample)
     let read = try StoredModel(decoding: old)
@@ -108,7 +108,7 @@ struct StoredModelVersionThreeTests {
     #expect(full.model.entities(forConfigurationName: "Main")?.map(\.name) == ["Company", "Worker"])
   }
 
-  @Test("What came with version 3 is refused in the bytes of version 2")
+  @Test("Parts of version 3 in bytes of version 2 throw errors")
   func newerParts() throws {
     let address = try StoredModel.initial(for: Self.stored(Self.address())).encode()
     let made = try StoredModel.initial(for: ManagedObjectModel([entity("E", .date("d", default: .now))]))
@@ -120,7 +120,7 @@ struct StoredModelVersionThreeTests {
     }
   }
 
-  @Test("Damaged bytes of version 3 give a model or an error, and composites go no deeper than they may")
+  @Test("Damaged bytes are decoded or throw errors, and the depth of composites is limited")
   func hostile() throws {
     let bytes = try StoredModel.initial(for: Self.model()).encode()
     for offset in bytes.indices {
@@ -137,7 +137,7 @@ struct StoredModelVersionThreeTests {
       findings([entity("E", .composite("d", [deep]))]).contains { $0.hasPrefix("compositeShape E.d.c7") })
   }
 
-  @Test("The hash of a model covers the elements of composites in any order, and no value transformer")
+  @Test("The hash covers elements of composites in any order, but not value transformers")
   func hash() throws {
     let hash = try Self.stored(Self.address()).versionHash
     let turned = PropertyDescription.composite(
@@ -152,7 +152,7 @@ struct StoredModelVersionThreeTests {
     #expect(try transformed("T") == transformed(nil))
   }
 
-  @Test("Differences within composites name the path, and parts that older rows can lack may be added")
+  @Test("Differences within composites name the element's path")
   func differences() throws {
     func differences(_ old: PropertyDescription?, _ new: PropertyDescription?) throws -> [String] {
       let empty = PropertyDescription.string("other")
@@ -186,7 +186,7 @@ struct StoredModelVersionThreeTests {
     #expect(try differences(nil, .date("d", optional: false, default: .now)) == ["propertyAdded d!"])
   }
 
-  @Test("An index predicate of a later version stays text for a program that only reads the model")
+  @Test("An unreadable predicate of a stored index is kept as text")
   func foreignPredicate() throws {
     var bytes = try StoredModel.initial(for: Self.model(predicate: "made != nil")).encode()
     let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("made !=".utf8)) })
@@ -198,7 +198,7 @@ struct StoredModelVersionThreeTests {
     #expect(throws: ModelError.self) { try ManagedObjectModel(read.model.entities) }
   }
 
-  @Test("What composites and defaults cannot be is refused, all of it at once")
+  @Test("Invalid composites and defaults are all reported together")
   func rules() {
     let wrong = entity(
       "E",

@@ -17,7 +17,7 @@ struct TransientRelationshipModelTests {
   }
 
   @Test(
-    "Transient properties are in the stored model and its hash, and have a number but no slot in rows"
+    "Transient relationships are stored and hashed, and have numbers but no row positions"
   )
   func roundTrip() throws {
     let stored = try StoredModel.initial(for: Self.model())
@@ -29,7 +29,7 @@ struct TransientRelationshipModelTests {
     #expect(try !StoredModel.initial(for: Self.model(transient: false)).isEqual(to: stored))
   }
 
-  @Test("The bytes of a transient relationship are these")
+  @Test("A transient relationship has the expected bytes")
   func golden() throws {
     let hex = try StoredModel.initial(for: Self.model()).encode().map { byte in
       String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
@@ -40,7 +40,7 @@ struct TransientRelationshipModelTests {
     #expect(hex.contains(relationship))
   }
 
-  @Test("Both ends are transient or neither, and neither is ordered")
+  @Test("Both ends must be transient or stored, and a transient end cannot be ordered")
   func ends() {
     let mixed = problems(of: [
       entity("A", .toMany("b", "B", inverse: "a", transient: true)),
@@ -53,7 +53,7 @@ struct TransientRelationshipModelTests {
     #expect(ordered.map(\.rule).contains(.transientRelationship))
   }
 
-  @Test("Nothing is derived from a transient relationship, and no index has one")
+  @Test("Derivations and indexes reject transient relationships")
   func uses() {
     let derived = problems(of: [
       entity(
@@ -68,7 +68,7 @@ struct TransientRelationshipModelTests {
     #expect(problems(of: [indexed]).contains { $0.rule == .indexProperty })
   }
 
-  @Test("A store accepts added and removed transient relationships, and makes no stored one of them")
+  @Test("Transient relationships may be added or removed, but cannot become stored")
   func differences() throws {
     let without = try ManagedObjectModel([entity("A", .string("name")), entity("B")])
     let (model, stored) = (try Self.model(), try Self.model(transient: false))
@@ -81,7 +81,7 @@ struct TransientRelationshipModelTests {
     #expect(try numbered.adopting(without).stored.layouts == numbered.layouts)
   }
 
-  @Test("A required property can be added if it is transient: no older object needs it")
+  @Test("A required transient relationship can be added without a default")
   func required() throws {
     let before = try ManagedObjectModel([entity("A", .string("name"))])
     let after = try ManagedObjectModel([

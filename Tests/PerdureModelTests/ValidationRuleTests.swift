@@ -3,7 +3,7 @@ import PerdureModel
 import PerdurePredicates
 import Testing
 
-@Suite("Validation rules are data")
+@Suite("Validation rules")
 struct ValidationRuleTests {
   private func attribute(
     _ type: AttributeType, default value: DefaultValue? = nil, _ rules: ValidationRule...
@@ -11,12 +11,12 @@ struct ValidationRuleTests {
     entity("E", .attribute("a", type, default: value, rules: rules))
   }
 
-  /// The rules that a value breaks, by their positions.
+  /// The positions of the rules that a value violates.
   private func broken(_ type: AttributeType, _ rules: [ValidationRule], by value: Value) throws -> [Int] {
     try CompiledRules(rules, type: type).broken(by: value).compactMap { rules.firstIndex(of: $0.rule) }
   }
 
-  @Test("Bounds are in, and a value that is no number is outside of all")
+  @Test("Bounds are inclusive, and NaN violates every bound")
   func bounds() throws {
     let rules: [ValidationRule] = [.minimum(-1), .maximum(3)]
     for type in [AttributeType.int16, .int32, .int64] {
@@ -39,7 +39,7 @@ struct ValidationRuleTests {
     #expect(dates == [[0], [], []])
   }
 
-  @Test("A bound of a Float is the Float nearest to it, as its values are")
+  @Test("A bound of a Float attribute is rounded to the nearest Float")
   func floatBound() throws {
     let rules: [ValidationRule] = [.minimum(0.1), .maximum(0.1)]
     #expect(try broken(.float, rules, by: .double(Double(Float(0.1)))) == [])
@@ -58,7 +58,7 @@ struct ValidationRuleTests {
     #expect(data == [[0], [], [], [1]])
   }
 
-  @Test("A pattern is matched by the whole text")
+  @Test("A pattern must match the whole text")
   func patterns() throws {
     let rules: [ValidationRule] = [.pattern("[a-z]+")]
     #expect(try broken(.string, rules, by: .string("abc")) == [])
@@ -67,7 +67,7 @@ struct ValidationRuleTests {
     #expect(try broken(.uri, secure, by: .url(#require(URL(string: "http://example.org")))) == [0])
   }
 
-  @Test("A predicate is evaluated on SELF, and one that cannot be evaluated counts as broken")
+  @Test("A predicate is evaluated on SELF, and an evaluation error counts as a violation")
   func predicates() throws {
     let even = try ValidationRule.predicate(FetchPredicate(format: "modulus:by:(SELF, 2) == 0"), message: "")
     #expect(try broken(.int64, [even], by: .integer(4)) == [])
@@ -77,7 +77,7 @@ struct ValidationRuleTests {
     #expect(found.count == 1 && found[0].cause?.code == .invalidPattern)
   }
 
-  @Test("An absent value breaks no rule, and all broken ones are named in order")
+  @Test("Nil violates no rule, and all violated rules are listed in order")
   func several() throws {
     let rules: [ValidationRule] = [.minimumLength(3), .pattern("[a-z]+"), .maximumLength(1)]
     #expect(try broken(.string, rules, by: .null) == [])
@@ -135,7 +135,7 @@ struct ValidationRuleTests {
     #expect(findings([attribute(.int64, rule)]) == ["validationRule E.a"])
   }
 
-  @Test("A derived attribute takes no rules, and a count's limits are the relationship's")
+  @Test("A derived attribute cannot have rules")
   func derived() {
     let count = AttributeDescription("n", .int64, derivation: "rs.@count", rules: [.maximum(3)])
     #expect(
@@ -143,7 +143,7 @@ struct ValidationRuleTests {
         == ["validationRule E.n"])
   }
 
-  @Test("A default that breaks a rule is a warning")
+  @Test("A default that violates a rule causes a warning")
   func defaults() throws {
     func broken(_ value: DefaultValue) throws -> [String] {
       try ManagedObjectModel([attribute(.int64, default: value, .maximum(5))]).warnings
@@ -154,16 +154,16 @@ struct ValidationRuleTests {
   }
 }
 
-@Suite("Transient attributes are no part of a store")
+@Suite("Transient attributes in models")
 struct TransientDescriptionTests {
-  @Test("The type undefined is for transient attributes only")
+  @Test("Only transient attributes may have the type undefined")
   func undefined() {
     #expect(findings([entity("E", .attribute("a", .undefined))]) == ["undefinedType E.a"])
     #expect(findings([entity("E", .transient("a"), .transient("b", .string, default: "x"))]) == [])
     #expect(findings([entity("E", .transient("a", default: "x"))]) == ["defaultType E.a"])
   }
 
-  @Test("An index, a constraint and a derivation accept no transient attribute")
+  @Test("Indexes, constraints and derivations reject transient attributes")
   func places() {
     let inIndex = EntityDescription(
       "E", properties: [.transient("a", .string)], indexes: [FetchIndexDescription(on: "a")])

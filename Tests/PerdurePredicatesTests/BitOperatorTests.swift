@@ -9,7 +9,7 @@ struct BitOperatorTests {
     try FetchExpression(format: format).value(with: TestObject(1, values))
   }
 
-  @Test("Bitwise operators bind as in C among each other, and between arithmetic and comparisons")
+  @Test("Bitwise operators have the precedence of C, but bind stronger than comparisons")
   func precedence() throws {
     for (format, same) in [
       ("a | b & c", "a | (b & c)"), ("a ^ b & c", "a ^ (b & c)"), ("a | b ^ c", "a | (b ^ c)"),

@@ -2,7 +2,7 @@ import Foundation
 import PerdurePredicates
 import Testing
 
-/// The table of the language in the comment of `FetchPredicate(format:)`.
+/// Tests the table of the format language in the comment of `FetchPredicate(format:)`.
 @Suite("The table of the format language")
 struct FormatTableTests {
   private struct Row {
@@ -17,7 +17,7 @@ struct FormatTableTests {
     let text = (try? String(contentsOf: path, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").compactMap { line in
       guard line.hasPrefix("  /// | `"), line.hasSuffix("` |") else { return nil }
-      // A bar splits cells inside code too; where it is meant itself, it is escaped.
+      // A bar splits cells also inside code, so a literal bar is escaped.
       let cells = line.dropFirst(6).replacing("\\|", with: "\0").dropLast().split(separator: "|")
         .map { $0.trimmingCharacters(in: .whitespaces).replacing("\0", with: "|") }
       return Row(
@@ -30,7 +30,7 @@ struct FormatTableTests {
     "@": "Ada", "d": 36, "K": "age",
   ]
 
-  @Test("Every example in it holds as written, and printed and parsed again")
+  @Test("Every example of the table is true, also after printing and parsing")
   func examples() throws {
     #expect(Self.rows.count >= 30)
     let ada = TestCompany().ada
@@ -45,13 +45,13 @@ struct FormatTableTests {
     }
   }
 
-  @Test("Every row of it has a form, a meaning and an example, and bars split nothing else")
+  @Test("Every row has a form, a meaning and an example")
   func cells() {
     for row in Self.rows { #expect(row.cellCount == 3, "\(row.form)") }
     #expect(Self.rows.contains { $0.form == "`AND`, `&&`; `OR`, `||`" })
   }
 
-  @Test("Every operator of a comparison is in it")
+  @Test("The table contains every comparison operator")
   func operators() {
     let forms = Self.rows.map(\.form).joined(separator: " ")
     for op in [
