@@ -27,7 +27,7 @@ struct ChangedTransientTests {
 
   private func names(_ desk: Desk) -> [String] { desk.changedValues().keys.sorted() }
 
-  @Test("T1 Those set to another value since the last save have changed, and no others")
+  @Test("T1 changedValues lists transient attributes that differ from the last save")
   func changed() throws {
     let (context, desk) = try desk()
     desk.tool = "pen"
@@ -50,7 +50,7 @@ struct ChangedTransientTests {
     #expect(names(desk) == ["tool"])
   }
 
-  @Test("T1 A default that was only read has not changed, and neither has one that is set to itself")
+  @Test("T1 A default that is only read or set to itself has not changed")
   func defaults() throws {
     let (_, desk) = try desk()
     desk.zoom = 2
@@ -62,7 +62,7 @@ struct ChangedTransientTests {
   }
 
   @Test(
-    "T4 Instances are compared by identity, and a value without comparison counts as changed when it is set")
+    "T4 Instances compare by identity, and setting a value without equality is a change")
   func anything() throws {
     let (context, desk) = try desk()
     let tool = Tool()
@@ -76,7 +76,7 @@ struct ChangedTransientTests {
     #expect(names(desk) == ["held", "opaque"])
   }
 
-  @Test("T1 A manual accessor notes a change only between willChangeValue and didChangeValue")
+  @Test("T1 A manual accessor records a change only between willChangeValue and didChangeValue")
   func byHand() throws {
     let (context, desk) = try desk()
     desk.willChangeValue(forKey: "zoom")
@@ -88,7 +88,7 @@ struct ChangedTransientTests {
     #expect(desk.zoom == 1)
   }
 
-  @Test("T1 Attributes set in the current event are among its changes, with their earlier values")
+  @Test("T1 Changes of the current event include transient attributes with earlier values")
   func event() throws {
     let (context, desk) = try desk()
     func event() -> [String: Any?] { desk.changedValuesForCurrentEvent() }
@@ -115,7 +115,7 @@ struct ChangedTransientTests {
     #expect(event().isEmpty && desk.zoom == 4)
   }
 
-  @Test("T3 The values kept for an event are released when it ends, and not before")
+  @Test("T3 Values that are retained for an event are released at the end of the event")
   func released() throws {
     final class Witness {
       let ends: () -> Void

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Rows X15, Q5 and Q6 of contexts: what a Core Data user tries first with children.
+// Rows X15, Q5 and Q6 of contexts: child contexts.
 
 @Entity private final class Shelf: ManagedObject {
   var label: String?
@@ -26,7 +26,7 @@ import Testing
   }
 }
 
-@Suite("Child contexts: what a Core Data user tries first")
+@Suite("Parity with Core Data: child contexts")
 struct ChildParityTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -36,7 +36,7 @@ struct ChildParityTests {
     context = container.newContext()
   }
 
-  @Test("X15 A save goes one level up, and no file is written")
+  @Test("X15 A save goes one level up and writes no file")
   func oneLevel() throws {
     let child = try context.newChildContext()
     Jar(context: child).content = "salt"
@@ -61,7 +61,7 @@ struct ChildParityTests {
     (request.fetchOffset, request.fetchLimit) = (1, 2)
     #expect(try child.fetch(request).map(\.grams) == [6, 4])
     #expect(try child.count(for: FetchRequest<Jar> { $0.grams > 3 }) == 3)
-    // And its own on top.
+    // A fetch also sees the child's own changes.
     try #require(try child.fetch(FetchRequest<Jar> { $0.grams == 6 }).first).grams = 0
     #expect(try child.count(for: FetchRequest<Jar> { $0.grams > 3 }) == 2)
   }
@@ -82,7 +82,7 @@ struct ChildParityTests {
     #expect(try container.newContext().existingObject(with: new.objectID).objectID == new.objectID)
   }
 
-  @Test("X15 Hooks are called in the child by its save, and not again in the parent")
+  @Test("X15 Hooks are called by the child's save, and not again in the parent")
   func hooks() throws {
     let child = try context.newChildContext()
     let jar = Jar(context: child)
@@ -92,7 +92,7 @@ struct ChildParityTests {
     #expect(jar.awakenings == 1 && above.awakenings == 0)
   }
 
-  @Test("X15 A refresh takes over what the parent has, with changes on top or without")
+  @Test("X15 A refresh reads the parent's values and keeps or discards changes")
   func refreshes() throws {
     let jar = Jar(context: context)
     (jar.content, jar.grams) = ("salt", 1)
@@ -127,7 +127,7 @@ struct ChildParityTests {
     #expect(other.statistics.rowRequestCount == 3)
   }
 
-  @Test("A child sees the parent's order of an ordered relationship, and saves its own into it")
+  @Test("A child sees the parent's order of an ordered relationship, and saves another order")
   func orders() throws {
     let list = List(context: context)
     let shelves = (0..<4).map { number in
@@ -163,7 +163,7 @@ struct ChildParityTests {
     #expect(try container.viewContext.count(for: Jar.fetchRequest()) == 1)
   }
 
-  @Test("A child made inside perform belongs to its queue")
+  @Test("A child that is created inside perform belongs to the parent's queue")
   func background() async throws {
     let background = container.newBackgroundContext()
     let count = try await background.perform { context in

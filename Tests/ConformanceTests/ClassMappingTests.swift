@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-/// Between the classes of entities and ManagedObject: no entity of its own.
+/// A class without an entity, between ManagedObject and the classes of entities.
 private class Record: ManagedObject {
   var label: String { (value(forKey: "name") as? String ?? "") + "!" }
 }
@@ -23,7 +23,7 @@ private class Pet: Animal {
   var weight: Double = 1
 }
 
-/// A class by hand, of whatever has a name.
+/// A class without macros, for entities with a name.
 private final class Named: ManagedObject {
   var title: String { value(forKey: "name") as? String ?? "" }
 }
@@ -39,7 +39,7 @@ struct ClassMappingTests {
     try context.save()
   }
 
-  @Test("M2 A program can make a model from classes")
+  @Test("M2 A model can be created from classes")
   func fromClasses() throws {
     var stone = EntityDescription(from: Stone.self)
     stone.indexes.append(FetchIndexDescription(on: "weight"))
@@ -52,7 +52,7 @@ struct ClassMappingTests {
     #expect(try context.fetch(FetchRequest<Stone>()).first?.weight == 1)
   }
 
-  @Test("M7 A class without an entity may be above classes of entities, and between them")
+  @Test("M7 A class without an entity may be a superclass of the classes of entities")
   func classesWithoutEntities() throws {
     let context = try Sandbox(Animal.self, Dog.self, Stone.self).container.newContext()
     #expect(Animal.entityDescription.superentityName == nil)
@@ -66,7 +66,7 @@ struct ClassMappingTests {
     #expect(try context.fetch(FetchRequest<Stone>()).map(\.label) == ["Flint!"])
   }
 
-  @Test("M7 Many entities can have one class, and a fetch names the entity")
+  @Test("M7 Several entities can have one class, and a fetch names the entity")
   func oneClassOfMany() throws {
     let model = try ManagedObjectModel(
       ["City", "River"].map { EntityDescription($0, className: "Named", properties: [.string("name")]) })
@@ -78,7 +78,7 @@ struct ClassMappingTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("M7 A new object of a class with several entities stops the program with a message that names them")
+    @Test("M7 Inserting an object of a class with several entities stops the program")
     func whichOne() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let model = try ManagedObjectModel(
@@ -90,7 +90,7 @@ struct ClassMappingTests {
     }
   #endif
 
-  @Test("M7 An entity can have another class in another container")
+  @Test("M7 An entity can have different classes in different containers")
   func manyClassesOfOne() throws {
     let model = try ManagedObjectModel([EntityDescription(from: Stone.self)])
     let plain = try Sandbox(model).container.newContext()
@@ -107,7 +107,7 @@ struct ClassMappingTests {
     #expect(try named.fetch(FetchRequest<Named>(entityName: "Stone")).map(\.title) == ["n"])
   }
 
-  @Test("M7 The class of a sub-entity need not inherit from the parent entity's class")
+  @Test("M7 The class of a subentity need not inherit from the superentity's class")
   func otherTree() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Base", isAbstract: true, properties: [.string("name")]),
@@ -133,7 +133,7 @@ struct ClassMappingTests {
     }
   }
 
-  @Test("M5 A name that fits several classes is refused, and the module decides")
+  @Test("M5 An ambiguous class name is rejected unless the name includes the module")
   func ambiguousNames() throws {
     func container(_ name: String) throws -> PersistentContainer {
       let model = try ManagedObjectModel([
@@ -150,7 +150,7 @@ struct ClassMappingTests {
     #expect(context.insertNewObject(forEntityName: "Person") is Bank.Keeper)
   }
 
-  @Test("A class with accessors is refused for an entity with other properties in its slots")
+  @Test("A class with accessors is rejected for an entity with different properties")
   func misfits() throws {
     let model = try ManagedObjectModel([EntityDescription("Pebble", properties: [.double("weight")])])
     let container = PersistentContainer(
@@ -163,7 +163,7 @@ struct ClassMappingTests {
     #expect(other?.message.contains("\"Rock\", and the model has no entity of that name") == true)
   }
 
-  @Test("M6 Sub-entities to any depth inherit, and a fetch of a parent returns them")
+  @Test("M6 Subentities at any depth inherit properties and are fetched with a superentity")
   func depth() throws {
     let depth = 12
     let entities = (0..<depth).map { level in

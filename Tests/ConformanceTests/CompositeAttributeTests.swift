@@ -64,7 +64,7 @@ struct CompositeAttributeTests {
   private let paris = Address(street: "Rue A", place: Place(code: 75, city: "Paris"))
 
   @Test(
-    "A struct's value reads as it was set, before and after the save, in subclasses, beside other properties"
+    "A composite struct keeps its value before and after a save"
   )
   func typed() throws {
     let sandbox = try Sandbox(Company.self, Clerk.self, Branch.self)
@@ -85,7 +85,7 @@ struct CompositeAttributeTests {
     #expect(same.address == nil && same.value(forKey: "address.country") == nil)
   }
 
-  @Test("By name a composite is a dictionary of its elements, and a part has its path")
+  @Test("By name, a composite is a dictionary of its elements, and an element has a path")
   func byName() throws {
     let context = try context()
     let company = company("a", nil, context)
@@ -110,7 +110,7 @@ struct CompositeAttributeTests {
     #expect(clerk.value(forKeyPath: "company.address.place.city") as? String == "Paris")
   }
 
-  @Test("Changed and committed values have the composite as a whole")
+  @Test("Changed and committed values contain the whole composite")
   func changes() throws {
     let context = try context()
     let company = company("a", paris, context)
@@ -126,7 +126,7 @@ struct CompositeAttributeTests {
   }
 
   @Test(
-    "Predicates and orders go through composites and relationships, with an index and without, saved and not")
+    "Predicates and orders use paths through composites and relationships")
   func queries() throws {
     let context = try context()
     for (name, city) in [("a", "Rome"), ("b", "Paris"), ("c", nil)] {
@@ -155,7 +155,7 @@ struct CompositeAttributeTests {
       #expect(try context.fetch(typed).map(\.name) == ["clerk of c", "clerk of b", "clerk of a"])
       try context.save()
     }
-    // As many as make the index worth its while.
+    // With these objects, the plan uses the index.
     for number in 0..<4 { _ = company("\(number)", nil, context) }
     try context.save()
     let request = FetchRequest<Company> { $0.address.place.city == "Paris" }
@@ -169,7 +169,7 @@ struct CompositeAttributeTests {
     }
   }
 
-  /// The conversion of nil for a property of its own.
+  /// Validates nil for a key. Returns the code and the property of the error, if any.
   private func refusal(of object: ManagedObject, _ key: String) -> String? {
     var value: Any?
     do {
@@ -181,7 +181,7 @@ struct CompositeAttributeTests {
     }
   }
 
-  @Test("Nil for the last part of a composite that must have a value is refused by hand as by a save")
+  @Test("validateValue rejects nil for the last element of a required composite, as a save does")
   func lastPart() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -207,7 +207,7 @@ struct CompositeAttributeTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("Elements have defaults, rules and requirements of their own, and errors name the whole path")
+  @Test("Elements have defaults, rules and requirements, and errors name the whole path")
   func validation() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -260,7 +260,7 @@ struct CompositeAttributeTests {
     #expect(error.code == .constraintConflict)
   }
 
-  @Test("Snapshots have the parts by their paths, typed ones the value, and descriptions name the paths")
+  @Test("Snapshots and descriptions have elements by path, and typed snapshots have composites")
   func snapshots() throws {
     let company = company("a", paris, try context())
     let picture = try TypedSnapshot(company)
@@ -274,7 +274,7 @@ struct CompositeAttributeTests {
         "address (street string, place (code int32!, city string), country string!)"))
   }
 
-  @Test("An element with a default is added only to a composite of which every object has a value")
+  @Test("An element with a default is added only to a required composite")
   func elementsWithDefaults() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/c.perdure"
@@ -312,7 +312,7 @@ struct CompositeAttributeTests {
     found["name"] = "n"
     try later.save()
     try second.close()
-    // A default that comes later is for new objects: this one keeps its nil.
+    // A default that is added later applies to new objects only. This object keeps its nil.
     let third = try container([preset, .composite("d", [.int64("b")])], required: [sure])
     let last = try #require(try third.newContext().fetch(FetchRequest<ManagedObject>(entityName: "E")).first)
     #expect(last["c"] == nil && last["r.in.b"] as? Int == 4)

@@ -3,8 +3,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// A7 of the reference: uses of the parts of composite attributes, with models written by hand.
-@Suite("Parts of composite attributes")
+/// A7 of the reference: uses of the elements of composite attributes, in models without classes.
+@Suite("Elements of composite attributes")
 struct CompositePartTests {
   private let address = PropertyDescription.composite(
     "address", [.string("street"), .composite("place", [.int32("code"), .string("city")])])
@@ -42,7 +42,7 @@ struct CompositePartTests {
     return try context.fetch(request).map { $0["name"] as? String ?? "-" }
   }
 
-  @Test("A part is set at the end of a path, also in an absent composite, and in many objects")
+  @Test("A path sets an element, also in an absent composite and in many objects")
   func settingByPath() throws {
     let context = try Sandbox(model()).container.newContext()
     let firm = insert("f", nil, context)
@@ -59,7 +59,7 @@ struct CompositePartTests {
     #expect(firm.value(forKeyPath: "hands.pay.currency") as? [String] == ["EUR", "EUR"])
   }
 
-  @Test("The change in the current event is the whole composite, with its value at the event's start")
+  @Test("Changes of the current event contain the whole composite with its earlier value")
   func events() throws {
     let context = try Sandbox(model()).container.newContext()
     let firm = insert("f", "Rome", context)
@@ -85,7 +85,7 @@ struct CompositePartTests {
     #expect(firm["address.place.city"] as? String == "Rome")
   }
 
-  @Test("A value is set in all objects of an array in a transient attribute")
+  @Test("A path sets a value in all objects of a transient array")
   func settingInArrays() throws {
     let model = try ManagedObjectModel([
       EntityDescription("E", properties: [.string("name"), .transient("others", .undefined)])
@@ -97,7 +97,7 @@ struct CompositePartTests {
     #expect(all.map { $0["name"] as? String } == [nil, "n", "n"])
   }
 
-  @Test("A manual accessor reads and writes a composite primitively, and notes the change")
+  @Test("A manual accessor reads and writes a composite and records the change")
   func primitives() throws {
     let context = try Sandbox(model()).container.newContext()
     let firm = insert("f", "Rome", context)
@@ -114,7 +114,7 @@ struct CompositePartTests {
     #expect(try names(context, "address.street == 'p' AND address.place == nil") == ["f"])
   }
 
-  @Test("Presence is tested for a whole composite, from either side and in subqueries")
+  @Test("A predicate may compare a whole composite with nil, also in subqueries")
   func wholes() throws {
     let context = try Sandbox(model()).container.newContext()
     for (name, city) in [("a", "Rome"), ("b", nil)] {
@@ -150,7 +150,7 @@ struct CompositePartTests {
     #expect(try names(context, "SUBQUERY(hands, $o, $o.pay == nil).@count > 0") == ["a", "b"])
   }
 
-  @Test("An index is partial by the parts of composites, and is used where a request implies that")
+  @Test("A partial index may have a predicate on elements of composites")
   func partialIndexes() throws {
     let index = FetchIndexDescription(
       "romans", [.init("canonical:(address.street)")],
@@ -171,7 +171,7 @@ struct CompositePartTests {
     #expect(try names(context, "canonical:(address.street) == 'a1'") == ["Ä1"])
   }
 
-  @Test("Attributes are derived from parts of composites, indexed and in requests, before and after the save")
+  @Test("Attributes derived from elements of composites can be indexed and fetched")
   func derived() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -209,7 +209,7 @@ struct CompositePartTests {
   }
 
   @Test(
-    "A derived attribute is nil if a composite on its path is absent, and the error of a sum has the remedy")
+    "Invalid derivations through composites are model errors")
   func derivationFlaws() throws {
     func messages(_ city: PropertyDescription, _ derived: PropertyDescription...) -> [String] {
       let entity = EntityDescription(
@@ -235,7 +235,7 @@ struct CompositePartTests {
     #expect(whole.contains { $0.contains("composite") }, "\(whole)")
   }
 
-  @Test("A store accepts added composites, and names the path of a required one")
+  @Test("A store accepts added composites, and its errors name the paths of other changes")
   func adopting() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/c.perdure"

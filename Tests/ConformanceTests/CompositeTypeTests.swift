@@ -9,7 +9,7 @@ private struct Note: CodableAttributeValue, Equatable {
   var words: [String] = []
 }
 
-/// An element of each kind, with the store's requirements.
+/// A composite with rules and with an element of each type.
 @Composite private struct Details: Equatable {
   @Attribute(.length(2...5), .pattern("[a-z]+")) var code: String?
   @Attribute(.minimum(1)) var level: Level?
@@ -29,14 +29,14 @@ private struct Note: CodableAttributeValue, Equatable {
   static let none = Details()
 }
 
-/// Without anything that must have a value.
+/// A composite without required elements.
 @Composite private struct Contact: Equatable {
   var phone: String?
   var mail: String?
   var content: String?
 }
 
-/// What `@Composite` writes, written by hand.
+/// A composite with handwritten code instead of the expansion of `@Composite`.
 private struct Span: CompositeAttributeValue, Equatable {
   var from: Int
   var to: Int
@@ -80,7 +80,7 @@ private struct Span: CompositeAttributeValue, Equatable {
 struct CompositeTypeTests {
   private func context() throws -> ManagedObjectContext { try Sandbox(Ware.self).container.newContext() }
 
-  @Test("Elements have every type that an attribute has, and read as set after the save")
+  @Test("Elements have every type of attributes and keep their values after a save")
   func types() throws {
     let sandbox = try Sandbox(Ware.self)
     let context = sandbox.container.newContext()
@@ -114,7 +114,7 @@ struct CompositeTypeTests {
   }
 
   @Test(
-    "Rules belong to the elements, and errors name the whole path, also of a value that is read by name")
+    "Elements have rules, and errors name the whole path, also in validateValue")
   func rules() throws {
     let context = try context()
     let ware = Ware(context: context)
@@ -145,7 +145,7 @@ struct CompositeTypeTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("A class may replace a composite's value when it is validated")
+  @Test("validateValue may replace the value of a composite")
   func replacing() throws {
     let context = try context()
     let ware = Ware(context: context)
@@ -154,7 +154,7 @@ struct CompositeTypeTests {
     #expect(ware.span == Span(from: 2, to: 5))
   }
 
-  @Test("A struct in which nothing is required needs no value, although its variable is not optional")
+  @Test("A composite without required elements needs no value, even in a variable that is not optional")
   func empty() throws {
     let context = try context()
     let ware = Ware(context: context)
@@ -169,7 +169,7 @@ struct CompositeTypeTests {
     #expect(try context.fetch(request) == [ware])
   }
 
-  @Test("Parts of composites are unique together with other attributes")
+  @Test("A uniqueness constraint may combine elements of composites with attributes")
   func uniqueness() throws {
     let context = try context()
     for (name, code) in [("a", "xx"), ("a", "yy"), ("b", "xx"), ("a", nil), ("a", nil)] {
@@ -184,7 +184,7 @@ struct CompositeTypeTests {
     #expect(error.code == .constraintConflict && "\(error)".contains("details.code"), "\(error)")
   }
 
-  @Test("The description of an entity has the declarations of the structs")
+  @Test("The description of an entity contains the declarations of its composite structs")
   func description() throws {
     let properties = Ware.entityDescription.properties
     guard case .composite(let details) = properties[1], case .composite(let contact) = properties[2],

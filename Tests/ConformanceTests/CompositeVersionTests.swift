@@ -64,7 +64,7 @@ private struct Odd: CompositeAttributeValue {
   @Attribute(.composite) var odd: Odd?
 }
 
-/// The bytes of a text, backwards.
+/// Transforms a text to its reversed bytes.
 private struct Backwards: ValueTransformer {
   static let name = "Backwards in a composite"
   struct NoText: Error {}
@@ -92,7 +92,7 @@ private struct Sign: CompositeAttributeValue {
   }
 }
 
-/// A7 of the reference: unknown elements of a struct, and its initial state.
+/// A7 of the reference: stored values that a struct cannot read, and initial values.
 @Suite("Structs of composite attributes and stored values")
 struct CompositeVersionTests {
   private func context() throws -> ManagedObjectContext { try Sandbox(Shop.self).container.newContext() }
@@ -101,7 +101,7 @@ struct CompositeVersionTests {
     try TypedSnapshot(shop).contents[path]?.value
   }
 
-  @Test("An optional composite without an initial value begins as nil, and requires nothing")
+  @Test("An optional composite without an initial value is nil and requires no elements")
   func beginning() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -111,7 +111,7 @@ struct CompositeVersionTests {
     #expect(shop.address == nil && shop.second == nil && shop.third?.country == "FR")
   }
 
-  @Test("Setting one part leaves what the struct does not know of the others")
+  @Test("Setting one element keeps stored values that the struct cannot read")
   func unknownValues() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -131,7 +131,7 @@ struct CompositeVersionTests {
     #expect(try bytes(shop, "mark.note") != stored)
   }
 
-  @Test("Elements that the struct lacks stay if it is set to its own value, and can be set by name")
+  @Test("Setting an unreadable element to its shown value keeps the stored value")
   func shownValues() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -143,7 +143,7 @@ struct CompositeVersionTests {
     #expect(shop.value(forKey: "mark.level") == nil)
   }
 
-  @Test("Setting a composite to its own value counts as a change, and changes nothing")
+  @Test("Setting a composite to its own value marks the object as updated, but changes no values")
   func sameValue() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -159,7 +159,7 @@ struct CompositeVersionTests {
     #expect(shop.address == Address(city: "A", mark: Mark(code: 1)) && shop.mark?.level == .low)
   }
 
-  @Test("Unknown elements are removed with the whole composite, and with its outer struct")
+  @Test("Unreadable elements are removed with their composite")
   func goingAlong() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -201,7 +201,7 @@ struct CompositeVersionTests {
     #expect(try problems([], [["c"]]).count == 1)
   }
 
-  @Test("The values that a struct shows for absent ones are stored when it is set")
+  @Test("Values that a struct shows for absent elements are stored when the struct is set")
   func zeros() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -211,7 +211,7 @@ struct CompositeVersionTests {
     #expect(shop.value(forKey: "home.floor") as? Int == 0)
   }
 
-  @Test("By name, an element of a Codable type has the value that the struct has, alone and in the whole")
+  @Test("By name, an element of a Codable type has the same value as in the struct")
   func codableElements() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -228,7 +228,7 @@ struct CompositeVersionTests {
     #expect(shop.value(forKey: "mark.note") == nil)
   }
 
-  @Test("A struct set by name becomes bytes, without a call of a transformer")
+  @Test("Setting a composite struct by name stores its bytes without calling the transformer")
   func transformedElements() throws {
     ValueTransformers.register(Backwards(), named: Backwards.name)
     let model = try ManagedObjectModel([
@@ -256,7 +256,7 @@ struct CompositeVersionTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A composite used by name as a single property stops the program, with the reason")
+    @Test("A snapshot of only a composite's name stops the program with a message")
     func wholes() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = try Shop(context: Sandbox(Shop.self).container.newContext()).snapshot(including: ["mark"])
@@ -265,7 +265,7 @@ struct CompositeVersionTests {
       #expect(said.contains("Shop.mark is a composite attribute"), "\(said)")
     }
 
-    @Test("A struct with a value that is not an element stops the program with a message that names it")
+    @Test("A composite value with an unknown element stops the program with a message")
     func misspelt() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Oddity(context: try Sandbox(Oddity.self).container.newContext()).odd = Odd(from: 1)

@@ -11,7 +11,7 @@ import Testing
 }
 
 /// M8 of the reference.
-@Suite("Configurations")
+@Suite("Configurations of stores")
 struct ConfigurationTests {
   private func container(_ configuration: String?, at path: String) throws -> PersistentContainer {
     let model = try ManagedObjectModel(
@@ -25,7 +25,7 @@ struct ConfigurationTests {
     return container
   }
 
-  @Test("M8 A store holds the entities of its configuration, and no others can be fetched")
+  @Test("M8 A store contains only the entities of its configuration, and fetches of others fail")
   func subset() throws {
     let directory = try TemporaryDirectory()
     let container = try container("Log", at: directory.file("log.perdure"))
@@ -39,7 +39,7 @@ struct ConfigurationTests {
     try container.close()
   }
 
-  @Test("M8 A store accepts an extended configuration, and refuses a smaller or another one")
+  @Test("M8 A store accepts an extended configuration and rejects a smaller or different configuration")
   func growth() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("log.perdure")
@@ -60,7 +60,7 @@ struct ConfigurationTests {
     #expect(smaller?.code == .incompatibleModel)
   }
 
-  @Test("M8 The error about an unknown configuration names it, and the ones of the model")
+  @Test("M8 The error for an unknown configuration lists the configurations of the model")
   func unknown() throws {
     let directory = try TemporaryDirectory()
     let error = #expect(throws: PerdureError.self) { try container("Logs", at: directory.file("x.perdure")) }

@@ -3,9 +3,9 @@ import PerdurePredicates
 import PerdureTestSupport
 import Testing
 
-@Suite("Hostile text") struct HostileTextTests {
+@Suite("Hostile text of predicates") struct HostileTextTests {
   @Test(
-    "Nesting without end is an error, not a stack overflow",
+    "Too deep nesting throws an error instead of overflowing the stack",
     arguments: [
       "(", "NOT ", "{", "-", "abs(", "a[", "SUBQUERY(", "TERNARY(", "!(", "ANY (", "a[0", "$x.", "#", "a.",
       "'", "1+",
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test("Chains that grow the tree to the left are limited, flat ones are not")
+  @Test("Chains that deepen the tree are limited, but flat lists are not")
   func chains() throws {
     for unit in ["+1", "[0]", ".@count", " UNION b"] {
       let text = "a" + String(repeating: unit, count: 100_000) + " == 1"
@@ -37,7 +37,7 @@ import Testing
     #expect(try FetchPredicate(format: list).predicateFormat == list)
   }
 
-  @Test("Nesting up to the limit is read")
+  @Test("Nesting up to the limit is parsed")
   func allowedNesting() throws {
     let text = String(repeating: "(", count: 49) + "a == 1" + String(repeating: ")", count: 49)
     #expect(try FetchPredicate(format: text).predicateFormat == "a == 1")
@@ -45,7 +45,7 @@ import Testing
 }
 
 extension HostileTextTests {
-  @Test("Damaged text is parsed or refused, and a parsed tree prints and evaluates without a trap")
+  @Test("Damaged text throws an error or gives a tree that can be printed and evaluated")
   func mutations() {
     var trees = RandomTrees(SeededGenerator.forTest("hostile text"), isWild: true)
     let object = TestCompany().ada
@@ -94,7 +94,7 @@ extension HostileTextTests {
     "SUBQUERY(", "9999999999", "1e400", "\u{0}", "é", ":", "==", "SELF", ",", "0x", "@sum.",
   ]
 
-  @Test("The deepest text allowed is read, printed and evaluated on a small stack")
+  @Test("Text of the maximum depth is parsed, printed and evaluated on a small stack")
   func smallStack() async {
     let finished = await withCheckedContinuation { continuation in
       let thread = Thread {

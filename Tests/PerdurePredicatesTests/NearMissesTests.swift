@@ -6,7 +6,7 @@ import Testing
 struct NearMissesTests {
   private static let known = ["name", "salary", "email", "company", "mail", "age"]
 
-  @Test("A name with an error is found by replacement, insertion, removal and exchange")
+  @Test("Names that differ by replaced, inserted, removed or exchanged characters are suggested")
   func edits() {
     #expect(NearMisses.of("salery", in: Self.known) == ["salary"])
     #expect(NearMisses.of("compny", in: Self.known) == ["company"])
@@ -24,13 +24,13 @@ struct NearMissesTests {
     #expect(NearMisses.question("title", in: Self.known) == "")
   }
 
-  @Test("The nearest name is first, and names at one distance are in ascending order")
+  @Test("The nearest name is first, and names at equal distance are in ascending order")
   func order() {
     #expect(NearMisses.of("bat", in: ["rat", "cat", "bat", "hat"]) == ["bat", "cat", "hat"])
     #expect(NearMisses.question("rats", in: ["cats", "rat"]) == " Did you mean cats or rat?")
   }
 
-  @Test("The order of the known names and repeated ones make no difference")
+  @Test("Suggestions do not depend on the order or repetition of known names")
   func determinism() {
     var random = SeededGenerator.forTest("the order of known names")
     var names = (0..<60).map { _ in Self.name(&random) }
@@ -42,7 +42,7 @@ struct NearMissesTests {
     }
   }
 
-  @Test("Random names are found by the distance that a search over all edits gives")
+  @Test("Suggestions of random names agree with recursively computed edit distances")
   func oracle() {
     var random = SeededGenerator.forTest("edit distances")
     var found = 0
@@ -56,7 +56,7 @@ struct NearMissesTests {
     #expect(found > 100)
   }
 
-  @Test("A name of a megabyte is not compared")
+  @Test("Names of a megabyte are not compared")
   func long() {
     let long = String(repeating: "a", count: 1 << 20)
     #expect(NearMisses.of(long, in: [long]).isEmpty)
@@ -68,8 +68,8 @@ struct NearMissesTests {
       (0..<Int.random(in: 1...7, using: &random)).map { _ in "abc".randomElement(using: &random) ?? "a" })
   }
 
-  /// The distance as it is defined: the last characters are equal, replaced, inserted, removed or
-  /// exchanged.
+  /// The edit distance by its recursive definition: the last characters are equal, replaced,
+  /// inserted, removed or exchanged.
   private static func distance(_ left: ArraySlice<Character>, _ right: ArraySlice<Character>) -> Int {
     guard let leftLast = left.last, let rightLast = right.last else { return max(left.count, right.count) }
     if leftLast == rightLast { return distance(left.dropLast(), right.dropLast()) }
@@ -88,7 +88,7 @@ struct NearMissesTests {
 @Suite("Suggestions in errors of predicates")
 struct PredicateSuggestionTests {
   @Test(
-    "A misspelt function, operator or collection operator is named with the nearest one",
+    "The error for a misspelt function or operator suggests the nearest name",
     arguments: [
       ("lenght(name) == 1", "Did you mean length?"), ("averge(a, b) == 1", "Did you mean average?"),
       ("modulos:by:(a, b) == 1", "Did you mean modulus:by:?"),
@@ -102,7 +102,7 @@ struct PredicateSuggestionTests {
     #expect(error?.remedy.hasSuffix(question) == true, "\(error?.description ?? "")")
   }
 
-  @Test("A function that is like no other has no suggestion")
+  @Test("A function without a similar name gets no suggestion")
   func nothingNear() {
     let error = #expect(throws: PredicateSyntaxError.self) {
       try FetchPredicate(format: "frobnicate(a) == 1")
@@ -110,7 +110,7 @@ struct PredicateSuggestionTests {
     #expect(error?.remedy.contains("Did you mean") == false)
   }
 
-  @Test("A misspelt type of CAST is named with the nearest one")
+  @Test("The error for a misspelt type of CAST suggests the nearest type")
   func cast() throws {
     let predicate = try FetchPredicate(format: "CAST(1, 'NSNumbr') == 1")
     let error = #expect(throws: PredicateEvaluationError.self) {

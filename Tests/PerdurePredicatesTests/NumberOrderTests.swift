@@ -3,8 +3,8 @@ import PerdurePredicates
 import PerdureTestSupport
 import Testing
 
-@Suite("Numbers of all kinds, each against each") struct NumberOrderTests {
-  @Test("Every pair compares by its places on one line, so equality is transitive and the order total")
+@Suite("Order of numbers of all types") struct NumberOrderTests {
+  @Test("Every pair of numbers compares like their exact decimal positions")
   func places() throws {
     var random = SeededGenerator.forTest("places of numbers")
     for _ in 0..<60 {
@@ -21,13 +21,12 @@ import Testing
     }
   }
 
-  @Test("Shortest decimals ascend with their real numbers, and none jumps over a whole number")
+  @Test("Shortest decimals are ordered like their doubles and never pass a whole number")
   func ascending() {
     var random = SeededGenerator.forTest("neighbouring reals")
     for _ in 0..<2_000 {
       let double = abs(Self.double(&random))
-      // Beyond this, real numbers are whole and equal their own position; writing them out takes
-      // long.
+      // Greater doubles are whole numbers, whose exact digits take long to compute.
       if double > 1e60 { continue }
       let (here, next) = (DecimalPlace(double), DecimalPlace(double.nextUp))
       #expect(here.order(next) == .ascending, "\(double)")
@@ -38,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("With a decimal beside it a real number is the decimal that it shows; reals alone stay real")
+  @Test("In arithmetic with a decimal, a double counts as its shortest decimal")
   func arithmetic() throws {
     for (format, expected) in [
       ("DECIMAL('9.99') + 0.01 == 10", true), ("DECIMAL('9.99') * 1.1 == DECIMAL('10.989')", true),
@@ -54,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("A sum of reals does not depend on their order")
+  @Test("A sum of doubles does not depend on their order")
   func sums() throws {
     var random = SeededGenerator.forTest("sums of reals")
     let numbers = (0..<200).map { _ in Double.random(in: -1e6...1e6, using: &random) }
@@ -66,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("A Float argument is the number that it shows, alone, in a list and for a variable")
+  @Test("A Float argument becomes its shortest decimal, alone, in lists and in variables")
   func floats() throws {
     let float: Float = 9.99
     #expect(try FetchPredicate(format: "a == %@", float).description == "a == 9.99")
@@ -101,7 +100,7 @@ extension NumberOrderTests {
     }
   }
 
-  /// The same number in other kinds, and its neighbours.
+  /// The same number in other types, and its neighbours.
   private static func near(_ value: Value, _ random: inout SeededGenerator) -> [Value] {
     let double: Double
     switch value {
@@ -151,12 +150,12 @@ private struct Nobody: PropertySource {
   func value(of property: String) -> PropertyResult { .unknown }
 }
 
-/// The position of a number, as a sign and decimal digits, computed by hand.
+/// The exact position of a number, as a sign and decimal digits.
 struct DecimalPlace {
   private var isNegative: Bool
-  /// The digits before the point, without zeros in front.
+  /// The digits before the point, without leading zeros.
   private var whole: [UInt8]
-  /// The digits behind it, without zeros at the end.
+  /// The digits after the point, without trailing zeros.
   private var fraction: [UInt8]
 
   init?(_ value: Value) {
@@ -174,13 +173,14 @@ struct DecimalPlace {
       self.init(double.description)
       return
     }
-    // A whole number: its 53 bits, doubled as often as its exponent says.
+    // A whole number: takes its 53 bits as an integer, and doubles that integer `exponent - 52`
+    // times.
     self.init(String(Int64(double.magnitude.significand * 0x1p52)))
     for _ in 0..<(Int(double.exponent) - 52) { double2() }
     isNegative = double < 0
   }
 
-  /// From text such as -12.5 or 1.5e-07.
+  /// Parses text such as -12.5 or 1.5e-07.
   init(_ text: String) {
     let parts = text.lowercased().split(separator: "e")
     let digits = parts[0].split(separator: ".", omittingEmptySubsequences: false)

@@ -2,7 +2,7 @@ import Foundation
 import PerdurePredicates
 import Testing
 
-@Suite("Evaluation") struct PredicateEvaluationTests {
+@Suite("Evaluation of predicates") struct PredicateEvaluationTests {
   private let data = TestCompany()
 
   private func holds(_ format: String, _ object: TestObject, _ arguments: [(any PredicateArgument)?] = [])
@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(
-    "Of an employee",
+    "Predicates on an employee have the expected results",
     arguments: [
       ("name == 'Ada'", true), ("name == 'ada'", false), ("name ==[c] 'ADA'", true), ("name != 'Ada'", false),
       ("age == 36", true), ("age == 36.0", true), ("age < 36", false), ("age <= 36", true),
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(
-    "Null has two-valued logic: it equals null, differs from everything, and is in no order",
+    "Null equals only null and has no order, and negation inverts each result",
     arguments: [
       ("age == nil", true), ("age != nil", false), ("age != 5", true), ("age == 5", false),
       ("NOT (age == 5)", true),
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(
-    "Of a company with departments and employees",
+    "Predicates on a company with departments and employees have the expected results",
     arguments: [
       ("ANY employees.age > 30", true), ("ANY employees.age > 40", false), ("ALL employees.age > 10", false),
       ("ALL employees.name != ''", true), ("NONE employees.age > 40", true),
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(
-    "Arithmetic and functions",
+    "Arithmetic and functions have the expected results",
     arguments: [
       ("1 + 2 * 3 == 7", true), ("(1 + 2) * 3 == 9", true), ("10 - 2 - 3 == 5", true), ("7 / 2 == 3.5", true),
       ("6 / 2 == 3", true), ("2 ** 10 == 1024", true), ("2 ** -1 == 0.5", true), ("2 ** 3 ** 2 == 64", true),
@@ -182,7 +182,7 @@ import Testing
       ("CAST('18446744073709551616', 'NSNumber') == DECIMAL('18446744073709551616')", true),
       ("CAST(CAST(DOUBLE('1e300'), 'NSString'), 'NSNumber') == DOUBLE('1e300')", true),
       ("CAST(CAST(0.1, 'NSDecimalNumber'), 'NSNumber') == 0.1", true),
-      // A value beyond a type's range is not converted to another value of it.
+      // A value outside of a type's range is converted to nil.
       ("CAST(DOUBLE('1e300'), 'NSDecimalNumber') == nil", true),
       ("CAST('1e300', 'NSDecimalNumber') == nil", true), ("CAST('-1e300', 'NSDecimalNumber') == nil", true),
       ("CAST(DOUBLE('inf'), 'NSDecimalNumber') == nil", true),
@@ -207,7 +207,7 @@ import Testing
   }
 
   @Test(
-    "An operation without a result is an error of its kind",
+    "An invalid operation throws an error with its code",
     arguments: [
       ("missing == 1", PredicateEvaluationError.Code.unknownProperty), ("name.foo == 1", .unknownProperty),
       ("$x == 1", .unboundVariable), ("name + 1 == 2", .invalidOperand), ("age BETWEEN {1}", .invalidOperand),
@@ -229,7 +229,7 @@ import Testing
   }
 
   @Test(
-    "Many values compared with one are an error; with many, by CONTAINS or IN they are not",
+    "A comparison of many values with one value throws an error",
     arguments: [
       ("employees.name == 'Ada'", false), ("employees == NULL", false), ("employees.age > 3", false),
       ("employees.name BEGINSWITH 'A'", false), ("employees.name IN {'Ada'}", false),
@@ -252,14 +252,14 @@ import Testing
     }
   }
 
-  @Test("AND and OR stop at the part that decides")
+  @Test("AND and OR skip the operands after the deciding operand")
   func shortCircuit() throws {
     #expect(try !holds("age == 0 AND missing == 1", data.ada))
     #expect(try holds("age == 36 OR missing == 1", data.ada))
     #expect(throws: PredicateEvaluationError.self) { try holds("age == 36 AND missing == 1", data.ada) }
   }
 
-  @Test("Variables get values when evaluating")
+  @Test("Variables get their values at evaluation")
   func variables() throws {
     let predicate = try FetchPredicate(format: "age > $least AND name IN $names")
     #expect(try predicate.evaluate(with: data.ada, variables: ["least": 30, "names": ["Ada"]]))
@@ -283,7 +283,7 @@ import Testing
           }))
   }
 
-  @Test("now() is one moment for one evaluator")
+  @Test("now() is constant for an evaluator")
   func now() throws {
     let moment = Date(timeIntervalSinceReferenceDate: 5)
     let evaluator = PredicateEvaluator(try FetchPredicate(format: "now() == %@", moment), now: moment)

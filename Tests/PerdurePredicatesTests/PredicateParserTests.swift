@@ -2,7 +2,7 @@ import Foundation
 import PerdurePredicates
 import Testing
 
-@Suite("Reading predicates") struct PredicateParserTests {
+@Suite("Parsing of predicates") struct PredicateParserTests {
   private func comparison(
     _ name: String, _ op: FetchComparison.Operator, _ value: Value,
     options: StringOptions = []
@@ -11,7 +11,7 @@ import Testing
       FetchComparison(.keyPath(PropertyPath(name)), op, .constant(value), options: options))
   }
 
-  @Test("NOT binds tighter than AND, AND tighter than OR")
+  @Test("NOT binds tighter than AND, and AND binds tighter than OR")
   func precedence() throws {
     let predicate = try FetchPredicate(format: "NOT a == 1 AND b == 2 OR c == 3")
     #expect(
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "Every operator is read in all its spellings",
+    "Every spelling of an operator is parsed",
     arguments: [
       ("a = 1", "a == 1"), ("a <> 1", "a != 1"), ("a =< 1", "a <= 1"), ("a => 1", "a >= 1"),
       ("a like 'x*'", "a LIKE \"x*\""), ("a Matches '.*'", "a MATCHES \".*\""),
@@ -62,7 +62,7 @@ import Testing
     #expect(try FetchPredicate(format: printed) == predicate)
   }
 
-  @Test("Arguments become constants of their kinds")
+  @Test("Arguments become constants of their types")
   func arguments() throws {
     let date = Date(timeIntervalSinceReferenceDate: 1.5)
     let uuid = UUID()
@@ -86,7 +86,7 @@ import Testing
     #expect(try FetchPredicate(format: "a == %s", "t") == comparison("a", .equal, .string("t")))
   }
 
-  @Test("An argument cannot change the shape of a predicate")
+  @Test("An argument cannot change the structure of a predicate")
   func injection() throws {
     let hostile = "x\" OR TRUEPREDICATE OR \"a\" == \"a"
     let predicate = try FetchPredicate(format: "name == %@", hostile)
@@ -104,7 +104,7 @@ import Testing
         == .and([comparison("name", .equal, .string("%@")), comparison("b", .equal, .string("$x"))]))
   }
 
-  @Test("A path argument may hold reserved words and operators")
+  @Test("A path argument may contain reserved words and operators")
   func pathArguments() throws {
     #expect(
       try FetchPredicate(format: "%K > 1", "rel.@avg.in")
@@ -116,7 +116,7 @@ import Testing
     #expect(try FetchPredicate(format: "%K == 1", "SELF") == FetchPredicate(format: "SELF == 1"))
   }
 
-  @Test("Text has escapes")
+  @Test("Escapes in text are decoded")
   func escapes() throws {
     let predicate = try FetchPredicate(format: #"a == "q\"\\\n\t\r\u0041\uD83D\uDE00" OR a == 'it\'s'"#)
     #expect(
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test(
-    "An error names its column and kind",
+    "A syntax error has a column and a code",
     arguments: [
       ("a == ", 6, PredicateSyntaxError.Code.unexpectedToken), ("a == \"x", 6, .unclosedText),
       ("näme == 'x", 9, .unclosedText), ("a == 1 AND", 11, .unexpectedToken), ("a", 2, .unexpectedToken),
@@ -150,7 +150,7 @@ import Testing
     #expect(error?.remedy.isEmpty == false)
   }
 
-  @Test("Arguments must be as many as places and of the right type")
+  @Test("Arguments must match the specifiers in number and type")
   func argumentErrors() {
     let codes: [(() throws -> FetchPredicate, PredicateSyntaxError.Code)] = [
       ({ try FetchPredicate(format: "a == %@", 1, 2) }, .argumentsLeft),

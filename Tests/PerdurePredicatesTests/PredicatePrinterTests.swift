@@ -3,7 +3,7 @@ import PerdurePredicates
 import PerdureTestSupport
 import Testing
 
-@Suite("Printing") struct PredicatePrinterTests {
+@Suite("Printing of predicates") struct PredicatePrinterTests {
   @Test("Printed predicates are parsed to the same tree")
   func roundTrip() throws {
     var trees = RandomTrees(SeededGenerator.forTest("printing"), isWild: true)
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test("Trees outside normal form keep their meaning")
+  @Test("Trees that are not in normal form are printed with the same meaning")
   func otherTrees() throws {
     let one = FetchPredicate.comparison(
       FetchComparison(.keyPath(PropertyPath("a")), .equal, .constant(.integer(1))))

@@ -2,11 +2,12 @@ import Foundation
 import PerdurePredicates
 import PerdureTestSupport
 
-/// Random trees in normal form (see FetchExpression.swift), over the properties of TestCompany's
-/// employees.
+/// Creates random trees in normal form (see FetchExpression.swift) with the properties of
+/// TestCompany's employees.
 struct RandomTrees {
   var generator: SeededGenerator
-  /// Whether functions that are never evaluated, unknown names and free variables may occur.
+  /// Whether trees may contain functions that cannot be evaluated, unknown names and free
+  /// variables.
   var isWild: Bool
   private var bound: [String] = []
 
@@ -88,8 +89,8 @@ struct RandomTrees {
     }
   }
 
-  /// A path that starts from another expression than the evaluated object or another path that it
-  /// would join.
+  /// A path that starts at an expression. In normal form, a path that starts at the evaluated
+  /// object is a plain key path, and a path that starts at another path is part of that path.
   private mutating func member(_ depth: Int) -> FetchExpression {
     switch expression(depth) {
     case .evaluatedObject: return .keyPath(path())

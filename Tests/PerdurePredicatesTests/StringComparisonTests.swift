@@ -8,7 +8,7 @@ import Testing
   private let d: StringOptions = .diacriticInsensitive
   private let cd: StringOptions = [.caseInsensitive, .diacriticInsensitive]
 
-  @Test("Equality with each option")
+  @Test("Equality respects each option")
   func equality() {
     #expect(StringFolding.equal("é", "e\u{301}", []))
     #expect(!StringFolding.equal("é", "e\u{301}", .normalized))
@@ -22,7 +22,7 @@ import Testing
     #expect(!StringFolding.equal("@[`{", "`{@[", c))
   }
 
-  @Test("Prefix, suffix and part keep letters and their marks together")
+  @Test("Prefixes, suffixes and parts do not separate a letter from its marks")
   func boundaries() {
     for accented in ["é", "e\u{301}"] {
       #expect(!StringFolding.hasPrefix(accented + "a", "e", []))
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "Patterns",
+    "Patterns of LIKE match the expected texts",
     arguments: [
       ("abc", "abc", true), ("abc", "a?c", true), ("abc", "a*", true), ("abc", "*c", true),
       ("abc", "*b*", true),
@@ -76,14 +76,14 @@ import Testing
     #expect(StringFolding.like(text.uppercased(), pattern, c) == matches)
   }
 
-  @Test("A pattern of many stars is no trap")
+  @Test("A pattern with thousands of stars is matched")
   func manyStars() {
     let text = String(repeating: "a", count: 5_000)
     #expect(!StringFolding.like(text, String(repeating: "*a", count: 1_000) + "b", []))
     #expect(StringFolding.like("é" + text, String(repeating: "*", count: 5_000), d))
   }
 
-  @Test("Patterns agree with a plain recursive matcher on random texts")
+  @Test("Patterns match the same random texts as a recursive matcher")
   func patternsAgainstReference() {
     func reference(_ text: ArraySlice<Character>, _ pattern: ArraySlice<Character>) -> Bool {
       guard let mark = pattern.first else { return text.isEmpty }
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test("Fast paths for ASCII give what folding gives")
+  @Test("Fast paths for ASCII agree with folding")
   func fastPaths() {
     var generator = SeededGenerator.forTest("string comparison")
     let letters = "aAbB@[`{éÉ"
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test("Order is that of the folded texts, without options that of the decomposed ones")
+  @Test("Texts are ordered by their folded form, or without options by their decomposed form")
   func order() {
     var generator = SeededGenerator.forTest("string comparison")
     for _ in 0..<5_000 {

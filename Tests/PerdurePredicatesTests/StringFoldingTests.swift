@@ -18,13 +18,13 @@ import Testing
     #expect(Array(StringFolding.folded(text).unicodeScalars) == Array(folded.unicodeScalars))
   }
 
-  /// All scalars but most ideographs and Hangul syllables, which have neither case nor marks.
+  /// All scalars except most ideographs and Hangul syllables, which have neither case nor marks.
   private static let interesting = [
     0x80...0x33FF, 0x4DC0...0x4E10, 0xA000...0xAC40, 0xD780...0x16FFF, 0x1AFF0...0x1FFFF, 0x2F800...0x2FA1F,
     0xE0000...0xE01FF,
   ].flatMap { (range: ClosedRange<UInt32>) in Array(range) }
 
-  @Test("Options fold one thing each")
+  @Test("Each option folds only case or only diacritics")
   func options() {
     let text = "Éa"
     #expect(StringFolding.folded(text, options: .caseInsensitive) == "éa")
@@ -32,11 +32,11 @@ import Testing
     #expect(StringFolding.folded(text, options: []) == "Éa")
     #expect(Array(StringFolding.fold("Éa", .normalized)) == Array("Éa".utf8))
     #expect(Array(StringFolding.fold("É", [])) == Array("E\u{301}".utf8))
-    // Marks come into canonical order: below (220) before above (230).
+    // Folding sorts marks into canonical order: below (220) before above (230).
     #expect(StringFolding.fold("a\u{301}\u{323}", []) == StringFolding.fold("a\u{323}\u{301}", []))
   }
 
-  @Test("Folding a folded text changes nothing, for all options")
+  @Test("Folding a folded text changes nothing, with any options")
   func idempotence() {
     for value in Self.interesting {
       guard let scalar = Unicode.Scalar(value) else { continue }
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("Equality without options is that of String, for random sequences of letters and marks")
+  @Test("Equality without options agrees with String for random letters and marks")
   func equivalence() {
     var generator = SeededGenerator.forTest("folding")
     let scalars: [Unicode.Scalar] = [
@@ -85,7 +85,7 @@ import Testing
     #expect(equal > 100)
   }
 
-  @Test("Any bytes fold without a trap")
+  @Test("Arbitrary bytes are folded to valid UTF-8")
   func hostileBytes() {
     var generator = SeededGenerator.forTest("folding")
     for _ in 0..<5_000 {
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test("A long run of marks is put into order in reasonable time")
+  @Test("A run of 100,000 marks is sorted into canonical order")
   func longRun() {
     let marks = String(repeating: "\u{301}\u{323}", count: 50_000)
     let folded = StringFolding.fold("a" + marks, [])

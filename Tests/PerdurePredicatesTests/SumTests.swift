@@ -3,13 +3,13 @@ import PerdurePredicates
 import PerdureTestSupport
 import Testing
 
-@Suite("Sums are exact, and rounded once")
+@Suite("Exact sums of values")
 struct SumTests {
   private func sum(_ values: [Value]) throws -> Value { try Aggregation.sum(values) }
 
   private func decimal(_ text: String) throws -> Value { .decimal(try #require(Decimal(string: text))) }
 
-  @Test("A sum of real numbers is the real number next to it, in any order")
+  @Test("A sum of doubles is the exact sum, rounded once, in any order")
   func reals() throws {
     #expect(try sum([.double(-1e16), .double(1), .double(1e16)]) == .double(1))
     #expect(try sum([.double(1e308), .double(1e308), .double(-1e308)]) == .double(1e308))
@@ -31,7 +31,7 @@ struct SumTests {
     }
   }
 
-  @Test("A sum of decimals has the 38 digits that one has, whatever their exponents are")
+  @Test("A sum of decimals has 38 significant digits, for all exponents")
   func decimals() throws {
     for text in ["1e41", "1e-45", "1e100", "1e127", "-3e-128", "12345678901234567890123456789012345678e89"] {
       #expect(try sum([try decimal(text)]) == decimal(text), "\(text)")
@@ -44,14 +44,14 @@ struct SumTests {
     #expect(
       try sum([try decimal("1e37"), try decimal("0.5"), .integer(0)])
         == decimal("10000000000000000000000000000000000000"))
-    // To even where two are as near.
+    // A tie is rounded to an even last digit.
     #expect(
       try sum([try decimal("10000000000000000000000000000000000001"), try decimal("0.5")])
         == decimal("10000000000000000000000000000000000002"))
     #expect(try sum([.decimal(.nan), .integer(1)]).isNotANumber)
   }
 
-  @Test("Whole numbers have a whole sum, and a decimal one beyond 64 bits; of none it is 0")
+  @Test("Integers have an integer sum, or a decimal sum beyond 64 bits")
   func wholes() throws {
     #expect(try sum([]) == .integer(0))
     #expect(try sum([.bool(true), .integer(4)]) == .integer(5))
@@ -61,14 +61,14 @@ struct SumTests {
     #expect(throws: PredicateEvaluationError.self) { try sum([.string("1")]) }
   }
 
-  @Test("A real number beside a decimal is the decimal that it shows; one that none holds makes the sum real")
+  @Test("In a sum with decimals, a double counts as its shortest decimal if possible")
   func mixed() throws {
     #expect(try sum([try decimal("0.2"), .double(0.1)]) == decimal("0.3"))
     #expect(try sum([try decimal("1"), .double(1e-150)]) == .double(1))
     #expect(try sum([try decimal("1"), .double(.infinity)]) == .double(.infinity))
   }
 
-  @Test("Adding and subtracting two decimals with exponents beyond 40 gives a decimal")
+  @Test("Decimals with exponents beyond 40 are added and subtracted as decimals")
   func arithmetic() throws {
     let object = TestObject(1, ["big": try decimal("1e41"), "small": try decimal("1e-45")])
     for format in [

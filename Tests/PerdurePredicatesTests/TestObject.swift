@@ -7,7 +7,7 @@ final class TestObject: PropertySource {
   var values: [String: Value] = [:]
   var toOne: [String: TestObject?] = [:]
   var toMany: [String: [TestObject]] = [:]
-  /// Relationships of the objects on the other side that lead to many; enough for the tests.
+  /// The names of the to-many relationships of destinations, as far as the tests use them.
   var manyBehind: Set<String> = ["employees", "tags"]
 
   init(_ number: UInt64, _ values: [String: Value] = [:]) {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PerdurePredicates
 
-@Suite("Functions of text") struct TextFunctionTests {
+@Suite("Text functions") struct TextFunctionTests {
   @Test(
-    "Upper and lower case are those of whole scalars, in any context",
+    "Case conversion maps each scalar independently of its context",
     arguments: [
       ("Straße", "straße", "STRASSE"), ("ΌΣΟΣ", "όσοσ", "ΌΣΟΣ"), ("İi", "i\u{307}i", "İI"),
       ("ﬁ", "ﬁ", "FI"), ("ǅ", "ǆ", "Ǆ"), ("\u{212A}", "k", "\u{212A}"), ("e\u{301}", "e\u{301}", "E\u{301}"),
@@ -17,12 +17,12 @@ import Testing
     #expect(Array(TextFunction.uppercase.applied(to: text).utf8) == Array(upper.utf8))
   }
 
-  /// Whether a scalar is of a version of Unicode that the tables know.
+  /// Whether the tables' version of Unicode contains a scalar.
   private static func isKnown(_ scalar: Unicode.Scalar) -> Bool {
     scalar.properties.age.map { $0.major <= 14 } ?? false
   }
 
-  @Test("The case of a scalar is what the standard library says, as far as our version of Unicode knows it")
+  @Test("Case conversion agrees with the standard library for scalars of Unicode 14")
   func standardLibrary() {
     for value in (UInt32(0)...0x1FFFF) {
       guard let scalar = Unicode.Scalar(value), Self.isKnown(scalar) else { continue }
@@ -37,10 +37,10 @@ import Testing
     }
   }
 
-  @Test("Without the iota below, text without case loses its marks and is the canonical text")
+  @Test("Folding case, then diacritics, gives the canonical text, except with U+0345")
   func caseThenMarks() {
-    // What lets an index of canonical text answer [c]: folding case alone knows no more than
-    // folding both.
+    // Therefore an index of canonical text can answer [c]: texts that are equal without case have
+    // equal canonical texts.
     for value in (UInt32(0x80)...0x1FFFF) where value != 0x345 {
       guard let scalar = Unicode.Scalar(value) else { continue }
       let decomposed = StringFolding.fold(String(scalar), [])
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("A function of a property is read from its text, and nothing else is")
+  @Test("Only a property path or a text function of a path is parsed")
   func parsing() {
     #expect(TextFunction.parse("name")! == (nil, "name"))
     #expect(TextFunction.parse("address.street")! == (nil, "address.street"))
@@ -65,7 +65,7 @@ import Testing
     ] { #expect(TextFunction.parse(text) == nil, "\(text)") }
   }
 
-  @Test("Bytes that are no UTF-8 give text all the same")
+  @Test("Functions of invalid UTF-8 give valid UTF-8")
   func hostileBytes() {
     var random = SeededGenerator.forTest("hostile bytes")
     for _ in 0..<500 {

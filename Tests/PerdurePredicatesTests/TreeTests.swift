@@ -2,8 +2,8 @@ import PerdurePredicates
 import PerdureTestSupport
 import Testing
 
-@Suite("Trees") struct TreeTests {
-  @Test("A simplified predicate has the same truth")
+@Suite("Trees of predicates") struct TreeTests {
+  @Test("A simplified predicate has the same result")
   func simplification() throws {
     var trees = RandomTrees(SeededGenerator.forTest("trees"), isWild: false)
     let data = TestCompany()
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(
-    "Simplification computes constants and flattens",
+    "Simplification computes constants and flattens nested operators",
     arguments: [
       ("a == 1 AND TRUEPREDICATE", "a == 1"), ("a == 1 AND 1 == 2", "FALSEPREDICATE"),
       ("a == 1 OR FALSEPREDICATE", "a == 1"),
@@ -45,7 +45,7 @@ import Testing
     #expect(try FetchPredicate(format: text).simplified().predicateFormat == expected)
   }
 
-  @Test("Variables are listed, but not those a subquery binds")
+  @Test("The list of variables excludes variables that a subquery binds")
   func variables() throws {
     let predicate = try FetchPredicate(
       format:
@@ -57,7 +57,7 @@ import Testing
     #expect(try FetchPredicate(format: "SUBQUERY($x, $x, $x.a == 1).@count > 0").variables == ["x"])
   }
 
-  @Test("Substitution leaves variables that a subquery binds and those without a value")
+  @Test("Substitution keeps variables that a subquery binds or that have no value")
   func substitution() throws {
     let predicate = try FetchPredicate(
       format: "a == $x AND SUBQUERY($x, $x, $x.b == $y).@count > 0 AND $z == 1 AND b IN {$x, 2}")
@@ -67,7 +67,7 @@ import Testing
     #expect(predicate.withSubstitutionVariables([:]) == predicate)
   }
 
-  @Test("A TERNARY is many values if its chosen operand is, whatever the other is")
+  @Test("Only the chosen operand decides whether a TERNARY has many values")
   func chosenBranch() throws {
     let data = TestCompany()
     let list = try FetchPredicate(format: "'a' LIKE TERNARY(FALSEPREDICATE, SELF.name, {'a', $x})")
@@ -81,7 +81,7 @@ import Testing
     #expect(try path.evaluate(with: data.ada, variables: ["x": "c"]))
   }
 
-  @Test("Substituting before evaluating is the same as giving values then")
+  @Test("Substitution before evaluation has the same result as values at evaluation")
   func substitutionAndEvaluation() throws {
     var trees = RandomTrees(SeededGenerator.forTest("trees"), isWild: true)
     let data = TestCompany()
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("The properties a predicate depends on are those of the evaluated object")
+  @Test("A predicate lists the properties of the evaluated object that the predicate uses")
   func properties() throws {
     let predicate = try FetchPredicate(
       format:

@@ -3,8 +3,8 @@ import PerdurePredicates
 import PerdureTestSupport
 import Testing
 
-@Suite("The comparison table") struct ValueComparisonTests {
-  /// Values of all kinds, in sorting order; values in one inner array are the same.
+@Suite("Comparison of values") struct ValueComparisonTests {
+  /// Values of all types in sort order. The values of an inner array are equal.
   private static let ordered: [[Value]] = [
     [.null],
     [.double(.nan), .decimal(.nan)],
@@ -18,7 +18,7 @@ import Testing
     [.decimal(Decimal(string: "1e-128")!)],
     [.double(0.1.nextDown)],
     [.double(0.1), .decimal(Decimal(string: "0.1")!)],
-    // The exact value of the real number 0.1.
+    // The exact value of the double 0.1.
     [.decimal(Decimal(string: "0.1000000000000000055511151231257827021")!)],
     [.double(0.1.nextUp), .decimal(Decimal(string: "0.10000000000000002")!)],
     [.integer(1), .bool(true), .double(1), .decimal(1)],
@@ -44,7 +44,7 @@ import Testing
     [.list([.integer(2)])],
   ]
 
-  @Test("Sorting is a total order, and equality is its sameness")
+  @Test("The sort order is total and agrees with equality")
   func totalOrder() {
     let ranked = Self.ordered.enumerated().flatMap { rank, values in values.map { (rank, $0) } }
     for (leftRank, left) in ranked {
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("There is no order with null, NaN, objects, lists or another kind")
+  @Test("Null, NaN, objects, lists and values of different types have no order")
   func noOrder() {
     let values: [Value] = [
       .null, .double(.nan), .reference(ObjectReference(rawValue: 1)), .list([]), .string("1"), .integer(1),
@@ -73,14 +73,14 @@ import Testing
     #expect(Value.string("a").order(.string("B"), options: .caseInsensitive) == .ascending)
   }
 
-  @Test("Numbers of different kinds compare as exact fractions would")
+  @Test("Numbers of different types compare exactly")
   func exactNumbers() {
     var generator = SeededGenerator.forTest("numbers")
     for _ in 0..<5_000 {
       let whole = Int64(truncatingIfNeeded: generator.next()) >> Int64.random(in: 0...62, using: &generator)
       let near = Double(whole) + Double(Int.random(in: -2...2, using: &generator)) / 2
       let decimal = Decimal(whole) + Decimal(Int.random(in: -2...2, using: &generator)) / 2
-      // A decimal with 38 digits holds each of these exactly.
+      // A decimal with 38 digits represents each of these numbers exactly.
       let exact = abs(near) < 0x1p62 ? Decimal(Int64(near)) + Decimal(near - Double(Int64(near))) : nil
       if let exact {
         let expected: ValueOrder =
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test("Structural equality distinguishes kinds and is consistent with hashing")
+  @Test("Structural equality distinguishes types and is consistent with hashing")
   func structure() {
     #expect(Value.integer(1) != .double(1))
     #expect(Value.double(.nan) == .double(.nan))
