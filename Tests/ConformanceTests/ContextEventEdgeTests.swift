@@ -2,7 +2,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-// Rows X10, X11 and X16: the events of a context after it was observed for a while, reset in parts,
+// Rows X10, X11 and X16: the events of a context that was unobserved for a while, partly refreshed,
 // or pinned.
 
 @Entity private final class Letter: ManagedObject {
@@ -46,7 +46,7 @@ struct ContextEventEdgeTests {
     return letter
   }
 
-  @Test("X10 An object reported as new, and saved without an observer, is not reported as deleted")
+  @Test("X10 An object that is reported as inserted and saved unobserved is not reported as deleted")
   func savedUnobserved() throws {
     let first = diary()
     let letter = Letter(context: context)
@@ -78,7 +78,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("X10 A new object that is assigned to another store is reported neither as new again nor as deleted")
+  @Test("X10 Assigning a reported object to another store reports no insertion and no deletion")
   func assigned() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()
@@ -96,7 +96,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("X10 A new object that was reported and removed is reported by the rollback that follows")
+  @Test("X10 A rollback reports the deletion of a new object that was reported before")
   func takenBack() throws {
     let (diary, observation) = diary()
     let letter = Letter(context: context)
@@ -144,7 +144,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(letter) {}
   }
 
-  @Test("X16 A context on a queue merges saves made while it was pinned, and later ones")
+  @Test("X16 A background context merges saves that were made while pinned, and later saves")
   func unpinned() async throws {
     let letter = try stored()
     let id = letter.objectID
@@ -156,7 +156,7 @@ struct ContextEventEdgeTests {
     var events = background.events().makeAsyncIterator()
     letter.text = "one"
     try context.save()
-    // After the merge that finds the context pinned.
+    // Waits for the merge that finds the context pinned.
     try background.performAndWait { _ in }
     try await background.perform { try $0.setQueryGeneration(from: nil) }
     #expect(await events.next()?.updatedObjectIDs == [id])
@@ -166,7 +166,7 @@ struct ContextEventEdgeTests {
     try background.performAndWait { $0.automaticallyMergesChangesFromParent = false }
   }
 
-  @Test("X16 Merging ends a deletion of an object that another context has removed")
+  @Test("X16 A merge ends the pending deletion of an object that another context deleted")
   func removedTwice() throws {
     let letter = try stored()
     let other = container.newContext()
@@ -180,7 +180,7 @@ struct ContextEventEdgeTests {
     try other.save()
   }
 
-  @Test("X16 Waiting saves are reported as one, without objects inserted and deleted among them")
+  @Test("X16 Waiting saves are reported together, without objects that were inserted and deleted")
   func folded() throws {
     let letter = try stored()
     let other = container.newContext()
@@ -204,7 +204,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("C1 An observed change stays registered until a save that writes has checked it")
+  @Test("C1 detectConflicts stays in effect until a save that writes has checked the object")
   func watched() throws {
     let (watched, letter) = (try stored(), try stored("other"))
     let other = container.newContext()
@@ -220,7 +220,7 @@ struct ContextEventEdgeTests {
 
   // MARK: Random events
 
-  /// The observer's knowledge: every pending object, and its kind of change.
+  /// The pending objects by kind of change, as an observer knows them from notifications.
   private struct Knowledge {
     var inserted: Set<ManagedObject> = []
     var updated: Set<ManagedObject> = []
@@ -240,7 +240,7 @@ struct ContextEventEdgeTests {
     }
   }
 
-  @Test("X10 An observer of every event knows the pending changes")
+  @Test("X10 The notifications of all events describe the pending changes")
   func random() throws {
     var random = SeededGenerator.forTest("what is told")
     for round in 0..<40 { try history(round, &random) }

@@ -13,7 +13,7 @@ import Testing
   @Relationship(inverse: "songs") var playlist: Playlist?
 }
 
-@Suite("The events of a context")
+@Suite("Events of a context")
 struct ContextEventTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -37,7 +37,7 @@ struct ContextEventTests {
     return (diary, context.observe { diary.notes.append($0) })
   }
 
-  @Test("X11 An observer may retain what ends its observation")
+  @Test("X11 An observer may retain its own observation")
   func ownedObservation() throws {
     final class Owner {
       var observation: ContextObservation?
@@ -57,7 +57,7 @@ struct ContextEventTests {
     #expect(list?.managedObjectContext == nil)
   }
 
-  @Test("X11 A save reports its changes, its beginning, and its result, with the objects")
+  @Test("X11 A save reports its changes, its start and its result, with the objects")
   func saving() throws {
     let (diary, observation) = diary()
     let list = Playlist(context: context)
@@ -104,7 +104,7 @@ struct ContextEventTests {
   }
 
   @Test(
-    "X10 Changes by a willSave observer are saved, and those by a didSave observer are pending"
+    "X10 Changes by a willSave observer are saved, and changes by a didSave observer are pending"
   )
   func changing() throws {
     let song = Song(context: context)
@@ -141,7 +141,7 @@ struct ContextEventTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("X11 A save that fails reports its beginning, and nothing else")
+  @Test("X11 A save that fails reports only its start")
   func failing() throws {
     let song = Song(context: context)
     try context.save()
@@ -157,7 +157,7 @@ struct ContextEventTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("X11 Sequences have ids and values, of one context or of all saves, and end with the context")
+  @Test("X11 Sequences of events contain ids and values, and end with the context")
   func sequences() async throws {
     var own = context.events().makeAsyncIterator()
     var all = container.saves().makeAsyncIterator()
@@ -190,7 +190,7 @@ struct ContextEventTests {
     other.processPendingChanges()
     let registered = other.registeredObjects.count
     try other.save()
-    // Neither the songs that the rule deletes nor any other objects were made for the events.
+    // No objects were created for the events, neither the songs that the rule deletes nor others.
     #expect(registered == 11 || registered == 1)
     #expect(other.statistics.commitRequestCount == 1)
   }

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Rows X1, X3, X4 and X12 of contexts: what a Core Data user tries first with them.
+// Rows X1, X3, X4 and X12 of contexts.
 
 @Entity private final class Shelf: ManagedObject {
   var label: String?
@@ -14,7 +14,7 @@ import Testing
   @Relationship(inverse: "jars") var shelf: Shelf?
 }
 
-@Suite("Contexts: what a Core Data user tries first")
+@Suite("Parity with Core Data: contexts")
 struct ContextParityTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -31,7 +31,7 @@ struct ContextParityTests {
     return jar
   }
 
-  @Test("X1 object(with:) gives the registered instance, or a fault without asking the store")
+  @Test("X1 object(with:) returns the registered instance, or a fault without a store request")
   func objectWithID() throws {
     let jar = try jar("salt")
     #expect(context.object(with: jar.objectID) === jar)
@@ -41,7 +41,7 @@ struct ContextParityTests {
     #expect(same.value(forKey: "content") as? String == "salt" && other.statistics.rowRequestCount == 1)
   }
 
-  @Test("X3 existingObject(with:) looks, and registeredObject(for:) never does")
+  @Test("X3 existingObject(with:) reads the store, and registeredObject(for:) does not")
   func existing() throws {
     let jar = try jar("salt")
     let other = container.newContext()
@@ -87,7 +87,7 @@ struct ContextParityTests {
     try context.assign(book, to: container.persistentStores[0])
   }
 
-  @Test("X1 Registered objects are retained on request, and only then")
+  @Test("X1 Registered objects are retained only on request")
   func retaining() throws {
     let ids = try (0..<5).map { try jar("\($0)").objectID }
     let other = container.newContext()
@@ -109,7 +109,7 @@ struct ContextParityTests {
     #expect(again == nil && other.registeredObjects.isEmpty)
   }
 
-  @Test("X1 Objects that a context retains are freed with it")
+  @Test("X1 Objects that a context retains are freed with the context")
   func retainingContext() throws {
     let id = try jar("a").objectID
     weak var kept: ManagedObject?
@@ -122,7 +122,7 @@ struct ContextParityTests {
     #expect(kept == nil)
   }
 
-  @Test("X4 A fault whose row was removed counts as deleted, or is an error of the next fetch and save")
+  @Test("X4 A fault whose row was removed counts as deleted, or fails the next fetch and save")
   func inaccessibleFaults() throws {
     let (jar, kept) = (try jar("salt"), try jar("rye"))
     let readers = [container.newContext(), container.newContext()]
@@ -157,7 +157,7 @@ struct ContextParityTests {
     #expect(clean.isFault && clean.content == "theirs" && changed.content == "mine" && changed.hasChanges)
   }
 
-  @Test("X12 reset discards all objects, and retained ones belong to no context")
+  @Test("X12 reset discards all objects, and retained objects belong to no context")
   func reset() throws {
     let jar = try jar("a")
     jar.content = "changed"
@@ -169,7 +169,7 @@ struct ContextParityTests {
     #expect(context.object(with: jar.objectID).value(forKey: "content") as? String == "a")
   }
 
-  @Test("X12 rollback forgets inserted objects and changes")
+  @Test("X12 rollback discards inserted objects and changes")
   func rollback() throws {
     let (jar, shelf) = (try jar("a"), Shelf(context: context))
     jar.shelf = shelf
@@ -178,7 +178,7 @@ struct ContextParityTests {
     #expect(jar.shelf == nil && jar.grams == 0 && !context.hasChanges && shelf.managedObjectContext == nil)
   }
 
-  @Test("Q6 Prefetched relationships cost no request when they are read")
+  @Test("Q6 Prefetched relationships are read without a store request")
   func prefetching() throws {
     let shelf = Shelf(context: context)
     shelf.label = "top"
@@ -193,7 +193,7 @@ struct ContextParityTests {
     #expect(other.statistics == before)
   }
 
-  @Test("Q5 fetchBatchSize: objects come as faults, and rows as many at a time")
+  @Test("Q5 fetchBatchSize returns faults and reads their rows in batches")
   func batches() throws {
     for number in 0..<10 { Jar(context: context).grams = number }
     try context.save()

@@ -30,7 +30,7 @@ struct DeclaredRuleTests {
     return item
   }
 
-  @Test("V2 An assignment is never refused, and valid values are saved")
+  @Test("V2 An assignment is never rejected, and valid values are saved")
   func assignment() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
     let item = item(context)
@@ -41,7 +41,7 @@ struct DeclaredRuleTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("V5 Numbers: 1610 above the greatest, 1620 below the least")
+  @Test("V5 Numbers: 1610 above the maximum, 1620 below the minimum")
   func numbers() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
     let item = item(context)
@@ -53,7 +53,7 @@ struct DeclaredRuleTests {
     #expect(refusals(context) == ["1620 amount", "1610 factor"])
   }
 
-  @Test("V5 Dates: 1630 too late, 1640 too soon")
+  @Test("V5 Dates: 1630 if too late, 1640 if too early")
   func dates() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
     let item = item(context)
@@ -63,7 +63,7 @@ struct DeclaredRuleTests {
     #expect(refusals(context) == ["1640 at"])
   }
 
-  @Test("V5 Text: 1660 too long, 1670 too short, 1680 not as the pattern; URIs: 1690")
+  @Test("V5 Text: 1660 if too long, 1670 if too short, 1680 for the pattern; URIs: 1690")
   func texts() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
     let item = item(context)
@@ -99,7 +99,7 @@ struct DeclaredRuleTests {
   }
 
   @Test(
-    "V1 A manual check of a value gives the same result as setting it and saving"
+    "V1 validateValue gives the same result as setting the value and saving"
   )
   func byHand() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
@@ -150,7 +150,7 @@ struct DeclaredRuleTests {
         == ["1570 label", "1610 amount", "1620 amount", "1670 code", "1680 code"])
   }
 
-  @Test("V3 A save that fails changes nothing, and repairing makes it pass")
+  @Test("V3 A save that fails changes nothing, and a repaired context can be saved")
   func repair() throws {
     let sandbox = try Sandbox(Item.self, Box.self)
     let context = sandbox.container.newContext()
@@ -177,7 +177,7 @@ struct DeclaredRuleTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("V2 Only pending objects are validated: a row older than a rule is refused at its next update")
+  @Test("V2 A row that is older than a rule is rejected only at its next update")
   func olderRows() throws {
     let directory = try TemporaryDirectory()
     func container(_ rules: [ValidationRule]) throws -> PersistentContainer {
@@ -207,7 +207,7 @@ struct DeclaredRuleTests {
     try after.close()
   }
 
-  @Test("A context can be validated on demand as by a save, and then nothing is saved")
+  @Test("A context can be validated on demand without a save")
   func onDemand() throws {
     let sandbox = try Sandbox(Item.self, Box.self)
     let context = sandbox.container.newContext()
@@ -225,7 +225,7 @@ struct DeclaredRuleTests {
     #expect(item.amount == 11 && box.isDeleted)
   }
 
-  @Test("A sub-entity inherits the rules of its parent")
+  @Test("A subentity inherits the rules of its superentity")
   func inherited() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Base", isAbstract: true, properties: [.int64("n", rules: [.minimum(0)])]),

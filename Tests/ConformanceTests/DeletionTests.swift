@@ -13,7 +13,7 @@ import Testing
 
 @Suite("Deletions")
 struct DeletionTests {
-  @Test("Deny is content when both ends are deleted")
+  @Test("Deny permits a deletion when both ends are deleted")
   func denyOfBoth() throws {
     let container = try Sandbox(Landlord.self, Flat.self).container
     let context = container.newContext()
@@ -27,7 +27,7 @@ struct DeletionTests {
     #expect(try container.newContext().count(for: FetchRequest<Flat>()) == 0)
   }
 
-  @Test("R2 A required reference without an inverse denies the deletion of its object, until it changes")
+  @Test("R2 A required reference without an inverse denies the deletion of its destination")
   func oneWay() throws {
     let model = try ManagedObjectModel([
       EntityDescription("A", properties: [.string("a")]),
@@ -44,7 +44,7 @@ struct DeletionTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("X2 A deleted object says so until its deletion is saved")
+  @Test("X2 isDeleted is true until the deletion is saved")
   func isDeleted() throws {
     let context = try Sandbox(Landlord.self, Flat.self).container.newContext()
     let flat = Flat(context: context)

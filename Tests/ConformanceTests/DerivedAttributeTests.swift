@@ -50,7 +50,7 @@ struct DerivedAttributeTests {
     return hand
   }
 
-  @Test("D1 Copies along to-one paths, functions of text, counts and sums, and derivations from these")
+  @Test("D1 Copies along to-one paths, text functions, counts and sums are derived, also in chains")
   func kinds() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -69,7 +69,7 @@ struct DerivedAttributeTests {
   }
 
   @Test(
-    "D2 Derived values are current at once: before a save, after it, and after changes along their paths")
+    "D2 Derived values are current before and after a save, and after changes along their paths")
   func atOnce() throws {
     let container = try sandbox().container
     let context = container.newContext()
@@ -94,7 +94,7 @@ struct DerivedAttributeTests {
     #expect(hand.firmName == nil)
   }
 
-  @Test("D2 Another context's save is visible when this context advances, and not before")
+  @Test("D2 Another context's save changes derived values only when this context advances")
   func others() throws {
     let container = try sandbox().container
     let context = container.newContext()
@@ -112,7 +112,7 @@ struct DerivedAttributeTests {
     #expect(hand.firmName == "Two" && firm.payroll == 9)
   }
 
-  @Test("D3 Predicates, orders, aggregates and typed queries use derived values, unsaved changes included")
+  @Test("D3 Predicates, orders, aggregates and typed queries use derived values with unsaved changes")
   func queries() throws {
     let context = try sandbox().container.newContext()
     let firms = ["Beta", "alpha", nil].map { name -> Firm in
@@ -149,7 +149,7 @@ struct DerivedAttributeTests {
     try check()
   }
 
-  @Test("D4 A derivation that may lack a value is optional; a save does not validate derived attributes")
+  @Test("D4 A derivation that may lack a value is optional, and a save does not validate its value")
   func optional() throws {
     let context = try sandbox().container.newContext()
     _ = Hand(context: context)
@@ -193,7 +193,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("An index of sums equals the sums of members, with any unsaved, moved, deleted and undone objects")
+  @Test("An index of sums equals the members' sums after moves, deletions and rollbacks")
   func indexedSums() throws {
     let container = try sandbox().container
     let context = container.newContext()
@@ -280,7 +280,7 @@ struct DerivedAttributeTests {
   }
 
   @Test(
-    "A decimal sum out of range is not zero: a property shows the greatest decimal, and predicates the sum")
+    "A property shows the greatest decimal for a sum out of range, and predicates use the sum")
   func decimalOutOfRange() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -296,7 +296,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("Snapshots, descriptions and key paths have derived values")
+  @Test("Snapshots and key paths contain derived values")
   func elsewhere() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)

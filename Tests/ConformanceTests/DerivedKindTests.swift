@@ -33,7 +33,7 @@ private struct InkTransformer: ValueTransformer {
   @Attribute(derived: "sheet.look") var look: Look?
 }
 
-/// D1 of the reference, for values that are not what rows have.
+/// D1 of the reference, for values that differ from the values in rows.
 @Suite("Derived attributes of ids and of transformed values")
 struct DerivedKindTests {
   private func note() throws -> (Note, ManagedObjectContext) {
@@ -48,7 +48,7 @@ struct DerivedKindTests {
     return (note, context)
   }
 
-  @Test("By name, a copied attribute gives the same as its property")
+  @Test("By name, a copied attribute has the same value as its property")
   func byName() throws {
     let (note, context) = try note()
     #expect(note.seen == note.sheet?.objectID && note.look == Look(theme: "dark"))
@@ -71,7 +71,7 @@ struct DerivedKindTests {
     try context.save()
   }
 
-  @Test("A copied transformed attribute is transformed by name, and so is its committed value")
+  @Test("By name, values and committed values of a copied transformed attribute are transformed")
   func transformed() throws {
     ValueTransformers.register(InkTransformer(), named: "DerivedKindTests.ink")
     func ink(_ derivation: String? = nil) -> PropertyDescription {
@@ -95,8 +95,8 @@ struct DerivedKindTests {
   }
 }
 
-/// Stores whose derived attributes are derived in another way than they were.
-@Suite("A store opened with other derivations")
+/// Opens a store again with changed derivations of its derived attributes.
+@Suite("Stores with changed derivations")
 struct OtherDerivationTests {
   private static func model(_ derivation: String) throws -> ManagedObjectModel {
     var firm = EntityDescription(
@@ -114,7 +114,7 @@ struct OtherDerivationTests {
     ])
   }
 
-  @Test("An attribute with a new derivation is found by its value, and sorted by it")
+  @Test("Requests find and sort an attribute with a changed derivation by its new values")
   func reopened() throws {
     let directory = try TemporaryDirectory()
     let steps: [(String, [Int])] = [

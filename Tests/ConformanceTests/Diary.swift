@@ -1,4 +1,4 @@
-// Classes that write down what happens to them, made with macros as users make them.
+// Classes with macros that record the calls of their hooks in a diary.
 
 import Perdure
 import Testing
@@ -6,10 +6,10 @@ import Testing
 /// The hooks called for the objects of one context, in order.
 final class Diary {
   private(set) var lines: [String] = []
-  /// Further operations of a hook, by "Name.hook"; each at most a given number of times.
+  /// Additional operations of a hook, by "Name.hook". Each operation runs at most `times` times.
   var actions: [String: (times: Int, run: (Member) throws -> Void)] = [:]
 
-  /// The lines since the last time.
+  /// Returns the lines since the last call.
   func read() -> [String] {
     defer { lines = [] }
     return lines
@@ -26,20 +26,20 @@ final class Diary {
     try action.run(member)
   }
 
-  /// Does something the next time, or the next times, that a hook is called.
+  /// Runs an operation at the next calls of a hook.
   func on(_ hook: String, _ times: Int = 1, _ run: @escaping (Member) throws -> Void) {
     actions[hook] = (times, run)
   }
 }
 
-/// A part of a club: with every hook.
+/// A member of a club. Records the calls of all hooks.
 @Entity
 class Member: ManagedObject {
   var name: String = ""
   var age: Int = 0
   @Relationship(inverse: "members") var club: Club?
 
-  /// The diary of the test, which the objects of its contexts write to.
+  /// The diary to which the objects of the test's contexts write.
   @TaskLocal static var diary: Box?
 
   // Unchecked: a test is one task, and its diary is not shared.
@@ -47,7 +47,7 @@ class Member: ManagedObject {
     let diary = Diary()
   }
 
-  /// The diary's name of the object: does not touch it.
+  /// The name of the object in the diary. Reading the name does not fire a fault.
   @Transient var title = "?"
 
   func tell(_ hook: String, _ more: String = "") {
@@ -87,25 +87,25 @@ final class Club: ManagedObject {
   @Relationship(inverse: "club", deleteRule: .cascade) var lockers: ToMany<Locker>
 }
 
-/// Without hooks.
+/// A class without hooks.
 @Entity
 final class Locker: ManagedObject {
   @Relationship(inverse: "lockers") var club: Club?
 }
 
-/// One-way: a club knows nothing of it.
+/// A class with a one-way relationship to a club.
 @Entity
 final class Sponsor: ManagedObject {
   @Relationship(deleteRule: .nullify) var club: Club?
 }
 
-/// With a transient attribute.
+/// A class with a transient attribute.
 @Entity
 final class Tent: ManagedObject {
   @Attribute(.transient) var mood: String?
 }
 
-/// With a property whose values it normalises, and one that it refuses, besides the inherited ones.
+/// A class that normalises the values of `school` and rejects some values of the inherited `age`.
 @Entity
 final class Child: Member {
   var school: String?
@@ -131,7 +131,7 @@ enum Clubhouse {
     return container
   }
 
-  /// A test with a diary and a context.
+  /// Runs a test with a container, a context and a diary.
   static func visit(_ body: (PersistentContainer, ManagedObjectContext, Diary) throws -> Void) throws {
     let box = Member.Box()
     try Member.$diary.withValue(box) {

@@ -1,12 +1,12 @@
 import Perdure
 import Testing
 
-// Hooks that discard, undo and refresh the operation in progress on their objects: rows X6, X7, X8
+// Hooks that roll back, refresh or reset the objects of the operation in progress: rows X6, X7, X8
 // and X12.
 
 @Suite("Hooks that interfere with their callers")
 struct DisturbedHooksTests {
-  @Test("X8 If a preparation cancels a deletion, one-way references to the object stay")
+  @Test("X8 If prepareForDeletion cancels a deletion, one-way references to the object stay")
   func deletionTakenBack() throws {
     try Clubhouse.visit { container, context, diary in
       let (club, sponsor) = (Club(context: context), Sponsor(context: context))
@@ -29,7 +29,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X8 A cascade calls the save hooks of the object that it prepared, although nothing retains it")
+  @Test("X8 A cascade calls prepareForDeletion and the save hooks of the same instance")
   func preparedInstance() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -49,7 +49,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X8 A cascade reads the other end once, if the class of that end has no hook")
+  @Test("X8 A cascade reads the other end once if the class of that end has no hooks")
   func scans() throws {
     let container = try Sandbox(Crate.self, CrateItem.self).container
     let context = container.newContext()
@@ -79,7 +79,7 @@ struct DisturbedHooksTests {
   }
 
   @Test(
-    "X7 An object that becomes a fault gets one call before and one after, for any actions of the hooks",
+    "X7 An object that becomes a fault gets one call of each hook, despite actions of hooks",
     arguments: ["willTurnIntoFault", "didTurnIntoFault"], Disturbance.allCases)
   func turning(hook: String, inside: Disturbance) throws {
     for outside in Disturbance.allCases {
@@ -102,7 +102,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X12 An object changed by a rollback inside a rollback gets one call of its hook")
+  @Test("X12 A rollback inside a rollback calls the refresh hook of a changed object once")
   func rollbackInRollback() throws {
     try Clubhouse.visit { _, context, diary in
       let changed = context.member("c")
@@ -134,7 +134,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 After a save, an object still gets the hook for values that others replaced before it")
+  @Test("X6 After a save, an object still gets the refresh hook for earlier changes by others")
   func savedBeforeTold() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, bystander, club) = (context.member("m"), context.member("x"), Club(context: context))
@@ -152,7 +152,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 No object awakes during a save, so a hook's changes stay pending")
+  @Test("X6 Refresh hooks run after a save, and their changes stay pending")
   func awakingInSave() throws {
     let container = try Sandbox(Watcher.self).container
     let context = container.newContext()

@@ -33,7 +33,7 @@ struct EntityOfObjectTests {
     try Sandbox(Item.self, Book.self, Atlas.self, Author.self).container.newContext()
   }
 
-  @Test("The entity of an object has all its properties, including inherited ones")
+  @Test("The entity of an object has all properties, including inherited properties")
   func properties() throws {
     let entity = Atlas(context: try context()).entity
     #expect(Set(entity.attributesByName.keys) == ["title", "pages", "scale"])

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Row X2, changedValuesForCurrentEvent, and what X10 says of the end of an event.
+// Row X2, changedValuesForCurrentEvent, and the end of an event in row X10.
 
 @Suite("Changes in the current event")
 struct EventChangeTests {
@@ -9,7 +9,7 @@ struct EventChangeTests {
     object.changedValuesForCurrentEvent().keys.sorted()
   }
 
-  @Test("X2 It is what changed since pending changes were processed, with the values from before")
+  @Test("X2 An event has the changes since the last processing of changes, with earlier values")
   func attributes() throws {
     try Clubhouse.visit { _, context, _ in
       let member = context.member("m")
@@ -32,7 +32,7 @@ struct EventChangeTests {
     }
   }
 
-  @Test("X2 The event has relationships at both ends, with the earlier objects")
+  @Test("X2 An event has both ends of a changed relationship, with the earlier objects")
   func relationships() throws {
     try Clubhouse.visit { _, context, _ in
       let (old, new, member) = (Club(context: context), Club(context: context), context.member("m"))
@@ -56,7 +56,7 @@ struct EventChangeTests {
     }
   }
 
-  @Test("X2 A new object has the values that differ from its defaults, and a rollback clears them")
+  @Test("X2 The event of a new object has values other than defaults, and a rollback clears the event")
   func inserted() throws {
     try Clubhouse.visit { _, context, _ in
       let member = context.member("m")
@@ -72,7 +72,7 @@ struct EventChangeTests {
     }
   }
 
-  @Test("X10 A save begins a new event before it calls willSave, and a perform ends one")
+  @Test("X10 A save begins a new event before willSave, and perform ends an event")
   func ends() async throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")

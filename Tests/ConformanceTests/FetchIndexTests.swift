@@ -4,7 +4,7 @@ import PerdureTestSupport
 import Testing
 
 /// M10 of the reference: indexes.
-@Suite("Models: indexes")
+@Suite("Indexes of models")
 struct FetchIndexTests {
   private static func model(_ indexes: [FetchIndexDescription]) throws -> ManagedObjectModel {
     try ManagedObjectModel([
@@ -20,7 +20,7 @@ struct FetchIndexTests {
     ])
   }
 
-  /// Two hundred books, each fourth a novel, and a few without a year or a title.
+  /// Creates 200 books: every fourth is a novel, and a few have no year or no title.
   private func context(_ indexes: [FetchIndexDescription]) throws -> ManagedObjectContext {
     let context = try Sandbox(Self.model(indexes)).container.newContext()
     for number in 0..<200 {
@@ -39,7 +39,8 @@ struct FetchIndexTests {
       entityName: "Book", predicate: try FetchPredicate(format: format), sortDescriptors: order)
   }
 
-  /// A request has the same result with an index and without; the plan is the one with it.
+  /// Checks that a request has the same result with and without indexes, and that the plan with
+  /// indexes contains `plan`.
   private func compare(
     _ indexes: [FetchIndexDescription], _ format: String, _ order: [FetchOrder] = [], plan: String
   ) throws {
@@ -61,7 +62,7 @@ struct FetchIndexTests {
     }
   }
 
-  @Test("M10 An index of several properties, with either direction, serves its prefixes and orders")
+  @Test("M10 A compound index with any directions serves requests for its prefixes and orders")
   func compound() throws {
     let index = FetchIndexDescription(
       "author_year", [.init("author"), .init("year", ascending: false), .init("title")])
@@ -77,7 +78,7 @@ struct FetchIndexTests {
   }
 
   @Test(
-    "M10 A function of text can be an element of an index, which serves searches without case and diacritics")
+    "M10 An index on text functions serves searches without case and diacritics")
   func functions() throws {
     let canonical = FetchIndexDescription(on: "canonical:(author)")
     #expect(canonical.name == "by_canonical_author")
@@ -94,7 +95,7 @@ struct FetchIndexTests {
       plan: "by lowercase:(author), year")
   }
 
-  @Test("M10 A partial index has the objects of its predicate, and serves requests that imply it")
+  @Test("M10 A partial index serves requests that imply its predicate")
   func partial() throws {
     let index = FetchIndexDescription(
       "lent", [.init("year")],
@@ -104,7 +105,7 @@ struct FetchIndexTests {
     try compare([index], "year == 1906 AND lent == YES AND author == 'Ada'", plan: "index on year where")
     try compare([index], "lent == YES", plan: "scan")
     try compare([index], "year > 1903", plan: "scan")
-    // Objects come into it and leave it as they change.
+    // Changes of objects insert them into the index and remove them from it.
     let context = try context([index])
     let request = try request("lent == YES AND year > 1903")
     let count = try context.count(for: request)
@@ -139,7 +140,7 @@ struct FetchIndexTests {
     }
   }
 
-  @Test("M10 An invalid index element, and a repeated name, are model errors with a remedy")
+  @Test("M10 Invalid index elements and repeated index names are model errors with a remedy")
   func modelErrors() throws {
     for (index, rule) in [
       (FetchIndexDescription(on: "missing"), ModelProblem.Rule.indexProperty),
