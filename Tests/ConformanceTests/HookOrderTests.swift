@@ -16,14 +16,15 @@ import Testing
   }
 }
 
-/// With a value of its own class that validation replaces, and an array property with objects.
+/// A class whose validation replaces the instance in `mark`, and the objects of `papers` by an
+/// array.
 @Entity private final class Drawer: ManagedObject {
   final class Mark {}
   @Attribute(.transient) var mark: Mark?
   @Relationship(inverse: "drawer") var papers: ToMany<Paper>
 
   static let stamp = MarkBox()
-  // Unchecked: it is never changed.
+  // Unchecked: the box never changes.
   final class MarkBox: @unchecked Sendable {
     let mark = Mark()
   }
@@ -45,9 +46,9 @@ import Testing
   override class var validatedKeys: [String] { ["nmae"] }
 }
 
-@Suite("The order of hooks, and their effects")
+@Suite("Order and effects of hooks")
 struct HookOrderTests {
-  @Test("X9 An object with a nil required reference fails without a call of its own validation")
+  @Test("X9 An object with a nil required reference fails without a call of validateForInsert")
   func missing() throws {
     let context = try Sandbox(Invoice.self, Parcel.self).container.newContext()
     let parcel = Parcel(context: context)
@@ -85,7 +86,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 A manual validation inside willSave removes no willSave from changed objects")
+  @Test("X9 A validation inside willSave does not prevent willSave calls of changed objects")
   func validatingInWillSave() throws {
     try Clubhouse.visit { _, context, diary in
       let first = context.member("a")
@@ -99,7 +100,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("V1 Validation may replace an instance, and set a relationship by an array of objects")
+  @Test("V1 Validation may replace an instance, and set a relationship to an array of objects")
   func replacements() throws {
     let context = try Sandbox(Drawer.self, Paper.self).container.newContext()
     let (drawer, paper) = (Drawer(context: context), Paper(context: context))
@@ -109,13 +110,13 @@ struct HookOrderTests {
     #expect(drawer.mark === Drawer.stamp.mark && Array(drawer.papers) == [paper])
   }
 
-  @Test("V1 A container refuses a class that names a property for validation that its entity lacks")
+  @Test("V1 A container rejects a class whose validatedKeys contain an unknown property")
   func misspelt() throws {
     let error = #expect(throws: PerdureError.self) { try Sandbox(Careless.self) }
     #expect(error?.code == .openFailed && error?.message.contains("nmae") == true)
   }
 
-  @Test("X8 A preparation that removes links of its object and deletes it completes the deletion")
+  @Test("X8 prepareForDeletion may remove links of its object and delete the object")
   func deletingItself() throws {
     try Clubhouse.visit { _, context, diary in
       let club = Club(context: context)
@@ -131,7 +132,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 After a reset in didSave the following objects have no context")
+  @Test("X9 After a reset in didSave, the following objects have no context")
   func resetInDidSave() throws {
     try Clubhouse.visit { _, context, diary in
       _ = (context.member("a"), context.member("b"))
@@ -160,7 +161,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X6 A value set by the user stays, although awakeFromFetch sets another")
+  @Test("X6 A value that is set after awakeFromFetch stays when the context advances")
   func setBack() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, other) = (context.member("m"), context.member("o"))
@@ -177,7 +178,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X7 didSave reports the end of a deleted object, and no later call does")
+  @Test("X7 didSave is the last hook call of a deleted object")
   func endOfTheDeleted() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("m")

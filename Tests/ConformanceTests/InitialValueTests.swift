@@ -26,7 +26,7 @@ import Testing
   @Attribute(.transient) var token: UUID? = UUID()
 }
 
-/// It cannot be encoded in JSON.
+/// A value that cannot be encoded as JSON.
 private struct Secret: CodableAttributeValue {
   struct NotTold: Error {}
 
@@ -43,7 +43,8 @@ private struct Secret: CodableAttributeValue {
   @Attribute(.composite) var sign: Sign? = Sign(secret: Secret())
 }
 
-/// A7 of the reference: defaults that are the same for all objects, and those made for each object.
+/// A7 of the reference: defaults that are equal for all objects, and defaults that are generated
+/// for each object.
 @Suite("Initial values of attributes")
 struct InitialValueTests {
   private func visits(_ count: Int) throws -> (context: ManagedObjectContext, visits: [Visit]) {
@@ -57,11 +58,11 @@ struct InitialValueTests {
     properties.compactMap { if case .attribute(let attribute) = $0 { attribute.defaultValue } else { nil } }
   }
 
-  /// Whether a date is the time of this run, and not that of a model or a zero. Clocks may be put
-  /// back meanwhile.
+  /// Whether a date is within a day of now, and not a date of the model or zero. The clock may
+  /// change during a test.
   private func isNow(_ date: Date?) -> Bool { abs(date?.timeIntervalSinceNow ?? .infinity) < 86_400 }
 
-  @Test("A time and a UUID are made for each inserted object, and other initial values once")
+  @Test("Current times and UUIDs are generated for each inserted object")
   func made() throws {
     #expect(
       defaults(Visit.entityDescription.properties.prefix(5))
@@ -74,7 +75,7 @@ struct InitialValueTests {
     #expect(Set(visits.flatMap { [$0.key, $0.other] }).count == 6)
   }
 
-  @Test("Initial values of elements of composites are made for each object, and stay the same")
+  @Test("Initial values of composite elements are generated for each object")
   func composites() throws {
     #expect(Stay.compositeElements == Stay.compositeElements)
     let (_, visits) = try visits(3)
@@ -85,7 +86,7 @@ struct InitialValueTests {
     #expect(Set(stays.flatMap { [$0.key, $0.other] }).count == 12)
   }
 
-  @Test("Initial values of transient attributes are made for each object at the first read")
+  @Test("Initial values of transient attributes are generated for each object at the first read")
   func transients() throws {
     #expect(defaults(Visit.entityDescription.properties.suffix(2)) == [])
     let (context, visits) = try visits(2)
@@ -103,7 +104,7 @@ struct InitialValueTests {
     #expect(visits[0].token == tokens[0] && visits[0].opened == opened)
   }
 
-  @Test("X2 A value made for a new object has not changed, and counts as changed when it is set")
+  @Test("X2 An initial value is not a change, and a value that is set later is a change")
   func unchanged() throws {
     let context = try Sandbox(Visit.self).container.newContext()
     let visit = Visit(context: context)
@@ -122,7 +123,7 @@ struct InitialValueTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("An initial value of a composite with a part that cannot be stored stops the program")
+    @Test("An initial value of a composite with an element that cannot be stored stops the program")
     func unkept() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = Post.entityDescription

@@ -32,7 +32,7 @@ private enum Grade: Int, AttributeValue, CaseIterable { case low = 1, high = 2 }
   @Relationship(inverse: "shelf") var ordered: OrderedToMany<PaperForm>
 }
 
-@Suite("Values set by name, as programs and JSON decoders pass them")
+@Suite("Values that are set by name")
 struct KeyedValueTests {
   private static let keys = [
     "int16", "int32", "int64", "int", "shadow", "flag", "float", "double", "decimal", "text", "date", "uuid",
@@ -41,7 +41,8 @@ struct KeyedValueTests {
 
   private static let uuid = "00000000-0000-0000-0000-00000000000A"
 
-  /// Each value with the results of setting the attributes above to it. A dot marks a refusal.
+  /// Each value, with the results of setting each attribute in `keys` to that value. A dot marks a
+  /// rejected value.
   private static var table: [(value: Any, held: String)] {
     [
       (5, "5 5 5 5 5 . 5.0 5.0 5 . . . . ."),
@@ -110,7 +111,7 @@ struct KeyedValueTests {
   }
 
   @Test(
-    "Every attribute accepts its possible values by name, and both setters refuse others without a stop"
+    "Both setters accept fitting values by name, and reject other values as errors"
   )
   func everyPair() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
@@ -162,7 +163,7 @@ struct KeyedValueTests {
     context.rollback()
   }
 
-  @Test("Setting the members of a JSON object sets all of them or none")
+  @Test("setCheckedValues sets all members of a JSON object or none")
   func json() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     func members(_ json: String) throws -> [String: Any?] {
@@ -254,7 +255,7 @@ struct KeyedValueTests {
     #expect(try sheet.checkedValue(forKey: "binder") as? Binder === binder)
   }
 
-  @Test("Long key paths are refused, and setting changes an object once")
+  @Test("Too long key paths are rejected, and a path sets each object once")
   func limitedPaths() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let binder = Binder(context: context)

@@ -1,7 +1,7 @@
 import Perdure
 
-// The graph of the tests of several stores: authors and books, which may be in two of them, and
-// notes besides.
+// The model of the tests with several stores: authors and books, which may be in two stores, and
+// notes.
 
 @Entity final class LibraryAuthor: ManagedObject {
   var name: String?
@@ -37,7 +37,7 @@ enum Library {
       ])
   }
 
-  /// A container that has opened these stores.
+  /// A container with these stores, which are open.
   static func container(_ descriptions: PersistentStoreDescription...) throws -> PersistentContainer {
     let container = PersistentContainer(
       name: "Library", model: try model(), classes: classes, storeDescriptions: descriptions)
@@ -45,7 +45,7 @@ enum Library {
     return container
   }
 
-  /// With stores in memory, one for each of these configurations.
+  /// A container with an open store in memory for each of these configurations.
   static func container(_ configurations: String...) throws -> PersistentContainer {
     let container = PersistentContainer(
       name: "Library", model: try model(), classes: classes, storeDescriptions: configurations.map(memory))
@@ -85,7 +85,7 @@ extension ManagedObjectContext {
 }
 
 extension PersistentContainer {
-  /// How many objects of a class another context sees.
+  /// The number of objects of a class in a new context.
   func count<T: ManagedObject & QueryableObject>(_ type: T.Type) throws -> Int {
     try newContext().count(for: FetchRequest<T>())
   }

@@ -3,7 +3,7 @@ import Testing
 
 // The order of hooks outside of saves: rows X5, X6, X7, X8 and X12.
 
-@Suite("The hooks of an object's life")
+@Suite("Life-cycle hooks of objects")
 struct LifeCycleTests {
   @Test("X5 An insertion awakes the object once, with its defaults, and calls no other hook")
   func insertion() throws {
@@ -18,7 +18,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 A fault awakes once, when it is first read, even if its row was read before")
+  @Test("X6 A fault awakes once, at its first read, even if its row was read before")
   func fetch() throws {
     try Clubhouse.visit { container, context, diary in
       for name in ["a", "b"] { _ = context.member(name) }
@@ -36,7 +36,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 Objects whose rows are read with a sibling's awake when they are first read")
+  @Test("X6 Objects whose rows are read together awake separately, each at its first read")
   func siblings() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -70,7 +70,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X7 A refresh without merging calls both hooks of becoming a fault, and then the object awakes again")
+  @Test("X7 A refresh without merging calls both fault hooks, and the object awakes again")
   func refault() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("m")
@@ -82,13 +82,13 @@ struct LifeCycleTests {
       context.refresh(member, mergeChanges: false)
       #expect(diary.read() == ["m.willTurnIntoFault", "m.didTurnIntoFault"])
       context.refresh(member, mergeChanges: false)
-      #expect(diary.read() == [], "A fault does not become one.")
+      #expect(diary.read() == [], "A fault does not become a fault again.")
       #expect(member.age == 0)
       #expect(diary.read() == ["m.awakeFromFetch"])
     }
   }
 
-  @Test("X12 A refresh that merges calls its hook, and one of all objects makes faults of unchanged ones")
+  @Test("X12 A merging refresh calls its hook, and refreshAllObjects makes faults of unchanged objects")
   func refreshes() throws {
     try Clubhouse.visit { _, context, diary in
       let (changed, clean) = (context.member("changed"), context.member("clean"))
@@ -108,7 +108,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 Values saved elsewhere show at the next read, and the hook reports the replacement")
+  @Test("X6 Values that another context saved appear at the next read, with a call of the refresh hook")
   func movedOn() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, untouched) = (context.member("m"), context.member("u"))
@@ -145,7 +145,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X7 A reset calls the hooks of every object with values; a freed object gets no call")
+  @Test("X7 A reset calls the fault hooks of every object with values, but not of freed objects")
   func reset() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")
@@ -164,7 +164,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X8 Objects are prepared before they are marked as deleted, and those of a cascade when it runs")
+  @Test("X8 prepareForDeletion is called before an object is marked, or when the cascade runs")
   func deletion() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -186,7 +186,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X8 Preparations of a cascade may add and remove links, insert and roll back")
+  @Test("X8 prepareForDeletion in a cascade may change links, insert objects and roll back")
   func cascadeThatIsDisturbed() throws {
     try Clubhouse.visit { _, context, diary in
       let (club, other) = (Club(context: context), Club(context: context))
@@ -227,7 +227,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("With @Entity a class says exactly which hooks it has, without it all, also below one that said it")
+  @Test("A class with @Entity declares its own hooks, and a class without @Entity declares all hooks")
   func declared() {
     class Plain: ManagedObject {}
     class Grown: Member {}

@@ -1,8 +1,8 @@
 import Perdure
 import Testing
 
-// What two contexts make of one object, policy by policy, in Core Data's words. PerdureTests hold
-// every policy against every kind of conflict (`MergeTableTests`).
+// Conflicts of two contexts that change one object, by merge policy. `MergeTableTests` in
+// PerdureTests tests every policy with every kind of conflict.
 
 @Entity private final class Card: ManagedObject {
   var title: String = "base"
@@ -16,7 +16,7 @@ import Testing
   @Relationship(inverse: "tags") var cards: ToMany<Card>
 }
 
-@Suite("Merging: what a Core Data user tries first")
+@Suite("Parity with Core Data: merging")
 struct MergeParityTests {
   private let container: PersistentContainer
   private let here: ManagedObjectContext
@@ -24,7 +24,7 @@ struct MergeParityTests {
   private let mine: Card
   private let theirs: Card
 
-  /// Both have seen the card.
+  /// Both contexts have read the card.
   init() throws {
     container = try Sandbox(Card.self, Tag.self).container
     there = container.newContext()
@@ -40,15 +40,15 @@ struct MergeParityTests {
     return cards.first { $0.objectID == mine.objectID }.map { [$0.title, $0.color, $0.note] }
   }
 
-  /// This context changes the title, the other the note, and both the color; the other context
-  /// saves first.
+  /// This context changes the title, the other context changes the note, and both contexts change
+  /// the color. The other context saves first.
   private func changeBoth() throws {
     (mine.title, mine.color) = ("here", "here")
     (theirs.color, theirs.note) = ("there", "there")
     try there.save()
   }
 
-  @Test("C3 The error policy, which is the first, refuses with 133020 and leaves the context as it is")
+  @Test("C3 The error policy, the default, fails with 133020 and does not change the context")
   func error() throws {
     try changeBoth()
     let error = #expect(throws: PerdureError.self) { try here.save() }
@@ -59,7 +59,7 @@ struct MergeParityTests {
     #expect(try stored() == ["base", "there", "there"])
   }
 
-  @Test("C4 Store trump merges property by property; of two changed values the stored one stays")
+  @Test("C4 Store trump merges by property and keeps the stored value of a conflict")
   func storeTrump() throws {
     try changeBoth()
     here.mergePolicy = .mergeByPropertyStoreTrump
@@ -68,7 +68,7 @@ struct MergeParityTests {
     #expect([mine.title, mine.color, mine.note] == ["here", "there", "there"])
   }
 
-  @Test("C5 Object trump merges property by property; of two changed values the local one is saved")
+  @Test("C5 Object trump merges by property and saves the local value of a conflict")
   func objectTrump() throws {
     try changeBoth()
     here.mergePolicy = .mergeByPropertyObjectTrump
@@ -77,7 +77,7 @@ struct MergeParityTests {
     #expect([mine.title, mine.color, mine.note] == ["here", "here", "there"])
   }
 
-  @Test("C6 Overwrite saves the object as it is here, and takes back what others have changed of it")
+  @Test("C6 Overwrite saves all local values and reverts other changes of the object")
   func overwrite() throws {
     try changeBoth()
     here.mergePolicy = .overwrite
@@ -86,7 +86,7 @@ struct MergeParityTests {
     #expect([mine.title, mine.color, mine.note] == ["here", "here", "base"] && !here.hasChanges)
   }
 
-  @Test("C7 Rollback drops the local changes, and shows the stored values")
+  @Test("C7 Rollback discards the local changes and shows the stored values")
   func rollback() throws {
     try changeBoth()
     here.mergePolicy = .rollback
@@ -97,7 +97,7 @@ struct MergeParityTests {
   }
 
   @Test(
-    "C10 Changed here and deleted there: refused, deleted, or inserted again with its id, by policy",
+    "C10 Changed here and deleted there: the policy rejects, deletes or inserts the object",
     arguments: StandardPolicy.allCases)
   private func deletedThere(_ policy: StandardPolicy) throws {
     mine.title = "here"
@@ -119,7 +119,7 @@ struct MergeParityTests {
   }
 
   @Test(
-    "C10 Deleted here and changed there: refused, kept, or deleted, by policy",
+    "C10 Deleted here and changed there: the policy rejects, keeps or deletes the object",
     arguments: StandardPolicy.allCases)
   private func deletedHere(_ policy: StandardPolicy) throws {
     here.delete(mine)
@@ -140,7 +140,7 @@ struct MergeParityTests {
     }
   }
 
-  @Test("C9 Of a to-many relationship that both have changed nothing is lost")
+  @Test("C9 A to-many relationship that both contexts change keeps all additions")
   func sets() throws {
     mine.tags.insert(Tag(context: here))
     theirs.tags.insert(Tag(context: there))
@@ -151,7 +151,7 @@ struct MergeParityTests {
   }
 
   @Test(
-    "C13 A unique value that is taken: 133021 by the error policy; else one object is left, with the id that was stored",
+    "C13 A unique value that is in use fails with 133021, or keeps the stored id, by policy",
     arguments: StandardPolicy.allCases)
   private func unique(_ policy: StandardPolicy) throws {
     (theirs.code, theirs.title) = ("a", "there")
@@ -162,7 +162,7 @@ struct MergeParityTests {
     guard policy != .error else {
       let error = #expect(throws: PerdureError.self) { try here.save() }
       #expect(error?.code.rawValue == 133_021)
-      // Repaired, it saves.
+      // After a repair, the context can be saved.
       rival.code = "b"
       return try here.save()
     }

@@ -12,10 +12,10 @@ import Testing
   @Relationship(inverse: "garage") var cars: ToMany<Car>
 }
 
-@Suite("Events of a merge, and transient values that a child saves")
+@Suite("Events of merges, and transient values in saves of children")
 struct MergeToldTests {
   @Test(
-    "A merge reports instances that others changed as refreshed, and removed ones as deleted, before didMerge"
+    "Before didMerge, a merge reports changed objects as refreshed and removed objects as deleted"
   )
   func refreshed() throws {
     let container = try Sandbox(Car.self, Garage.self).container
@@ -63,7 +63,7 @@ struct MergeToldTests {
   }
 
   @Test(
-    "A child's save passes transient values of new and stored objects to its parent, with or without a row")
+    "A child's save passes transient values of new and stored objects to its parent")
   func transient() throws {
     let parent = try Sandbox(Car.self, Garage.self).container.newContext()
     let child = try parent.newChildContext()
@@ -116,7 +116,7 @@ struct MergeToldTests {
   }
 }
 
-@Suite("Validation by hand")
+@Suite("Direct calls of validation functions")
 struct ValidationByHandTests {
   private func refusals(_ body: () throws -> Void) -> [String] {
     do {
@@ -128,7 +128,7 @@ struct ValidationByHandTests {
   }
 
   @Test(
-    "Direct calls of validateForInsert and validateForUpdate call validateValue and find the errors of a save"
+    "validateForInsert and validateForUpdate call validateValue and throw the errors of a save"
   )
   func asksClass() throws {
     let context = try Sandbox(Wage.self).container.newContext()

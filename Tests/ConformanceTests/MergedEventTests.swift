@@ -10,7 +10,7 @@ import Testing
 struct MergedEventTests {
   private enum Change { case inserted, updated, deleted }
 
-  /// What several saves, or merges, have done to each object.
+  /// The combined change of each object by several saves or merges.
   private struct Changes: Equatable {
     var byID: [ManagedObjectID: Change] = [:]
 
@@ -34,7 +34,7 @@ struct MergedEventTests {
     var saved = Changes()
     var merged = Changes()
     var isPinned = false
-    /// The objects that its saves have deleted so far.
+    /// The objects that saves of this context have deleted so far.
     var ended: Set<ManagedObjectID> = []
     private var observation: ContextObservation?
 
@@ -51,7 +51,7 @@ struct MergedEventTests {
     }
   }
 
-  @Test("X16 A context that merges automatically reports exactly the other's saves, also if it was pinned")
+  @Test("X16 A context that merges automatically reports exactly the other context's saves")
   func random() throws {
     var random = SeededGenerator.forTest("what is told of merging")
     for round in 0..<20 { try history(round, &random) }
@@ -67,7 +67,7 @@ struct MergedEventTests {
       try edit(side, step, &random)
       guard random.chance(25), !side.isPinned else { continue }
       side.context.processPendingChanges()
-      // Removed objects are reported only if they exist at that moment.
+      // Deleted objects are reported only if the context has instances of them at that moment.
       let ended = side.ended.union(other.ended)
       #expect(side.merged.without(ended) == other.saved.without(ended), place)
       let gone = side.merged.byID.filter { $0.value == .deleted }.keys

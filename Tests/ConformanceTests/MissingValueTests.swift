@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Required values that were never set")
 struct MissingValueTests {
-  @Test("The error of a missing number names the default or the optional type to declare")
+  @Test("The error for a missing value suggests a default or an optional type")
   func remedies() throws {
     let context = try Sandbox(Account.self).container.newContext()
     let account = Account(context: context)

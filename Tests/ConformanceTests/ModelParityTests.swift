@@ -3,7 +3,7 @@ import Perdure
 import PerdureModel
 import Testing
 
-// What a Core Data user tries first with models and attributes.
+// Parity with Core Data for models and attributes.
 
 @Entity private final class Gauge: ManagedObject {
   var small: Int16
@@ -38,7 +38,7 @@ import Testing
   var bytes: Data
 }
 
-@Suite("Models and attributes: what a Core Data user tries first")
+@Suite("Parity with Core Data: models and attributes")
 struct ModelParityTests {
   private func model(_ properties: PropertyDescription...) throws -> ManagedObjectModel {
     try ManagedObjectModel([EntityDescription("Thing", properties: properties)])
@@ -47,7 +47,7 @@ struct ModelParityTests {
   // MARK: Models
 
   @Test(
-    "M1 A model has its entities by name, its configurations and identifiers, and no later change reaches it")
+    "M1 A model lists its entities, configurations and identifiers, and never changes")
   func frozen() throws {
     var entity = EntityDescription("Thing", properties: [.string("name")])
     let model = try ManagedObjectModel(
@@ -59,7 +59,7 @@ struct ModelParityTests {
     #expect(model.entitiesByName["Thing"]?.properties.count == 1 && model.entitiesByName["Other"] == nil)
   }
 
-  @Test("M4 Models are merged; an entity that two describe differently is refused, and named")
+  @Test("M4 Models are merged, and an entity with two different descriptions is rejected by name")
   func merging() throws {
     let (first, second) = (try model(.string("name")), try model(.string("name"), .int64("size")))
     let other = try ManagedObjectModel([EntityDescription("Other", properties: [])])
@@ -69,7 +69,7 @@ struct ModelParityTests {
     #expect(error.map { "\($0)" }?.contains("Thing") == true)
   }
 
-  @Test("M9 Entities and properties have a program's own data, outside the version")
+  @Test("M9 Entities and properties have userInfo, which does not affect the version")
   func userInfo() throws {
     var attribute = AttributeDescription("name", .string)
     attribute.userInfo = ["sync.key": "n"]
@@ -81,7 +81,7 @@ struct ModelParityTests {
     #expect(try noted.versionHash == model(.string("name")).versionHash)
   }
 
-  @Test("M12 The version of an entity covers stored and promised parts, and not their use")
+  @Test("M12 The version of an entity covers names, types and requirements, but not defaults")
   func versionHash() throws {
     let plain = try model(.int64("size")).versionHash
     for other in [
@@ -138,7 +138,7 @@ struct ModelParityTests {
     #expect(parcel.weight == 0 && parcel.value(forKey: "weight") == nil)
   }
 
-  @Test("A4 Defaults are set before awakeFromInsert, once, and not again when an object is fetched")
+  @Test("A4 Defaults are set once, before awakeFromInsert, and not when an object is fetched")
   func defaults() throws {
     let container = try Sandbox(Parcel.self).container
     let context = container.newContext()
@@ -150,7 +150,7 @@ struct ModelParityTests {
     #expect(same.note == nil && same.weight == 0)
   }
 
-  @Test("A11 An earlier name is kept with the property; two with one name are an error of the model")
+  @Test("A11 An earlier name is kept with its property, and a shared earlier name is a model error")
   func earlierNames() throws {
     func attribute(_ name: String) -> PropertyDescription {
       .attribute(AttributeDescription(name, .string, renamingIdentifier: "old"))
@@ -160,7 +160,7 @@ struct ModelParityTests {
     #expect(error?.problems.count == 1)
   }
 
-  @Test("A5 Large values are read whole, and values removed by a save are absent")
+  @Test("A5 Large values are read completely, and a save removes replaced values")
   func large() throws {
     let container = try Sandbox(Attachment.self).container
     let context = container.newContext()
@@ -178,7 +178,7 @@ struct ModelParityTests {
     #expect(last.bytes.isEmpty && last.text.utf8.count == 1_000_000)
   }
 
-  @Test("1650 A date that is NaN is saved and read as such: no date is invalid by itself")
+  @Test("1650 A date that is NaN is saved and read unchanged")
   func notANumber() throws {
     let container = try Sandbox(Parcel.self).container
     let context = container.newContext()

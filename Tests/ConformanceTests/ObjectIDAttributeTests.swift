@@ -14,7 +14,7 @@ import Testing
 }
 
 /// A2 of the reference: attributes of the type object id (2000).
-@Suite("Attributes that hold the id of an object")
+@Suite("Attributes of the type object id")
 struct ObjectIDAttributeTests {
   private func context() throws -> ManagedObjectContext {
     try Sandbox(Page.self, Reader.self).container.newContext()
@@ -33,7 +33,7 @@ struct ObjectIDAttributeTests {
     try context.fetch(FetchRequest<Page>(where: query)).map(\.title).sorted()
   }
 
-  @Test("An id reads as it was set, typed and by name, before and after the save, and in another context")
+  @Test("An id attribute keeps its value before and after a save, and in other contexts")
   func roundTrip() throws {
     let sandbox = try Sandbox(Page.self, Reader.self)
     let context = sandbox.container.newContext()
@@ -62,7 +62,7 @@ struct ObjectIDAttributeTests {
   }
 
   @Test(
-    "A new object's id is final, so its owner can be saved before, with or after the object, or without it")
+    "The id of a new object can be saved before the object")
   func newObjects() throws {
     let sandbox = try Sandbox(Page.self, Reader.self)
     let context = sandbox.container.newContext()
@@ -79,7 +79,7 @@ struct ObjectIDAttributeTests {
     #expect(throws: PerdureError.self) { try other.existingObject(with: #require(pages[1].lastSeen)) }
   }
 
-  @Test("The object of an id may be deleted, without a delete rule, and the id stays")
+  @Test("An id attribute keeps its value when the object of the id is deleted")
   func deleted() throws {
     let context = try context()
     let reader = Reader(context: context)
@@ -95,7 +95,7 @@ struct ObjectIDAttributeTests {
     #expect(page.lastSeen == id)
   }
 
-  @Test("An id of another store, or of an entity that the model does not have, is refused by the save")
+  @Test("A save rejects ids of other stores and ids of unknown entities")
   func strangers() throws {
     let context = try context()
     let stranger = Reader(context: try self.context()).objectID
@@ -117,7 +117,7 @@ struct ObjectIDAttributeTests {
     #expect(page.lastSeen == page.objectID)
   }
 
-  @Test("Ids are found by ==, IN and nil, with and without an index, saved or not")
+  @Test("Predicates compare ids by ==, IN and nil, before and after a save")
   func predicates() throws {
     let context = try context()
     let (first, second) = (Reader(context: context), Reader(context: context))
@@ -144,7 +144,7 @@ struct ObjectIDAttributeTests {
     }
   }
 
-  @Test("An order by ids is that of entities and insertion, absent ids first, saved or not")
+  @Test("An order by ids sorts by entity and insertion, with nil first")
   func orders() throws {
     let context = try context()
     let readers = (0..<3).map { _ in Reader(context: context) }
@@ -159,7 +159,7 @@ struct ObjectIDAttributeTests {
     }
   }
 
-  @Test("Snapshots have the id as a value, and their JSON restores it")
+  @Test("Snapshots contain ids as values, and their JSON restores the ids")
   func snapshots() throws {
     let context = try context()
     let reader = Reader(context: context)

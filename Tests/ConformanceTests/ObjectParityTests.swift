@@ -1,8 +1,7 @@
 import Perdure
 import Testing
 
-// What a Core Data user tries first with objects, in Core Data's words. The suites of each part say
-// the rest.
+// Parity with Core Data for objects. The suites of each part test the details.
 
 @Entity private final class Team: ManagedObject {
   var title: String?
@@ -25,7 +24,7 @@ import Testing
   @Relationship(inverse: "fans") var team: Team?
 }
 
-@Suite("Objects: what a Core Data user tries first")
+@Suite("Parity with Core Data: objects")
 struct ObjectParityTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -42,7 +41,7 @@ struct ObjectParityTests {
     return player
   }
 
-  /// The refusals of the next save, with their numbers.
+  /// The validation errors of the next save, with codes, properties and values.
   private func violations() -> [String] {
     let error = #expect(throws: PerdureError.self) { try context.save() }
     return error?.details.map { "\($0.code.rawValue) \($0.property) \($0.value)" } ?? []
@@ -58,7 +57,7 @@ struct ObjectParityTests {
     #expect(try container.newContext().existingObject(with: before).value(forKey: "name") as? String == "p")
   }
 
-  @Test("V4 1570: a required value that is absent")
+  @Test("V4 1570 is the error for an absent required value")
   func missing() throws {
     let player = Player(context: context)
     #expect(violations() == ["1570 name NULL"])
@@ -68,7 +67,7 @@ struct ObjectParityTests {
     #expect(violations() == ["1570 score NULL"])
   }
 
-  @Test("V4 1580 and 1590: fewer objects than a relationship needs, and more than it takes")
+  @Test("V4 1580 and 1590 are the errors for too few and too many related objects")
   func counts() throws {
     let team = Team(context: context)
     try context.save()
@@ -82,7 +81,7 @@ struct ObjectParityTests {
     #expect(team.players.count == 2 && team.fans.count == 2)
   }
 
-  @Test("R3 1600: a deletion is denied while there is anything at the other end")
+  @Test("R3 1600 is the error for a deletion that related objects deny")
   func deny() throws {
     let team = Team(context: context)
     team.addToTrophies(Trophy(context: context))
@@ -94,7 +93,7 @@ struct ObjectParityTests {
     #expect(!team.isDeleted && team.trophies.count == 1)
   }
 
-  @Test("R4 A cascade goes round a cycle and takes each object once")
+  @Test("R4 A cascade follows a cycle and deletes each object once")
   func cycle() throws {
     let team = Team(context: context)
     let players = [player("a", team), player("b", team)]
@@ -107,7 +106,7 @@ struct ObjectParityTests {
     #expect(try container.newContext().count(for: FetchRequest<Team>()) == 0)
   }
 
-  @Test("R3 processPendingChanges nullifies the inverse, and a save is not needed for that")
+  @Test("R3 processPendingChanges nullifies the inverse before a save")
   func nullify() throws {
     let team = Team(context: context)
     let fans = [Fan(context: context), Fan(context: context)]
@@ -121,7 +120,7 @@ struct ObjectParityTests {
     #expect(fans.allSatisfy { $0.team == nil && !$0.isUpdated })
   }
 
-  @Test("X2 changedValues has the differences from the store, committedValues the stored values")
+  @Test("X2 changedValues has the differences from the store, and committedValues has the stored values")
   func changes() throws {
     let (team, player) = (Team(context: context), player("p"))
     try context.save()
@@ -147,7 +146,7 @@ struct ObjectParityTests {
     #expect(player.score == 3)
   }
 
-  @Test("X12 A refresh that merges keeps changes on top of the newest row, one that does not drops them")
+  @Test("X12 A refresh that merges keeps changes, and a refresh without merging discards changes")
   func refresh() throws {
     let player = player("p")
     try context.save()
@@ -174,7 +173,7 @@ struct ObjectParityTests {
     #expect(players[0].team === team)
   }
 
-  @Test("X4 A fault whose row was removed counts as deleted and has no values; existingObject throws")
+  @Test("X4 A fault whose row was removed counts as deleted and has no values")
   func gone() throws {
     let player = player("p")
     try context.save()
