@@ -51,7 +51,7 @@ struct ContextEventTests {
       return Playlist(context: context)
     }
     var ending: ManagedObjectContext? = container.newContext()
-    // The object retains its observers' owner.
+    // The object retains the context's core, which has the observers.
     let list = ending.map(observe)
     ending = nil
     #expect(list?.managedObjectContext == nil)

@@ -1,9 +1,9 @@
 import Perdure
 import Testing
 
-// Row X2: primitive values beside rollbacks and the hooks of a save.
+// Row X2: primitive values, in rollbacks and in the hooks of a save.
 
-@Suite("Primitive values and their undoing")
+@Suite("Primitive values")
 struct PrimitiveValueTests {
   private func change(_ object: ManagedObject, _ key: String, _ value: Any) {
     object.willChangeValue(forKey: key)
@@ -11,7 +11,7 @@ struct PrimitiveValueTests {
     object.didChangeValue(forKey: key)
   }
 
-  @Test("X2 A rollback undoes values set by a manual accessor, and no later save restores them")
+  @Test("X2 A rollback reverts values of a manual accessor, and no later save restores the values")
   func rollback() throws {
     try Clubhouse.visit { container, context, _ in
       let (club, member) = (Club(context: context), context.member("m"))
@@ -29,7 +29,7 @@ struct PrimitiveValueTests {
     }
   }
 
-  @Test("X2 A rollback undoes a transient attribute's change by a manual accessor")
+  @Test("X2 A rollback reverts a transient attribute's change by a manual accessor")
   func transient() throws {
     try Clubhouse.visit { _, context, _ in
       let tent = Tent(context: context)
@@ -45,7 +45,7 @@ struct PrimitiveValueTests {
     }
   }
 
-  @Test("X2 A change by one manual accessor that another reverts stays reverted")
+  @Test("X2 A change by a manual accessor that a setter reverts stays reverted")
   func setBack() throws {
     try Clubhouse.visit { container, context, _ in
       let (member, bystander) = (context.member("m"), context.member("x"))
@@ -80,7 +80,7 @@ struct PrimitiveValueTests {
     #expect(try container.newContext().same(register).revision == 3)
   }
 
-  @Test("X2 A primitive value of a pending object is rolled back with it")
+  @Test("X2 A primitive value of a pending object is rolled back with the object")
   func pending() throws {
     let container = try Sandbox(Register.self, RegisterEntry.self).container
     let context = container.newContext()

@@ -11,7 +11,7 @@ private func refusal(_ object: ManagedObject, _ key: String) -> PerdureError {
   .invalid(object, key, "is a bad word")
 }
 
-/// Overrides the function and lists nothing.
+/// A class that overrides `validateValue` and lists no keys.
 @Entity private class Worded: ManagedObject {
   var name: String = ""
   var other: Int?
@@ -25,12 +25,12 @@ private func refusal(_ object: ManagedObject, _ key: String) -> PerdureError {
   }
 }
 
-/// A save validates added properties as it does inherited ones.
+/// A subclass whose added properties are validated like the inherited properties.
 @Entity private final class SubWorded: Worded {
   var more: String = ""
 }
 
-/// Has a list of keys; its subclass has none.
+/// A class that lists keys. Its subclass lists no keys.
 @Entity private class Listed: ManagedObject {
   var name: String = ""
   var other: String = ""
@@ -67,7 +67,7 @@ private final class ByHand: ManagedObject {
   }
 }
 
-/// Has a validation function for each form of argument.
+/// A class with a validation function for each form of argument.
 @Entity private class Checked: ManagedObject {
   @Attribute(.maximum(200)) var age: Int = 0
   var nick: String?
@@ -113,7 +113,7 @@ private final class ByHand: ManagedObject {
   }
 }
 
-@Suite("Validation of single properties by their class")
+@Suite("Validation of properties by their class")
 struct PropertyValidationTests {
   @Test("A save calls an overridden validateValue for all properties of the class")
   func all() throws {
@@ -179,7 +179,7 @@ struct PropertyValidationTests {
     #expect(refusals(context) == ["1610 age"])
   }
 
-  @Test("A subclass can override a validation function and add its own")
+  @Test("A subclass can override a validation function and add validation functions")
   func inherited() throws {
     let context = try Sandbox(Checked.self, SubChecked.self).container.newContext()
     let object = SubChecked(context: context)

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Rows X16 and X17: contexts that stay at a state, and contexts that merge what others save.
+// Rows X16 and X17: contexts that are pinned to a state, and contexts that merge other saves.
 
 @Entity private final class Account: ManagedObject {
   var owner: String?
@@ -31,7 +31,7 @@ struct QueryGenerationTests {
     Int64(try #require(try context.existingObject(with: account.objectID).value(forKey: "cents") as? Int))
   }
 
-  @Test("X17 A pinned context stays at its state while another writes, until it is advanced")
+  @Test("X17 A pinned context stays at its state while another context writes")
   func pinned() throws {
     let context = container.newContext()
     #expect(context.queryGenerationToken == nil)
@@ -52,7 +52,7 @@ struct QueryGenerationTests {
     #expect(try cents(context) == 3)
   }
 
-  @Test("X17 Two contexts set to one token see the same state, also after a newer one")
+  @Test("X17 Two contexts with the same token see the same state, also after newer saves")
   func token() throws {
     let (first, second) = (container.newContext(), container.newContext())
     try first.setQueryGeneration(from: .current)
@@ -67,7 +67,7 @@ struct QueryGenerationTests {
     #expect(try cents(second) == 5 && second.queryGenerationToken != token)
   }
 
-  @Test("X17 A save, a reset and merging advance a pinned context")
+  @Test("X17 A save and a reset advance a pinned context")
   func saving() throws {
     let context = container.newContext()
     try context.setQueryGeneration(from: .current)
@@ -81,7 +81,7 @@ struct QueryGenerationTests {
     #expect(try cents(context) == 8 && context.queryGenerationToken != nil)
   }
 
-  @Test("X17 A state of another store, and an older one under unsaved changes, are refused")
+  @Test("X17 A token of another store, and an older token with unsaved changes, are rejected")
   func refused() throws {
     let stranger = try Sandbox(Account.self).container.newContext()
     try stranger.setQueryGeneration(from: .current)
@@ -102,7 +102,7 @@ struct QueryGenerationTests {
   }
 
   @Test(
-    "X16 Changes merged by hand: inserted, updated and deleted objects are there, own changes stay on top")
+    "X16 mergeChanges applies insertions, updates and deletions, and keeps own changes")
   func mergedByHand() async throws {
     let gone = Account(context: writer)
     try writer.save()
@@ -127,7 +127,7 @@ struct QueryGenerationTests {
     try context.save()
   }
 
-  @Test("X16 A context merges automatically at its next fetch, on request")
+  @Test("X16 A context merges automatically at its next fetch if requested")
   func automatic() throws {
     let context = container.newContext()
     context.automaticallyMergesChangesFromParent = true
@@ -145,7 +145,7 @@ struct QueryGenerationTests {
     #expect(try cents(context) == 4)
   }
 
-  @Test("X16 A context on a queue merges soon after the save, and sends events")
+  @Test("X16 A background context merges soon after a save and sends events")
   func automaticOnQueue() async throws {
     let background = container.newBackgroundContext()
     let id = account.objectID
@@ -160,7 +160,7 @@ struct QueryGenerationTests {
     try background.performAndWait { $0.automaticallyMergesChangesFromParent = false }
   }
 
-  @Test("C1 detectConflicts: a save also checks objects that it does not write")
+  @Test("C1 detectConflicts makes a save check objects that the save does not write")
   func conflicts() throws {
     let context = container.newContext()
     let looked = try context.existingObject(with: account.objectID)

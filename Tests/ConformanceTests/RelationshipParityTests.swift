@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// What a Core Data user tries first with relationships.
+// Parity with Core Data for relationships.
 
 @Entity private class Band: ManagedObject {
   var name: String = "band"
@@ -25,7 +25,7 @@ import Testing
   @Relationship(inverse: "leader") var leads: Band?
 }
 
-@Suite("Relationships: what a Core Data user tries first")
+@Suite("Parity with Core Data: relationships")
 struct RelationshipParityTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -43,7 +43,7 @@ struct RelationshipParityTests {
 
   private func titles(_ band: Band) -> [String] { band.songs.map(\.title) }
 
-  @Test("R1 A relationship with a greatest number of one is to-one, and any other is to-many")
+  @Test("R1 A relationship with a maximum count of 1 is to-one, and any other is to-many")
   func cardinality() throws {
     let entity = try #require(container.managedObjectModel.entitiesByName["Band"])
     let isToMany = Dictionary(uniqueKeysWithValues: entity.relationships.map { ($0.name, $0.isToMany) })
@@ -52,7 +52,7 @@ struct RelationshipParityTests {
     #expect(band.value(forKey: "leader") == nil && band.value(forKey: "fans") is Set<ManagedObject>)
   }
 
-  @Test("R5 A cascade, and the nullifying of many, make no unrequested object")
+  @Test("R5 A cascade and a nullification create no unrequested objects")
   func cost() throws {
     let band = Band(context: context)
     for number in 0..<50 {
@@ -62,7 +62,7 @@ struct RelationshipParityTests {
     }
     try context.save()
     let other = container.newContext()
-    // Objects made for a moment stay.
+    // The context also retains objects that would exist only for a moment.
     other.retainsRegisteredObjects = true
     let same = try #require(try other.existingObject(with: band.objectID) as? Band)
     other.delete(same)
@@ -75,7 +75,7 @@ struct RelationshipParityTests {
     #expect(try left.fetch(Admirer.fetchRequest()).allSatisfy { $0.bands.isEmpty })
   }
 
-  @Test("R6 An ordered relationship has its order after inserting, moving, removing, and in the store")
+  @Test("R6 An ordered relationship keeps its order after edits and in the store")
   func order() throws {
     let band = Band(context: context)
     band.songs.append(contentsOf: ["a", "b", "d"].map(song))
@@ -91,7 +91,7 @@ struct RelationshipParityTests {
     #expect(same.songs[1].title == "a" && same.songs.firstIndex(of: same.songs[2]) == 2)
   }
 
-  @Test("R7 To-many by typed accessors and by name: each way says and does the same")
+  @Test("R7 To-many accessors, typed and by name, have the same effects")
   func accessors() throws {
     let (band, admirer) = (Band(context: context), Admirer(context: context))
     band.addToFans(admirer)
@@ -108,7 +108,7 @@ struct RelationshipParityTests {
     #expect(titles(band) == ["b"])
   }
 
-  @Test("R7 Ids of a relationship come without an object, and hasFault(forRelationshipNamed:) fires nothing")
+  @Test("R7 Ids of a relationship and hasFault(forRelationshipNamed:) create and fire no objects")
   func faults() throws {
     let band = Band(context: context)
     for _ in 0..<3 { band.fans.insert(Admirer(context: context)) }
@@ -122,7 +122,7 @@ struct RelationshipParityTests {
     #expect(same.fans.count == 3 && same.fans.allSatisfy { $0.name == "admirer" })
   }
 
-  @Test("R9 Many-to-many from either end, and what the one end loses the other has lost")
+  @Test("R9 Many-to-many relationships can be changed from either end")
   func manyToMany() throws {
     let bands = (0..<3).map { _ in Band(context: context) }
     let admirers = (0..<2).map { _ in Admirer(context: context) }
@@ -157,7 +157,7 @@ struct RelationshipParityTests {
   }
 
   @Test(
-    "M6 A fetch on a parent has the objects of its sub-entities, unless it says that it does not want them")
+    "M6 A fetch of an entity includes objects of subentities unless the request excludes them")
   func subentities() throws {
     let (band, choir) = (Band(context: context), Choir(context: context))
     var request = Band.fetchRequest()

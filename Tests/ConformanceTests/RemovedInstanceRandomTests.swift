@@ -6,12 +6,12 @@ import Testing
 /// objects.
 @Suite("Random use of instances after upserts, merges and deletions by other contexts")
 struct RemovedInstanceRandomTests {
-  /// A context with all instances that it has ever had.
+  /// A context, and all instances that the test has created or fetched in it.
   private final class Holder {
     let context: ManagedObjectContext
     var customers: [Customer] = []
     var bills: [Bill] = []
-    /// The name that each instance showed when the test read it last.
+    /// The name that the test last read from each instance.
     var names: [ObjectIdentifier: String?] = [:]
     /// The instances whose objects the test found to be deleted.
     var gone: Set<ObjectIdentifier> = []
@@ -22,7 +22,8 @@ struct RemovedInstanceRandomTests {
 
     init(_ context: ManagedObjectContext) { self.context = context }
 
-    /// Sets the name of an instance. The context accepts it, or refuses it until the next save.
+    /// Sets the name of an instance. The context accepts the name, or refuses it and reports that
+    /// in the next save.
     func name(_ customer: Customer, _ name: String) {
       // The next save deletes the object, so its name does not matter.
       if customer.isDeleted, customer.managedObjectContext != nil {
@@ -51,7 +52,7 @@ struct RemovedInstanceRandomTests {
     }
   }
 
-  @Test("No change is lost silently: it is saved, or the next save reports it as refused")
+  @Test("Every change is saved, or the next save reports the change as refused")
   func random() throws {
     var random = SeededGenerator.forTest("instances that are used on")
     for round in 0..<25 { try history(round, &random) }
@@ -109,7 +110,7 @@ struct RemovedInstanceRandomTests {
 
   private func save(_ holder: Holder, _ container: PersistentContainer, _ place: Comment) throws {
     let context = holder.context
-    // A fetch merges no save that setting a property would not have found.
+    // The count is exact, because setting a property finds every save that a fetch would merge.
     let isRefused = holder.refusedCount > 0
     holder.refusedCount = 0
     do throws(PerdureError) {
@@ -146,7 +147,7 @@ struct RemovedInstanceRandomTests {
         // Reading the instance may have shown that its object was deleted.
         if customer.managedObjectContext == nil, let last = holder.names[identity] {
           let (shown, before) = (customer.name, last)
-          // The save that removed it may first have given it the name of another object or context.
+          // The save that removed the object may first have merged another name into it.
           #expect(shown != nil || before == nil, "\(place): the last name")
           if !holder.gone.insert(identity).inserted { #expect(shown == before, place) }
         }

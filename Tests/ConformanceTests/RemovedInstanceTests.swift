@@ -32,7 +32,8 @@ import Testing
   @Relationship(inverse: "mayor") var town: Town
 }
 
-// Of these two pairs, one has the reference in the row of the required end, the other does not.
+// Two pairs of classes. One pair has the reference in the row of the required end, and the other
+// pair does not.
 
 @Entity final class Ticket: ManagedObject {
   var text: String = ""
@@ -94,7 +95,7 @@ struct RemovedInstanceTests {
 
   // MARK: Upserts
 
-  @Test("A new instance that a save merges into an object without an instance becomes its instance")
+  @Test("A new instance that a save merges into a stored object becomes the object's instance")
   func goesOn() throws {
     let saved = try { () throws -> ManagedObjectID in
       let context = newContext()
@@ -220,7 +221,7 @@ struct RemovedInstanceTests {
   }
 
   @Test(
-    "A required to-one relationship of a removed object that was never read gives an object without values"
+    "A required relationship of a removed object that was never read has an object without values"
   )
   func neverRead() throws {
     let (mine, theirs) = (newContext(), newContext())
@@ -244,7 +245,7 @@ struct RemovedInstanceTests {
   }
 
   @Test(
-    "A required to-one relationship whose target others remove shows a deleted object, and the save is refused",
+    "A required relationship to a removed target shows a deleted object, and a save fails",
     arguments: [true, false])
   func targetRemoved(isNew: Bool) throws {
     let (mine, theirs) = (newContext(), newContext())
@@ -290,7 +291,7 @@ struct RemovedInstanceTests {
     #expect(changed.isDeleted && other.isDeleted && !mine.hasChanges)
   }
 
-  @Test("The next save refuses, once, changes and links of an object that another context removed")
+  @Test("One save reports the refused changes and links of an object that another context removed")
   func refusedLinks() throws {
     let (mine, theirs) = (newContext(), newContext())
     let region = Region(context: mine)
@@ -331,7 +332,7 @@ struct RemovedInstanceTests {
     #expect(!mine.hasChanges)
   }
 
-  @Test("Replacing a member by an object that others have removed is refused, and the member stays")
+  @Test("Replacing a member by a removed object is refused, and the member stays")
   func replacedByRemoved() throws {
     let (mine, theirs) = (newContext(), newContext())
     let (region, other) = (Region(context: mine), Region(context: mine))
@@ -351,7 +352,7 @@ struct RemovedInstanceTests {
     #expect(region.towns.map(\.name) == ["0", "1", "2"])
   }
 
-  @Test("After its deletion is saved, an object refuses changes, except those made in didSave")
+  @Test("An object refuses changes after its deletion is saved")
   func ownDeletion() throws {
     let context = newContext()
     let customer = customer("k", "stored", context)

@@ -1,12 +1,12 @@
 import Perdure
 import Testing
 
-// What a save calls, and in which order: rows X8, X9, X10, and V1 to V6 as far as they are about
-// methods.
+// The hooks that a save calls, and their order: rows X8, X9 and X10, and the methods in rows V1 to
+// V6.
 
-@Suite("The hooks of a save")
+@Suite("Hooks of a save")
 struct SaveHooksTests {
-  @Test("X9 A save calls willSave of all objects, all validation, the commit, and didSave of all objects")
+  @Test("X9 A save calls all willSave hooks, all validation, the commit and all didSave hooks")
   func order() throws {
     try Clubhouse.visit { _, context, diary in
       let (changed, deleted) = (context.member("c"), context.member("d"))
@@ -36,7 +36,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X8 An object inserted and deleted calls no hooks, also when a cascade deleted it")
+  @Test("X8 An object inserted and deleted calls no hooks of a save, also after a cascade")
   func insertedAndDeleted() throws {
     try Clubhouse.visit { _, context, diary in
       let club = Club(context: context)
@@ -78,7 +78,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V6 A willSave without end is an error with the objects; without it everything can be saved")
+  @Test("V6 A willSave that always changes its object is an error that names the object")
   func endless() throws {
     try Clubhouse.visit { container, context, diary in
       let (calm, restless) = (context.member("calm"), context.member("restless"))
@@ -94,7 +94,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V6 A validation that always changes an object ends in the same error")
+  @Test("V6 A validation that always changes an object throws the same error")
   func endlessValidation() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("m")
@@ -122,7 +122,7 @@ struct SaveHooksTests {
 
   struct Refusal: Error {}
 
-  @Test("V3 Every refusal is in one error: a class's own, with a code, declared rules; nothing is saved")
+  @Test("V3 One error contains all refusals of classes and declared rules, and nothing is saved")
   func refusals() throws {
     try Clubhouse.visit { container, context, diary in
       let (one, two) = (context.member("1"), context.member("2"))
@@ -163,7 +163,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V1 A value is checked and replaced for the keys that a class names; a failure has the value")
+  @Test("V1 validateValue checks and replaces values of validatedKeys, and its error has the value")
   func values() throws {
     try Clubhouse.visit { container, context, diary in
       let child = Child(context: context)
@@ -177,7 +177,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V2 A refused deletion stays pending, and can be refused because of the objects that it would leave")
+  @Test("V2 A deletion that validateForDelete refuses stays pending")
   func refusedDeletion() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")
@@ -191,7 +191,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 Hooks may insert, delete and undo, and the save has the final state")
+  @Test("X9 Hooks may insert, delete and refresh objects, and the save writes the final state")
   func insertingAndDeleting() throws {
     try Clubhouse.visit { container, context, diary in
       let (one, two, old) = (context.member("1"), context.member("2"), context.member("old"))
@@ -233,7 +233,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 What didSave changes is pending")
+  @Test("X9 Changes by didSave are pending after the save")
   func mutatingDidSave() throws {
     try Clubhouse.visit { container, context, diary in
       let (one, two) = (context.member("1"), context.member("2"))
@@ -250,7 +250,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 Hooks of unrequested objects are called too, if the class has the hook")
+  @Test("X9 A save also calls the hooks of objects that were never requested")
   func withoutInstances() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -270,7 +270,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 A save that another save preceded calls no didSave, and can be repeated")
+  @Test("X9 A save with a conflict calls no didSave and can be repeated")
   func conflict() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")

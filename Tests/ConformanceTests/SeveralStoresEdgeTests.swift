@@ -3,15 +3,15 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Several stores where something is missing: a store that is only read or was removed, an id, a
-/// link's other end.
+/// Several stores, with a read-only or removed store, a missing id, or a relationship without an
+/// inverse.
 @Suite("Edge cases of several stores")
 struct SeveralStoresEdgeTests {
   private func refusal(_ context: ManagedObjectContext) -> PerdureError? {
     #expect(throws: PerdureError.self) { try context.save() }
   }
 
-  /// An author and a book in each of two stores, saved.
+  /// Saves an author and a book in each of two stores.
   private func pairs() throws -> (context: ManagedObjectContext, authors: [LibraryAuthor]) {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()
@@ -28,7 +28,7 @@ struct SeveralStoresEdgeTests {
   }
 
   @Test(
-    "An order by unsaved changes of other objects applies in every store, before the window is cut")
+    "An order by unsaved changes of other objects sorts all stores before limit and offset apply")
   func order() throws {
     let (context, authors) = try pairs()
     authors[0].name = "z"
@@ -45,7 +45,7 @@ struct SeveralStoresEdgeTests {
   }
 
   @Test(
-    "A save names objects that only a read-only store could take, and saves the others without them"
+    "A save with objects for a read-only store fails, and succeeds without these objects"
   )
   func insertingForReading() throws {
     let directory = try TemporaryDirectory()
@@ -68,7 +68,7 @@ struct SeveralStoresEdgeTests {
     try container.close()
   }
 
-  @Test("A save names objects for a removed store, and saves the others")
+  @Test("A save with objects for a removed store fails, and succeeds without these objects")
   func insertingForRemoved() throws {
     let container = try Library.container("Books", "Notes")
     let context = container.newContext()
@@ -83,7 +83,7 @@ struct SeveralStoresEdgeTests {
     #expect(try container.count(LibraryBook.self) == 1)
   }
 
-  @Test("An object that is assigned to another store keeps its insertion")
+  @Test("An object that is assigned to another store keeps its changes in the current event")
   func eventOfAssigned() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()
@@ -100,7 +100,7 @@ struct SeveralStoresEdgeTests {
     #expect(book.changedValuesForCurrentEvent()["pages"] as? Int == 2)
   }
 
-  @Test("The target of a relationship without inverse can be linked, and stays in its store")
+  @Test("An object with a one-way link cannot be assigned to another store")
   func oneWay() throws {
     let model = try ManagedObjectModel(
       [EntityDescription("B", properties: [.toOne("friend", "B"), .toMany("others", "B")])],
@@ -125,7 +125,7 @@ struct SeveralStoresEdgeTests {
     #expect(objects[1].objectID.storeIdentifier == second.identifier)
   }
 
-  @Test("An object that gets no id in the new store stays in its store")
+  @Test("An object stays in its store if the new store was removed")
   func withoutID() throws {
     let container = try Library.container("Books", "Archive")
     let stores = container.persistentStores
@@ -157,7 +157,7 @@ struct SeveralStoresEdgeTests {
     #expect(calls == 3 && container.persistentStores.count == 3)
   }
 
-  @Test("All stores are open at the first call of the handler, so a new context has them all")
+  @Test("All stores are open at the first call of the handler")
   func contextsInHandler() throws {
     let container = try unloaded("Books", "Notes")
     var contexts: [ManagedObjectContext] = []
@@ -167,7 +167,7 @@ struct SeveralStoresEdgeTests {
   }
 
   @MainActor
-  @Test("Changes pending in the view context when a store is added can still be saved")
+  @Test("Pending changes of the view context can be saved after a store is added or removed")
   func viewContext() throws {
     let container = try Library.container("Books")
     container.viewContext.book("b")

@@ -3,9 +3,9 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// M8 of the reference and its section 1.13: several stores in one container, each for a
-///    configuration.
-@Suite("Several stores")
+/// M8 of the reference and its section 1.13: several stores in a container, one for each
+/// configuration.
+@Suite("Containers with several stores")
 struct SeveralStoresTests {
   /// The error of a save.
   private func refusal(_ context: ManagedObjectContext) -> PerdureError? {
@@ -19,7 +19,7 @@ struct SeveralStoresTests {
       path: path, isReadOnly: isReadOnly, configuration: configuration)
   }
 
-  @Test("M8 Each entity is in the store of its configuration, and the stores open alone as well")
+  @Test("M8 Each entity is in the store of its configuration, and each store can be opened alone")
   func apart() throws {
     let directory = try TemporaryDirectory()
     let (books, notes) = (directory.file("books.perdure"), directory.file("notes.perdure"))
@@ -44,7 +44,7 @@ struct SeveralStoresTests {
     try other.close()
   }
 
-  @Test("Objects of the second store are fetched, followed, changed and deleted as those of a single one")
+  @Test("Objects of the second store are fetched, followed, changed and deleted as in one store")
   func second() throws {
     let container = try Library.container("Books", "Notes")
     let context = container.newContext()
@@ -69,7 +69,7 @@ struct SeveralStoresTests {
     #expect(try container.count(LibraryNote.self) == 1)
   }
 
-  @Test("A save writes to all stores, and other contexts see all of it")
+  @Test("A save writes to all stores, and other contexts see all changes")
   func saves() throws {
     let container = try Library.container("Books", "Notes")
     let context = container.newContext()
@@ -110,7 +110,7 @@ struct SeveralStoresTests {
     #expect(note.text == "theirs" && book.title == "b")
   }
 
-  @Test("A broken rule in one store prevents the save in the others")
+  @Test("A violated rule in one store prevents the save in every store")
   func validation() throws {
     let model = try ManagedObjectModel(
       [
@@ -152,7 +152,7 @@ struct SeveralStoresTests {
     #expect(found.map { $0.value(forKeyPath: "place.town") as? String } == ["Bonn", "Ulm"])
   }
 
-  @Test("The URI of an id leads to its store, and to none after its removal")
+  @Test("The URI of an id identifies its store until the store is removed")
   func identities() throws {
     let container = try Library.container("Books", "Notes")
     let context = container.newContext()
@@ -173,7 +173,7 @@ struct SeveralStoresTests {
     #expect(error?.code == .unknownObjectID)
   }
 
-  @Test("A store can be added to an open container, and new contexts have it")
+  @Test("A store can be added to an open container, and new contexts use the store")
   func adding() throws {
     let container = try Library.container("Books")
     let before = container.newContext()
@@ -191,7 +191,7 @@ struct SeveralStoresTests {
   }
 
   @Test(
-    "An earlier context reads its state of a removed store, and saves no changes for it"
+    "An earlier context reads the old state of a removed store and cannot save changes there"
   )
   func removing() throws {
     let container = try Library.container("Books", "Notes")
@@ -242,7 +242,7 @@ struct SeveralStoresTests {
     try container.close()
   }
 
-  @Test("M8 A configuration that the model does not have is 134020, and no store is opened")
+  @Test("M8 An unknown configuration fails with 134020, and no store is opened")
   func unknown() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("notes.perdure")
@@ -250,17 +250,17 @@ struct SeveralStoresTests {
       try Library.container(at(path, "Notes"), Library.memory("Maps"))
     }
     #expect(error?.code == .incompatibleSchema && error?.code.rawValue == 134_020)
-    // What had been opened before is closed, or this would be refused.
+    // The first store was closed again. Otherwise this call would fail.
     try Library.container(at(path, "Notes")).close()
   }
 
-  @Test("M8 A configuration that a relationship leads out of opens no store")
+  @Test("M8 A configuration with a relationship to an outside entity opens no store")
   func crossing() throws {
     let error = #expect(throws: PerdureError.self) { try Library.container("Authors", "Notes") }
     #expect(error?.code == .openFailed && error?.description.contains("lead out of it") == true)
   }
 
-  @Test("A store and its copy, or itself, are not opened twice in one container")
+  @Test("A container does not open a store twice, or together with its copy")
   func twins() throws {
     let directory = try TemporaryDirectory()
     let (path, copy) = (directory.file("a.perdure"), directory.file("b.perdure"))
@@ -275,7 +275,7 @@ struct SeveralStoresTests {
     try Library.container(at(path, nil)).close()
   }
 
-  @Test("Loading with a handler reports the result for each store, and keeps the open ones")
+  @Test("Loading with a handler reports the result for each store and keeps open stores")
   func handler() throws {
     let container = PersistentContainer(
       name: "Library", model: try Library.model(), classes: Library.classes,
@@ -291,7 +291,7 @@ struct SeveralStoresTests {
     #expect(error?.code == .incompatibleSchema && container.persistentStores == open)
   }
 
-  @Test("A store that was removed is loaded again, beside those that are open")
+  @Test("A store that was removed can be loaded again beside open stores")
   func again() throws {
     let container = try Library.container("Books", "Notes")
     let books = container.persistentStores[0]
@@ -304,7 +304,7 @@ struct SeveralStoresTests {
     #expect(try container.count(LibraryNote.self) == 0)
   }
 
-  @Test("Metadata are those of one store")
+  @Test("Each store has its own metadata")
   func metadata() throws {
     let container = try Library.container("Books", "Notes")
     let stores = container.persistentStores
