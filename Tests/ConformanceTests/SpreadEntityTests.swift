@@ -3,10 +3,11 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Section 1.13 and Q16 of the reference: an entity that several stores have.
+/// Section 1.13 and Q16 of the reference: entities that are in several stores.
 @Suite("Entities in several stores")
 struct SpreadEntityTests {
-  /// Two stores of books, with `left` titles in the first and `right` ones in the second.
+  /// Two stores of books. The first store has the titles `left`, and the second store has the
+  /// titles `right`.
   private func shelves(
     _ left: [String], _ right: [String]
   ) throws -> (container: PersistentContainer, context: ManagedObjectContext) {
@@ -30,7 +31,7 @@ struct SpreadEntityTests {
     return request
   }
 
-  @Test("A new object goes into the first store that has its entity, unless it is assigned to another")
+  @Test("A new object goes into the first store with its entity, unless assigned to another store")
   func assigning() throws {
     let container = try Library.container("Books", "Archive")
     let stores = container.persistentStores
@@ -49,7 +50,7 @@ struct SpreadEntityTests {
     #expect(Set(try other.titles(FetchRequest())) == ["a", "b"])
   }
 
-  @Test("Only a new object without links can be assigned to a store, and only to one with its entity")
+  @Test("Only a new object without links can be assigned, and only to a store with its entity")
   func assignable() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("archive.perdure")
@@ -76,7 +77,7 @@ struct SpreadEntityTests {
     try container.close()
   }
 
-  @Test("Q16 Sorted results are those of all stores in one order, with limits and offsets across them")
+  @Test("Q16 Sorted results of all stores are merged in one order, with limits and offsets")
   func order() throws {
     let (_, context) = try shelves(["b", "d", "f", "h"], ["a", "c", "d", "g"])
     #expect(try context.titles(sorted()) == ["a", "b", "c", "d", "d", "f", "g", "h"])
@@ -104,7 +105,7 @@ struct SpreadEntityTests {
     #expect(try context.fetchIDs(request) == Array(all[3...]))
   }
 
-  @Test("Unsaved changes count in every store, before the window is cut")
+  @Test("Unsaved changes apply in every store before limit and offset")
   func pending() throws {
     let (container, context) = try shelves(["b", "d"], ["a", "c"])
     let a = try #require(try context.fetch(LibraryBook.fetchRequest { $0.title == "a" }).first)
@@ -120,7 +121,7 @@ struct SpreadEntityTests {
     #expect(try context.fetchIDs(saved).count == 4)
   }
 
-  @Test("Q16 A request may select stores of its container, and no others")
+  @Test("Q16 A request may select stores of its container, but no other stores")
   func affected() throws {
     let (container, context) = try shelves(["b", "d"], ["a", "c"])
     var request = sorted()
@@ -138,7 +139,7 @@ struct SpreadEntityTests {
     #expect(try single.newContext().titles(request) == [])
   }
 
-  @Test("A predicate with an object finds objects linked to it in its store, and != finds all others")
+  @Test("A predicate with an object finds the linked objects in that object's store")
   func named() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()
@@ -161,7 +162,7 @@ struct SpreadEntityTests {
     #expect(try find("author.name IN %@", ["t", "h"]) == ["t1", "h1"])
   }
 
-  @Test("R8 A link to an object of another store is 133010 when it is saved, and can be taken back")
+  @Test("R8 A link to an object of another store fails a save with 133010, and can be removed")
   func external() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()
@@ -200,7 +201,7 @@ struct SpreadEntityTests {
     #expect(found.map(\.title) == ["3"] && found.first?.sequel == second.objectID)
   }
 
-  @Test("New objects skip a read-only store, and fetches include it")
+  @Test("New objects skip a read-only store, and fetches include the store")
   func readOnly() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("archive.perdure")

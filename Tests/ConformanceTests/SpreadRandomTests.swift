@@ -2,11 +2,11 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// The same objects in one store and spread over two: with any pending changes, each fetch must
-/// find the same in both.
-@Suite("One store and two, at random")
+/// The same objects in one store, and distributed over two stores. Each fetch must have the same
+/// result in both cases, with any pending changes.
+@Suite("Random comparison of one store and two stores")
 struct SpreadRandomTests {
-  @Test("A fetch over two stores finds the same as over one, with unsaved changes, orders and windows")
+  @Test("Fetches of two stores and of one store have the same results")
   func random() throws {
     var random = SeededGenerator.forTest("entities in several stores")
     for _ in 0..<4 {
@@ -19,12 +19,13 @@ struct SpreadRandomTests {
   }
 }
 
-/// Two containers with the same operations.
+/// Two containers to which the same operations are applied.
 private struct Worlds {
   private let containers: [PersistentContainer]
   private var contexts: [ManagedObjectContext]
   private var random: SeededGenerator
-  /// By the objects' store in the second world; the same numbers in both worlds.
+  /// The objects by world, and by their store in the second world. Equal objects have the same
+  /// positions in both worlds.
   private var authors: [[[LibraryAuthor]]] = [[[], []], [[], []]]
   private var books: [[[LibraryBook]]] = [[[], []], [[], []]]
   private var made = 0

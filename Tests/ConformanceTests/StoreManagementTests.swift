@@ -7,8 +7,7 @@ import Testing
   var title: String
 }
 
-/// The "add, remove, destroy, replace, copy a store; metadata without opening", and M12 of
-/// the reference.
+/// Copying, replacing and destroying stores, metadata without opening, and M12 of the reference.
 @Suite("Copying, replacing and destroying stores")
 struct StoreManagementTests {
   private func open(_ path: String) throws -> PersistentContainer {
@@ -17,7 +16,7 @@ struct StoreManagementTests {
     return container
   }
 
-  /// Makes a store with a book of this title.
+  /// Creates a store with a book that has this title.
   @discardableResult
   private func make(_ path: String, _ title: String) throws -> ManagedObjectID {
     let container = try open(path)
@@ -36,7 +35,7 @@ struct StoreManagementTests {
     return titles
   }
 
-  @Test("Metadata of a store can be read without a container, while it is open too")
+  @Test("Metadata can be read without a container, also while the store is open")
   func metadata() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("a.perdure")
@@ -56,7 +55,7 @@ struct StoreManagementTests {
     #expect(try titles(path) == ["a"])
   }
 
-  @Test("Metadata shows whether a model opens the store")
+  @Test("Metadata shows whether a model is compatible with the store")
   func compatibility() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("a.perdure")
@@ -106,7 +105,7 @@ struct StoreManagementTests {
     #expect(try titles(a) == [])
   }
 
-  @Test("A store is not replaced if another file is in the way, and nothing is lost")
+  @Test("A store is not replaced if other files are in the way, and both stores stay intact")
   func inTheWay() throws {
     let directory = try TemporaryDirectory()
     let (a, b) = (directory.file("a.perdure"), directory.file("b.perdure"))
@@ -130,7 +129,7 @@ struct StoreManagementTests {
     #expect(try titles(b) == ["a"])
   }
 
-  @Test("A store that a container has open is neither destroyed, replaced nor copied, and does not change")
+  @Test("A store that is open in a container is not destroyed, replaced or copied")
   func open() throws {
     let directory = try TemporaryDirectory()
     let (a, b) = (directory.file("a.perdure"), directory.file("b.perdure"))
@@ -151,7 +150,7 @@ struct StoreManagementTests {
     #expect(try titles(b) == ["a"])
   }
 
-  @Test("A store in memory and one opened for reading have metadata too")
+  @Test("Stores in memory and read-only stores have metadata")
   func otherStores() throws {
     let memory = try PersistentContainer(name: "M", classes: [Book.self], description: .inMemory)
     try memory.loadPersistentStores()

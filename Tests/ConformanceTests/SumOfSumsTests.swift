@@ -20,9 +20,9 @@ import Testing
   var tons: Int16 = 0
 }
 
-@Suite("Sums over sums that do not fit their type")
+@Suite("Sums over sums that exceed their type")
 struct SumOfSumsTests {
-  @Test("A sum over sums that their type cannot hold counts each of them exactly")
+  @Test("A sum over sums that exceed their type is exact")
   func exact() throws {
     let context = try Sandbox(Holding.self, Works.self, Load.self).container.newContext()
     let holding = Holding(context: context)
@@ -48,10 +48,10 @@ struct SumOfSumsTests {
     }
   }
 
-  @Test("Orders take the nearest number, so sums that do not fit are equal in them")
+  @Test("Orders use the nearest value of the type, so sums that exceed the type are equal")
   func orders() throws {
     let context = try Sandbox(Holding.self, Works.self, Load.self).container.newContext()
-    // The sums are 65,534 and 40,000. The number of loads is in the other order.
+    // The sums are 65,534 and 40,000. The numbers of loads are in the opposite order.
     for tons: [Int16] in [[.max, .max], [20_000, 10_000, 10_000]] {
       let works = Works(context: context)
       for tons in tons {

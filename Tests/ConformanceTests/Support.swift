@@ -1,6 +1,6 @@
 import Perdure
 
-/// A store in memory with some classes, and its first context.
+/// A container with a store in memory and some classes.
 struct Sandbox {
   let container: PersistentContainer
 
@@ -9,14 +9,14 @@ struct Sandbox {
     try container.loadPersistentStores()
   }
 
-  /// With a model written by hand.
+  /// Creates the container with a handwritten model.
   init(_ model: ManagedObjectModel, _ classes: ManagedObject.Type...) throws {
     container = PersistentContainer(name: "Sandbox", model: model, classes: classes, description: .inMemory)
     try container.loadPersistentStores()
   }
 }
 
-/// The refusals of a save, in their order: "1670 name".
+/// The validation errors of a save in order, each with code and property, such as "1670 name".
 func refusals(_ context: ManagedObjectContext) -> [String] {
   do throws(PerdureError) {
     try context.save()

@@ -26,7 +26,7 @@ private struct Preferences: CodableAttributeValue, Equatable {
 
 private struct Refusal: Error {}
 
-/// A class that no store knows anything of.
+/// A class that is not an attribute type and not Codable.
 private final class Colour: Equatable {
   var red: UInt8
   init(red: UInt8) { self.red = red }
@@ -52,7 +52,7 @@ private struct ColourTransformer: ValueTransformer {
   @Attribute(.transformed(by: "TransformableTests.colour")) var colour: Colour?
 }
 
-/// What leads to an account, and shows its colour.
+/// An object with a reference to an account and copies of the account's colour.
 @Entity private final class Card: ManagedObject {
   var account: Account?
   @Attribute(.transient) var sketch: Preferences?
@@ -61,7 +61,7 @@ private struct ColourTransformer: ValueTransformer {
   private(set) var same: Colour?
 }
 
-/// Nothing can compare two of these but by their bytes.
+/// A type without equality, whose values can be compared only by their bytes.
 private struct Tone { var pitch: UInt8 = 0 }
 
 private struct ToneTransformer: ValueTransformer {
@@ -100,8 +100,8 @@ private struct ToneTransformer: ValueTransformer {
   var draft: Preferences?
 }
 
-/// A6 and T1 of the reference: transformable attributes (1800), through a registry and through
-///    Codable.
+/// A6 and T1 of the reference: transformable attributes (1800), with registered transformers and
+/// with Codable.
 @Suite("Transformable attributes")
 struct TransformableTests {
   private func container() throws -> PersistentContainer {
@@ -116,7 +116,7 @@ struct TransformableTests {
     return try context.fetch(FetchRequest<Account>(predicate: predicate)).compactMap(\.name).sorted()
   }
 
-  @Test("A Codable type is stored as JSON, typed and by name, with its default, before and after the save")
+  @Test("A Codable type is stored as JSON and keeps its value, by type and by name")
   func codable() throws {
     let container = try container()
     let context = container.newContext()
@@ -152,7 +152,7 @@ struct TransformableTests {
     #expect(ValueTransformers.names.contains("TransformableTests.colour"))
   }
 
-  @Test("A change inside an attribute's object is not noticed, and not saved, until it is set")
+  @Test("A change inside an attribute's object is not noticed until the attribute is set again")
   func inPlace() throws {
     let container = try container()
     let context = container.newContext()
@@ -189,7 +189,7 @@ struct TransformableTests {
     try context.save()
   }
 
-  @Test("A value that cannot be encoded reads as nil in a transient attribute too, and the save refuses it")
+  @Test("A transient value that cannot be encoded reads as nil, and the save throws an error")
   func refusedTransient() throws {
     let context = try container().newContext()
     let card = Card(context: context)
@@ -205,7 +205,7 @@ struct TransformableTests {
     #expect(card.sketch == Preferences(theme: "light"))
   }
 
-  @Test("A copy of an attribute with a transformer has the transformer's value")
+  @Test("A derived copy of a transformed attribute has the transformed value")
   func copy() throws {
     let container = try container()
     let context = container.newContext()
@@ -219,7 +219,7 @@ struct TransformableTests {
     #expect(same.colour == Colour(red: 9) && same.value(forKey: "colour") as? Colour == Colour(red: 9))
   }
 
-  @Test("Bytes that cannot be decoded read as nil, and stay")
+  @Test("Bytes that cannot be decoded can be replaced, and read as data without a class")
   func unreadable() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -244,7 +244,7 @@ struct TransformableTests {
     #expect(plain["draft"] as? Data == Data([0]))
   }
 
-  @Test("By name, without a class, a transformer for a Codable type does the same")
+  @Test("Without a class, a transformer for a Codable type converts values by name")
   func byName() throws {
     ValueTransformers.register(CodableTransformer(Preferences.self), named: "TransformableTests.preferences")
     let model = try ManagedObjectModel([
@@ -265,7 +265,7 @@ struct TransformableTests {
     #expect(object["p"] == nil && refusals(context) == ["1550 p"])
   }
 
-  @Test("A container whose model names an unregistered transformer does not open, and its error says so")
+  @Test("A container with an unregistered transformer does not open, and its error names both")
   func unknown() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -308,7 +308,7 @@ struct TransformableTests {
     #expect(try found(shadowed) == 1)
   }
 
-  @Test("Predicates can test whether a value exists, and whether it is equal as a whole")
+  @Test("Predicates can compare whole transformable values, and compare them with nil")
   func predicates() throws {
     let context = try container().newContext()
     for (name, theme) in [("a", "x"), ("b", "y"), ("c", nil)] {
@@ -339,7 +339,7 @@ struct TransformableTests {
     }
   }
 
-  @Test("Setting a list of texts by name is refused as a value that does not fit")
+  @Test("A list of texts that is set by name fails the next save")
   func texts() throws {
     let context = try Sandbox(Plain.self).container.newContext()
     Plain(context: context).setValue(["a", "b"], forKey: "draft")
@@ -347,7 +347,7 @@ struct TransformableTests {
     #expect(refusals(context).isEmpty)
   }
 
-  @Test("A transformed value set by validation is used, although the two values cannot be compared")
+  @Test("A transformed value that validation replaces is saved, even without equality")
   func replaced() throws {
     ValueTransformers.register(ToneTransformer(), named: "TransformableTests.tone")
     let container = try Sandbox(Song.self).container
@@ -362,7 +362,7 @@ struct TransformableTests {
     #expect(try other.fetch(Song.fetchRequest()).first?.tone?.pitch == 9)
   }
 
-  @Test("Snapshots have the bytes, and typed ones the value")
+  @Test("Snapshots contain the bytes, and typed snapshots contain the value")
   func snapshots() throws {
     let account = Account(context: try container().newContext())
     account.draft = Preferences(theme: "s")

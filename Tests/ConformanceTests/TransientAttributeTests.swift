@@ -34,7 +34,7 @@ struct TransientAttributeTests {
     try Sandbox(Sketch.self, Folder.self).container.newContext()
   }
 
-  @Test("T1 Transient attributes have values of model types and of any type, and defaults until they are set")
+  @Test("T1 Transient attributes have values of any type, and defaults until values are set")
   func values() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -51,7 +51,7 @@ struct TransientAttributeTests {
     #expect(sketch.colour == nil && sketch.partner == nil)
   }
 
-  @Test("T1 Setting a transient attribute makes the object updated, and saving it writes nothing")
+  @Test("T1 Setting a transient attribute marks the object as updated, and a save writes nothing")
   func updated() throws {
     let sandbox = try Sandbox(Sketch.self, Folder.self)
     let context = sandbox.container.newContext()
@@ -63,8 +63,8 @@ struct TransientAttributeTests {
     try other.save()
     sketch.zoom = 3
     #expect(sketch.isUpdated && context.hasChanges && context.updatedObjects == [sketch])
-    // Another context has written the row since: a save that writes nothing does not conflict with
-    // it.
+    // Another context has written the row since then. A save that writes nothing causes no
+    // conflict.
     try context.save()
     #expect(!sketch.hasChanges && sketch.zoom == 3)
     context.refresh(sketch, mergeChanges: true)
@@ -99,7 +99,7 @@ struct TransientAttributeTests {
     #expect(refusals(context) == ["1570 t"])
   }
 
-  @Test("T2 A refresh without merging, and one of all, discard values; one that merges keeps them")
+  @Test("T2 A refresh without merging discards values, and a merging refresh keeps values")
   func refreshes() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -118,7 +118,7 @@ struct TransientAttributeTests {
     #expect(sketch.zoom == 1)
   }
 
-  @Test("T2 A rollback restores the values of the last save, and a reset discards all")
+  @Test("T2 A rollback restores the values of the last save, and a reset discards all values")
   func rollback() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -135,7 +135,7 @@ struct TransientAttributeTests {
     #expect(sketch.managedObjectContext == nil && sketch.zoom == 1)
   }
 
-  @Test("T2 Values end with the instance, and objects that they retain are released")
+  @Test("T2 Values are released with the instance")
   func instances() throws {
     final class Witness {}
     let model = try ManagedObjectModel([EntityDescription("E", properties: [.string("a"), .transient("t")])])
@@ -155,7 +155,7 @@ struct TransientAttributeTests {
     #expect(context.object(with: id)["t"] == nil)
   }
 
-  @Test("T2 An object that another's transient attribute retains is released with it")
+  @Test("T2 An object that only a transient attribute retains is released with the attribute's owner")
   func chains() throws {
     let context = try context()
     var first: Sketch? = try stored(context)
@@ -172,7 +172,7 @@ struct TransientAttributeTests {
     #expect(context.registeredObjects.isEmpty)
   }
 
-  @Test("T3 A predicate or an order of a fetch with a transient attribute is refused")
+  @Test("T3 A fetch with a transient attribute in its predicate or order throws an error")
   func fetches() throws {
     let sandbox = try Sandbox(Sketch.self, Folder.self)
     let context = sandbox.container.newContext()
@@ -193,7 +193,7 @@ struct TransientAttributeTests {
     #expect(all.filter { $0.zoom > 4 } == [sketch])
   }
 
-  @Test("T4 A transient attribute shadows a stored one: set in memory, written by the accessor")
+  @Test("T4 A transient attribute may have a copy of its value in a stored attribute")
   func shadow() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -224,7 +224,7 @@ struct TransientAttributeTests {
     #expect(sketch.zoom == 1 && !context.hasChanges)
   }
 
-  /// A folder with a leaf that no size rule refused when it was saved.
+  /// Opens the store of folders and leaves, with these rules for the size of a leaf.
   private func folder(
     in directory: TemporaryDirectory, _ rules: [ValidationRule]
   ) throws -> PersistentContainer {
@@ -247,7 +247,7 @@ struct TransientAttributeTests {
   }
 
   @Test(
-    "An object that a delete rule changes is validated the same with an instance and without",
+    "An object that a delete rule changes is validated equally with and without an instance",
     arguments: [false, true])
   func nullified(isRegistered: Bool) throws {
     let directory = try TemporaryDirectory()
@@ -277,7 +277,7 @@ struct TransientAttributeTests {
     try container.close()
   }
 
-  @Test("A required transient attribute is checked in new objects, and in those with a changed one")
+  @Test("A required transient attribute is checked in new objects, and after transient changes")
   func requiredLater() throws {
     let model = try ManagedObjectModel([
       EntityDescription("E", properties: [.string("a"), .transient("t", optional: false), .transient("u")])
@@ -296,7 +296,7 @@ struct TransientAttributeTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("In a store opened for reading, transient changes alone can be saved")
+  @Test("In a read-only store, only transient changes can be saved")
   func readOnly() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/s.perdure"
@@ -324,7 +324,7 @@ struct TransientAttributeTests {
     try writer.close()
   }
 
-  @Test("Rows have no transient attributes, so models with and without them open one store")
+  @Test("Models that differ only in transient attributes open the same store")
   func storage() throws {
     let directory = try TemporaryDirectory()
     let versions: [[PropertyDescription]] = [

@@ -3,7 +3,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Calls a closure when it is released.
+/// Calls a closure when the instance is released.
 private final class Caller {
   private let action: () -> Void
   init(_ action: @escaping () -> Void) { self.action = action }
@@ -21,7 +21,7 @@ private final class Cache { var entries: [Int] = [] }
   @Attribute(.transient) var notes: [String] = ["new"]
 }
 
-/// T2 of the reference: when the values of transient attributes are released, and how.
+/// T2 of the reference: the release of the values of transient attributes.
 @Suite("Release of transient values")
 struct TransientLifetimeTests {
   private func pair(_ context: ManagedObjectContext) throws -> (Node, Node) {
@@ -47,7 +47,7 @@ struct TransientLifetimeTests {
     #expect(held == nil)
   }
 
-  @Test("A context does not retain the value before a change that was made after its release")
+  @Test("A change after the release of the context does not retain the earlier value")
   func late() throws {
     let sandbox = try Sandbox(Node.self)
     weak var held: Node?
@@ -81,7 +81,7 @@ struct TransientLifetimeTests {
     #expect(held == nil)
   }
 
-  @Test("An object that outlives its context has its defaults")
+  @Test("An object that outlives its context has default transient values")
   func outliving() throws {
     let node = try {
       let context = try Sandbox(Node.self).container.newContext()
@@ -95,7 +95,7 @@ struct TransientLifetimeTests {
   }
 
   @Test(
-    "Objects that retain each other are freed after they were deleted, here or elsewhere",
+    "Objects that retain each other are freed after a deletion by any context",
     arguments: [false, true])
   func deletedCircle(isElsewhere: Bool) throws {
     let sandbox = try Sandbox(Node.self)
@@ -118,7 +118,7 @@ struct TransientLifetimeTests {
     #expect(held == nil)
   }
 
-  @Test("A reset is complete before a value is released whose deinit sets a property")
+  @Test("A reset is complete before the deinit of a released value sets a property")
   func reset() throws {
     let sandbox = try Sandbox(Node.self)
     let context = sandbox.container.newContext()
@@ -134,7 +134,7 @@ struct TransientLifetimeTests {
   }
 
   @Test(
-    "A rollback is complete before a value is released whose deinit sets a property, which is pending then")
+    "A rollback is complete before the deinit of a released value sets a property")
   func rollback() throws {
     let sandbox = try Sandbox(Node.self)
     let context = sandbox.container.newContext()
@@ -148,7 +148,7 @@ struct TransientLifetimeTests {
     #expect(try sandbox.container.newContext().fetch(FetchRequest<Node>()).map(\.title) == ["late", "late"])
   }
 
-  @Test("A save is complete before a value is released whose deinit sets a property, which is pending then")
+  @Test("A save is complete before the deinit of a released value sets a property")
   func saving() throws {
     let sandbox = try Sandbox(Node.self)
     let context = sandbox.container.newContext()
@@ -164,7 +164,7 @@ struct TransientLifetimeTests {
     #expect(try sandbox.container.newContext().fetch(FetchRequest<Node>()).map(\.title) == ["late", "late"])
   }
 
-  @Test("A refresh is complete before a value is released whose deinit sets a property")
+  @Test("A refresh is complete before the deinit of a released value sets a property")
   func refreshing() throws {
     let context = try Sandbox(Node.self).container.newContext()
     let (first, second) = try pair(context)
@@ -179,7 +179,7 @@ struct TransientLifetimeTests {
     #expect(context.updatedObjects == [first, second])
   }
 
-  @Test("A refresh discards a change of transient attributes alone if the row was removed elsewhere")
+  @Test("A refresh discards transient changes of an object whose row was removed")
   func removedElsewhere() throws {
     let sandbox = try Sandbox(Node.self)
     let context = sandbox.container.newContext()
@@ -196,7 +196,7 @@ struct TransientLifetimeTests {
     try context.save()
   }
 
-  @Test("A default made at a read was not set, so a rollback keeps it")
+  @Test("A rollback keeps a default that was generated at a read")
   func madeDefaults() throws {
     let context = try Sandbox(Node.self).container.newContext()
     let (node, _) = try pair(context)
@@ -210,7 +210,7 @@ struct TransientLifetimeTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("If a value was removed by name, reading gives the default and keeps the absence")
+  @Test("After nil is set by name, a property reads as its default and the value stays nil")
   func takenAway() throws {
     let context = try Sandbox(Node.self).container.newContext()
     let (node, _) = try pair(context)

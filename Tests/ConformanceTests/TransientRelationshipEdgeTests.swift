@@ -20,8 +20,8 @@ import Testing
   @Relationship(inverse: "page", deleteRule: .cascade) var shapes: ToMany<Shape>
 }
 
-/// Where transient relationships meet the rest: children, rollbacks, entities below, snapshots,
-/// queries, many links.
+/// Transient relationships in children, rollbacks, subentities, snapshots and queries, and with
+/// many links.
 @Suite("Edge cases of transient relationships")
 struct TransientRelationshipEdgeTests {
   private func context() throws -> ManagedObjectContext {
@@ -36,7 +36,7 @@ struct TransientRelationshipEdgeTests {
     }
   }
 
-  @Test("What a child has linked stays linked in it when its new objects are saved, there and in the parent")
+  @Test("Links of a child's new objects stay after saves of the child and of the parent")
   func childOfNew() throws {
     let context = try context()
     let child = try context.newChildContext()
@@ -59,7 +59,7 @@ struct TransientRelationshipEdgeTests {
     #expect(made.allSatisfy { $0.over.isEmpty && $0.under == nil && $0.near.isEmpty && $0.centre == nil })
   }
 
-  @Test("A deletion that is rolled back gives the links back, of the object and of all that went with it")
+  @Test("A deletion that is rolled back restores the links of all deleted objects")
   func rolledBackDeletion() throws {
     let context = try context()
     let made = shapes(4, context)
@@ -82,7 +82,7 @@ struct TransientRelationshipEdgeTests {
     #expect(made[2].near.isEmpty && made[3].over.isEmpty && made[3].centre == nil)
   }
 
-  @Test("A refused save keeps the links, and a later one saves them")
+  @Test("A save that fails keeps the links, and a later save succeeds with the links")
   func refused() throws {
     let context = try context()
     let made = shapes(2, context)
@@ -100,7 +100,7 @@ struct TransientRelationshipEdgeTests {
     #expect(made[0].under === made[1])
   }
 
-  @Test("They are read by key path, and a snapshot has them")
+  @Test("Key paths and snapshots include transient relationships")
   func keyPaths() throws {
     let context = try context()
     let made = shapes(3, context)
@@ -115,7 +115,7 @@ struct TransientRelationshipEdgeTests {
     #expect(picture["over"]?.objects.first?["under"] == .reference(made[0].objectID))
   }
 
-  @Test("A fetch that counts, orders or prefetches by a transient relationship is refused")
+  @Test("A fetch that counts, orders or prefetches by a transient relationship throws an error")
   func fetches() throws {
     let context = try context()
     _ = shapes(2, context)
@@ -137,7 +137,7 @@ struct TransientRelationshipEdgeTests {
     #expect(prefetching?.code == .transientAttribute, "\(String(describing: prefetching))")
   }
 
-  @Test("Ten thousand links of one object are made, saved, reported and removed")
+  @Test("10,000 links of one object are created, saved, moved and removed")
   func many() throws {
     let context = try context()
     let made = shapes(10_000, context)

@@ -22,7 +22,7 @@ struct TransientRelationshipTests {
     try Sandbox(Track.self, Player.self).container.newContext()
   }
 
-  /// Two tracks and two players that are saved.
+  /// Saves two tracks and two players.
   private func band(_ context: ManagedObjectContext) throws -> (tracks: [Track], players: [Player]) {
     let tracks = ["a", "b"].map { title in
       let track = Track(context: context)
@@ -38,7 +38,7 @@ struct TransientRelationshipTests {
     return (tracks, players)
   }
 
-  @Test("T5 R10 Both ends follow, from either side, and to-one ends lose their earlier object")
+  @Test("T5 R10 Both ends change together, and a to-one end loses its earlier object")
   func ends() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -58,7 +58,7 @@ struct TransientRelationshipTests {
     #expect(tracks[1].players.isEmpty && (tracks[0].value(forKeyPath: "players.@count") as? Int) == 1)
   }
 
-  @Test("T5 A save keeps the links and writes nothing of them; another context, and the store, know none")
+  @Test("T5 A save keeps the links but does not write them, and other contexts have no links")
   func save() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("band.perdure")
@@ -76,8 +76,8 @@ struct TransientRelationshipTests {
     players[0].playing = tracks[0]
     #expect(players[0].isUpdated && tracks[0].isUpdated && !players[0].hasPersistentChangedValues)
     #expect(players[0].changedValues().keys.sorted() == ["playing"])
-    // Another context has written the row since: a save that writes nothing does not conflict with
-    // it.
+    // Another context has written the row since then. A save that writes nothing causes no
+    // conflict.
     same.name = "z"
     try other.save()
     try context.save()
@@ -92,7 +92,7 @@ struct TransientRelationshipTests {
     try reopened.close()
   }
 
-  @Test("T5 Links can be made and saved in a store opened for reading")
+  @Test("T5 Links can be created and saved in a read-only store")
   func readOnly() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("band.perdure")
@@ -114,7 +114,7 @@ struct TransientRelationshipTests {
     #expect(!context.hasChanges && player.playing === track)
   }
 
-  @Test("T2 A rollback removes the links made since the last save")
+  @Test("T2 A rollback restores the links of the last save")
   func rollback() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -130,7 +130,7 @@ struct TransientRelationshipTests {
   }
 
   @Test(
-    "T2 A refresh without merging, and one of all, take links away at both ends; one that merges keeps them")
+    "T2 A refresh without merging removes links at both ends, and a merging refresh keeps links")
   func refreshes() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -141,7 +141,7 @@ struct TransientRelationshipTests {
     #expect(players[0].playing === tracks[0])
     context.refresh(players[0], mergeChanges: false)
     #expect(players[0].playing == nil && Array(tracks[0].players) == [players[1]])
-    // What leads to it one-way is the other's.
+    // A one-way link to the refreshed object belongs to the other object, and stays.
     context.refresh(tracks[0], mergeChanges: false)
     #expect(tracks[1].follower === tracks[0] && players[1].playing == nil)
     players[1].playing = tracks[0]
@@ -154,7 +154,7 @@ struct TransientRelationshipTests {
     #expect(players[1].playing == nil)
   }
 
-  @Test("R4 Delete rules apply: one cascades, one denies, and the others remove the reference")
+  @Test("R4 Delete rules apply: cascade, deny and nullify")
   func deletions() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -209,7 +209,7 @@ struct TransientRelationshipTests {
     #expect(refusals(other) == [])
   }
 
-  @Test("Links to an object end when another context deletes it")
+  @Test("Links to an object end when another context deletes the object")
   func vanished() throws {
     let container = try Sandbox(Track.self, Player.self).container
     let context = container.newContext()
@@ -236,7 +236,7 @@ struct TransientRelationshipTests {
     #expect(tracks[1].players.isEmpty && tracks[1].objectIDs(forRelationshipNamed: "players").isEmpty)
   }
 
-  @Test("T3 No fetch can use a transient relationship, and a filter in memory can")
+  @Test("T3 A fetch that uses a transient relationship throws an error")
   func predicates() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -250,7 +250,7 @@ struct TransientRelationshipTests {
     #expect(throws: FetchError.self) { try context.fetch(request) }
   }
 
-  @Test("Links retain no instance, and listing the linked objects fetches none")
+  @Test("Links retain no instances, and listing linked objects creates no instances")
   func instances() throws {
     let context = try context()
     var (tracks, players): ([Track], [Player]) = try band(context)
@@ -281,12 +281,12 @@ struct TransientRelationshipTests {
     #expect(track.managedObjectContext == nil && player.managedObjectContext == nil)
     #expect(player.playing == nil && track.follower == nil)
     #expect(track.players.isEmpty && track.players.count == 0)
-    // Unsaved links still exist, as of a stored relationship.
+    // Unsaved links still exist, as in a stored relationship.
     #expect(Array(player.queue) == [track] && player.queue.count == 1)
     #expect(track.objectIDs(forRelationshipNamed: "players").isEmpty)
   }
 
-  @Test("R8 A link to an object of another store is 133010 when it is saved, and can be taken back")
+  @Test("R8 A link to an object of another store fails a save with 133010, and can be removed")
   func external() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -314,7 +314,7 @@ struct TransientRelationshipTests {
     #expect(objects[0]["way"] == nil && !context.hasChanges)
   }
 
-  @Test("A child has its own links, and links to its deleted objects end in its parent")
+  @Test("A child has its own links, and its deletions end links in the parent")
   func children() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -333,7 +333,7 @@ struct TransientRelationshipTests {
     #expect(tracks[0].players.isEmpty)
   }
 
-  @Test("A new object that is merged into another one passes its links to it")
+  @Test("A new object that is merged into a stored object passes its links to that object")
   func upsert() throws {
     let model = try ManagedObjectModel([
       EntityDescription(

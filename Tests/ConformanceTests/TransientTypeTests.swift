@@ -20,15 +20,15 @@ private typealias Tint = Colour?
   @Attribute(.transient) var make: () -> Int? = { 7 }
 }
 
-/// T1 of the reference: whether a transient attribute may have no value follows from its type,
-///    however it is written.
+/// T1 of the reference: the type of a transient attribute, in any spelling, determines whether the
+/// attribute may be nil.
 @Suite("Types of transient attributes")
 struct TransientTypeTests {
   private func palette() throws -> Palette {
     Palette(context: try Sandbox(Palette.self).container.newContext())
   }
 
-  @Test("A value of an optional type reads as nil until it is set, and again after it is removed")
+  @Test("A value of an optional type is nil until a value is set, and again after nil is set")
   func optional() throws {
     let palette = try palette()
     #expect(palette.name == nil && palette.tint == nil && palette.number == nil && palette.other == nil)
@@ -65,7 +65,7 @@ struct TransientTypeTests {
     #expect(palette.certain == Colour(red: 9) && palette.count == 1 && palette.make() == nil)
   }
 
-  @Test("An attribute is optional in the model if its type is")
+  @Test("An attribute is optional in the model if its type is optional")
   func model() throws {
     let optional = Dictionary(
       uniqueKeysWithValues: try palette().entity.attributes.map { ($0.name, $0.isOptional) })

@@ -4,9 +4,10 @@ import PerdureTestSupport
 import Testing
 
 /// M11, C11 and C12 of the reference: uniqueness constraints.
-@Suite("Models: uniqueness constraints")
+@Suite("Uniqueness constraints of models")
 struct UniquenessTests {
-  /// A person has a unique number, and a name that is unique in a town; a member a badge besides.
+  /// A person has a unique number, and a name that is unique in a town. A member also has a unique
+  /// badge.
   private static func model() throws -> ManagedObjectModel {
     try ManagedObjectModel([
       EntityDescription(
@@ -21,8 +22,8 @@ struct UniquenessTests {
 
   private func container() throws -> PersistentContainer { try Sandbox(Self.model()).container }
 
-  /// What a save says of constraints: the attributes of each, and the objects that share the
-  /// values.
+  /// The violated constraints of a save: the attributes of each constraint, the objects that share
+  /// the values, and the values.
   private func refusal(
     _ context: ManagedObjectContext
   ) throws -> [(constraint: [String], objects: Set<ManagedObjectID>, values: [Value])] {
@@ -48,7 +49,7 @@ struct UniquenessTests {
     make("Someone", context, values)
   }
 
-  @Test("C11 Only a save looks: two objects of one context are refused with both named, 133021")
+  @Test("C11 Only a save checks constraints, and its error 133021 names both objects")
   func oneContext() throws {
     let context = try container().newContext()
     let pair = [make(context, ["number": 7]), make(context, ["number": 7])]
@@ -65,7 +66,7 @@ struct UniquenessTests {
     try context.save()
   }
 
-  @Test("C12 An object of the store is named too, whichever context saved it")
+  @Test("C12 The error names a stored object, which any context may have saved")
   func store() throws {
     let container = try container()
     let first = container.newContext()
@@ -81,7 +82,7 @@ struct UniquenessTests {
     #expect(try refusal(second).first?.objects == [saved.objectID, changed.objectID])
   }
 
-  @Test("M11 Several attributes are unique together, and an object without one of the values is exempt")
+  @Test("M11 A constraint over several attributes does not apply to objects with a nil value")
   func severalAttributes() throws {
     let context = try container().newContext()
     make(context, ["name": "Ada", "town": "Rome"])
@@ -97,7 +98,7 @@ struct UniquenessTests {
     #expect(found.first?.values == [.string("Ada"), .string("Rome")])
   }
 
-  @Test("M11 A constraint includes all sub-entities of its entity")
+  @Test("M11 A constraint includes all subentities of its entity")
   func inherited() throws {
     let context = try container().newContext()
     let three = ["Someone", "Guest", "Member"].map { make($0, context, ["number": 1]) }
@@ -108,7 +109,7 @@ struct UniquenessTests {
     #expect(try refusal(context).first?.objects == [three[2].objectID, guest.objectID])
   }
 
-  @Test("M11 A sub-entity adds constraints of its own, also over inherited attributes")
+  @Test("M11 A subentity may add constraints, also over inherited attributes")
   func extended() throws {
     let context = try container().newContext()
     let badge = UUID()
@@ -119,14 +120,14 @@ struct UniquenessTests {
     #expect(found.map(\.constraint) == [["badge"]])
     #expect(found.first?.objects == [first.objectID, second.objectID])
     #expect(found.first?.values == [.uuid(badge)])
-    // A subentity's additional constraint does not bind the others.
+    // A subentity's additional constraint does not apply to other entities.
     second["badge"] = UUID()
     make("Guest", context, ["number": 3, "town": "Rome"])
     make("Someone", context, ["number": 4, "town": "Rome"])
     try context.save()
   }
 
-  @Test("M11 Each constraint of a hierarchy that is violated is reported, with both objects")
+  @Test("M11 Every violated constraint of a hierarchy is reported with both objects")
   func several() throws {
     let context = try container().newContext()
     let badge = UUID()
@@ -138,7 +139,7 @@ struct UniquenessTests {
     for report in found { #expect(report.objects == Set(pair.map(\.objectID))) }
   }
 
-  @Test("C11 One save can exchange values, and reuse those of a deleted object")
+  @Test("C11 One save can exchange values, and reuse the values of a deleted object")
   func exchange() throws {
     let context = try container().newContext()
     let (first, second) = (make(context, ["number": 1]), make("Guest", context, ["number": 2]))
@@ -150,7 +151,7 @@ struct UniquenessTests {
     try context.save()
   }
 
-  @Test("M11 Constraints are made of stored attributes: everything else is a model error with a remedy")
+  @Test("M11 A constraint over properties other than stored attributes is a model error")
   func modelErrors() throws {
     for name in ["friend", "friends", "count", "passing", "missing"] {
       let error = #expect(throws: ModelError.self) {
@@ -170,7 +171,7 @@ struct UniquenessTests {
     }
   }
 
-  @Test("M11 Constraints are part of the version hash, and a store refuses others with 134100")
+  @Test("M11 Constraints are part of the version hash, and changed constraints fail with 134100")
   func versionHash() throws {
     let model = try Self.model()
     var entities = model.entities

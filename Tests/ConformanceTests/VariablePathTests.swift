@@ -11,7 +11,7 @@ import Testing
 
 @Composite private struct Home { var city: String? }
 
-@Suite("Paths behind variables, such as $FETCH_SOURCE.name of fetched properties")
+@Suite("Key paths after variables, such as $FETCH_SOURCE.name")
 struct VariablePathTests {
   private let context: ManagedObjectContext
 
@@ -28,7 +28,7 @@ struct VariablePathTests {
     return try context.fetch(FetchRequest<Person>(predicate: predicate)).map(\.name).sorted()
   }
 
-  @Test("A path behind a variable gives the object's present value, saved or not")
+  @Test("A path after a variable has the object's current value, saved or unsaved")
   func values() throws {
     let (ada, bob) = (person("Ada", 3), person("Bob", 2))
     let cid = person("Cid", 1, boss: bob)
@@ -46,7 +46,7 @@ struct VariablePathTests {
     #expect(try names("grade < $FETCH_SOURCE.grade", cid) == ["Ada", "Bob"])
   }
 
-  @Test("A path that the object does not have makes the fetch throw")
+  @Test("An unknown path after a variable makes the fetch throw an error")
   func unknown() throws {
     let ada = person("Ada", 3)
     for path in ["nmae", "name.length", "staff.name", "boss.nmae"] {

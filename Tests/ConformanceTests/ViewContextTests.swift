@@ -4,7 +4,7 @@ import Testing
 @Suite("The view context when stores are added or opened again")
 @MainActor
 struct ViewContextTests {
-  @Test("A new view context takes over the settings and observers of the previous one")
+  @Test("A new view context has the settings and observers of the previous view context")
   func settings() throws {
     let container = try Library.container("Books")
     let before = container.viewContext
