@@ -256,7 +256,7 @@ struct CompositeVersionTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A snapshot of only a composite's name stops the program with a message")
+    @Test("A snapshot that includes a whole composite by name stops the program")
     func wholes() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = try Shop(context: Sandbox(Shop.self).container.newContext()).snapshot(including: ["mark"])

@@ -56,7 +56,7 @@ struct ContextParityTests {
     #expect(error?.code == .objectNotFound)
   }
 
-  @Test("X1 Ids are permanent before the save on request")
+  @Test("X1 Ids are permanent before the save if requested")
   func permanentIDs() throws {
     let (first, second) = (Jar(context: context), Jar(context: context))
     #expect(first.objectID.isTemporaryID)

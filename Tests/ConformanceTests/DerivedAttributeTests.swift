@@ -149,7 +149,7 @@ struct DerivedAttributeTests {
     try check()
   }
 
-  @Test("D4 A derivation that may lack a value is optional, and a save does not validate its value")
+  @Test("D4 A derivation that may lack a value is optional, and saves do not validate derivations")
   func optional() throws {
     let context = try sandbox().container.newContext()
     _ = Hand(context: context)
@@ -231,7 +231,7 @@ struct DerivedAttributeTests {
     try check(context)
   }
 
-  @Test("D7 The operator of a sum can be before or after the attribute, in derivations and in predicates")
+  @Test("D7 The operator of a sum can be before or after the attribute")
   func spellings() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -244,7 +244,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("A property shows the nearest value of a sum beyond its type, and predicates use the exact sum")
+  @Test("A property shows the nearest value of its type, and predicates use the exact sum")
   func tooLarge() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -280,7 +280,7 @@ struct DerivedAttributeTests {
   }
 
   @Test(
-    "A property shows the greatest decimal for a sum out of range, and predicates use the sum")
+    "A property shows the greatest decimal, and predicates use a decimal sum out of range")
   func decimalOutOfRange() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)

@@ -152,7 +152,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 Refresh hooks run after a save, and their changes stay pending")
+  @Test("X6 Refresh hooks do not run during a save, and their later changes stay pending")
   func awakingInSave() throws {
     let container = try Sandbox(Watcher.self).container
     let context = container.newContext()

@@ -56,7 +56,7 @@ struct EventChangeTests {
     }
   }
 
-  @Test("X2 The event of a new object has values other than defaults, and a rollback clears the event")
+  @Test("X2 A new object's event has values other than defaults, until a rollback")
   func inserted() throws {
     try Clubhouse.visit { _, context, _ in
       let member = context.member("m")

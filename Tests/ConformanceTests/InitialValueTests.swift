@@ -104,7 +104,7 @@ struct InitialValueTests {
     #expect(visits[0].token == tokens[0] && visits[0].opened == opened)
   }
 
-  @Test("X2 An initial value is not a change, and a value that is set later is a change")
+  @Test("X2 An initial value is not a change, but a value set later is a change")
   func unchanged() throws {
     let context = try Sandbox(Visit.self).container.newContext()
     let visit = Visit(context: context)

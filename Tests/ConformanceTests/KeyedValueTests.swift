@@ -255,7 +255,7 @@ struct KeyedValueTests {
     #expect(try sheet.checkedValue(forKey: "binder") as? Binder === binder)
   }
 
-  @Test("Too long key paths are rejected, and a path sets each object once")
+  @Test("Key paths that are too long are rejected, and a path sets each object once")
   func limitedPaths() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let binder = Binder(context: context)

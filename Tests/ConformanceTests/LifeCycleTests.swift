@@ -88,7 +88,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X12 A merging refresh calls its hook, and refreshAllObjects makes faults of unchanged objects")
+  @Test("X12 A merging refresh calls the refresh hook, and refreshAllObjects creates faults")
   func refreshes() throws {
     try Clubhouse.visit { _, context, diary in
       let (changed, clean) = (context.member("changed"), context.member("clean"))
@@ -108,7 +108,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 Values that another context saved appear at the next read, with a call of the refresh hook")
+  @Test("X6 Values of another context's save appear at the next read, after the refresh hook")
   func movedOn() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, untouched) = (context.member("m"), context.member("u"))

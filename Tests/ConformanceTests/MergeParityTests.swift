@@ -151,7 +151,7 @@ struct MergeParityTests {
   }
 
   @Test(
-    "C13 A unique value that is in use fails with 133021, or keeps the stored id, by policy",
+    "C13 A unique value in use: the policy fails with 133021, or keeps the stored object",
     arguments: StandardPolicy.allCases)
   private func unique(_ policy: StandardPolicy) throws {
     (theirs.code, theirs.title) = ("a", "there")

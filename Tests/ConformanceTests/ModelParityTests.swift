@@ -47,7 +47,7 @@ struct ModelParityTests {
   // MARK: Models
 
   @Test(
-    "M1 A model lists its entities, configurations and identifiers, and never changes")
+    "M1 A model lists its entities, configurations and identifiers, and is immutable")
   func frozen() throws {
     var entity = EntityDescription("Thing", properties: [.string("name")])
     let model = try ManagedObjectModel(
@@ -150,7 +150,7 @@ struct ModelParityTests {
     #expect(same.note == nil && same.weight == 0)
   }
 
-  @Test("A11 An earlier name is kept with its property, and a shared earlier name is a model error")
+  @Test("A11 An earlier name is kept with its property, and must not be shared")
   func earlierNames() throws {
     func attribute(_ name: String) -> PropertyDescription {
       .attribute(AttributeDescription(name, .string, renamingIdentifier: "old"))

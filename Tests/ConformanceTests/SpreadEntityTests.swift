@@ -162,7 +162,7 @@ struct SpreadEntityTests {
     #expect(try find("author.name IN %@", ["t", "h"]) == ["t1", "h1"])
   }
 
-  @Test("R8 A link to an object of another store fails a save with 133010, and can be removed")
+  @Test("R8 A link to an object of another store fails the save with 133010")
   func external() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()

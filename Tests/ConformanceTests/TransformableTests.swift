@@ -116,7 +116,7 @@ struct TransformableTests {
     return try context.fetch(FetchRequest<Account>(predicate: predicate)).compactMap(\.name).sorted()
   }
 
-  @Test("A Codable type is stored as JSON and keeps its value, by type and by name")
+  @Test("A Codable type is stored as JSON and read by type and by name")
   func codable() throws {
     let container = try container()
     let context = container.newContext()
@@ -265,7 +265,7 @@ struct TransformableTests {
     #expect(object["p"] == nil && refusals(context) == ["1550 p"])
   }
 
-  @Test("A container with an unregistered transformer does not open, and its error names both")
+  @Test("A container with an unregistered transformer does not open, and the error names that transformer")
   func unknown() throws {
     let model = try ManagedObjectModel([
       EntityDescription(

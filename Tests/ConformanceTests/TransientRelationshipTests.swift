@@ -286,7 +286,7 @@ struct TransientRelationshipTests {
     #expect(track.objectIDs(forRelationshipNamed: "players").isEmpty)
   }
 
-  @Test("R8 A link to an object of another store fails a save with 133010, and can be removed")
+  @Test("R8 A link to an object of another store fails the save with 133010")
   func external() throws {
     let model = try ManagedObjectModel([
       EntityDescription(

@@ -28,7 +28,7 @@ struct TransientTypeTests {
     Palette(context: try Sandbox(Palette.self).container.newContext())
   }
 
-  @Test("A value of an optional type is nil until a value is set, and again after nil is set")
+  @Test("An attribute of an optional type is nil until set, and again after nil is set")
   func optional() throws {
     let palette = try palette()
     #expect(palette.name == nil && palette.tint == nil && palette.number == nil && palette.other == nil)

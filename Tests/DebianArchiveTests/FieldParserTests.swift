@@ -98,7 +98,7 @@ extension Substring {
     #expect(MaintainerParser.parse(bytes(text)) == Maintainer(name: name, address: address))
   }
 
-  @Test("A blank field gives no maintainer")
+  @Test("A blank field yields no maintainer")
   func blank() {
     #expect(MaintainerParser.parse(bytes(" \n ")) == nil)
   }

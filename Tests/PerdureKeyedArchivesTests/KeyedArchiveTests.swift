@@ -124,7 +124,7 @@ struct KeyedArchiveTests {
     }
   }
 
-  @Test("Archives with too deep nesting or too many references throw errors")
+  @Test("Archives with nesting that is too deep, or with too many references, throw errors")
   func tooMuch() throws {
     let transformer = KeyedArchiveTransformer()
     #expect(try transformer.value(from: Archive.nested(100)) is NSArray)

@@ -69,7 +69,7 @@ struct ModelValidationTests {
     #expect(findings(entities) == ["A", "B", "C", "E"].map { "superentityCycle " + $0 })
   }
 
-  @Test("Too deep hierarchies, too many properties and too many entities are rejected")
+  @Test("Hierarchies that are too deep, and too many properties or entities, are rejected")
   func limits() {
     let chain = (0...ModelLimits.hierarchyDepth).map {
       EntityDescription("E\($0)", superentity: $0 == 0 ? nil : "E\($0 - 1)", properties: [])

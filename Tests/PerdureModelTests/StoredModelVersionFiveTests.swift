@@ -97,7 +97,7 @@ struct StoredModelVersionFiveTests {
   }
 
   @Test(
-    "An unknown required section throws an error with its number and any planned name",
+    "An unknown required section throws an error that names the section",
     arguments: [
       (UInt16(35), "section 35 (external values)"), (36, "section 36 (migration mappings)"),
       (99, "section 99,"),

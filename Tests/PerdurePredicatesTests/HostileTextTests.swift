@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Hostile text of predicates") struct HostileTextTests {
   @Test(
-    "Too deep nesting throws an error instead of overflowing the stack",
+    "Nesting that is too deep throws an error instead of overflowing the stack",
     arguments: [
       "(", "NOT ", "{", "-", "abs(", "a[", "SUBQUERY(", "TERNARY(", "!(", "ANY (", "a[0", "$x.", "#", "a.",
       "'", "1+",

@@ -11,7 +11,7 @@ struct InvariantLabelTests {
     "Sources/PerdurePredicates/Text/",
   ]
 
-  /// The label at the beginning of a list item, as in "PT2 A reader claims" or "SM1. A sum".
+  /// The label at the beginning of a list item, as in "PT2  A reader claims" or "SM1. A sum".
   private func label(of text: Substring) -> String? {
     let item = /\s+(?:- )?([A-Z]{1,2}[0-9]{1,2})(?:\. | {2})\s*\S/
     return text.prefixMatch(of: item).map { String($0.output.1) }

@@ -94,7 +94,7 @@ private func outcome(
     #expect((results[1]["ns_per_op"] as? Double ?? 0) > 0)
   }
 
-  @Test("Moved or removed workers are no managers, and no worker is both moved and removed")
+  @Test("Moved or removed workers are not managers, and no worker is both moved and removed")
   func leavingAndMoving() {
     #expect(!script.moves.isEmpty && !script.dismissals.isEmpty)
     let managers = Set((0..<script.data.workerCount).compactMap(script.data.manager))
