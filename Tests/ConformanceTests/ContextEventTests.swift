@@ -177,7 +177,7 @@ struct ContextEventTests {
     #expect(saved.values[song.objectID]?["title"] == .string("s"))
     #expect(saved.values[song.objectID]?["playlist"] == .objectID(list.objectID.uri))
     let stream = container.newContext().events()
-    for await _ in stream { Issue.record("Nothing has happened.") }
+    for await _ in stream { Issue.record("Received an event of a context without changes.") }
   }
 
   @Test("X11 Events are built only if there is an observer")

@@ -61,7 +61,7 @@ struct SaveHooksTests {
       try context.save()
       #expect(
         diary.read().filter { $0.hasSuffix("willSave") } == ["1.willSave", "2.willSave", "1.willSave"],
-        "The second is called after the first has changed it.")
+        "The second object gets its call after the first object's change.")
       let other = container.newContext()
       #expect(try other.same(one).age == 1 && other.same(two).age == 1)
     }

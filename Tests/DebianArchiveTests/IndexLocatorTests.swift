@@ -93,7 +93,7 @@ import Testing
     let file = IndexFile(path: "/nowhere/host.example.org_dists_sid_main_binary-amd64_Packages")
     do throws(ArchiveReadError) {
       _ = try StanzaReader(file: file)
-      Issue.record("It opened")
+      Issue.record("The missing file was opened.")
     } catch {
       #expect(error.code == .unreadable)
       #expect("\(error)".contains("sid/main amd64"))
