@@ -3,7 +3,6 @@
 /// The file has four slots, which are written in turn. The valid slot with the highest generation
 /// is the current one. Its version is checked only after this choice: an older slot must not hide
 /// the features that a newer one requires.
-/// then is its version checked: an older slot must not hide the features that a newer one requires.
 package struct Superblock: Hashable, Sendable {
   package static let slotLength = 4096
   package static let slotCount = 4

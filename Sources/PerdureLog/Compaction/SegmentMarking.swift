@@ -21,7 +21,7 @@ struct SegmentMarking {
   private var heldTombstoneBytes: UInt64 = 0
   /// Frames with records that are not judged yet.
   private var frames: [Frame] = []
-  private var look: KeeperSearch
+  private var search: KeeperSearch
 
   private let keepers: Keepers
   private let cleaned: CleanedSegments
@@ -50,7 +50,7 @@ struct SegmentMarking {
     self.keepers = keepers
     self.cleaned = cleaned
     self.keysStay = keysStay
-    look = KeeperSearch(keepers)
+    search = KeeperSearch(keepers)
     map = OffsetMapBuilder(originalEnd: originalEnd)
   }
 
@@ -91,8 +91,8 @@ struct SegmentMarking {
       frames[last].keptBytes += length
     } else {
       frames[last].openCount += 1
-      look.add(record, at: address, length: length, of: sequence)
-      if look.isFull { judge() }
+      search.add(record, at: address, length: length, of: sequence)
+      if search.isFull { judge() }
     }
   }
 
@@ -112,10 +112,10 @@ struct SegmentMarking {
 
   /// Judges the records that were visited but not judged yet.
   private mutating func judge() {
-    look.find()
+    search.find()
     var next = 0
     for index in frames.indices {
-      for record in look.candidates[next..<(next + frames[index].openCount)] {
+      for record in search.candidates[next..<(next + frames[index].openCount)] {
         guard stays(record) else { continue }
         map.keep(record.address.offset, length: record.length)
         frames[index].keptBytes += record.length
@@ -123,8 +123,8 @@ struct SegmentMarking {
       next += frames[index].openCount
       frames[index].openCount = 0
     }
-    precondition(next == look.candidates.count, "each record is of one frame")
-    look.removeAll()
+    precondition(next == search.candidates.count, "each record is of one frame")
+    search.removeAll()
     // More records of the last frame may follow.
     for frame in frames.dropLast() { end(frame) }
     frames.removeFirst(max(0, frames.count - 1))

@@ -52,15 +52,15 @@ final class Follower: @unchecked Sendable {
       // last one, and not yet rewritten. FO4
       let hasFrame = hasFrame(behind: engine)
       let before = try engine.looking { $0.root.pointee.sequence }
-      // If the look fails, the opening decides whether there is an error. FO4
-      let look = try? StoreFingerprint(engine.directory)
+      // If the fingerprint cannot be read, the opening decides whether there is an error. FO4
+      let fingerprint = try? StoreFingerprint(engine.directory)
       let isDamaged = engine.isIndexDamaged
-      if let look, look == seen, !isDamaged, !hasFrame { return false }
+      if let fingerprint, fingerprint == seen, !isDamaged, !hasFrame { return false }
       // The suspicion is not part of the options, which later refreshes use too. FO5
       let (next, report) = try Recovery.reopen(engine.directory, engine.options, suspectsIndex: isDamaged)
       let after = try next.looking { $0.root.pointee.sequence }
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
-      (seen, framesEnd) = (look, report.framesEnd)
+      (seen, framesEnd) = (fingerprint, report.framesEnd)
       guard after > before || isDamaged && after == before else { return false }
       // If no snapshot uses the previous engine, it is freed here. That takes time, so `lock` is
       // not held. FO1
