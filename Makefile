@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-objects bench-graph bench-tables test-benchmarks test-service command-line-page clean coverage docs fuzz scanner-comparison
+.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-backup bench-objects bench-graph bench-tables test-benchmarks test-service command-line-page clean coverage docs fuzz scanner-comparison
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -127,6 +127,9 @@ bench-log: bench-setup ## Measure the engine alone beside LMDB, RocksDB, LevelDB
 
 bench-compression: bench-setup ## Measure the compression of small records
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark compression --output Benchmarks/results
+
+bench-backup: bench-setup ## Measure commits beside a backup
+	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark backup --output Benchmarks/results
 
 bench-opening: bench-setup ## Measure the parts of an opening
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark opening --output Benchmarks/results

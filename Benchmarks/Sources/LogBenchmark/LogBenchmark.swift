@@ -4,8 +4,8 @@ import ArgumentParser
   static let configuration = CommandConfiguration(
     commandName: "LogBenchmark", abstract: "PerdureLog beside other key-value stores, on the same work.",
     subcommands: [
-      CompareCommand.self, CompressionCommand.self, OpeningCommand.self, TablesCommand.self,
-      ProfileCommand.self, TrialCommand.self, ReopenCommand.self,
+      CompareCommand.self, CompressionCommand.self, OpeningCommand.self, BackupCommand.self,
+      TablesCommand.self, ProfileCommand.self, TrialCommand.self, ReopenCommand.self,
     ],
     defaultSubcommand: CompareCommand.self)
 }

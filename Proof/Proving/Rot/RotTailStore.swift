@@ -9,7 +9,6 @@ import PerdureTestSupport
 /// Every record is 64 bytes long and begins at a multiple of 64, so a copied sector contains
 /// complete records. The rows have unique indexes, counting indexes and sums. Each version of a row
 /// has different keys in these indexes.
-/// different keys in them.
 struct RotTailStore {
   static let recordLength = 64
   private static let rowCount: UInt64 = 120

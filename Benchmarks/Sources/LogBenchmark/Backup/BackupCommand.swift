@@ -1,0 +1,74 @@
+import ArgumentParser
+import Foundation
+
+/// Measures commits beside a backup of the same store.
+struct BackupCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup", abstract: "What commits cost while a backup runs.",
+    discussion: """
+      One thread overwrites single records. Phases without and with a backup take turns. During a phase with a \
+      backup, one backup follows another, at the default speed. Elapsed time of a commit.
+      """)
+
+  @Option(help: "Records of 1 KiB in the store.")
+  var records = 300_000
+
+  @Option(help: "Seconds of each phase.")
+  var seconds = 10.0
+
+  @Option(help: "How often each phase is run; medians are shown.")
+  var rounds = 3
+
+  @Option(help: "An existing folder on the disk to measure.")
+  var folder: String?
+
+  @Option(help: "The folder that backup.json goes to. Default: nowhere.")
+  var output: String?
+
+  func validate() throws {
+    guard records >= 1000, seconds > 0, rounds > 0 else {
+      throw ValidationError("--records is at least 1000; the other options are more than 0.")
+    }
+  }
+
+  func run() throws {
+    let figures = try BackupTrial(command: self).run()
+    print(BackupFigure.table(figures))
+    guard let output else { return }
+    try ResultFiles(folder: URL(fileURLWithPath: output)).write(figures, to: "backup.json")
+  }
+}
+
+/// The latencies of commits with one durability: medians of the rounds, in nanoseconds.
+struct BackupFigure: Codable {
+  var commit: String
+  var isBesideBackup: Bool
+  /// The commits of all rounds.
+  var commits: Int
+  /// The backups that were completed in all rounds.
+  var backups: Int
+  var p50: Double
+  var p99: Double
+  var p999: Double
+  var rounds: Int
+
+  /// A line for each durability and percentile, with the ratio of commits beside a backup to
+  /// commits without one.
+  static func table(_ figures: [BackupFigure]) -> String {
+    var lines = [
+      "| a commit of one record | without a backup | beside a backup | ratio |", "|---|--:|--:|--:|",
+    ]
+    for alone in figures where !alone.isBesideBackup {
+      guard let beside = figures.first(where: { $0.isBesideBackup && $0.commit == alone.commit }) else {
+        continue
+      }
+      for (name, path) in [("p50", \BackupFigure.p50), ("p99", \.p99), ("p99.9", \.p999)] {
+        let (left, right) = (alone[keyPath: path], beside[keyPath: path])
+        let ratio = left > 0 ? Format.ratio(right / left) : "–"
+        lines.append(
+          "| \(alone.commit), \(name) | \(Format.duration(left)) | \(Format.duration(right)) | \(ratio) |")
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+}

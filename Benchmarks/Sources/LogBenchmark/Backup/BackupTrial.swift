@@ -1,0 +1,114 @@
+import Foundation
+import PerdureLog
+
+/// Commits to one store, without and with a backup beside them.
+struct BackupTrial: Sendable {
+  private let recordCount: Int
+  private let seconds: Double
+  private let rounds: Int
+  private let folder: URL
+  private let pool = ValuePool(valueLength: Self.valueLength)
+  private static let valueLength = 1024
+
+  init(command: BackupCommand) {
+    (recordCount, seconds, rounds) = (command.records, command.seconds, command.rounds)
+    let base = command.folder.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
+    folder = base.appendingPathComponent("perdure-backup-\(ProcessInfo.processInfo.processIdentifier)")
+  }
+
+  func run() throws -> [BackupFigure] {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let store = try Store(at: folder.path + "/store")
+    let records = try store.keyspace("records", .dense)
+    try fill(store, records)
+    let figures = try [("not durable", Durability.processCrash), ("durable", .powerLoss)].flatMap {
+      try phases($0.0, $0.1, store, records)
+    }
+    try store.close()
+    return figures
+  }
+
+  private func fill(_ store: Store, _ records: Keyspace) throws {
+    for start in stride(from: 0, to: recordCount, by: 1000) {
+      try store.write(durability: .processCrash) { transaction in
+        for id in start..<min(start + 1000, recordCount) {
+          try transaction.put(value(UInt64(id)), id: UInt64(id), in: records)
+        }
+      }
+    }
+  }
+
+  private func value(_ number: UInt64) -> [UInt8] {
+    Array(UnsafeRawBufferPointer(start: pool.value(number), count: Self.valueLength))
+  }
+
+  // MARK: Phases
+
+  /// The latencies of one phase.
+  private struct Phase {
+    var latencies = Histogram()
+    var backups = 0
+  }
+
+  private func phases(
+    _ name: String, _ durability: Durability, _ store: Store, _ records: Keyspace
+  ) throws -> [BackupFigure] {
+    var phases: [Bool: [Phase]] = [:]
+    for round in 0..<rounds {
+      for isBeside in [false, true] {
+        let seed = UInt64(2 * round + (isBeside ? 1 : 0))
+        phases[isBeside, default: []].append(
+          try phase(isBeside, seed: seed, durability, store, records))
+      }
+    }
+    return [false, true].map { figure(name, isBeside: $0, phases[$0] ?? []) }
+  }
+
+  private func figure(_ name: String, isBeside: Bool, _ phases: [Phase]) -> BackupFigure {
+    func percentile(_ fraction: Double) -> Double {
+      median(phases.map { Double($0.latencies.percentile(fraction)) }) ?? 0
+    }
+    return BackupFigure(
+      commit: name, isBesideBackup: isBeside, commits: phases.reduce(0) { $0 + $1.latencies.count },
+      backups: phases.reduce(0) { $0 + $1.backups }, p50: percentile(0.5), p99: percentile(0.99),
+      p999: percentile(0.999), rounds: phases.count)
+  }
+
+  /// Overwrites single records for the time of a phase.
+  private func phase(
+    _ isBeside: Bool, seed: UInt64, _ durability: Durability, _ store: Store, _ records: Keyspace
+  ) throws -> Phase {
+    let found = Shared(Phase())
+    let isOver = Shared(false)
+    try Threads.run(isBeside ? 2 : 1) { number in
+      if number == 1 { return try makeBackups(of: store, until: isOver, found) }
+      defer { isOver.withLock { $0 = true } }
+      let end = Date(timeIntervalSinceNow: seconds)
+      var generator = Scramble(seed: seed)
+      var recorder = LatencyRecorder()
+      while Date() < end {
+        let id = UInt64.random(in: 0..<UInt64(recordCount), using: &generator)
+        let value = value(generator.next())
+        recorder.skip {}
+        try store.write(durability: durability) { try $0.put(value, id: id, in: records) }
+        recorder.lap()
+      }
+      found.withLock { $0.latencies = recorder.histogram }
+    }
+    return found.withLock { $0 }
+  }
+
+  /// Makes one backup after another until the phase is over. The last one is cancelled.
+  private func makeBackups(of store: Store, until isOver: Shared<Bool>, _ found: Shared<Phase>) throws {
+    struct Over: Error {}
+    let target = folder.path + "/backup"
+    do {
+      while !isOver.withLock({ $0 }) {
+        try store.backup(to: target) { _ in if isOver.withLock({ $0 }) { throw Over() } }
+        found.withLock { $0.backups += 1 }
+        try FileManager.default.removeItem(atPath: target)
+      }
+    } catch is Over {}
+  }
+}
