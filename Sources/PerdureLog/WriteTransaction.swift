@@ -18,8 +18,8 @@ public struct WriteTransaction: ~Copyable {
     packer = ValuePacker(engine.packing)
   }
 
-  /// Adds a condition: the commit takes place only if `precondition` is met in its turn. Otherwise
-  /// `Store.write` throws `StoreError` with code `.conflict`, and nothing is written.
+  /// Adds a condition, which is checked when the commit has its turn. If `precondition` is not met
+  /// then, `Store.write` throws `StoreError` with code `.conflict`, and nothing is committed.
   public mutating func require(_ precondition: Precondition) { preconditions.append(precondition) }
 
   /// Allocates memory for this number of preconditions at once.

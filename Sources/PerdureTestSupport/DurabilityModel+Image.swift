@@ -26,11 +26,12 @@ struct DiskCutter {
   private let seed: UInt64
   /// The pending writes of each file, as positions in `pending`.
   private var writes: [UInt64: [Int]] = [:]
-  /// The built files for each list of fates of a file's pending writes. Removed when the file or
+  /// The built versions of each file, by the fates of its pending writes. Removed when the file or
   /// its writes change.
   private var made: [UInt64: [[Fate]: Made]] = [:]
 
-  /// A built file, and which of zeros, noise and stale bytes it contains instead of written bytes.
+  /// A built file, and the kinds of bytes that it contains in place of lost ones: zeros, noise or
+  /// stale bytes.
   private struct Made {
     let bytes: FileBytes
     let rests: Set<CrashLoss>

@@ -1,7 +1,7 @@
 public import PerdureFileIO
 
-/// A file system that forwards each call that it does not implement to another one. Use it to
-/// count, fail or skip calls.
+/// A file system that implements some calls, and forwards the others to another file system. Use it
+/// to count, fail or skip calls.
 public protocol ForwardingFileSystem: FileSystem {
   /// The file system that receives the forwarded calls.
   var behind: any FileSystem { get }
@@ -44,7 +44,7 @@ extension ForwardingFileSystem {
   }
 }
 
-/// A file that forwards each call that it does not implement to another one.
+/// A file that implements some calls, and forwards the others to another file.
 public protocol ForwardingFile: File {
   /// The file that receives the forwarded calls.
   var behind: any File { get }

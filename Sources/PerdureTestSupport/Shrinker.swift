@@ -1,7 +1,7 @@
 /// Shortens a failing list of operations to those that the failure needs.
 ///
-/// It removes parts, first halves and then smaller ones, while the rest still fails (delta
-/// debugging). Then it replaces the remaining elements by simpler ones:
+/// It removes runs of elements while the rest still fails (delta debugging): first the whole list,
+/// then halves, then shorter runs. Then it replaces the remaining elements by simpler ones:
 ///
 ///     let reason = whatGoesWrong(operations)
 ///     let small = Shrinker<Operation>().shrink(operations, simplifying: { $0.simpler }) { candidate in
@@ -27,8 +27,8 @@ public struct Shrinker<Element: Equatable> {
     public var elements: [Element]
     /// The number of candidates that were tried.
     public var trials: Int
-    /// Whether the search reached its end. If so, the list passes after the removal of any single
-    /// element, and with any simpler element.
+    /// Whether the search reached its end. If so, the list no longer fails if any single element is
+    /// removed, or replaced by a simpler one.
     public var isMinimal: Bool
     /// Whether the given list failed, and the result failed once more at the end. If not, the
     /// failure does not depend on the list alone.
@@ -42,8 +42,8 @@ public struct Shrinker<Element: Equatable> {
   /// does not fail, it is the result, and `isConfirmed` is false.
   ///
   /// - Parameter elements: A list that fails.
-  /// - Parameter simplifying: Returns simpler elements that can replace one, the simplest first.
-  ///   Repeated simplifying must end.
+  /// - Parameter simplifying: Returns the simpler elements that can replace the given element, the
+  ///   simplest first. Repeated simplifying must end.
   /// - Parameter fails: Whether a list still fails.
   /// - Complexity: O(n log n) trials for a failure that a few elements cause, O(n²) at worst; never
   ///   more than `trialsMax`.

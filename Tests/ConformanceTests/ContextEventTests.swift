@@ -120,7 +120,7 @@ struct ContextEventTests {
     observation.cancel()
   }
 
-  @Test("X11 A refresh, a rollback and a reset report the objects whose values have changed")
+  @Test("X11 A refresh, a rollback and a reset report the objects that they refresh, delete or invalidate")
   func refreshing() throws {
     let song = Song(context: context)
     try context.save()
@@ -190,7 +190,7 @@ struct ContextEventTests {
     other.processPendingChanges()
     let registered = other.registeredObjects.count
     try other.save()
-    // No objects were created for the events, neither the songs that the rule deletes nor others.
+    // The deletion creates objects for all songs that the rule deletes, or for none.
     #expect(registered == 11 || registered == 1)
     #expect(other.statistics.commitRequestCount == 1)
   }

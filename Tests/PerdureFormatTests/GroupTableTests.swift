@@ -6,7 +6,8 @@ import Testing
 struct GroupTableTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// Adjacent groups of random lengths, and a file of zeros that can contain them.
+  /// Entries of adjacent groups of random lengths, and a file with these entries. All other bytes
+  /// of the file are zeros.
   private static func make(_ random: inout SeededGenerator) -> (entries: [GroupEntry], file: [UInt8]) {
     var entries: [GroupEntry] = []
     var (offset, fileOffset) = (SegmentHeader.length, SegmentHeader.length)
@@ -29,7 +30,7 @@ struct GroupTableTests {
     try bytes.withUnsafeBytes { try body(GroupTable($0)) }
   }
 
-  @Test("The index of an offset names the last group that begins at or before it")
+  @Test("The index found for an offset is that of the last group that begins at or before it")
   func index() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -49,7 +50,7 @@ struct GroupTableTests {
     }
   }
 
-  @Test("Groups with gaps, overlaps, duplicates or another end are refused")
+  @Test("A table with gaps, overlaps, duplicates or a wrong end is refused")
   func order() throws {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<100 {

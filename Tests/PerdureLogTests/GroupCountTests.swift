@@ -19,7 +19,7 @@ struct GroupCountTests {
     return groups
   }
 
-  @Test("Two group counts of an index follow it, also after a new definition and reopening")
+  @Test("Two group-count indexes of an index stay correct after its redefinition and after reopening")
   func redefined() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -30,8 +30,8 @@ struct GroupCountTests {
     func put(_ ids: Range<UInt64>) throws {
       try store.write { transaction in
         for id in ids {
-          // By the first number, the groups are 0 to 2, and 0 has the most members. By the second
-          // number, they are 10 to 14.
+          // By the first eight bytes of the value, the groups are 0 to 2, and 0 has the most
+          // members. By the next eight bytes, they are 10 to 14.
           let (a, b) = (id < 40 ? 0 : UInt8(id % 3), 10 + UInt8(id % 5))
           try transaction.put([0, 0, 0, 0, 0, 0, 0, a, 0, 0, 0, 0, 0, 0, 0, b], id: id, in: rows)
         }

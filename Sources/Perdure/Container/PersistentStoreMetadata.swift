@@ -3,7 +3,8 @@ public import PerdureModel
 
 /// The metadata of a store.
 public struct PersistentStoreMetadata: Sendable {
-  /// Names the store for ever, its copies too; a part of the URI form of ids.
+  /// The permanent identifier of the store, which its copies have too. It is part of the URI form
+  /// of its objects' ids.
   public let storeIdentifier: String
   /// The model that is stored in it.
   public var model: ManagedObjectModel { stored.model }
@@ -24,7 +25,7 @@ public struct PersistentStoreMetadata: Sendable {
   /// The versions of the entities.
   public var entityVersionHashesByName: [String: UInt64] { model.entityVersionHashesByName }
 
-  /// The names of the version of the model.
+  /// The names that the program gave to the version of the model.
   public var versionIdentifiers: Set<String> { model.versionIdentifiers }
 }
 
@@ -44,7 +45,7 @@ extension ManagedObjectModel {
   }
 }
 
-// MARK: - Stores that no container has open
+// MARK: - Stores at a path
 
 extension PersistentContainer {
   /// The metadata of the store in a directory, whether or not it is open. Nothing is changed.
@@ -75,8 +76,8 @@ extension PersistentContainer {
   /// Removes the store in a directory, with all its files. It must not be open for writing. Without
   /// a store there, nothing happens.
   ///
-  /// - Throws: `PerdureError` with code 134080 when it is open for writing, and is as it was, or
-  ///   when a file cannot be removed.
+  /// - Throws: `PerdureError` with code 134080 when the store is open for writing, or when a file
+  ///   cannot be removed. A store that is open for writing is not changed.
   public static func destroyPersistentStore(at path: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be destroyed.") { try StoreFiles.destroy(at: path) }
   }
@@ -85,8 +86,10 @@ extension PersistentContainer {
   /// whole and durable when the call returns, and has the identity of the original: ids mean the
   /// same object in both.
   ///
-  /// - Throws: `PerdureError` with code 134080 when the store is open for writing, the new place is
-  ///   taken, or has no space; then no copy exists.
+  /// - Throws: `PerdureError` with code 134080 when there is no store, the store is open for
+  ///   writing, `target` is not new or empty, its path with the suffix `.copy` is taken, or a file
+  ///   cannot be written. Then no copy exists. If only the last sync failed, the copy exists, but a
+  ///   power loss may remove it.
   /// - Complexity: O(n) for n bytes.
   public static func copyPersistentStore(at path: String, to target: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be copied to \(target).") {
@@ -96,11 +99,13 @@ extension PersistentContainer {
 
   /// Replaces one store by a copy of another. Neither store may be open for writing.
   ///
-  /// The copy is first written next to the other store, under its name with the suffix `.copy`,
-  /// which must be unused. It is durable when the call returns. A failure before the copy is
-  /// complete changes nothing. After a power loss, the old store or the new one opens, and the call
-  /// can be repeated. The next opening for writing, or the repetition, completes the work. Until
-  /// then, a store whose files were being removed cannot be opened for reading.
+  /// The copy is first written next to the store to be replaced, under `path` with the suffix
+  /// `.copy`. That directory must be absent, empty, or left by an unfinished copy. The copy is
+  /// durable when the call returns. A failure before the copy is complete changes nothing. After a
+  /// power loss, the old store or the new one can be opened for writing, and the call can be
+  /// repeated. If the power loss interrupted the removal of the old store, the next opening for
+  /// writing, or a repeated call, completes the replacement. Until then, the store cannot be opened
+  /// for reading.
   ///
   /// - Throws: `PerdureError` with code 134080, as for copying and destroying, and when the
   ///   directory holds a file that does not belong to the store.
@@ -117,7 +122,7 @@ extension PersistentContainer {
 
   /// The metadata of a store. The store must have been loaded.
   ///
-  /// - Parameter store: Which; nil for the first.
+  /// - Parameter store: The store; nil for the first.
   /// - Throws: `PerdureError` with code 134060 when it cannot be read, or is not open.
   public func persistentStoreMetadata(
     of store: LoadedStore? = nil
@@ -126,8 +131,8 @@ extension PersistentContainer {
     return try Self.working(.readFailed, "The store's metadata could not be read.") { try store.metadata() }
   }
 
-  /// Replaces the program's metadata of a store. Durable when the call returns, whatever contexts
-  /// have pending. The store must have been loaded.
+  /// Replaces the program's metadata of a store. The metadata is durable when the call returns. The
+  /// pending changes of contexts are not saved. The store must have been loaded.
   ///
   /// - Parameters:
   ///   - userInfo: The new values. Keys that are missing here are removed.

@@ -1,9 +1,9 @@
 import PerdureFormat
 
 // Handles of keyspaces and indexes are values with a number that each store assigns. A handle of
-// another store may lead to a wrong keyspace, or to none. A commit checks all its handles in its
-// turn, before any other step. A snapshot compares marks. Its reads that cannot throw return no
-// entries for a handle of another store.
+// another store may lead to a wrong keyspace, or to none. When a commit gets its turn, it first
+// checks all its handles. A snapshot compares the mark of a handle with the mark in its root. Its
+// reads that cannot throw return no entries for a handle of another store.
 
 extension Catalog {
   /// - Throws: `StoreError` with code `.invalidArgument` if the handle belongs to another store.
@@ -13,7 +13,8 @@ extension Catalog {
     }
   }
 
-  /// As for keyspaces. The source of the index may have changed since the handle was returned.
+  /// As for keyspaces. Only the mark is compared, because the source of the index may have changed
+  /// since the handle was returned.
   func check(_ index: DerivedIndex) throws(StoreError) {
     guard Int(index.id) < indexes.count, indexes[Int(index.id)].index.mark == index.mark else {
       throw .foreign(index)
@@ -108,8 +109,8 @@ extension Snapshot {
     return root.pointee.indexes[Int(index.id)]
   }
 
-  /// The index was built after the snapshot was taken. Otherwise the engine has already thrown an
-  /// error with the reason.
+  /// The error for an index that was built after the snapshot was taken. If the index were still
+  /// unavailable, `Engine.checkAvailable(_:)` would already have thrown an error with the reason.
   @inline(never)
   private static func unavailable(_ index: DerivedIndex) -> StoreError {
     StoreError(

@@ -1,5 +1,5 @@
 extension DenseTable {
-  /// Checks DT1 to DT4 and NA1 for every node below the root; traps at the first violation.
+  /// Checks DT1 to DT4 and NA1 for all nodes, from the root down. Traps at the first violation.
   func checkInvariants(in arena: NodeArena) {
     guard let root else {
       precondition(height == 0 && count == 0, "DT1: an empty table has no height and no entries")

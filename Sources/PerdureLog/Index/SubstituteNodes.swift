@@ -2,8 +2,9 @@
 ///
 /// They can be walked in any direction, searched, copied and changed like nodes of a file, and
 /// every path through them ends. The leaf of an ordered tree has one key, long enough to be split
-/// like a key of a derived index. The leaf of a dense table has no word. The count beside the first
-/// child is greater than any position, so no search continues with a later child.
+/// like a key of a derived index. In the leaf of a dense table, all slots are used and all words
+/// are 0. The count beside the first child is greater than any position, so no search continues
+/// with a later child.
 final class SubstituteNodes {
   private static let keyByteCount = 32
   private static let countBeyondAll = 1 << 39
@@ -33,7 +34,8 @@ final class SubstituteNodes {
     nodeClass == .orderedNode ? ordered[level] : dense[level]
   }
 
-  /// Like a node in a file, it is copied before it is changed, and the arena never frees it.
+  /// Writes a header with the stamp of a node in a file. So the node is copied before it is
+  /// changed, and the arena never frees it.
   private func makeHeader(_ base: UnsafeMutableRawPointer, _ nodeClass: NodeClass, level: Int) {
     let header = NodeHeader(base)
     header.stamp = NodeSlot.fileStampBit

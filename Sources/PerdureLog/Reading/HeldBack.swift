@@ -1,7 +1,7 @@
-// Keeps items that are no longer in use while readers may still reach them: nodes and blob files.
+// Keeps retired items (nodes and blob files) while readers may still reach them.
 //
 // An item that was created with version b and retired with version d belongs to the states b ..< d.
-// It must be kept while one of these states is held, and no longer, even if older states are held.
+// It is kept exactly as long as one of these states is held. States older than b do not need it.
 // Checking every item against every pin repeatedly would be too expensive. So an item is filed
 // under the newest version that holds it. It is checked again only when that version is released.
 // Then it is freed, or filed under an older version.
@@ -10,7 +10,7 @@
 //  HB1  An item filed under v was created with v or before, and was retired after v. Version v was
 //       held when the item was filed.
 //  HB2  No version between v and the item's retirement was held when the item was filed, and none
-//       is held later. New pins are only of the published version. Readers that have not loaded
+//       is held later. A new pin can hold only the published version. Readers that have not loaded
 //       their root yet (`unsettledFrom`) load no root older than the version they noted. Items that
 //       such a reader may reach are not filed yet.
 //  HB3  So each item is filed at most once for every version that was held when it was retired. The
@@ -23,7 +23,7 @@ struct HeldBack<Element> {
     var elements: [Element]
   }
 
-  /// The files, in order of their versions.
+  /// The groups of items filed under the same version, in ascending order of the versions.
   private var files: [File] = []
 
   var isEmpty: Bool { files.isEmpty }

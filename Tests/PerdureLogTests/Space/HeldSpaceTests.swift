@@ -65,7 +65,8 @@ private final class OverwrittenStore {
 
   /// The number of blob files after the removal of all files that no state needs.
   func blobCount() throws -> Int {
-    // The last commit removed files before it was durable, so some removals remain.
+    // Each commit removes files before it is durable itself. So the files that the last commit
+    // dropped still exist.
     store.engine.removeReleasedFiles()
     return try memory.fileSystem.contents(of: "/store.perdure").count { $0.hasSuffix(".blob") }
   }
@@ -83,7 +84,7 @@ private final class OverwrittenStore {
 
 @Suite("Space and memory that a snapshot holds")
 struct HeldSpaceTests {
-  /// The size of a store with only these rows.
+  /// The size of a store whose rows were written once, with values of this length.
   private static func liveBytes(valueLength: Int) throws -> Int {
     let store = try OverwrittenStore(valueLength: valueLength)
     try store.overwrite(0)
@@ -140,7 +141,7 @@ struct HeldSpaceTests {
     try store.expect(8, in: store.store.snapshot())
   }
 
-  @Test("A reader in another opening holds its own state, and no later state")
+  @Test("A separately opened reader holds its own state, and no later state")
   func reader() throws {
     let live = try Self.liveBytes(valueLength: 2000)
     let store = try OverwrittenStore(valueLength: 2000)
@@ -153,8 +154,8 @@ struct HeldSpaceTests {
       #expect(try store.bytes() < live + live * 3 / 2 + Self.constantBytes, "round \(round)")
     }
     #expect(try store.blobCount() == 2 * Int(OverwrittenStore.rowCount))
-    // The writer needs twice the units that a checkpoint reaches. The reader's checkpoint has its
-    // own units.
+    // The writer needs twice the units of one checkpoint in the index file. The checkpoint that the
+    // reader uses has further units.
     let units = try store.indexFileBytes()
     #expect(units <= 4 * (try store.store.statistics.indexFileBytes), "\(units)")
     try store.expect(0, in: reader.snapshot())
@@ -210,7 +211,7 @@ struct HeldSpaceTests {
         if snapshots.count > 5 || (!snapshots.isEmpty && random.chance(25)) {
           snapshots.remove(at: .random(in: 0..<snapshots.count, using: &random))
         }
-        // Freed nodes are filled with 0xDD in debug builds, so that a remaining user fails.
+        // Freed nodes are filled with 0xDD in debug builds, so a read of a freed node fails.
         let engine = try witnessed.writer.engine
         engine.removeReleasedFiles()
         for snapshot in snapshots {

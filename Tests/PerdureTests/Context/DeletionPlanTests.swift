@@ -2,7 +2,7 @@ import Perdure
 import PerdureModel
 import Testing
 
-@Suite("Plans of deletions, and the reads of deletions")
+@Suite("Deletion plans, and the rows that deletions and to-many sets read")
 struct DeletionPlanTests {
   /// A container whose store counts its reads.
   private func counted() throws -> (container: PersistentContainer, counts: ReadCounts) {
@@ -16,7 +16,7 @@ struct DeletionPlanTests {
   }
 
   @Test(
-    "A plan lists a deletion's deleted, changed, left and denying objects, and changes nothing"
+    "A plan lists requested and cascaded deletions, nullified references and denials, and changes nothing"
   )
   func plan() throws {
     let container = try Staff.container()
@@ -46,7 +46,7 @@ struct DeletionPlanTests {
     #expect(try !context.plan(delete: [company]).isDenied)
   }
 
-  @Test("A plan includes links without an inverse, and references that no action leaves")
+  @Test("A plan includes references without an inverse, and references that noAction keeps")
   func oneWay() throws {
     let context = try Staff.context()
     let workers = ["a", "b", "c"].map { context.worker($0) }

@@ -74,7 +74,7 @@ struct QueryTests {
     #expect(query == parsed)
   }
 
-  @Test("Queries can use inherited properties, truth values, two properties, ranges and lists")
+  @Test("Queries can use inherited properties, Boolean values, ranges and lists, and compare two properties")
   func values() {
     #expect(text { $0.name == "x" } == "name == \"x\"")
     #expect(text { !$0.isActive && $0.isActive == true } == "isActive == FALSE AND isActive == TRUE")
@@ -143,7 +143,7 @@ struct QueryTests {
     }
   }
 
-  @Test("Objects and relationships can be compared with objects, ids, and lists of both")
+  @Test("Objects and relationships can be compared with objects, ids and lists of ids")
   func identities() throws {
     let context = try Staff.context()
     let id = Employee(context: context).objectID
@@ -205,7 +205,7 @@ struct QueryTests {
   }
 
   @Test(
-    "A single comparison of any element becomes ANY unless it matches absent values")
+    "`any` with a single comparison becomes ANY, unless the comparison matches absent values")
   func anyOfOne() throws {
     func text(_ query: (EntityRef<Hand>) -> FetchPredicate) -> String {
       "\(FetchPredicate.query(Hand.self, query))"

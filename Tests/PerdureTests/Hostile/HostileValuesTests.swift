@@ -100,7 +100,7 @@ struct HostileValuesTests {
     #expect((try reader.existingObject(with: notes[4].objectID) as? Note)?.text == nil)
   }
 
-  @Test("Texts longer than an index key are found completely and by parts")
+  @Test("Texts longer than an index key are found by equality, by prefix and by range")
   func longKeys() throws {
     let container = try container()
     let context = container.newContext()
@@ -205,7 +205,7 @@ struct HostileValuesTests {
     try expectWhole(container)
   }
 
-  @Test("Dates outside of every calendar are printed with their value")
+  @Test("Dates outside the range of the calendar are printed as seconds")
   func inspectedDates() throws {
     let directory = try TemporaryDirectory()
     let container = PersistentContainer(

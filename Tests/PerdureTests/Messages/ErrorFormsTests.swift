@@ -12,7 +12,7 @@ struct ErrorType: Hashable {
   let name: String
   let isVisible: Bool
 
-  /// The declarations of a text that name `Error` or `LocalizedError` as a parent.
+  /// The types in a source text whose declarations name `Error` or `LocalizedError` as a parent.
   static func all(in text: String) -> [ErrorType] {
     let declaration =
       /^ *(?:@\w+ )?(public |package |private |fileprivate |internal )?(?:final )?(?:struct|enum|class|actor|extension) ([A-Za-z.]+)(?:<[^>]*>)?: ([^{]*)\{/
@@ -25,7 +25,7 @@ struct ErrorType: Hashable {
     }
   }
 
-  /// The names of the types that a text makes conform to `LocalizedError`.
+  /// The names of the types that conform to `LocalizedError` in a source text.
   static func localized(in text: String) -> [String] {
     text.split(separator: "\n").filter { $0.contains("LocalizedError") }.compactMap { line in
       line.firstMatch(of: /(?:struct|enum|class|extension) ([A-Za-z.]+): [^{]*\bLocalizedError\b/)
@@ -64,7 +64,8 @@ struct ErrorFormsTests {
     throw Missing()
   }
 
-  /// One error of each type, thrown as programs receive it.
+  /// One error of each type that calls throw to programs. `RowError` and the types in
+  /// `internalTypes` and `otherTargets` are omitted.
   private static func samples() throws -> [any Error] {
     let context = try Staff.context()
     _ = Employee(context: context)
@@ -95,7 +96,7 @@ struct ErrorFormsTests {
     ]
   }
 
-  @Test("Every error type of the sources conforms to LocalizedError")
+  @Test("Every error type that a caller can receive conforms to LocalizedError")
   func conformance() throws {
     let localized = Set(try Self.sources().flatMap(ErrorType.localized))
     let types = try Self.visibleTypes()

@@ -1,7 +1,8 @@
 import DebianIndexReading
 import SQLiteAccess
 
-/// Computes the closure of a package by three methods.
+/// Computes the dependency closure of a package by three methods: the package, and all its direct
+/// and indirect dependencies.
 final class SQLiteTraversal {
   private let packageClosure: SQLiteStatement
   private let nameClosure: SQLiteStatement

@@ -1,8 +1,8 @@
 import Foundation
 import SQLiteAccess
 
-/// A design in SQLite with a cache of objects, written specifically for this traversal. A composite
-/// part is read with all its atomic parts and connections when the traversal first visits it.
+/// A design in SQLite with a cache of objects, written specifically for the traversal T1. A
+/// composite part is read with all its atomic parts and connections when T1 first visits it.
 final class SQLiteDesign: DesignEngine {
   static let name = SQLiteAccessByC.engineName
 
