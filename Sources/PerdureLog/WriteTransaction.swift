@@ -117,14 +117,15 @@ public struct WriteTransaction: ~Copyable {
   private static func tooLong(_ options: StoreOptions) -> StoreError {
     StoreError(
       .invalidArgument,
-      "A commit takes at most \(options.batchBytesMax) bytes of records; make several, or raise batchBytesMax"
+      "A commit can contain at most \(options.batchBytesMax) bytes of records; split it into several commits, or "
+        + "raise batchBytesMax"
     )
   }
 
   static func check(keyLength: Int) throws {
     guard keyLength <= FormatLimits.keyLengthMax else {
       throw StoreError(
-        .invalidArgument, "A key has \(keyLength) bytes; the most is \(FormatLimits.keyLengthMax)")
+        .invalidArgument, "A key has \(keyLength) bytes; the maximum is \(FormatLimits.keyLengthMax)")
     }
   }
 }

@@ -40,11 +40,11 @@ final class EarlierBackup {
     _ earlier: Superblock, against source: Superblock, _ path: String
   ) throws(StoreError) {
     func refused(_ why: String) -> StoreError {
-      StoreError(.invalidArgument, "\(why); make a backup that needs no earlier one", at: path)
+      StoreError(.invalidArgument, "\(why); make a complete backup, without `since`", at: path)
     }
     guard earlier.store == source.store else { throw refused("The earlier backup is of another store") }
     guard earlier.branch.isUnopenedCopy else {
-      throw refused("The earlier backup is no backup any more: it was opened for writing")
+      throw refused("The earlier backup is no longer a backup: it was opened for writing")
     }
     guard earlier.branch.isSameBranch(as: source.branch) else {
       throw refused("The earlier backup is of another copy of the store")

@@ -59,7 +59,7 @@ extension Engine {
     guard snapshot.engine.storeID == storeID else {
       throw StoreError(
         .invalidArgument,
-        "A precondition names a snapshot of another store; nothing was written. Take one of this store")
+        "A precondition names a snapshot of another store; nothing was written. Use a snapshot of this store")
     }
   }
 }
@@ -114,7 +114,7 @@ extension Snapshot {
   @inline(never)
   private static func unavailable(_ index: DerivedIndex) -> StoreError {
     StoreError(
-      .indexUnavailable, "Index \(index.name) was unavailable when the snapshot was taken; take another one")
+      .indexUnavailable, "Index \(index.name) was unavailable when the snapshot was taken; take a new snapshot")
   }
 
   @inline(never)
@@ -134,7 +134,7 @@ extension StoreError {
   ) -> StoreError {
     StoreError(
       .invalidArgument,
-      "\(what) \(name) (number \(id)) is not one of this store\(otherwise); nothing was changed. Handles are "
-        + "good for the store that gave them out: ask this one for its own (\(source))")
+      "\(what) \(name) (number \(id)) belongs to another store\(otherwise); nothing was changed. A handle is "
+        + "valid only for the store that returned it: get a handle from this store with \(source)")
   }
 }

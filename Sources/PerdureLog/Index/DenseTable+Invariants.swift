@@ -6,7 +6,7 @@ extension DenseTable {
       return
     }
     precondition(height > 0 && height <= Self.heightLimit, "DT1: height")
-    precondition(height == 1 || DenseNode(root).presence != 1, "DT1: the root is needed")
+    precondition(height == 1 || DenseNode(root).presence != 1, "DT1: the root has only its first child")
     let total = checkNode(DenseNode(root), level: height - 1, arena: arena)
     precondition(total == count, "DT3: count of the table")
   }
