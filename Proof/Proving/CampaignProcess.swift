@@ -5,12 +5,13 @@ import PerdureTestSupport
 //
 // If the process fails by a trap, a signal, a hang or an error, the failure is a violation. The
 // violation contains the command that reproduces it and names the campaign's last step. Later
-// campaigns still run. The process writes its result to a file at its end, and not to a pipe. Both
-// processes share a page with the current step (`ProofDesk`).
+// campaigns still run. Before the process ends, it writes its result to a file, not to a pipe. It
+// also writes its current step to a mapped file, which this process reads (`ProofDesk`).
 
 /// A campaign that runs in a separate process.
 package struct CampaignProcess: Sendable {
-  /// The folder with the file of the result and the page where the process notes its current step.
+  /// The folder for the result of the process, its current step (`ProofDesk`), and its temporary
+  /// files.
   package struct Folder: Sendable {
     package let path: String
 
@@ -39,7 +40,8 @@ package struct CampaignProcess: Sendable {
 
   /// The path of the program to run.
   package var executable: String
-  /// The arguments of the program. The program defines which of them the campaign needs.
+  /// Returns the arguments of the program for a folder, to which the program writes its result and
+  /// its current step.
   package var arguments: @Sendable (Folder) -> [String]
   /// The number of checks without progress after which the process is killed.
   package var looksMax: Int
@@ -97,7 +99,7 @@ package struct CampaignProcess: Sendable {
       if let (end, peakBytes) = child.look(waits: false) { return (Self.end(end), peakBytes) }
       let seen = try ProofDesk.Look(folder.desk).beats
       (beats, looks) = (seen, seen == beats ? looks + 1 : 0)
-      // After cancellation of this task, the wait ends.
+      // If this task is cancelled, the pause ends early, and the process is killed.
       let isCancelled = await !wait()
       guard looks >= looksMax || isCancelled else { continue }
       child.sendKill()

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// The maximum memory of a process beyond its memory when the watch began. Only for systems that
-/// report the maximum (Linux).
+/// Measures how far the resident memory of this process has risen above its value at the beginning
+/// of the watch. Only for systems that can reset the maximum (Linux).
 ///
 /// The system records the maximum resident memory, and can reset it. The record is not reset
 /// between cases. So it contains the short peak of one case, and slow growth too. The campaign's

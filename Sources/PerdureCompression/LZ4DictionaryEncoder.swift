@@ -32,7 +32,8 @@ package final class LZ4DictionaryEncoder: Sendable {
   package static let lengthMax = 0xFFFF
   fileprivate static let hashBits: UInt32 = 14
 
-  /// - Parameter dictionary: The bytes to copy. If there are more than `lengthMax`, the last ones.
+  /// - Parameter dictionary: The bytes to copy. If there are more than `lengthMax`, only the last
+  ///   `lengthMax` of them are used.
   package init(_ dictionary: UnsafeRawBufferPointer) {
     let used = UnsafeRawBufferPointer(rebasing: dictionary.suffix(Self.lengthMax))
     bytes = .allocate(byteCount: used.count, alignment: 8)
@@ -55,7 +56,8 @@ package final class LZ4DictionaryEncoder: Sendable {
     places.initialize(repeating: 0)
     for place in 0..<count { starts[Int(hash(bytes.word(at: place), Self.hashBits)) + 1] += 1 }
     for hash in 1..<starts.count { starts[hash] += starts[hash - 1] }
-    // This loop moves each start to the end of its group, where the next group began.
+    // This loop moves each start to the end of its group, which is the start of the next group. The
+    // loop after it moves the starts back.
     for place in 0..<count {
       let hash = Int(hash(bytes.word(at: place), Self.hashBits))
       places[Int(starts[hash])] = UInt16(place)
@@ -70,7 +72,7 @@ package final class LZ4DictionaryEncoder: Sendable {
   /// - Parameter value: Any number of bytes up to `LZ4Block.inputSizeLimit`.
   /// - Parameter output: The buffer for the block.
   /// - Returns: The length of the block; nil if it does not fit.
-  /// - Complexity: O(length of the value); allocates nothing for values up to 4 KiB.
+  /// - Complexity: O(length of the value); allocates nothing for values up to 1 KiB.
   package func encode(
     _ value: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) -> Int? {
@@ -159,7 +161,7 @@ private struct Matcher {
     table[Int(hash(value.word(at: place), tableBits))] = UInt32(truncatingIfNeeded: place)
   }
 
-  /// The longest match at a position that the limited search finds.
+  /// The longest match that the limited search finds at a position.
   private func find(at place: Int, note: Bool) -> Match? {
     let word = value.word(at: place)
     var best = Match(length: Self.lengthMin - 1, source: 0)

@@ -3,9 +3,9 @@
 // sets.
 //
 //   PL1. Every offset and length is checked against the list's bounds before it is used.
-//   PL2. Objects may share items, so few bytes can describe many items. Counted with repetition,
-//        there are at most as many items as bytes. Items are nested at most as deeply as in
-//        archives.
+//   PL2. Objects may share items, so few bytes can describe many items. An item counts each time it
+//        is read, and the total is at most the number of bytes. Items are nested at most `depthMax`
+//        levels deep.
 
 import Foundation
 
@@ -25,8 +25,8 @@ enum PropertyListItem {
 struct BinaryPropertyList {
   private static let magic = Array("bplist00".utf8)
   private static let trailerLength = 32
-  /// The nesting in an archive: the list, its objects, one object, that object's elements, and
-  /// their content.
+  /// The maximum number of levels. An archive has up to five: the archive, its list of objects, an
+  /// object, a list in the object, and an item of that list.
   private static let depthMax = 6
 
   private let bytes: [UInt8]

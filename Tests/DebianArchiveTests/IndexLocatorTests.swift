@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Finding indexes") struct IndexLocatorTests {
   @Test(
-    "A label never contains the host in a file name",
+    "A label does not contain the host, even if the file name does",
     arguments: [
       ("mirror.example.org_debian_dists_trixie_main_binary-amd64_Packages.lz4", "trixie/main amd64"),
       (
@@ -63,7 +63,7 @@ import Testing
     #expect(error.map { "\($0)".contains("example") } == false)
   }
 
-  @Test("Without an apt index, dpkg's status file is read, or an error is thrown")
+  @Test("Without an apt index, dpkg's status file is read; without that file, an error is thrown")
   func fallback() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("perdure-fallback-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -110,7 +110,7 @@ private let hasIndependentCounter =
 @Suite(
   "The archive of this machine", .enabled(if: hasIndependentCounter, "apt-helper or an index is missing"))
 struct ArchiveCountTests {
-  @Test("Each index has as many stanzas as an independent count")
+  @Test("The reader finds as many stanzas in each index as an independent program")
   func stanzaCounts() throws {
     for file in try IndexLocator.indexes() {
       let expected = try Self.count(file)
@@ -127,7 +127,7 @@ struct ArchiveCountTests {
     }
   }
 
-  @Test("The example prints the independent count of each small index")
+  @Test("For each small index, the example prints the count of an independent program")
   func printedCounts() throws {
     for file in try IndexLocator.indexes() {
       let expected = try Self.count(file)

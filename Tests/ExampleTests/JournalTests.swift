@@ -2,7 +2,7 @@ import ChildProcesses
 import Foundation
 import Testing
 
-@Suite("The example of a journal that is killed")
+@Suite("The journal example, which is killed while it saves")
 struct JournalTests {
   @Test("After each kill, the journal has every reported entry and at most one more")
   func killed() throws {

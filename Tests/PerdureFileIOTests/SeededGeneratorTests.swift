@@ -14,7 +14,7 @@ struct SeededGeneratorTests {
       ])
   }
 
-  @Test("Derived generators are equal for equal parts, and differ between parts")
+  @Test("Derived generators are equal for equal indexes, and differ for different indexes")
   func derived() {
     let random = SeededGenerator(seed: 1)
     func first(_ index: UInt64) -> UInt64 {

@@ -1,8 +1,10 @@
-/// The objects that each workload uses. They are equal for every engine, and computed from numbers.
+/// The objects that each workload uses. They are the same for every engine, because a hash of
+/// successive numbers chooses them.
 struct Script {
   let data: GraphData
-  /// Random workers: their numbers, or their emails.
+  /// The numbers of random workers.
   let gets: [Int]
+  /// The emails of random workers.
   let emails: [String]
   let chains: [Int]
   /// Last names that workers have.
@@ -22,7 +24,8 @@ struct Script {
   /// The companies to delete: one in twenty, at least one, and never the first.
   let closures: [Int]
 
-  /// - Parameter scale: The factor for all numbers; a full run has 1.
+  /// - Parameter scale: The factor for the number of objects of each workload except `closures`;
+  ///   1 in a full run.
   init(data: GraphData, scale: Double) {
     self.data = data
     func numbers(_ count: Int, _ salt: UInt64) -> [Int] {

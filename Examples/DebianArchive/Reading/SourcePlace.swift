@@ -22,7 +22,7 @@ public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
 public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
   /// Its position.
   public var place: SourcePlace
-  /// The problem, and its treatment.
+  /// The problem, and how the reader handled it.
   public var message: String
 
   /// A problem met at `place`.

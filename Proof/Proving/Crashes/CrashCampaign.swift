@@ -48,8 +48,8 @@ package struct CrashCampaign: Campaign {
   }
 
   /// The violations, each with the command that reproduces it. The command names the part, because
-  /// the seed alone does not determine the cases: those of one program depend on those of the
-  /// others.
+  /// the seed alone does not determine the cases of a program. They also depend on the disks that
+  /// other programs have already counted.
   package func violations(of tallies: [CrashTally], _ plan: ProofPlan) -> [ProofViolation] {
     tallies.compactMap { tally in
       tally.finding.map {
@@ -138,7 +138,7 @@ package struct CrashCampaign: Campaign {
   /// The maximum number of consecutive power cuts.
   static let recoveryDepth = 3
   static let imagesPerRecoveryMax = 24
-  /// How many times a program with a varying schedule runs at most until it fails.
+  /// The maximum number of runs of a program whose schedule varies. The first failure ends them.
   private static let triesMax = 100
 }
 
@@ -158,7 +158,7 @@ private final class CrashShared: Sendable {
 
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Ends the campaign after a violation: no further case begins.
+  /// Ends the campaign after a violation: no further program begins.
   func end() { state.withLock { $0.isOver = true } }
 
   /// Counts this disk; returns whether it was counted for the first time.
@@ -172,21 +172,23 @@ private final class CrashShared: Sendable {
   }
 }
 
-/// Chooses the number of cases for one program, so that its kind about reaches its share and enough
-/// disks come from recoveries.
+/// Chooses the number of cases for one program. The kind of the program should come close to its
+/// share, and enough disks should come from recoveries.
 private struct CrashAim {
-  /// The average number of new disks per operation, with twelve images of each operation; and the
-  /// average number of new disks per recovery.
+  /// The expected number of distinct disks per operation if 12 disks of each operation are built.
+  /// Includes the disks of recoveries.
   private var operationYield = 12.0
+  /// The expected number of distinct disks per recovery in which the power is cut.
   private var recoveryYield = 3.0
   private var last: CrashExplorer?
   private let states: Int
 
-  /// The desired number of disks from cuts in a recovery per recovered disk, at each depth. With
-  /// this value about a third of all disks come from recoveries.
+  /// For each disk of one depth, the desired number of disks of the next depth, which cuts in
+  /// recoveries leave. With this value about a quarter of all disks come from recoveries.
   private static let recoveryRatio = 0.25
   private static let imagesMax = 48.0
-  /// With fewer images, almost all of them would be the most informative losses (`CrashPlanner`).
+  /// With fewer images, almost none would be random: `CrashPlanner` chooses the most informative
+  /// losses first.
   private static let imagesMin = 12.0
 
   init(states: Int) { self.states = states }

@@ -1,7 +1,7 @@
 import PerdureTestSupport
 
-/// One program of the campaign, and how it is explored. A violation names it, and the name repeats
-/// it.
+/// One program of the campaign, and the settings of its explorer. The command of a violation
+/// contains the words of the part, and so repeats this program.
 struct CrashPart: Hashable, Sendable {
   /// The kind of program.
   var subject: String
@@ -47,7 +47,8 @@ struct CrashPart: Hashable, Sendable {
     explorer.makesStaleBytes = true
     explorer.recoveryDepth = CrashCampaign.recoveryDepth
     explorer.imagesPerRecoveryMax = CrashCampaign.imagesPerRecoveryMax
-    // The explorer's own note is not needed: no test reads it, and a violation names the command.
+    // The explorer need not write its next step to a file, nor say how to repeat a test: the
+    // violation contains the command of the campaign.
     explorer.leavesNote = false
     return explorer
   }

@@ -6,7 +6,7 @@ struct Replay: ~Copyable {
   private(set) var catalog: Catalog
   /// The trees of the keyspaces, by keyspace id.
   private(set) var keyspaces: [KeyspaceRoot] = [KeyspaceRoot()]
-  /// A number greater than every blob number in a record.
+  /// A number greater than the blob number of every record.
   private(set) var nextBlob: UInt64 = 1
   /// The live bytes of each segment.
   private(set) var usage = SegmentUsageTable()
@@ -79,7 +79,8 @@ struct Replay: ~Copyable {
     if id == 0 { try applyCatalog(record, segment, place) }
   }
 
-  /// Counts out the record of a key that a newer record has replaced.
+  /// Subtracts a record from the live bytes of its segment, because a newer record of the same key
+  /// has replaced it.
   ///
   /// - Throws: `IndexUnusable` if the checkpoint did not count the replaced record.
   private mutating func release(_ word: UInt64?) throws(IndexUnusable) {

@@ -1,5 +1,6 @@
-/// A table by number that uses memory only around used numbers. Numbers that are far apart, as a
-/// hostile name or header can contain them, cost no more than adjacent ones.
+/// A table that is indexed by number. It has pages of 256 elements, and allocates a page when one
+/// of its numbers is first used. An unused page before the last used page takes only 8 bytes. So
+/// the largest segment number (2^26 - 1) in a hostile file name or header takes only a few MiB.
 struct PagedTable<Element> {
   /// The value of unused numbers.
   private let blank: Element

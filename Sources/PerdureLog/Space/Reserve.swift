@@ -29,7 +29,8 @@ final class Reserve: @unchecked Sendable {
   private var wanted = ReserveSize()
   private var held: [Part: UInt64] = [:]
   /// Whether a compaction is using its part. The reserve is not restored before the compaction
-  /// ends. Otherwise a checkpoint that the compaction requests would use up the space.
+  /// ends. Otherwise a checkpoint that the compaction requests would restore it, and take the space
+  /// from the compaction.
   private var isLent = false
   private let short = Atomic<Bool>(false)
   /// The system's error when the space was last found to be short.
@@ -62,9 +63,9 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Restores the released part of the reserve.
+  /// Restores the released parts of the reserve.
   ///
-  /// - Returns: Whether no lack of space is known.
+  /// - Returns: False if the reserve is still incomplete because of a lack of space.
   @discardableResult
   func restore() -> Bool {
     lock.withLock {
@@ -76,7 +77,7 @@ final class Reserve: @unchecked Sendable {
   /// Frees the space of a part.
   ///
   /// - Parameter lack: The system's error.
-  /// - Returns: Whether the part had any space.
+  /// - Returns: Whether space was freed.
   func free(_ part: Part, for lack: FileIOError?) -> Bool {
     lock.withLock {
       noteShort(lack)
@@ -84,10 +85,10 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Frees the part for compaction until `reclaim`.
+  /// Frees the space of the part for compaction. The caller must then call `reclaim`.
   ///
   /// - Parameter lack: The system's error.
-  /// - Returns: Whether the part had any space. If not, nothing changes.
+  /// - Returns: Whether space was freed. If not, the caller need not call `reclaim`.
   func lend(for lack: FileIOError?) -> Bool {
     lock.withLock {
       guard remove(.compaction) else { return false }
@@ -97,7 +98,7 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Restores the part for compaction as far as space allows, after the compaction has ended.
+  /// Restores the reserve as far as space allows, after the compaction has ended.
   func reclaim() {
     lock.withLock {
       isLent = false
@@ -132,8 +133,8 @@ final class Reserve: @unchecked Sendable {
   private func fill(_ part: Part) throws(FileIOError) {
     let (length, isHeld) = (UInt64(wanted[part]), held[part, default: 0])
     guard isHeld < length else { return }
-    // If the space is too small, the allocation is not tried: meanwhile other programs would find
-    // the medium full.
+    // Does not try an allocation that is too large. The attempt could fill the medium for a moment,
+    // and writes of other programs would fail.
     if let free = try? directory.availableBytes(), free < length - isHeld {
       throw FileIOError(.noSpace, operation: "allocate", path: directory.path + "/" + Self.name(part))
     }

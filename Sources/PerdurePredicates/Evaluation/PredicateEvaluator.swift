@@ -1,6 +1,6 @@
 // The semantics of predicates, defined by evaluation on objects in memory. Every other
 // implementation (on rows, with indexes) must agree with this one.
-// Rules beside the comparison table (Value+Comparison.swift)
+// Rules in addition to the comparison table (Value+Comparison.swift)
 //   EV1. Logic has two values. An ordering or text comparison with null is false, so its NOT is
 //        true.
 //   EV2. ANY requires that at least one element of the flattened path matches. ALL requires that
@@ -16,8 +16,9 @@
 //        comparison with a single value, including null, needs ANY, ALL, NONE or an aggregate;
 //        otherwise it is an error.
 //   EV7. Under ANY and ALL, a collection operator is applied to each group. A path over several
-//        to-many relationships has one group for each object before the last of them. So `ANY
-//        teams.members.@count > 1` requires a team with at least two members.
+//        to-many relationships has one group for each object that is the source of the last of
+//        them. For example, `ANY teams.members.@count > 1` has one group for each team. It requires
+//        a team with at least two members.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -40,7 +41,8 @@ public final class PredicateEvaluator {
     var options: StringOptions
   }
 
-  /// Prepares a predicate with values for its variables. `now()` returns `now`.
+  /// Prepares a predicate with values for its variables. The function `now()` of the predicate
+  /// returns the argument `now`.
   public init(
     _ predicate: FetchPredicate, variables: [String: any PredicateArgument] = [:], now: Date = Date()
   ) {
@@ -51,8 +53,9 @@ public final class PredicateEvaluator {
 
   /// Whether the predicate holds for an object.
   ///
-  /// - Throws: when a property or variable is unknown, a function has operands it cannot take or is
-  ///   not supported, a regular expression cannot be read, or the source fails.
+  /// - Throws: An error if the predicate uses an unknown property or a variable without a value. An
+  ///   error if an operator or a function cannot use an operand, or the function is not supported.
+  ///   An error if a regular expression is invalid or takes too many steps, or the source fails.
   public func evaluate(with source: some PropertySource) throws(PredicateEvaluationError) -> Bool {
     try evaluate(predicate, in: Scope(root: .object(source), variables: variables))
   }
@@ -72,7 +75,7 @@ public final class PredicateEvaluator {
   }
 }
 
-/// What names mean at a position in the tree.
+/// The values of `SELF`, of paths and of variables at a position in the tree.
 struct Scope {
   var root: Operand
   var variables: [String: Operand]
@@ -186,8 +189,7 @@ extension PredicateEvaluator {
     }
   }
 
-  /// Throws if a path gives a collection where a single value is needed: they cannot be compared
-  /// (EV6).
+  /// Throws if a path gives a collection where the operator compares a single value (EV6).
   private static func checkManyValues(
     _ left: Operand, _ comparison: FetchComparison, _ right: Operand
   ) throws(PredicateEvaluationError) {

@@ -49,7 +49,7 @@ extension PredicateParser {
 // MARK: Height (P2)
 
 extension PredicateParser {
-  /// Enters a nesting level of the text. The caller must leave it.
+  /// Enters a nesting level of the text. The caller must decrease `depth` at its end.
   mutating func descend() throws(PredicateSyntaxError) {
     depth += 1
     guard depth <= Self.depthLimit else { throw tooDeep() }

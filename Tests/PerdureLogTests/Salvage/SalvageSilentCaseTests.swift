@@ -81,7 +81,7 @@ struct SalvageSilentCaseTests {
     #expect(report.keys == 1 && report.olderKeys.map(\.id) == [1], "\(report)")
   }
 
-  @Test("A rewritten segment that ends at an earlier frame is reported")
+  @Test("A rewritten segment that is cut off at the start of a frame is reported")
   func cutRewritten() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -101,7 +101,7 @@ struct SalvageSilentCaseTests {
     #expect(report.keys == 19)
   }
 
-  @Test("An empty segment file before a damaged header is reported")
+  @Test("An empty segment file is reported, also if the header of the next segment is damaged")
   func emptySegment() throws {
     try fill()
     try replace(2, with: [])

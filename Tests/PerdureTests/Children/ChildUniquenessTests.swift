@@ -19,7 +19,7 @@ struct ChildUniquenessTests {
   }
 
   @Test(
-    "One save can move unique values in a ring, from deleted objects and to new objects",
+    "One save can exchange unique values, and move them from a deleted object to a new one",
     arguments: [0, 1, 2])
   func handedOn(depth: Int) throws {
     let container = try Staff.container(.engine)
@@ -46,7 +46,7 @@ struct ChildUniquenessTests {
     try expectWhole(container)
   }
 
-  @Test("An upsert uses the new owner of a unique value that moves in the same save")
+  @Test("An upsert merges into the object that receives the unique value in the same save")
   func upsertOfMoved() throws {
     for depth in 0...1 {
       let container = try Staff.container(.engine)

@@ -93,7 +93,8 @@ struct SaveCostTests {
       hand.pay += 1
       hand.bonus = Decimal(string: "1e50")
       try context.save()
-      // A commit reads the row that it replaces once more, for its entries in indexes.
+      // The commit itself reads each replaced row once more, to find its index entries. The count
+      // of rows does not contain these reads.
       let rowsRead = look.counts.rows - rows + look.counts.puts
       #expect(rowsRead <= 2, "\(rowsRead) rows")
       let pagesRead = try look.indexPagesRead() - pages

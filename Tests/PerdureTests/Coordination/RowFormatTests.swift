@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("FORMAT-GRAPH.md on rows and keys")
+@Suite("Rows and keys have the format in FORMAT-GRAPH.md")
 struct RowFormatTests {
   /// The lines of a fenced block of bytes; the text after a semicolon is a remark.
   private func lines(_ fence: String) throws -> [[UInt8]] {
@@ -32,7 +32,7 @@ struct RowFormatTests {
     #expect(try lines("row").flatMap { $0 } == bytes)
   }
 
-  @Test("Attribute types have the fields and defaults of the table")
+  @Test("Each attribute type has the row field and the kinds of default in the documented table")
   func types() throws {
     let fields: [String: FieldKind] = [
       "none": .absent, "16-bit integer": .int16, "32-bit integer": .int32, "64-bit integer": .int64,

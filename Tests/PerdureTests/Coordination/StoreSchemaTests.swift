@@ -12,7 +12,7 @@ struct StoreSchemaTests {
     return entity.properties[try #require(entity.slot(named: property))].form
   }
 
-  @Test("Indexes are named after the numbers of their properties, relationships first")
+  @Test("Index names contain property numbers, and the indexes of relationships come first")
   func names() throws {
     let schema = try TestModel.schema(indexed: true, derives: false)
     #expect(
@@ -41,7 +41,7 @@ struct StoreSchemaTests {
     #expect(try !title("attr/12").hasSuffix(" descending"))
   }
 
-  @Test("An index contains the objects of the concrete entities below its declaring entity")
+  @Test("An index contains the objects of its declaring entity and of all subentities")
   func entities() throws {
     let schema = try TestModel.schema(indexed: true, derives: false)
     func fed(_ name: String) throws -> [String] {
@@ -78,7 +78,7 @@ struct StoreSchemaTests {
         == .inverse(
           destination: employee, index: try index("linkrev/20"), owners: try index("link/20"), isToMany: true)
     )
-    // Its own inverse: both directions are links.
+    // Its own inverse: one index contains the links of both directions.
     #expect(
       try form(schema, "Manager", "friends")
         == .inverse(

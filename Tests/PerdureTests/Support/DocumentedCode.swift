@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// Compares the code blocks of a document with the lines of a test file between the marks `// NAME
-/// number` and `// end`.
+/// Compares the code blocks of a document with lines of a test file. These lines are between the
+/// marks `// NAME number` and `// end`.
 struct DocumentedCode {
   private let blocks: [[String]]
   private let lines: [String]
   private let name: String
 
   /// - Parameters:
-  ///   - document: The path of the document in the repository, such as `README.md`. The marks have
-  ///     its file name without the extension.
+  ///   - document: The path of the document in the repository, such as `README.md`. In the
+  ///     marks, NAME is its file name without the extension.
   ///   - file: The absolute path of the test file, which is three components below the repository.
   init(_ document: String, in file: String) throws {
     let here = URL(fileURLWithPath: file)
@@ -28,7 +28,8 @@ struct DocumentedCode {
     (blocks.count, lines.count { Self.text($0).hasPrefix("// \(name) ") })
   }
 
-  /// Expects that a block equals the marked lines. Its imports need only be lines of the file.
+  /// Expects that a block equals the marked lines. The imports at its beginning may be anywhere
+  /// in the file.
   func expectSame(_ number: Int) throws {
     let block = try #require(blocks.dropFirst(number - 1).first)
     let imports = block.prefix { $0.hasPrefix("import ") }
@@ -36,7 +37,7 @@ struct DocumentedCode {
     for line in imports { #expect(lines.contains(line)) }
   }
 
-  /// The lines between the marks, without their common indentation.
+  /// The lines between the marks, without the indentation of the start mark.
   private func region(_ number: Int) -> [String] {
     let from = lines.drop { Self.text($0) != "// \(name) \(number)" }
     let margin = from.first.map { $0.prefix { $0 == " " }.count } ?? 0

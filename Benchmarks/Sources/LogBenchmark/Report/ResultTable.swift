@@ -12,7 +12,7 @@ struct ResultTable {
   let results: ResultSet
   let engines: [String]
 
-  /// From this number on a store has many records, like those of the part `large`.
+  /// The number of records from which a store counts as large, like the stores of the part `large`.
   static let largeCount = 5_000_000
 
   static let order = [
