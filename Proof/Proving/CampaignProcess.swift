@@ -52,7 +52,7 @@ package struct CampaignProcess: Sendable {
     _ executable: String, looksMax: Int, pause: Duration = .milliseconds(100),
     arguments: @escaping @Sendable (Folder) -> [String]
   ) {
-    precondition(looksMax > 0, "A process is looked at.")
+    precondition(looksMax > 0, "looksMax must be positive.")
     (self.executable, self.arguments) = (executable, arguments)
     (self.looksMax, self.pause) = (looksMax, pause)
   }
@@ -126,7 +126,7 @@ package struct CampaignProcess: Sendable {
     case .exit(0): "ended without a result"
     case .exit(let code): "ended with the code \(code)"
     case .signal(let number): "was ended by signal \(number)"
-    case .silence: "gave no sign of life for \(pause * looksMax), and was killed"
+    case .silence: "made no progress for \(pause * looksMax), and was killed"
     }
   }
 }

@@ -67,7 +67,7 @@ struct CampaignProcessTests {
     // The script never reports progress, so the test does not depend on the speed of the machine.
     // On a busy machine, the watcher may not check the process for minutes.
     let violation = try #require(try await run("exec sleep 1000000", looksMax: 5).violations.first)
-    #expect(violation.what.hasSuffix("gave no sign of life for 0.005 seconds, and was killed"))
+    #expect(violation.what.hasSuffix("made no progress for 0.005 seconds, and was killed"))
   }
 
   @Test("The last step before its end is in the violation, and the command tries that step alone")

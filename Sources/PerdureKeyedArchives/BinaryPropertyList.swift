@@ -58,7 +58,7 @@ struct BinaryPropertyList {
     (self.count, self.offsets) = (count, offsets)
   }
 
-  private static var damaged: KeyedArchiveError { KeyedArchiveError("The bytes are no keyed archive.") }
+  private static var damaged: KeyedArchiveError { KeyedArchiveError("The bytes are not a keyed archive.") }
 
   /// An integer from big-endian bytes; nil if it does not fit in an `Int`.
   private static func integer(_ bytes: ArraySlice<UInt8>) -> Int? {

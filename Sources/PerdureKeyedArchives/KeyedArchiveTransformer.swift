@@ -104,7 +104,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
   ) throws -> (root: PropertyListItem?, objects: [PropertyListItem], isPlain: Bool) {
     guard case .table(let archive) = try BinaryPropertyList.root(of: data),
       case .list(let objects)? = archive["$objects"], case .table(let top)? = archive["$top"]
-    else { throw KeyedArchiveError("The bytes are no keyed archive.") }
+    else { throw KeyedArchiveError("The bytes are not a keyed archive.") }
     var isPlain = true
     for case .table(let object) in objects {
       if object["$class"] != nil, PlainArchive.className(of: object, in: objects) == nil {

@@ -41,7 +41,7 @@ package struct CrashCampaign: Campaign {
     result.violations = violations(of: tallies, plan)
     if plan.part == nil, plan.scale >= 1, result.violations.isEmpty {
       result.violations = CrashBreadth.shortfalls(of: tallies, disks: plan.quota(Self.statesFull)).map {
-        ProofViolation("the proof is not whole: \($0)", command: plan.command(for: self))
+        ProofViolation("the proof is incomplete: \($0)", command: plan.command(for: self))
       }
     }
     return result

@@ -25,7 +25,7 @@ package struct FailureCampaign: Campaign {
     let whole = Self.wholeCount(reports)
     let isAll = workloads.count == FailureWorkload.all.count && kinds.count == FailureKind.allCases.count
     if isAll, plan.scale >= 1, result.violations.isEmpty, whole < Self.wholeMin {
-      let what = "the proof is not whole: only \(whole) programs met all kinds of failure"
+      let what = "the proof is incomplete: only \(whole) programs met all kinds of failure"
       result.violations = [ProofViolation(what, command: plan.command(for: self))]
     }
     return result

@@ -68,7 +68,7 @@ extension PersistentContainer {
   public static func setMetadata(
     _ userInfo: [String: String], forPersistentStoreAt path: String
   ) throws(PerdureError) {
-    try working(.openFailed, "The metadata of the store \(path) could not be written. The metadata is unchanged.") {
+    try working(.openFailed, "The metadata of \(path) could not be written, and is unchanged.") {
       try StoreFiles.setUserInfo(userInfo, at: path)
     }
   }

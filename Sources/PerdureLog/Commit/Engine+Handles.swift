@@ -114,7 +114,8 @@ extension Snapshot {
   @inline(never)
   private static func unavailable(_ index: DerivedIndex) -> StoreError {
     StoreError(
-      .indexUnavailable, "Index \(index.name) was unavailable when the snapshot was taken; take a new snapshot")
+      .indexUnavailable,
+      "Index \(index.name) was unavailable when the snapshot was taken; take a new snapshot")
   }
 
   @inline(never)

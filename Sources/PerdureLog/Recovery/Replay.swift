@@ -85,9 +85,10 @@ struct Replay: ~Copyable {
   /// - Throws: `IndexUnusable` if the checkpoint did not count the replaced record.
   private mutating func release(_ word: UInt64?) throws(IndexUnusable) {
     guard let word, !usage.release(RecordAddress(rawValue: word)) else { return }
-    precondition(tail != nil, "SU1: a tail counted here is released once")
+    precondition(tail != nil, "SU1: without a checkpoint, each record is counted before it is released")
     throw IndexUnusable(
-      "segment usage: less is live than the tail replaces", at: "the checkpoint's root block")
+      "segment usage: the checkpoint counts fewer live bytes than later commits have replaced",
+      at: "the checkpoint's root block")
   }
 
   private mutating func applyCatalog(_ record: Record, _ segment: UInt64, _ place: Int) throws {

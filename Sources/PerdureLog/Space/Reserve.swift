@@ -109,8 +109,13 @@ final class Reserve: @unchecked Sendable {
   @discardableResult
   private func remove(_ part: Part) -> Bool {
     guard held[part, default: 0] > 0 else { return false }
+    do throws(FileIOError) { try directory.remove(Self.name(part)) } catch {
+      // Otherwise the file still exists, and still occupies the space.
+      if error.code == .notFound { held[part] = nil }
+      return false
+    }
     held[part] = nil
-    return (try? directory.remove(Self.name(part))) != nil
+    return true
   }
 
   private func fill() {

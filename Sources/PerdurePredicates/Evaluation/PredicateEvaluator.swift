@@ -211,8 +211,9 @@ extension PredicateEvaluator {
     }
     throw PredicateEvaluationError(
       .invalidOperand,
-      "\(asked.shortDescription) has any number of values, and \(comparison.op.rawValue) compares one. Write ANY, ALL or NONE "
-        + "before the comparison, or ask for one value: @count, @min, @max, @sum or @avg.")
+      "\(asked.shortDescription) can have several values, but \(comparison.op.rawValue) compares a single value. Write "
+        + "ANY, ALL or NONE before the comparison, or reduce the values with @count, @min, @max, @sum or @avg."
+    )
   }
 
   private static func isAtMost(_ left: Value, _ right: Value, _ options: StringOptions) -> Bool {

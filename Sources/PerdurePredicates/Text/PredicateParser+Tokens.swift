@@ -41,7 +41,9 @@ extension PredicateParser {
 
   mutating func expectSymbol(_ symbol: String) throws(PredicateSyntaxError) {
     guard try acceptSymbol(symbol) else {
-      throw unexpected("'\(symbol)'", remedy: "Put '\(symbol)' here, or look for what was not closed before.")
+      throw unexpected(
+        "'\(symbol)'",
+        remedy: "Insert '\(symbol)' here, or close the bracket or quotation mark that is still open.")
     }
   }
 }
@@ -66,7 +68,7 @@ extension PredicateParser {
   func longPath() -> PredicateSyntaxError {
     failure(
       .tooDeep, expected: "fewer than \(FetchPredicate.levelMax) names in a path", found: "more",
-      remedy: "Follow the path in several steps.")
+      remedy: "Shorten the path, or split it with SUBQUERY.")
   }
 
   private func tooDeep() -> PredicateSyntaxError {
@@ -140,7 +142,7 @@ extension PredicateParser {
   func unsupported(_ what: String) -> PredicateSyntaxError {
     failure(
       .unsupported, expected: "a part of the language that Perdure supports", found: foundToken,
-      remedy: "\(what) cannot be used in a predicate here.")
+      remedy: "\(what) is not supported in predicates.")
   }
 
   /// The token in words.
