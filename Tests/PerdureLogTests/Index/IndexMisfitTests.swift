@@ -1,4 +1,5 @@
 import PerdureFormat
+import PerdureProving
 import PerdureTestSupport
 import Synchronization
 import Testing
