@@ -12,6 +12,13 @@ public protocol File: AnyObject, Sendable {
   /// - Throws: `.closed`, `.mediaError`.
   func size() throws(FileIOError) -> UInt64
 
+  /// The number of names (hard links) that the file has now; 0 if it has lost its last name.
+  ///
+  /// The default implementation returns 1, for file systems without hard links.
+  ///
+  /// - Throws: `.closed`, `.mediaError`.
+  func linkCount() throws(FileIOError) -> Int
+
   /// Reads the bytes `offset ..< offset + buffer.count` that exist.
   ///
   /// - Returns: The number of bytes read. It is smaller than the buffer only at the end of the
@@ -121,6 +128,9 @@ extension File {
 }
 
 extension File {
+  /// Returns 1, because the file system has no hard links.
+  public func linkCount() throws(FileIOError) -> Int { 1 }
+
   /// The default implementation, which treats the whole file as written.
   public func nextData(from offset: UInt64) throws(FileIOError) -> UInt64? {
     offset < (try size()) ? offset : nil

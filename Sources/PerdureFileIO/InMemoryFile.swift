@@ -5,13 +5,16 @@ final class InMemoryFile: File {
   let path: String
   private let content: MemoryContent
   private let isWritable: Bool
+  private let countLinks: @Sendable () -> Int
   private let isClosed = Atomic<Bool>(false)
   private let locks: RangeLockTable.Holder
 
-  init(path: String, content: MemoryContent, isWritable: Bool) {
+  /// - Parameter countLinks: Returns the number of the file's names.
+  init(path: String, content: MemoryContent, isWritable: Bool, countLinks: @escaping @Sendable () -> Int) {
     self.path = path
     self.content = content
     self.isWritable = isWritable
+    self.countLinks = countLinks
     locks = RangeLockTable.Holder(content.locks)
   }
 
@@ -20,6 +23,11 @@ final class InMemoryFile: File {
   func size() throws(FileIOError) -> UInt64 {
     try checkOpen("size")
     return UInt64(content.count)
+  }
+
+  func linkCount() throws(FileIOError) -> Int {
+    try checkOpen("linkCount")
+    return countLinks()
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {

@@ -4,7 +4,6 @@
 /// only be lost as a whole. A new file system contains only the root `/`, where relative paths
 /// start. It shares nothing with other objects of this class. A file's memory is freed when the
 /// file has no name, no opener and no mapping.
-/// and no mapping.
 public final class InMemoryFileSystem: FileSystem {
   fileprivate struct State {
     var tree = NameTree()
@@ -48,6 +47,13 @@ public final class InMemoryFileSystem: FileSystem {
     try rename(.init(source), to: .init(destination))
   }
 
+  /// See `FileSystem.link(_:to:)`.
+  public func link(_ source: String, to name: String) throws(FileIOError) {
+    try state.withLock { state throws(FileIOError) in
+      _ = try state.tree.link(.init(source), to: .init(name))
+    }
+  }
+
   /// See `FileSystem.remove(_:)`.
   public func remove(_ path: String) throws(FileIOError) { try remove(.init(path)) }
 
@@ -85,10 +91,13 @@ extension InMemoryFileSystem {
   }
 
   fileprivate func open(_ path: NameTree.Path, _ mode: FileMode) throws(FileIOError) -> any File {
-    let content = try state.withLock { state throws(FileIOError) in
-      mode == .create ? try state.create(path, for: "open") : try state.content(at: path)
+    let (node, content) = try state.withLock { state throws(FileIOError) in
+      if mode == .create { try state.create(path, for: "open") }
+      return try state.file(at: path)
     }
-    return InMemoryFile(path: path.text, content: content, isWritable: mode != .read)
+    return InMemoryFile(path: path.text, content: content, isWritable: mode != .read) { [state] in
+      state.withLock { $0.tree.linkCount(of: node) }
+    }
   }
 
   fileprivate func rename(_ source: NameTree.Path, to destination: NameTree.Path) throws(FileIOError) {
@@ -101,7 +110,7 @@ extension InMemoryFileSystem {
 
   fileprivate func remove(_ path: NameTree.Path) throws(FileIOError) {
     try state.withLock { state throws(FileIOError) in
-      state.contents[try state.tree.remove(path).removed] = nil
+      if let removed = try state.tree.remove(path).removed { state.contents[removed] = nil }
     }
   }
 
@@ -109,7 +118,7 @@ extension InMemoryFileSystem {
     _ path: NameTree.Path, _ kind: LockKind, holder: String
   ) throws(FileIOError) -> any FileLock {
     let (node, number) = try state.withLock { state throws(FileIOError) in
-      if try state.tree.kind(of: path) == nil { _ = try state.create(path, for: "lock") }
+      if try state.tree.kind(of: path) == nil { try state.create(path, for: "lock") }
       let node = try state.tree.file(at: path, for: "lock")
       return (node, try state.locks.take(node, kind, holder: holder, path: path.text))
     }
@@ -157,20 +166,16 @@ private final class InMemoryDirectory: Directory {
 }
 
 extension InMemoryFileSystem.State {
-  fileprivate mutating func create(
-    _ path: NameTree.Path, for operation: String
-  ) throws(FileIOError) -> MemoryContent {
+  fileprivate mutating func create(_ path: NameTree.Path, for operation: String) throws(FileIOError) {
     guard let content = MemoryContent() else {
       throw FileIOError(.outOfMemory, operation: operation, path: path.text)
     }
     if let node = try tree.createFile(path, for: operation).node { contents[node] = content }
-    return content
   }
 
-  fileprivate func content(at path: NameTree.Path) throws(FileIOError) -> MemoryContent {
-    guard let content = contents[try tree.file(at: path, for: "open")] else {
-      preconditionFailure("A file in the tree has no content")
-    }
-    return content
+  fileprivate func file(at path: NameTree.Path) throws(FileIOError) -> (NameTree.NodeID, MemoryContent) {
+    let node = try tree.file(at: path, for: "open")
+    guard let content = contents[node] else { preconditionFailure("A file in the tree has no content") }
+    return (node, content)
   }
 }

@@ -1,7 +1,8 @@
 // The names of a file system in memory, as a value. It contains no bytes of files.
 //
 // Invariants:
-//   NT1  Every node but the root is named by exactly one entry of one directory (no hard links).
+//   NT1  Every directory but the root is named by exactly one entry of one directory. Every file is
+//        named by one entry or several (hard links); its node counts them.
 //   NT2  Node numbers are never reused, so a number always means the same file.
 
 /// Directories, the names in them, and the numbers of the named nodes.
@@ -41,7 +42,7 @@ package struct NameTree: Sendable {
   }
 
   private enum Node {
-    case file
+    case file(linkCount: Int)
     case directory([String: NodeID])
   }
 
@@ -110,6 +111,11 @@ extension NameTree {
     }
   }
 
+  /// The number of entries that name a file; 0 if it has lost its last name.
+  package func linkCount(of file: NodeID) -> Int {
+    if case .file(let count)? = nodes[file] { count } else { 0 }
+  }
+
   /// The entries of a directory.
   package func entries(of directory: NodeID) -> [String: NodeID] {
     guard case .directory(let entries)? = nodes[directory] else { return [:] }
@@ -151,7 +157,7 @@ extension NameTree {
 // Changes. Each function checks everything before it changes anything.
 extension NameTree {
   package mutating func createFile(_ path: Path, for operation: String) throws(FileIOError) -> Change {
-    try create(.file, path, for: operation)
+    try create(.file(linkCount: 1), path, for: operation)
   }
 
   package mutating func createDirectory(_ path: Path) throws(FileIOError) -> Change {
@@ -171,8 +177,19 @@ extension NameTree {
     return change
   }
 
-  /// - Returns: The removed entry, and the node that it named, which is no longer in the tree.
-  package mutating func remove(_ path: Path) throws(FileIOError) -> (change: Change, removed: NodeID) {
+  /// Gives a file another name.
+  package mutating func link(_ source: Path, to name: Path) throws(FileIOError) -> Change {
+    let node = try file(at: source, for: "link")
+    let place = try place(of: name, for: "link")
+    guard place.node == nil else { throw FileIOError(.alreadyExists, operation: "link", path: name.text) }
+    nodes[node] = .file(linkCount: linkCount(of: node) + 1)
+    let change = Change(directory: place.directory, name: place.name, node: node)
+    apply(change)
+    return change
+  }
+
+  /// - Returns: The removed entry, and the node that it named, if that is no longer in the tree.
+  package mutating func remove(_ path: Path) throws(FileIOError) -> (change: Change, removed: NodeID?) {
     let place = try place(of: path, for: "remove")
     guard let node = place.node else { throw FileIOError(.notFound, operation: "remove", path: path.text) }
     guard node != Self.root else { throw FileIOError(.busy, operation: "remove", path: path.text) }
@@ -181,12 +198,19 @@ extension NameTree {
     }
     let change = Change(directory: place.directory, name: place.name, node: nil)
     apply(change)
-    nodes[node] = nil
-    return (change, node)
+    return (change, unname(node) ? node : nil)
+  }
+
+  /// Notes that a node has lost a name. Returns whether it was the last one; then the node is no
+  /// longer in the tree.
+  private mutating func unname(_ node: NodeID) -> Bool {
+    let count = linkCount(of: node)
+    nodes[node] = count > 1 ? .file(linkCount: count - 1) : nil
+    return count <= 1
   }
 
   /// - Returns: The entry that was set, then the entry that was removed; no entries if both paths
-  ///   lead to the same node. Also the replaced node, which is no longer in the tree.
+  ///   lead to the same node. Also the replaced node, if it is no longer in the tree.
   package mutating func rename(_ source: Path, to destination: Path)
     throws(FileIOError) -> (changes: [Change], replaced: NodeID?)
   {
@@ -200,8 +224,8 @@ extension NameTree {
       Change(directory: from.directory, name: from.name, node: nil),
     ]
     for change in changes { apply(change) }
-    if let replaced = to.node { nodes[replaced] = nil }
-    return (changes, to.node)
+    guard let replaced = to.node, unname(replaced) else { return (changes, nil) }
+    return (changes, replaced)
   }
 
   private func checkRename(of node: NodeID, to place: Place, path: Path) throws(FileIOError) {

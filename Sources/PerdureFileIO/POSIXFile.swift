@@ -40,6 +40,12 @@ final class POSIXFile: File {
     return UInt64(result.value)
   }
 
+  func linkCount() throws(FileIOError) -> Int {
+    let result = try withDescriptor("linkCount") { descriptor in SystemCall.linkCount(descriptor) }
+    guard result.errno == 0 else { throw failure(result.errno, "linkCount") }
+    return result.value
+  }
+
   func nextData(from offset: UInt64) throws(FileIOError) -> UInt64? {
     try FileRange.check(0, at: offset, operation: "nextData", path: path)
     let result = try withDescriptor("nextData") { descriptor in

@@ -141,6 +141,13 @@ extension SystemCall {
     return SystemResult(value: Int64(status.st_size), errno: result.errno)
   }
 
+  /// The number of names that an open file has.
+  static func linkCount(_ descriptor: Int32) -> SystemResult<Int> {
+    var status = stat()
+    let result = repeating { fstat(descriptor, &status) }
+    return SystemResult(value: Int(clamping: status.st_nlink), errno: result.errno)
+  }
+
   static func kind(of descriptor: Int32) -> SystemResult<FileKind> {
     var status = stat()
     let result = repeating { fstat(descriptor, &status) }

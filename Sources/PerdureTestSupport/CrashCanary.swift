@@ -51,7 +51,8 @@ extension DiskEvent {
   var withoutSync: DiskEvent {
     switch self {
     case .sync, .syncDirectory: .ignored
-    case .write, .forget, .forgetEntries, .rememberEntries, .create, .remove, .rename, .ignored: self
+    case .write, .forget, .forgetEntries, .rememberEntries, .create, .link, .remove, .rename, .ignored:
+      self
     }
   }
 }

@@ -6,15 +6,18 @@ extension CrashImage {
   /// - Parameters:
   ///   - directory: The path of the directory to create. It must not exist.
   ///   - fileSystem: The file system of the directory. Default: that of this machine.
-  /// - Throws: Errors of `FileSystem` and `File`. A part may have been written.
+  /// - Throws: Errors of `FileSystem` and `File`. A part may have been written. `.notSupported` if a
+  ///   file has several names and the file system has no hard links.
   public func write(
     to directory: String, on fileSystem: any FileSystem = POSIXFileSystem()
   ) throws(FileIOError) {
     try fileSystem.createDirectory(directory)
-    try Self.write(root, to: directory, fileSystem)
+    var links = ImageLinks()
+    try Self.write(root, to: directory, fileSystem, &links)
   }
 
-  /// Reads a disk that `write(to:on:)` has written, or any other directory.
+  /// Reads a disk that `write(to:on:)` has written, or any other directory. Each name of a file with
+  /// several names becomes a file of its own.
   ///
   /// - Throws: Errors of `FileSystem` and `File`.
   public init(
@@ -24,15 +27,19 @@ extension CrashImage {
   }
 
   private static func write(
-    _ entries: [String: Node], to directory: String, _ fileSystem: any FileSystem
+    _ entries: [String: Node], to directory: String, _ fileSystem: any FileSystem, _ links: inout ImageLinks
   ) throws(FileIOError) {
     for (name, node) in entries {
       let path = "\(directory)/\(name)"
       switch node {
       case .directory(let inner):
         try fileSystem.createDirectory(path)
-        try write(inner, to: path, fileSystem)
-      case .file(let file):
+        try write(inner, to: path, fileSystem, &links)
+      case .file(let file, let link):
+        if let first = links.first(of: link, otherwise: path) {
+          try fileSystem.link(first, to: path)
+          continue
+        }
         let made = try fileSystem.open(path, .create)
         try made.write(file.bytes, at: 0)
         try made.close()

@@ -4,7 +4,8 @@
 /// it.
 public struct CrashImage: Sendable, Hashable {
   indirect enum Node: Sendable, Hashable {
-    case file(FileBytes)
+    /// - Parameter link: The number of a file with several names in the image; nil for one name.
+    case file(FileBytes, link: UInt64? = nil)
     case directory([String: Node])
   }
 
@@ -30,17 +31,19 @@ public struct CrashImage: Sendable, Hashable {
       guard case .directory(let entries) = node, let next = entries[String(name)] else { return nil }
       node = next
     }
-    guard case .file(let file) = node else { return nil }
+    guard case .file(let file, _) = node else { return nil }
     return file.bytes
   }
 
-  /// Replaces the bytes of the file at `path`, to test the effects of damage.
+  /// Replaces the bytes of the file at `path`, to test the effects of damage. Other names of the
+  /// file then lead to a file of their own, with the bytes as they were.
   ///
   /// - Returns: False, without any change, if no such file exists.
   @discardableResult
   public mutating func setBytes(_ bytes: [UInt8], at path: String) -> Bool {
     guard self.bytes(at: path) != nil else { return false }
     root = Self.replacing(path.split(separator: "/")[...], in: root, with: bytes)
+    self = withNumberedLinks()
     return true
   }
 
@@ -86,8 +89,9 @@ extension CrashImage {
       var hasher = Hasher()
       hasher.combine(name)
       switch node {
-      case .file(let bytes):
+      case .file(let bytes, let link):
         hasher.combine(bytes.fingerprint)
+        hasher.combine(link)
       case .directory(let inner):
         hasher.combine(-1)
         hasher.combine(fingerprint(inner))

@@ -56,7 +56,7 @@ struct DiskCutter {
     case .sync(let file, _), .forget(let file): made[file] = nil
     // A sync may make the removal of files durable, and other files may then contain their bytes.
     case .syncDirectory: made.removeAll()
-    case .create, .remove, .rename, .forgetEntries, .rememberEntries, .ignored:
+    case .create, .link, .remove, .rename, .forgetEntries, .rememberEntries, .ignored:
       break
     }
     findWrites()
@@ -79,7 +79,8 @@ struct DiskCutter {
     var onTheWay: Set<UInt64> = []
     var losses = CrashLoss.kinds(pending, fates)
     let root = entries(of: DurabilityModel.rootNode, in: directories, fates, &onTheWay, &losses)
-    return (CrashImage(root: root), losses)
+    let image = CrashImage(root: root)
+    return (model.linked.isEmpty ? image : image.withNumberedLinks(), losses)
   }
 
   /// Builds the content of a directory. Files without a durable name are not on the disk.
@@ -99,7 +100,7 @@ struct DiskCutter {
       } else {
         let made = bytes(of: node, fates)
         losses.formUnion(made.rests)
-        entries[name] = .file(made.bytes)
+        entries[name] = .file(made.bytes, link: model.linked.contains(node) ? node : nil)
       }
     }
     return entries

@@ -19,7 +19,9 @@ import PerdureFileIO
 //        again (`rewriteForgottenNames`).
 //   DM6  The blocks of a file whose last durable name was removed may be reused: a torn write in a
 //        new file may leave the old file's bytes at the same offsets.
-//   DM7  Everything else pending is kept or lost independently of the rest, in any order.
+//   DM7  A new name of a file (hard link) is a change of its directory's entries like any other. A
+//        file is on the disk as long as one durable name leads to it.
+//   DM8  Everything else pending is kept or lost independently of the rest, in any order.
 
 /// The state of a simulated disk between two operations.
 struct DurabilityModel: Sendable {
@@ -28,6 +30,9 @@ struct DurabilityModel: Sendable {
   /// The durable bytes of files and the durable entries of directories, without empty ones.
   var files: [NodeID: FileBytes] = [:]
   var directories: [NodeID: [String: NodeID]] = [:]
+
+  /// The files that have had several names at once, durable or not.
+  private(set) var linked: Set<NodeID> = []
 
   /// The bytes of the files that were removed last, oldest first. DM6
   private(set) var freed: [FileBytes] = []
@@ -106,6 +111,7 @@ enum DiskEvent: Sendable {
   case forgetEntries(directory: UInt64)
   case rememberEntries
   case create(PendingChange.Entry, isDirectory: Bool)
+  case link(PendingChange.Entry)
   case remove(PendingChange.Entry)
   case rename([PendingChange.Entry])
   case syncDirectory(UInt64)
@@ -138,6 +144,9 @@ extension DurabilityModel {
     case .create(let entry, let isDirectory):
       if isDirectory, let node = entry.node { directoryNodes.insert(node) }
       add(.entries([entry]), operation)
+    case .link(let entry):
+      if let node = entry.node { linked.insert(node) }
+      add(.entries([entry]), operation)
     case .remove(let entry):
       add(.entries([entry]), operation)
     case .rename(let entries):
@@ -153,6 +162,12 @@ extension DurabilityModel {
   mutating func place(_ node: NodeID, _ name: String, in directory: NodeID, bytes: FileBytes?) {
     directories[directory, default: [:]][name] = node
     if let bytes { files[node] = bytes } else { directoryNodes.insert(node) }
+  }
+
+  /// Adds another name of a file to the disk's content at the start.
+  mutating func placeLink(_ node: NodeID, _ name: String, in directory: NodeID) {
+    directories[directory, default: [:]][name] = node
+    linked.insert(node)
   }
 
   private mutating func addRename(_ entries: [PendingChange.Entry], _ operation: Int) {

@@ -14,6 +14,8 @@ public enum FileOperation: String, Sendable, Hashable, CaseIterable {
   case openDirectory
   /// `FileSystem.rename`.
   case rename
+  /// `FileSystem.link`.
+  case link
   /// `FileSystem.remove`.
   case remove
   /// `FileSystem.syncDirectory`.
@@ -22,7 +24,7 @@ public enum FileOperation: String, Sendable, Hashable, CaseIterable {
   case lock
   /// `FileSystem.availableBytes`.
   case availableBytes
-  /// `File.size`.
+  /// `File.size`, and `File.linkCount`.
   case size
   /// `File.read`.
   case read

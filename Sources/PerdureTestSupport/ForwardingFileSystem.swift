@@ -57,6 +57,8 @@ extension ForwardingFile {
   /// As `behind` does.
   public func size() throws(FileIOError) -> UInt64 { try behind.size() }
   /// As `behind` does.
+  public func linkCount() throws(FileIOError) -> Int { try behind.linkCount() }
+  /// As `behind` does.
   public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
     try behind.read(into: buffer, at: offset)
   }

@@ -30,6 +30,11 @@ final class SimulatedFile: File {
     return UInt64(content.count)
   }
 
+  func linkCount() throws(FileIOError) -> Int {
+    try check(.size)
+    return state.withLock { $0.tree.linkCount(of: node) }
+  }
+
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
     try checkOpen(.read)
     let start = Int(clamping: offset)

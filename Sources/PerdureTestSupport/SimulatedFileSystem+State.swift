@@ -32,14 +32,21 @@ extension SimulatedFileSystem.State {
   }
 
   /// Adds an image's names and bytes to a directory, here and on the model's disk.
+  ///
+  /// - Parameter links: The files with several names that were added before.
   mutating func load(
     _ entries: [String: CrashImage.Node], into directory: NameTree.NodeID, at path: String,
-    _ disk: inout DurabilityModel
+    _ disk: inout DurabilityModel, _ links: inout ImageLinks
   ) {
     for (name, node) in entries.sorted(by: { $0.key < $1.key }) {
       let inner = "\(path)/\(name)"
       switch node {
-      case .file(let bytes):
+      case .file(let bytes, let link):
+        if let first = links.first(of: link, otherwise: inner) {
+          let id = Self.added { () throws(FileIOError) in try tree.link(.init(first), to: .init(inner)) }
+          disk.placeLink(id, name, in: directory)
+          continue
+        }
         let id = Self.added { () throws(FileIOError) in try tree.createFile(.init(inner), for: "load") }
         contents[id] = Self.content(bytes.bytes)
         usedBytes += UInt64(bytes.bytes.count)
@@ -47,19 +54,21 @@ extension SimulatedFileSystem.State {
       case .directory(let entries):
         let id = Self.added { () throws(FileIOError) in try tree.createDirectory(.init(inner)) }
         disk.place(id, name, in: directory, bytes: nil)
-        load(entries, into: id, at: inner, &disk)
+        load(entries, into: id, at: inner, &disk, &links)
       }
     }
   }
 
   /// The current content, as an image.
   func image() -> CrashImage {
-    CrashImage(root: entries(of: NameTree.root))
+    CrashImage(root: entries(of: NameTree.root)).withNumberedLinks()
   }
 
   private func entries(of directory: NameTree.NodeID) -> [String: CrashImage.Node] {
     tree.entries(of: directory).mapValues { node in
-      tree.isDirectory(node) ? .directory(entries(of: node)) : .file(FileBytes(contents[node]?.bytes ?? []))
+      if tree.isDirectory(node) { return .directory(entries(of: node)) }
+      let link = tree.linkCount(of: node) > 1 ? node : nil
+      return .file(FileBytes(contents[node]?.bytes ?? []), link: link)
     }
   }
 

@@ -43,7 +43,8 @@ public final class SimulatedFileSystem: FileSystem {
   public init(_ image: CrashImage = .empty, capacityBytes: UInt64 = 1 << 40, ignoresSync: Bool = false) {
     var state = State(capacityBytes: capacityBytes, ignoresSync: ignoresSync)
     var start = DurabilityModel()
-    state.load(image.root, into: NameTree.root, at: "", &start)
+    var links = ImageLinks()
+    state.load(image.root, into: NameTree.root, at: "", &start, &links)
     state.journal = CrashJournal(start: start)
     self.state = Guarded(state)
   }
@@ -155,6 +156,14 @@ extension SimulatedFileSystem {
     try rename(.init(source), to: .init(destination))
   }
 
+  /// See `FileSystem.link(_:to:)`. Failures are injected by the path of `name`.
+  public func link(_ source: String, to name: String) throws(FileIOError) {
+    try perform(.link, name) { state throws(FileIOError) in
+      let change = try state.tree.link(.init(source), to: .init(name))
+      state.journal.record(.link, "\(source) to \(name)", .link(PendingChange.Entry(change)))
+    }
+  }
+
   /// See `FileSystem.remove(_:)`.
   public func remove(_ path: String) throws(FileIOError) { try remove(.init(path)) }
 
@@ -209,7 +218,7 @@ extension SimulatedFileSystem {
   func remove(_ path: NameTree.Path) throws(FileIOError) {
     try perform(.remove, path.text) { state throws(FileIOError) in
       let (change, removed) = try state.tree.remove(path)
-      state.discard(removed)
+      if let removed { state.discard(removed) }
       state.journal.record(.remove, path.text, .remove(PendingChange.Entry(change)))
     }
   }

@@ -19,6 +19,7 @@ struct InjectedFailureTests {
     try fileSystem.open("/d/a", .read).close()
     try fileSystem.syncDirectory("/d")
     try fileSystem.rename("/d/a", to: "/d/b")
+    try fileSystem.link("/d/b", to: "/d/c")
     try fileSystem.remove("/d/b")
     _ = try fileSystem.availableBytes(at: "/d")
     _ = try fileSystem.openDirectory("/d")
