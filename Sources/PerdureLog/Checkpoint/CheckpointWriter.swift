@@ -39,7 +39,7 @@ struct CheckpointWriter: ~Copyable {
   private var nextFileNumber: UInt64
   private let readers: ReaderTable
   /// Whether the next checkpoint begins a new file.
-  private(set) var beginsAnew = false
+  private(set) var beginsAnew: Bool
   /// The slots, in the file being written, of nodes from the file that the store was opened with.
   /// Nil while both are the same file.
   private var relocation: NodeRelocation?
@@ -69,6 +69,7 @@ struct CheckpointWriter: ~Copyable {
     number = opened?.root.number ?? 0
     confirmedNumber = number
     self.opened = opened
+    beginsAnew = opened?.isShared ?? false
     root = opened?.rootRun
   }
 

@@ -68,13 +68,22 @@ extension Engine {
   /// The error that is noted for a file that another writer may own.
   static let outdated = FormatError(.misplaced, in: "index file of a closed store", at: 0)
 
-  /// Overwrites the file's header, so that the next opening does not use the file. Returns false if
-  /// the write fails, or if another writer may own the file.
+  /// Overwrites the file's header, or removes the name of a shared file, so that the next opening
+  /// does not use the file. Returns false if that fails, or if another writer may own the file.
   private func abandon(_ checkpoint: OpenedCheckpoint) -> Bool {
     place.whileWriter {
+      if checkpoint.isShared { return removeName(of: checkpoint) }
       let zeros = [UInt8](repeating: 0, count: IndexFileHeader.length)
       do { try checkpoint.file.write(zeros, at: 0) } catch { return false }
       return true
     } ?? false
+  }
+
+  /// SharedFiles, SF3
+  private func removeName(of checkpoint: OpenedCheckpoint) -> Bool {
+    do { try directory.remove(StoreFileName.index(checkpoint.reference.indexFile).string) } catch {
+      return error.code == .notFound
+    }
+    return true
   }
 }

@@ -4,9 +4,12 @@ import PerdureFormat
 /// The file that holds the four superblock slots.
 ///
 /// The committer reads its content. Opening, checkpoints, compaction and closing write it.
-// Unchecked: `known` and `written` are guarded by `lock`.
+// Unchecked: `known` and `written` are guarded by `lock`, `file` and `isShared` by `writing`.
 final class SuperblockFile: @unchecked Sendable {
-  private let file: any File
+  private let directory: any Directory
+  private var file: any File
+  /// Whether the file had a second name when it was opened for writing. SharedFiles, SF2
+  private var isShared: Bool
   /// Serializes writing the file. Readers of `current` and `former` never acquire it.
   private let writing = Lock()
   private let lock = Lock()
@@ -14,8 +17,12 @@ final class SuperblockFile: @unchecked Sendable {
   private var known: [Superblock]
   private var written: UInt64 = 0
 
-  private init(_ file: any File, _ known: [Superblock]) {
+  private init(
+    _ file: any File, in directory: any Directory, isShared: Bool = false, _ known: [Superblock]
+  ) {
     self.file = file
+    self.directory = directory
+    self.isShared = isShared
     self.known = known
   }
 
@@ -32,25 +39,35 @@ final class SuperblockFile: @unchecked Sendable {
   static func create(
     in directory: any Directory, _ superblock: Superblock
   ) throws(FileIOError) -> SuperblockFile {
+    let zeros = [UInt8](repeating: 0, count: Superblock.fileLength)
+    return SuperblockFile(try newFile(zeros, superblock, in: directory), in: directory, [superblock])
+  }
+
+  /// Creates a file with these bytes and one new superblock, and gives it the name. After a crash
+  /// the name leads to what it led to before, or to the complete new file.
+  private static func newFile(
+    _ bytes: [UInt8], _ superblock: Superblock, in directory: any Directory
+  ) throws(FileIOError) -> any File {
     let name = StoreFileName.superblock.string
     let temporary = StoreFileName.temporary("SUPERBLOCK").string
     if try directory.kind(of: temporary) != nil { try directory.remove(temporary) }
     let file = try directory.open(temporary, .create)
-    try file.write([UInt8](repeating: 0, count: Superblock.fileLength), at: 0)
+    try file.write(bytes, at: 0)
     try write(superblock, to: file)
     try directory.rename(temporary, to: name)
     try directory.sync()
     try file.close()
-    return SuperblockFile(try directory.open(name, .readWrite), [superblock])
+    return try directory.open(name, .readWrite)
   }
 
   static func open(in directory: any Directory, _ mode: FileMode) throws -> SuperblockFile {
     let file = try directory.open(StoreFileName.superblock.string, mode)
+    let isShared = try mode != .read && file.isShared()
     let bytes = try file.read(Superblock.fileLength, at: 0)
     return try bytes.withUnsafeBytes { bytes in
       let newest = try Self.newest(in: bytes)
       let older = Superblock.all(in: bytes).filter { $0.generation < newest.generation }
-      return SuperblockFile(file, older + [newest])
+      return SuperblockFile(file, in: directory, isShared: isShared, older + [newest])
     }
   }
 
@@ -75,12 +92,22 @@ final class SuperblockFile: @unchecked Sendable {
       var next = current
       change(&next)
       next.generation = current.generation + 1
-      try Self.write(next, to: file)
+      if isShared { try replaceFile(next) } else { try Self.write(next, to: file) }
       lock.withLock {
         known = Array((known + [next]).suffix(Superblock.slotCount))
         written += UInt64(Superblock.slotLength)
       }
     }
+  }
+
+  /// Writes a superblock, and the other slots as they are, into a new file. SharedFiles, SF2
+  private func replaceFile(_ next: Superblock) throws(FileIOError) {
+    var bytes = try file.read(Superblock.fileLength, at: 0)
+    bytes += [UInt8](repeating: 0, count: Superblock.fileLength - bytes.count)
+    let new = try Self.newFile(bytes, next, in: directory)
+    // An error of `close` does not matter: the file was only read.
+    try? file.close()
+    (file, isShared) = (new, false)
   }
 
   /// Whether, after a failed write, the newest superblock in the file is still `current`. If so,

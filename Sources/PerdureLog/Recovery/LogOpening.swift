@@ -203,10 +203,14 @@ extension LogOpening {
     let nextBlob = files.blobs.reduce(max(replay.nextBlob, superblock.current.nextBlob)) {
       BlobFiles.number(after: $1, $0)
     }
+    var needsSegment = report.tornTailBytes > 0
+    if !options.isReadOnly, let last = segments.segments[scan.end.segment], try last.file.isShared() {
+      needsSegment = true  // SharedFiles, SF1
+    }
     var state = CommitterState(
       storeID: superblock.current.store, arena: replay.arena, segments: segments, root: root,
       catalog: catalog,
-      indexes: IndexSet(), end: scan.end, segmentCapacity: report.tornTailBytes > 0 ? 0 : capacity,
+      indexes: IndexSet(), end: scan.end, segmentCapacity: needsSegment ? 0 : capacity,
       nextSegment: chain.nextNumber, nextBlob: nextBlob, superblock: superblock,
       bindsNewRecords: options.bindsRecords)
     if report.tornTailBytes == 0, let last = chain.links.last, last.end == nil { state.roomEnd = last.size }

@@ -27,6 +27,8 @@ struct OpenedCheckpoint {
   let reference: CheckpointReference
   let root: CheckpointRoot
   let file: any File
+  /// Whether the file had a second name when it was opened for writing. SharedFiles, SF3
+  let isShared: Bool
   /// The mapping of the index file, with the file's length at opening.
   let mapping: FileMapping
   let nodes: MappedNodes
@@ -61,6 +63,7 @@ extension OpenedCheckpoint {
     do {
       let store = superblock.current.store
       file = try directory.open(name, mode)
+      isShared = try mode != .read && file.isShared()
       // Bytes after the last unit that has a number are ignored.
       let length = Int(min(try file.size(), NodeSlot.fileLengthMax))
       guard length > 0 else { throw FormatError(.incomplete, in: "index file header", at: 0) }

@@ -40,8 +40,13 @@ final class Reserve: @unchecked Sendable {
   init(in directory: any Directory, found numbers: [UInt64]) {
     self.directory = directory
     for part in numbers.compactMap(Part.init(rawValue:)) {
-      let size = (try? directory.open(Self.name(part), .read)).flatMap { try? $0.size() }
-      held[part] = size ?? 0
+      let file = try? directory.open(Self.name(part), .read)
+      if let file, (try? file.isShared()) == true {
+        // SharedFiles, SF5. If it cannot be removed, the store does without this part.
+        try? directory.remove(Self.name(part))
+      } else {
+        held[part] = file.flatMap { try? $0.size() } ?? 0
+      }
     }
   }
 
