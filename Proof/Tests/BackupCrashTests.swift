@@ -14,6 +14,8 @@ struct BackupCrashTests {
     let tallies = try await campaign.tallies(plan, .silent)
     print("PERDURE_SEED=\(seed)\n" + CrashTally.table(tallies).joined(separator: "\n"))
     #expect(campaign.violations(of: tallies, plan).map(\.description) == [])
+    print(tallies.map(\.sharedLine))
+    #expect(tallies.allSatisfy { $0.shared.inPrograms > 0 && $0.shared.afterCuts > 0 })
     #expect(tallies.allSatisfy { $0.states >= plan.quota(CrashCampaign.statesFull) })
   }
 

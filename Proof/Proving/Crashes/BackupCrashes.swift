@@ -5,6 +5,7 @@ package import PerdureTestSupport
 // Power cuts during backups. A program commits, compacts and makes full and incremental backups.
 // After every cut, each backup is absent, or complete and equal to the state of its commit.
 // Acknowledged backups are present. The store itself is checked as in a program without backups.
+// Then the next incremental backup is made, and the one that it shares files with is checked again.
 
 /// Programs that back up their store.
 package struct BackupCrashSubject: CrashSubject {
@@ -91,9 +92,10 @@ package struct BackupCrashProgram: CrashProgram {
     let number = check.backups.count
     check.backups.append(check.next - 1)
     marker.begin(BackupCrashCheck.label(ofBackup: number))
-    try store.backup(
+    let report = try store.backup(
       to: BackupCrashCheck.path(ofBackup: number),
-      since: number % 2 == 1 ? BackupCrashCheck.path(ofBackup: number - 1) : nil, options: options)
+      since: number % 3 != 0 ? BackupCrashCheck.path(ofBackup: number - 1) : nil, options: options)
+    check.noteShared(report)
     marker.acknowledge(BackupCrashCheck.label(ofBackup: number))
   }
 }
@@ -112,6 +114,10 @@ package struct BackupCrashCheck: CrashCheck {
   private var contents: [[UInt64: [UInt8]]] = [[:]]
   /// The commit of each backup.
   var backups: [UInt64] = []
+  /// Guarded, because checks of disks count too.
+  private let shared = Guarded(SharedBytes())
+
+  package var sharedBytes: SharedBytes { shared.withLock { $0 } }
 
   init(first: UInt64) { self.first = first }
 
@@ -125,6 +131,8 @@ package struct BackupCrashCheck: CrashCheck {
     if number % 3 == 0 { content[12 + removed % 6] = nil }
     contents.append(content)
   }
+
+  func noteShared(_ report: BackupReport) { shared.withLock { $0.inPrograms += report.bytesShared } }
 
   package func recover(_ fileSystem: SimulatedFileSystem, _ context: CrashContext) throws -> Recovered {
     Recovered(
@@ -147,7 +155,7 @@ package struct BackupCrashCheck: CrashCheck {
       throw Violation("commit \(commits.max() ?? 0) was promised, and the log ends at \(sequence)")
     }
     if sequence >= first { try compare(store, with: sequence, "the store") }
-    var newest: String?
+    var newest: (path: String, commit: UInt64)?
     for (number, commit) in backups.enumerated() {
       let path = Self.path(ofBackup: number)
       guard try fileSystem.kind(of: path) != nil else {
@@ -157,9 +165,10 @@ package struct BackupCrashCheck: CrashCheck {
         continue
       }
       try checkBackup(path, commit, fileSystem)
-      newest = path
+      newest = (path, commit)
     }
-    try goOn(store, since: newest, fileSystem)
+    try goOn(store, since: newest?.path, fileSystem)
+    if let newest { try checkBackup(newest.path, newest.commit, fileSystem) }
     try store.close()
   }
 
@@ -188,6 +197,7 @@ package struct BackupCrashCheck: CrashCheck {
     let number = backups.indices.first { (try? fileSystem.kind(of: Self.path(ofBackup: $0))) == .some(nil) }
     let path = number.map(Self.path(ofBackup:)) ?? "/another"
     let report = try store.backup(to: path, since: newest, options: options)
+    shared.withLock { $0.afterCuts += report.bytesShared }
     try checkBackup(path, report.sequence, fileSystem)
   }
 

@@ -26,6 +26,9 @@ package enum CrashBreadth {
     for loss in CrashLoss.allCases where !sum.matrix.losses.contains(loss) {
       found.append("no disk has lost: \(loss.rawValue)")
     }
+    if sum.shared.inPrograms == 0 || sum.shared.afterCuts == 0 {
+      found.append("no backup has shared a file with an earlier one")
+    }
     for sector in tornSectors where sum.tornBySector[sector] ?? 0 == 0 {
       found.append("no write was torn at sectors of \(sector) bytes")
     }

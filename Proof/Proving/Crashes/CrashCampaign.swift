@@ -32,7 +32,7 @@ package struct CrashCampaign: Campaign {
     result.counts.recoveryCrashes = sum.recoveryStates
     result.report = CrashTally.table(tallies + [sum])
     result.report += [
-      sum.sectorLine,
+      sum.sectorLine, sum.sharedLine,
       "in recovery: disks after a power cut during an opening, which was the first, second or third cut in a row",
       "all tried: operations after which all possible disks were built; sampled: only some disks", "",
       "disks by the operation before the cut and by the kind of loss (a disk may have several):",
@@ -125,7 +125,7 @@ package struct CrashCampaign: Campaign {
         guard shared.isNew(context) else { return }
         tally.add(context, sectorLength: explorer.sectorLength, isDuringRecovery: isDuringRecovery)
       }
-      tally.add(report, CrashPart(subject.name, explorer), overlaps: check.overlapCount)
+      tally.add(report, CrashPart(subject.name, explorer), of: check)
       if report.violation != nil { shared.end() }
       return report
     } catch {

@@ -27,10 +27,27 @@ package protocol CrashCheck: Sendable {
 
   /// The number of commits of the program that began before another one had ended.
   var overlapCount: Int { get }
+
+  /// The number of bytes that backups have shared with earlier backups.
+  var sharedBytes: SharedBytes { get }
+}
+
+/// The number of bytes that backups have shared with earlier backups.
+package struct SharedBytes: Sendable {
+  /// In the program.
+  package var inPrograms: UInt64 = 0
+  /// After power cuts, with the backups that the cut has left.
+  package var afterCuts: UInt64 = 0
+
+  static func += (sum: inout SharedBytes, other: SharedBytes) {
+    sum.inPrograms += other.inPrograms
+    sum.afterCuts += other.afterCuts
+  }
 }
 
 extension CrashCheck {
   package var overlapCount: Int { 0 }
+  package var sharedBytes: SharedBytes { SharedBytes() }
 }
 
 /// One kind of program.

@@ -15,6 +15,7 @@ package struct CrashTally: Sendable {
   package private(set) var sampled = 0
   /// Commits that began before another commit of the same program had ended.
   package private(set) var overlaps = 0
+  package private(set) var shared = SharedBytes()
   package private(set) var matrix = CrashMatrix()
   /// Distinct disks that passed, by the bytes of a sector; and the number of these disks with a
   /// torn write.
@@ -43,9 +44,10 @@ package struct CrashTally: Sendable {
     matrix.add(context)
   }
 
-  mutating func add(_ report: CrashReport, _ part: CrashPart, overlaps count: Int) {
+  mutating func add(_ report: CrashReport, _ part: CrashPart, of check: some CrashCheck) {
     programs += 1
-    overlaps += count
+    overlaps += check.overlapCount
+    shared += check.sharedBytes
     operations += report.operationCount
     exhausted += report.exhaustedOperationCount
     sampled += report.sampledOperationCount
@@ -61,6 +63,7 @@ package struct CrashTally: Sendable {
     sum.exhausted += other.exhausted
     sum.sampled += other.sampled
     sum.overlaps += other.overlaps
+    sum.shared += other.shared
     sum.matrix += other.matrix
     sum.statesBySector.merge(other.statesBySector, uniquingKeysWith: +)
     sum.tornBySector.merge(other.tornBySector, uniquingKeysWith: +)
@@ -74,6 +77,12 @@ package struct CrashTally: Sendable {
       "\(bytes): \(count) (\(tornBySector[bytes] ?? 0))"
     }
     return "disks by the bytes of a sector (and those with a torn write): \(counts.joined(separator: ", "))"
+  }
+
+  /// The bytes that incremental backups have shared, in readable form.
+  package var sharedLine: String {
+    "bytes that backups shared with earlier ones: \(shared.inPrograms) in programs, "
+      + "\(shared.afterCuts) after power cuts"
   }
 
   /// The table, with a line for each tally. The last tally is the sum of the others.
