@@ -16,7 +16,7 @@ struct FoldersTests {
   @Test("Writers that do not check their folder are found, and the part that is named finds them again")
   func unchecked() async throws {
     let seed = SeededGenerator.forTest("unchecked folders").seed
-    let campaign = FoldersCampaign(checksFolder: false)
+    let campaign = FoldersCampaign(canary: .uncheckedFolder)
     for round in 0..<5 as Range<UInt64> {
       let plan = ProofPlan(seed: seed &+ round, scale: 0.02)
       let violation = try #require(try await campaign.run(plan, .silent).violations.first)

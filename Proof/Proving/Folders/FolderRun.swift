@@ -29,9 +29,10 @@ struct FolderRun {
   private var round: UInt8 = 0
   private var nextName = 0
 
-  init(_ fileSystem: any FileSystem, _ root: String, _ random: SeededGenerator, checksFolder: Bool) {
+  init(_ fileSystem: any FileSystem, _ root: String, _ random: SeededGenerator, _ canary: FoldersCanary?) {
     (self.fileSystem, self.root, self.random) = (fileSystem, root, random)
-    options = FolderWorld.options(fileSystem, checksFolder: checksFolder)
+    options = FolderWorld.options(
+      canary?.spoiled(fileSystem) ?? fileSystem, checksFolder: canary?.checksFolder ?? true)
   }
 
   /// The path at which programs expect their store.

@@ -12,10 +12,9 @@ package struct FoldersCampaign: Campaign {
   private static let historiesFull = 4_000
   /// One history in this many runs on the disk, the others on the simulated file system.
   private static let diskEvery = 16
-  private let checksFolder: Bool
+  private let canary: FoldersCanary?
 
-  /// - Parameter checksFolder: Whether writers check that they still own their folder.
-  package init(checksFolder: Bool = true) { self.checksFolder = checksFolder }
+  package init(canary: FoldersCanary? = nil) { self.canary = canary }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
     let only = try plan.part.map { part in
@@ -44,7 +43,7 @@ package struct FoldersCampaign: Campaign {
     defer { withExtendedLifetime(directory) {} }
     let fileSystem: any FileSystem = directory == nil ? SimulatedFileSystem() : POSIXFileSystem()
     let random = SeededGenerator(seed: seed).derived(UInt64(number))
-    var run = FolderRun(fileSystem, directory?.path ?? "", random, checksFolder: checksFolder)
+    var run = FolderRun(fileSystem, directory?.path ?? "", random, canary)
     defer { tally += run.tally }
     try run.run()
   }
