@@ -179,6 +179,11 @@ public struct StoreOptions: Sendable {
   /// must detect the omission.
   package var checksFolder = true
 
+  /// Whether a replaced record must have the keyspace and the key of the record that replaces it,
+  /// before its entries are removed from indexes. False only in the proof, which must detect the
+  /// omission.
+  package var comparesReplacedRecords = true
+
   /// The identity of a new store; nil: a random identity. Only the proof sets it, to create the
   /// same store a second time. Frames and records contain values that depend on the identity, and
   /// so does the length of packed data.

@@ -114,7 +114,7 @@ struct LogOpening {
     }
     do {
       let live = try tail.live(state.root, state.catalog)
-      state.liveBlobs = try Self.liveBlobs(checkpoint, tail, live, state)
+      state.liveBlobs = try liveBlobs(checkpoint, tail, live, state)
       try updateIndexes(of: checkpoint, with: tail, live, &state, &report)
       try checkpoint.checkNodes()
     } catch {
@@ -282,6 +282,7 @@ extension LogOpening {
     try checkAdmission(state)
     let indexes = indexSet(state)
     var update = TailIndexes(checkpoint, state.catalog, state.root, indexes, contents(state), state.arena)
+    update.comparesKeys = options.comparesReplacedRecords
     let new = try update.apply(tail, live: live)
     let suspects = Set(update.suspects + new.compactMap(\.duplicatedIndex))
     let root = state.root
@@ -347,7 +348,7 @@ extension LogOpening {
 
   /// The numbers of the blob files that live records reference, from the checkpoint and the changes
   /// of the tail.
-  private static func liveBlobs(
+  private func liveBlobs(
     _ checkpoint: OpenedCheckpoint, _ tail: TailChanges, _ live: [UInt64],
     _ state: borrowing CommitterState
   ) throws -> Set<UInt64> {
@@ -356,7 +357,9 @@ extension LogOpening {
     var hold = GroupHold()
     defer { hold.release() }
     for gone in tail.gone where gone.isBlob {
-      try gone.withRecord(reader, &hold) { blobs.remove(try BlobReference(in: $0).number) }
+      try gone.withRecord(reader, &hold, comparesKey: options.comparesReplacedRecords) {
+        blobs.remove(try BlobReference(in: $0).number)
+      }
     }
     for word in live where RecordAddress(rawValue: word).isBlob {
       blobs.insert(try BlobReference(in: reader.record(at: word, &hold)).number)

@@ -28,6 +28,9 @@ struct TailIndexes {
   private let reader: RecordReader
   private let contents: RecordContents
   private let arena: NodeArena
+  /// Whether replaced records are compared with their replacements
+  /// (`StoreOptions.comparesReplacedRecords`).
+  var comparesKeys = true
   /// Indexes that begin with their trees in the checkpoint and are updated.
   private var kept: Set<UInt32> = []
 
@@ -84,7 +87,9 @@ struct TailIndexes {
     var hold = GroupHold()
     defer { hold.release() }
     for gone in tail.gone {
-      try gone.withRecord(reader, &hold) { try change($0, of: wanted, isGone: true, &update) }
+      try gone.withRecord(reader, &hold, comparesKey: comparesKeys) {
+        try change($0, of: wanted, isGone: true, &update)
+      }
     }
     for word in live { try change(reader.record(at: word, &hold), of: wanted, isGone: false, &update) }
     let file = StoreFileName.index(checkpoint.reference.indexFile).string
@@ -109,7 +114,9 @@ struct TailIndexes {
       if (try? contents.withValue(of: record, { _ in })) == nil { unreadable.formUnion(wanted) }
     }
     // Errors of records are ignored here, because the update throws them with their offset.
-    for gone in tail.gone where gone.isBlob { try? gone.withRecord(reader, &hold, look) }
+    for gone in tail.gone where gone.isBlob {
+      try? gone.withRecord(reader, &hold, comparesKey: comparesKeys, look)
+    }
     for word in live where RecordAddress(rawValue: word).isBlob {
       if let record = try? reader.record(at: word, &hold) { look(at: record) }
     }
@@ -200,14 +207,18 @@ struct ReplacedRecord {
   /// - Throws: `IndexUnusable` if the record cannot be read because compaction has removed it or it
   ///   is damaged.
   func withRecord(
-    _ reader: RecordReader, _ hold: inout GroupHold, _ body: (Record) throws -> Void
+    _ reader: RecordReader, _ hold: inout GroupHold, comparesKey: Bool,
+    _ body: (Record) throws -> Void
   ) throws {
     var replacementHold = GroupHold()
     defer { replacementHold.release() }
     let newer = try reader.record(at: replacement, &replacementHold)
     let record: Record
     do throws(StoreError) {
-      record = try reader.record(at: word, keyspace: newer.header.keyspace, key: newer.key, &hold)
+      record =
+        comparesKey
+        ? try reader.record(at: word, keyspace: newer.header.keyspace, key: newer.key, &hold)
+        : try reader.record(at: word, &hold)
     } catch {
       throw IndexUnusable(
         "a record that was replaced since the checkpoint cannot be read", at: error.place ?? "the log")
