@@ -118,38 +118,64 @@ extension Snapshot {
   private static let samplesMax = 8192
   private static let sampleLengthMax = 4096
 
+  /// A record that is examined for samples, and the key for which the index has its address.
+  private struct Candidate {
+    let word: UInt64
+    let key: [UInt8]
+  }
+
   /// Values from all parts of a keyspace.
   ///
   /// - Parameter prefersNew: Whether the older half of the examined records is skipped.
+  /// - Throws: `StoreError` with code `.corruption` if a record cannot be read, or if another
+  ///   record is at its address.
   func samples(of keyspace: Keyspace, byteCount: Int, prefersNew: Bool) throws -> DictionarySamples {
-    let (trees, reader) = try (trees(of: keyspace), reader)
-    let count = trees.count(keyspace.kind)
-    let wanted = min(count, Self.samplesMax * (prefersNew ? 2 : 1))
-    var words = (0..<wanted).compactMap { index in
-      let position = Int(Double(count) * Double(index) / Double(wanted))
-      return keyspace.kind == .dense ? trees.dense.select(position)?.word : trees.ordered.select(position)
-    }
-    try check(trees.dense.file)
-    try check(trees.ordered.file)
-    words.sort { RecordAddress(rawValue: $0).position < RecordAddress(rawValue: $1).position }
-    if prefersNew { words.removeFirst(words.count / 2) }
-    words.removeAll { RecordAddress(rawValue: $0).isBlob }
+    let reader = reader
+    var candidates = try candidates(Self.samplesMax * (prefersNew ? 2 : 1), of: keyspace)
+    candidates.sort { RecordAddress(rawValue: $0.word).position < RecordAddress(rawValue: $1.word).position }
+    if prefersNew { candidates.removeFirst(candidates.count / 2) }
+    candidates.removeAll { RecordAddress(rawValue: $0.word).isBlob }
     var samples = DictionarySamples()
     var hold = GroupHold()
     defer { hold.release() }
-    // If the samples are too long in total, only every n-th value is used.
-    let step = max(
-      1, try words.reduce(0) { try $0 + sampleLength(at: $1, reader, &hold) } / max(1, byteCount))
-    for index in stride(from: 0, to: words.count, by: step) {
-      let record = try reader.record(at: words[index], &hold)
-      try withContent(of: record) {
-        samples.append(UnsafeRawBufferPointer(rebasing: $0.prefix(Self.sampleLengthMax)))
+    func withSample<R>(_ candidate: Candidate, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+      let record = try candidate.key.withUnsafeBytes { key throws(StoreError) in
+        try reader.record(at: candidate.word, keyspace: keyspace.id, key: key, &hold)
       }
+      return try withContent(of: record) {
+        try body(UnsafeRawBufferPointer(rebasing: $0.prefix(Self.sampleLengthMax)))
+      }
+    }
+    let total = try candidates.reduce(0) { try $0 + withSample($1) { $0.count } }
+    // If the samples are too long in total, only every n-th value is used.
+    for index in stride(from: 0, to: candidates.count, by: max(1, total / max(1, byteCount))) {
+      try withSample(candidates[index]) { samples.append($0) }
     }
     return samples
   }
 
-  private func sampleLength(at word: UInt64, _ reader: RecordReader, _ hold: inout GroupHold) throws -> Int {
-    try withContent(of: reader.record(at: word, &hold)) { min($0.count, Self.sampleLengthMax) }
+  /// At most `countMax` records of a keyspace, at equal distances in the order of their keys.
+  private func candidates(_ countMax: Int, of keyspace: Keyspace) throws -> [Candidate] {
+    let trees = try trees(of: keyspace)
+    let count = trees.count(keyspace.kind)
+    let wanted = min(count, countMax)
+    let positions = (0..<wanted).map { Int(Double(count) * Double($0) / Double(wanted)) }
+    var found: [Candidate] = []
+    found.reserveCapacity(wanted)
+    switch keyspace.kind {
+    case .dense:
+      for position in positions {
+        guard let (id, word) = trees.dense.select(position) else { continue }
+        found.append(Candidate(word: word, key: withUnsafeBytes(of: id.littleEndian) { Array($0) }))
+      }
+    case .bytes:
+      var cursor = OrderedCursor(trees.ordered)
+      for position in positions where cursor.seek(position: position) {
+        found.append(Candidate(word: cursor.payload, key: Array(cursor.key)))
+      }
+    }
+    try check(trees.dense.file)
+    try check(trees.ordered.file)
+    return found
   }
 }
