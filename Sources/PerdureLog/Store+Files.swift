@@ -21,9 +21,10 @@ extension Store {
   ///     copy, which is then replaced.
   ///   - options: Only `fileSystem` is used, for both stores.
   /// - Throws: `StoreError`: `.locked` while a writer has the source open; `.notAStore`;
-  ///   `.invalidArgument` if the target or its `.copy` directory is taken; `.diskFull`, `.io`. The
-  ///   files copied so far are then removed. If only the last sync failed, the complete copy is
-  ///   kept, and may be lost in a power cut.
+  ///   `.invalidArgument` if the target or its `.copy` directory is taken; `.unsupportedFormat` if
+  ///   the store has a feature of a newer version; `.diskFull`, `.io`. The files copied so far are
+  ///   then removed. If only the last sync failed, the complete copy is kept, and may be lost in a
+  ///   power cut.
   /// - Complexity: O(n) for n bytes of files.
   public static func copy(
     at source: String, to target: String, options: StoreOptions = StoreOptions()
@@ -129,7 +130,31 @@ extension Store {
     guard try fileSystem.kind(of: path) == .directory, try fileSystem.kind(of: superblock) == .file else {
       throw StoreError(.notAStore, "There is no store to copy", at: path)
     }
-    return try ClosedStoreLock(of: path, fileSystem)
+    var lock = try ClosedStoreLock(of: path, fileSystem)
+    do { try checkIsKnown(path, fileSystem) } catch {
+      lock.release()
+      throw error
+    }
+    return lock
+  }
+
+  /// Checks that a store has no feature of a newer version. Such a store may have files that a copy
+  /// by this version would lack, and the copy's superblock could not be marked.
+  private static func checkIsKnown(_ path: String, _ fileSystem: any FileSystem) throws {
+    let superblock: Superblock
+    do {
+      superblock = try SuperblockFile.open(in: fileSystem.openDirectory(path), .read).current
+    } catch let error as StoreError {
+      // A damaged store may be copied, for a salvage.
+      guard error.code == .corruption else { throw error }
+      return
+    }
+    guard superblock.allowsWriting else {
+      throw StoreError(
+        .unsupportedFormat,
+        "A copy by this version of Perdure would lose a feature of the store: \(superblock.featuresToWrite). "
+          + "Copy it with a newer version", at: path)
+    }
   }
 
   static func copyFiles(_ source: String, _ target: String, _ fileSystem: any FileSystem) throws {
@@ -144,7 +169,7 @@ extension Store {
   }
 
   /// Records in the superblock that no writer has opened the copy yet. A superblock that cannot be
-  /// read, or that this program must not write, is not changed.
+  /// read is not changed.
   static func markAsCopy(_ path: String, _ fileSystem: any FileSystem) throws {
     let superblock: SuperblockFile
     do {
@@ -152,7 +177,6 @@ extension Store {
     } catch is StoreError {
       return
     }
-    guard superblock.current.allowsWriting else { return }
     try superblock.replace { $0.branch.isUnopenedCopy = true }
   }
 

@@ -142,11 +142,15 @@ extension StoreError {
     + "(`perdure salvage`, Store.salvage)"
 
   static func corruption(_ error: FormatError, segment: UInt64, offset: Int) -> StoreError {
-    let code: Code = error.reason == .unsupported ? .unsupportedFormat : .corruption
-    return StoreError(
-      code,
-      "\(error); \(beyondRepair)",
-      at: "\(StoreFileName.segment(segment).string), byte \(offset)")
+    let place = "\(StoreFileName.segment(segment).string), byte \(offset)"
+    if error.reason == .unsupported { return unsupported(error, at: place) }
+    return StoreError(.corruption, "\(error); \(beyondRepair)", at: place)
+  }
+
+  /// The error for a structure that a newer version of Perdure has written. A backup or a salvage
+  /// by this version does not help.
+  static func unsupported(_ error: FormatError, at place: String) -> StoreError {
+    StoreError(.unsupportedFormat, "The store needs a newer version of Perdure: \(error)", at: place)
   }
 
   static func noStore(at path: String) -> StoreError {

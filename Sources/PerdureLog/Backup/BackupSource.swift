@@ -36,8 +36,8 @@ struct BackupSource {
     guard current.allowsWriting else {
       throw StoreError(
         .unsupportedFormat,
-        "The store has features of a newer Perdure, which a backup by this one would lose; back it up with that"
-      )
+        "A backup by this version of Perdure would lose a feature of the store: \(current.featuresToWrite). "
+          + "Make the backup with a newer version")
     }
     var copy = Superblock(store: current.store, segmentCapacity: current.segmentCapacity)
     copy.compatibleFeatures = current.compatibleFeatures

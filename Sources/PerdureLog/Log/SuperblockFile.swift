@@ -75,13 +75,10 @@ final class SuperblockFile: @unchecked Sendable {
     do {
       return try Superblock.newest(in: bytes)
     } catch {
-      let isUnknown = error.reason == .unsupported
+      let place = "\(StoreFileName.superblock.string), byte \(error.offset)"
+      if error.reason == .unsupported { throw .unsupported(error, at: place) }
       throw StoreError(
-        isUnknown ? .unsupportedFormat : .corruption,
-        isUnknown
-          ? "The store needs a newer version of Perdure: \(error)"
-          : "No copy of the superblock is valid: \(error); \(StoreError.beyondRepair)",
-        at: "\(StoreFileName.superblock.string), byte \(error.offset)")
+        .corruption, "No copy of the superblock is valid: \(error); \(StoreError.beyondRepair)", at: place)
     }
   }
 

@@ -9,26 +9,40 @@ import PerdureFormat
 extension SalvageSource {
   /// Opens the segment files and reads their headers. The report names files that cannot be opened.
   ///
-  /// - Throws: `FileIOError` for a shortage.
+  /// - Throws: `FileIOError` for a shortage. `StoreError` with code `.unsupportedFormat` if a newer
+  ///   version of Perdure has written a segment: its records may have another meaning.
   mutating func readHeaders(_ numbers: [UInt64], _ report: inout SalvageReport) throws -> [SourceSegment] {
     var found: [SourceSegment] = []
     for number in numbers.sorted() {
       let name = StoreFileName.segment(number).string
+      let file: any File
+      let size: UInt64
       do throws(FileIOError) {
-        let file = try directory.open(name, .read)
-        defer { try? file.close() }
-        let size = Int(clamping: try file.size())
-        // An unreadable header counts as damaged.
-        let bytes = (try? file.read(SegmentHeader.length, at: 0)) ?? []
-        let header = try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
-        found.append(SourceSegment(number: number, name: name, size: size, header: header))
+        file = try directory.open(name, .read)
+        size = try file.size()
       } catch {
         if error.code.isShortage { throw error }
         report.add(.unreadable, in: name, 0, 0)
         noteMissing(number)
+        continue
       }
+      defer { try? file.close() }
+      found.append(
+        SourceSegment(
+          number: number, name: name, size: Int(clamping: size), header: try header(of: file, name)))
     }
     return found
+  }
+
+  /// The header of a segment file; nil if it is damaged or cannot be read.
+  private func header(of file: any File, _ name: String) throws -> SegmentHeader? {
+    guard let bytes = try? file.read(SegmentHeader.length, at: 0) else { return nil }
+    do {
+      return try bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
+    } catch let error as FormatError {
+      if error.reason == .unsupported { throw StoreError.unsupported(error, at: name) }
+      return nil
+    }
   }
 
   /// Opens a file for reading; nil if it cannot be opened.

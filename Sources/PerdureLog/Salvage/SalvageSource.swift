@@ -89,10 +89,7 @@ struct SalvageSource {
       let slots = bytes.withUnsafeBytes { Superblock.all(in: $0) }
       isSuperblockLast = slots.count == Superblock.slotCount
     } catch let error as FormatError {
-      if error.reason == .unsupported {
-        throw StoreError(
-          .unsupportedFormat, "The store needs a newer version of Perdure: \(error)", at: name)
-      }
+      if error.reason == .unsupported { throw StoreError.unsupported(error, at: name) }
       report.add(.superblock, in: name, 0, bytes.count)
     }
   }
