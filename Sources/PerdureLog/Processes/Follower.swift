@@ -118,8 +118,10 @@ extension Store {
   ///
   /// - Returns: Whether there is a new state.
   /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`; `.notAStore` if the directory has
-  ///   another store or none. After these errors the previous state can still be read. `.readOnly`
-  ///   if the store was opened for writing, because it always shows the newest state.
+  ///   another store or none; `.unsupportedFormat` if a newer version of Perdure has written to the
+  ///   store, and this version cannot read it any more. After these errors the previous state can
+  ///   still be read. `.readOnly` if the store was opened for writing, because it always shows the
+  ///   newest state.
   /// - Complexity: If nothing has changed, it reads the superblock, the directory and the headers
   ///   of the last segments. Otherwise it costs as much as opening the store.
   @discardableResult
