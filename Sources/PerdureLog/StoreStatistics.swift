@@ -67,9 +67,10 @@ public struct StoreStatistics: Sendable {
   /// The error of the last failed checkpoint.
   public var lastCheckpointFailure: String?
   /// The error of the last attempt to read `READERS`, the file in which readers register; nil if it
-  /// succeeded. After an error the store assumes readers of every state: it removes no file of a
-  /// long value, and reuses no space in the index file. Both resume once the file can be read, or
-  /// is removed while there is no reader.
+  /// succeeded. A store that was opened for reading makes an attempt for these statistics. After an
+  /// error the writer assumes readers of every state: it removes no file of a long value, and
+  /// reuses no space in the index file. Both resume after the file can be read again, or was
+  /// removed by hand. Remove it only while no program has the store open for reading.
   public var lastReadersFailure: String?
   /// The number of bytes reserved on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64
@@ -125,7 +126,8 @@ extension Store {
   /// The counts of the store at this moment.
   public var statistics: StoreStatistics {
     get throws {
-      try engine.looking { state in
+      let readersFailure = engine.readersFailure
+      return try engine.looking { state in
         let root = state.root
         let keys = state.catalog.keyspaces.dropFirst().reduce(0) { $0 + root.trees(of: $1).count($1.kind) }
         let entries = state.catalog.indexes.reduce(0) { $0 + root.tree(of: $1.index).count }
@@ -153,7 +155,7 @@ extension Store {
           blobBytesSinceOpen: engine.written.blobs,
           checkpointFailuresSinceOpen: checkpoints.failureCount,
           lastCheckpointFailure: checkpoints.lastFailure,
-          lastReadersFailure: engine.readers.lastFailure.map { "\($0)" },
+          lastReadersFailure: readersFailure.map { "\($0)" },
           reserveBytes: engine.reserve.heldBytes,
           isShortOfRoom: engine.reserve.isShort,
           dictionaries: state.catalog.dictionaries.count,

@@ -129,6 +129,16 @@ struct ReaderTable: Sendable {
   }
 }
 
+extension Engine {
+  /// Why `READERS` cannot be read; nil if it can. Only a writer needs the file, so an opening for
+  /// reading tries now.
+  var readersFailure: FileIOError? {
+    guard options.isReadOnly else { return readers.lastFailure }
+    do throws(FileIOError) { _ = try readers.entries() } catch { return error }
+    return nil
+  }
+}
+
 /// A reader's slot in the table, locked while the object exists.
 final class ReaderRegistration: Sendable {
   private let file: any File
