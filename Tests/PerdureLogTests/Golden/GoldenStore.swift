@@ -25,6 +25,10 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     case packed
     /// Like `checkpoint`, with sums of groups and their order, and an index that was removed.
     case sums
+    /// A backup in a folder, as it is before a writer opens it.
+    case backup
+    /// Restored from a backup, and then written to, so that it has a branch id.
+    case restored
   }
 
   var version: Int
@@ -40,8 +44,10 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     ]
     // Records are bound to their addresses.
     + [.checkpoint, .rewritten, .grouped, .packed, .cutOff].map { GoldenStore(version: 6, kind: $0) }
+    // Of the same format: copies, and two kinds whose records were not bound before.
+    + [.backup, .restored, .closed, .sums].map { GoldenStore(version: 7, kind: $0) }
   /// The version that the generator writes. It writes the stores of `all` with this version.
-  static let newestVersion = 6
+  static let newestVersion = 7
 
   /// Whether an opening uses the index file. Those of older versions are not used (FORMAT.md,
   /// section 20).
@@ -85,7 +91,34 @@ struct GoldenGenerator {
   /// The files of a new store.
   static func files(of kind: GoldenStore.Kind) throws -> [String: [UInt8]] { try Self().make(kind) }
 
+  /// A backup of a new store as a stream.
+  static func backupStream() throws -> [UInt8] {
+    let generator = Self()
+    let (store, last) = try generator.makeStore(.rewritten)
+    try generator.history.write(last..<generator.history.commits.count, to: store)
+    var stream: [UInt8] = []
+    try store.backup { part in part.withUnsafeBytes { stream += $0 } }
+    return stream
+  }
+
   private func make(_ kind: GoldenStore.Kind) throws -> [String: [UInt8]] {
+    var (store, last) = try makeStore(kind)
+    if kind == .restored {
+      try store.backup(to: "/backup")
+      try Store.restore(from: "/backup", to: "/restored", options: options(kind))
+      store = try Store(at: "/restored", options: options(kind))
+    }
+    try history.write(last..<history.commits.count, to: store)
+    switch kind {
+    case .cutOff: return try cutOff(store)
+    case .backup: try store.backup(to: "/backup")
+    default: break
+    }
+    try store.close()
+    return files(in: [.backup: "/backup", .restored: "/restored"][kind] ?? Self.path)
+  }
+
+  private func options(_ kind: GoldenStore.Kind) -> StoreOptions {
     var options = StoreOptions()
     options.fileSystem = fileSystem
     options.segmentCapacityBytes = GoldenHistory.segmentCapacityBytes
@@ -97,7 +130,14 @@ struct GoldenGenerator {
       options.compression.groupsColdRecords = true
       options.compression.groupLengthTarget = 1024
     }
-    let store = try Store(at: Self.path, options: options)
+    return options
+  }
+
+  /// Makes a store without its last commits.
+  ///
+  /// - Returns: The store, and the number of commits in it.
+  private func makeStore(_ kind: GoldenStore.Kind) throws -> (Store, Int) {
+    let store = try Store(at: Self.path, options: options(kind))
     try history.write(0..<5, to: store)
     try GoldenHistory.defineIndexes(in: store)
     if kind == .sums { try GoldenHistory.defineSums(in: store) }
@@ -108,16 +148,15 @@ struct GoldenGenerator {
     if kind == .packed { try Self.train(store) }
     if kind == .checkpoint || kind == .sums { try store.checkpoint() }
     if kind == .rewritten || kind == .grouped { _ = try store.compact() }
-    try history.write(last..<history.commits.count, to: store)
-    guard kind == .cutOff else {
-      try store.close()
-      return files
-    }
-    let files = files
+    return (store, last)
+  }
+
+  private func cutOff(_ store: Store) throws -> [String: [UInt8]] {
+    let files = files(in: Self.path)
     try store.write { [rows = try store.keyspace("rows", .dense)] transaction in
       try transaction.put([UInt8](repeating: 9, count: 200), id: 999, in: rows)
     }
-    let cut = Self.cut(files, self.files)
+    let cut = Self.cut(files, self.files(in: Self.path))
     try store.close()
     return cut
   }
@@ -137,11 +176,11 @@ struct GoldenGenerator {
     }
   }
 
-  private var files: [String: [UInt8]] {
+  private func files(in folder: String) -> [String: [UInt8]] {
     let image = fileSystem.currentImage
     var files: [String: [UInt8]] = [:]
-    for path in image.paths where path.hasPrefix(Self.path + "/") && !path.hasSuffix("/LOCK") {
-      files[String(path.dropFirst(Self.path.count + 1))] = image.bytes(at: path)
+    for path in image.paths where path.hasPrefix(folder + "/") && !path.hasSuffix("/LOCK") {
+      files[String(path.dropFirst(folder.count + 1))] = image.bytes(at: path)
     }
     return files
   }
