@@ -17,6 +17,9 @@ public struct BackupOptions: Sendable {
   /// another file system.
   public var fileSystem: (any FileSystem)?
 
+  /// The time by which the speed is limited; nil: that of the system.
+  var clock: BackupClock?
+
   /// Creates options with all defaults.
   public init() {}
 

@@ -142,35 +142,3 @@ extension Store {
     }
   }
 }
-
-/// Limits the speed of a backup, and ends it when its task is cancelled.
-struct Pacer {
-  /// The speed limit; nil if there is none.
-  private var pace: BackupPace?
-  private let activity: () -> UInt64?
-  private let lock = Lock()
-  private let condition = Condition()
-  /// The longest sleep between two checks for cancellation.
-  private static let sliceNanoseconds: UInt64 = 100_000_000
-
-  init(_ options: BackupOptions, _ engine: Engine) {
-    activity = { engine.options.isReadOnly ? nil : engine.version }
-    pace = BackupPace(
-      bytesPerSecond: options.bytesPerSecond, activity: activity(), now: Clock.nowNanoseconds())
-  }
-
-  /// A pacer without a speed limit.
-  init() { activity = { nil } }
-
-  /// Waits until the next piece may be copied, after a piece of `bytes` bytes was copied.
-  mutating func pass(_ bytes: Int) throws {
-    try Task.checkCancellation()
-    guard let end = pace?.pass(bytes, activity: activity(), now: Clock.nowNanoseconds()) else { return }
-    while true {
-      let now = Clock.nowNanoseconds()
-      guard now < end else { return }
-      lock.withLock { while condition.wait(lock, untilNanoseconds: min(end, now + Self.sliceNanoseconds)) {} }
-      try Task.checkCancellation()
-    }
-  }
-}
