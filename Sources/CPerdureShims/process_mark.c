@@ -16,6 +16,8 @@ static const uint64_t always = 1;
 
 const uint64_t *perdure_process_mark(void) { return &always; }
 
+int perdure_process_mark_by_handler(void) { return 1; }
+
 #else
 
 #include <pthread.h>
@@ -29,7 +31,10 @@ const uint64_t *perdure_process_mark(void) { return &always; }
 
 // The word of this process. In a child, before its first call: the parent's word, which is zero.
 static _Atomic(uint64_t *) newest;
-static pthread_once_t has_handler = PTHREAD_ONCE_INIT;
+// Whether this process has the handler. A child inherits both.
+static atomic_int has_handler;
+// Whether the kernel is not asked, as on systems that cannot clear a page in a child.
+static atomic_int is_handler_only;
 
 // Runs in a child, which has one thread.
 static void clear_newest(void) {
@@ -37,11 +42,19 @@ static void clear_newest(void) {
   if (word) *word = 0;
 }
 
-static void add_handler(void) { (void)pthread_atfork(NULL, NULL, clear_newest); }
+// Adds the handler. Two threads may both add it: clearing twice is harmless. Returns 0 if the system
+// has no memory left.
+static int add_handler(void) {
+  if (atomic_load(&has_handler)) return 1;
+  if (pthread_atfork(NULL, NULL, clear_newest) != 0) return 0;
+  atomic_store(&has_handler, 1);
+  return 1;
+}
 
 // Asks the kernel to clear the page in children. Returns 0 if it cannot.
 static int is_cleared_by_kernel(void *page, size_t length) {
 #if defined(__linux__)
+  if (atomic_load(&is_handler_only)) return 0;
   return madvise(page, length, MADV_WIPEONFORK) == 0;
 #else
   (void)page, (void)length;
@@ -55,12 +68,22 @@ const uint64_t *perdure_process_mark(void) {
   size_t length = (size_t)sysconf(_SC_PAGESIZE);
   uint64_t *page = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
   if (page == MAP_FAILED) return NULL;
-  if (!is_cleared_by_kernel(page, length)) pthread_once(&has_handler, add_handler);
+  if (!is_cleared_by_kernel(page, length) && !add_handler()) {
+    munmap(page, length);
+    return NULL;
+  }
   *page = 1;
   // The parent's word stays allocated, because inherited marks still read it.
   if (atomic_compare_exchange_strong(&newest, &known, page)) return page;
   munmap(page, length);
   return known;
+}
+
+int perdure_process_mark_by_handler(void) {
+  uint64_t *known = atomic_load_explicit(&newest, memory_order_acquire);
+  if (known && *known) return 0;
+  atomic_store(&is_handler_only, 1);
+  return 1;
 }
 
 #endif

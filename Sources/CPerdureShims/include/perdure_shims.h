@@ -26,6 +26,10 @@ static inline void perdure_free(void *memory) { free(memory); }
 /// stays valid until the process ends. NULL if the system has no memory left.
 const uint64_t *perdure_process_mark(void);
 
+/// Makes a fork clear the mark by a handler of pthread_atfork only, as on systems whose kernel
+/// cannot clear a page. For tests. Returns 0, without an effect, if the process has a mark already.
+int perdure_process_mark_by_handler(void);
+
 /// The length to which this process may extend files now, in bytes; UINT64_MAX without a limit.
 uint64_t perdure_file_length_limit(void);
 

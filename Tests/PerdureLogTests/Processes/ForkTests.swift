@@ -93,6 +93,17 @@ private struct Parent {
   }
 }
 
+/// How the process notices a fork. The second way is that of systems whose kernel cannot clear a
+/// page in a child.
+private enum Notice: String, CaseIterable, Codable, Sendable {
+  case page, handler
+
+  /// Must be called before the first mark of the process.
+  func use() throws {
+    if self == .handler { try expect(ProcessMark.clearByHandlerOnly(), "the process has a mark already") }
+  }
+}
+
 private struct Wrong: Error {
   let what: String
 }
@@ -104,12 +115,16 @@ private func expect(_ isTrue: @autoclosure () throws -> Bool, _ what: @autoclosu
 
 @Suite("Forked processes")
 struct ForkTests {
-  @Test("Every call of a forked child throws, and the parent can still use its store")
-  func refusals() async throws {
+  @Test(
+    "Every call of a forked child throws, and the parent can still use its store",
+    arguments: Notice.allCases)
+  fileprivate func refusals(_ notice: Notice) async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
-    await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
+    let path = directory.file("s.perdure")
+    await #expect(processExitsWith: .success) { [path = path as String, notice = notice as Notice] in
       #expect(throws: Never.self) {
+        try notice.use()
         let parent = try Parent(path)
         let handles = try parent.handles()
         for call in ForkedCalls.all {
@@ -145,18 +160,22 @@ struct ForkTests {
     }
   }
 
-  @Test("The parent keeps its lock and files, however a child closes, releases or ends")
-  func ends() async throws {
+  @Test(
+    "The parent keeps its lock and files, however a child closes, releases or ends",
+    arguments: Notice.allCases)
+  fileprivate func ends(_ notice: Notice) async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
-    await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
+    let path = directory.file("s.perdure")
+    await #expect(processExitsWith: .success) { [path = path as String, notice = notice as Notice] in
       #expect(throws: Never.self) {
+        try notice.use()
         let parent = try Parent(path)
         var handles: ForkedCalls.Handles? = try parent.handles()
         var second: Store? = try Store(at: path + "2", options: Parent.options())
         let rows = try #require(try second?.keyspace("rows", .dense))
         try second?.write { try $0.put([7], id: 7, in: rows) }
-        let files = try POSIXFileSystem().contents(of: path)
+        let files = try POSIXFileSystem().files(in: path)
         let ends: [(String, () throws -> Void)] = [
           ("closes", { try parent.store.close() }),
           (
@@ -185,7 +204,7 @@ struct ForkTests {
           let isKilled = name == "is killed"
           try expect(child.signal == (isKilled ? SIGKILL : 0), "\(name): \(child)")
           try expect(["ended", ""].contains(child.words), "\(name): \(child)")
-          try expect(try POSIXFileSystem().contents(of: path) == files, "\(name): other files")
+          try expect(try POSIXFileSystem().files(in: path) == files, "\(name): other files")
           try expect(
             (try? Store(at: path + "2", options: Parent.options())) == nil, "\(name): the lock was given away"
           )
@@ -235,12 +254,14 @@ struct ForkTests {
     }
   }
 
-  @Test("A child can open the store after its parent has closed it")
-  func opensItself() async throws {
+  @Test("A child can open the store after its parent has closed it", arguments: Notice.allCases)
+  fileprivate func opensItself(_ notice: Notice) async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
-    await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
+    let path = directory.file("s.perdure")
+    await #expect(processExitsWith: .success) { [path = path as String, notice = notice as Notice] in
       #expect(throws: Never.self) {
+        try notice.use()
         let parent = try Parent(path)
         let snapshot = parent.store.snapshot()
         let child = try ForkedChild(seconds: 900) {
@@ -272,12 +293,15 @@ struct ForkTests {
   }
 
   @Test(
-    "A daemon's calls throw until it closes the inherited store and opens it again")
-  func daemon() async throws {
+    "A daemon's calls throw until it closes the inherited store and opens it again",
+    arguments: Notice.allCases)
+  fileprivate func daemon(_ notice: Notice) async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
-    await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
+    let path = directory.file("s.perdure")
+    await #expect(processExitsWith: .success) { [path = path as String, notice = notice as Notice] in
       #expect(throws: Never.self) {
+        try notice.use()
         let program = try ForkedChild(seconds: 900) {
           do {
             let parent = try Parent(path)
