@@ -31,6 +31,7 @@ struct ForkHistory {
     let keyspace = try store.keyspace("rows", .dense)
     let names = try store.keyspace("names", .bytes)
     let index = try store.defineIndex(.slices("first bytes", keyspace, .value(offset: 0, length: 8)))
+    let sums = try store.defineIndex(.sums("sums", keyspace))
     let busy = BusyThread(store, names)
     // The Swift runtime takes locks when a thread first uses a type. A child that inherits a locked
     // lock waits without end, independent of the store.
@@ -42,7 +43,8 @@ struct ForkHistory {
       case 1: try store.compact()
       case 2: snapshot = store.snapshot()
       case 3...6:
-        let handles = ForkedCalls.Handles(store, rows: keyspace, names: names, index: index, snapshot)
+        let handles = ForkedCalls.Handles(
+          store, rows: keyspace, names: names, index: index, sums: sums, snapshot)
         try fork(handles)
         onChild()
       case 7: try waitForSome()

@@ -8,17 +8,19 @@ package struct ForkedCalls {
     package var rows: Keyspace
     package var names: Keyspace
     package var index: DerivedIndex
+    package var sums: DerivedIndex
     package var snapshot: Snapshot
     package var reader: ValueReader?
     package var writer: BlobWriter?
     package var blob: WrittenBlob?
 
     package init(
-      _ store: Store, rows: Keyspace, names: Keyspace, index: DerivedIndex, _ snapshot: Snapshot,
-      reader: ValueReader? = nil, writer: BlobWriter? = nil, blob: WrittenBlob? = nil
+      _ store: Store, rows: Keyspace, names: Keyspace, index: DerivedIndex, sums: DerivedIndex,
+      _ snapshot: Snapshot, reader: ValueReader? = nil, writer: BlobWriter? = nil, blob: WrittenBlob? = nil
     ) {
-      (self.store, self.rows, self.names, self.index) = (store, rows, names, index)
-      (self.snapshot, self.reader, self.writer, self.blob) = (snapshot, reader, writer, blob)
+      (self.store, self.rows, self.names) = (store, rows, names)
+      (self.index, self.sums, self.snapshot) = (index, sums, snapshot)
+      (self.reader, self.writer, self.blob) = (reader, writer, blob)
     }
   }
 
@@ -26,7 +28,7 @@ package struct ForkedCalls {
   package typealias Call = (name: String, body: @Sendable (Handles) throws -> Void)
 
   /// All calls. Those that write put the value 1.
-  package static let all: [Call] = reads + synced + commits + upkeep
+  package static let all: [Call] = reads + synced + awaited + commits + upkeep + backups
 
   private static let reads: [Call] = [
     ("a read under a new snapshot", { _ = try $0.store.snapshot().value(id: 1, in: $0.rows) }),
@@ -41,6 +43,7 @@ package struct ForkedCalls {
     ("a scan of an index", { try $0.snapshot.forEachEntry(in: $0.index) { _, _ in true } }),
     ("a count of a range", { _ = try $0.snapshot.count(in: $0.rows, ids: 1...5) }),
     ("a count of an index", { _ = try $0.store.snapshot().count(in: $0.index) }),
+    ("a sum", { _ = try $0.snapshot.sum(of: 1, in: $0.sums) }),
     ("a reader", { _ = try $0.snapshot.reader(id: 1, in: $0.rows) }),
     ("a part of a value", { _ = try ($0.reader ?? $0.absent()).bytes(in: 0..<1) }),
   ]
@@ -50,6 +53,18 @@ package struct ForkedCalls {
       "a commit, \(durability)",
       { @Sendable handles in
         try handles.store.write(durability: durability) { try $0.put([1], id: 1, in: handles.rows) }
+      }
+    )
+  }
+
+  private static let awaited: [Call] = Durability.allCases.map { durability -> Call in
+    (
+      "an awaited commit, \(durability)",
+      { @Sendable handles in
+        let (store, rows) = (handles.store, handles.rows)
+        try InlineTask.run {
+          try await store.write(durability: durability) { try $0.put([1], id: 1, in: rows) }
+        }
       }
     )
   }
@@ -103,6 +118,15 @@ package struct ForkedCalls {
     ("a refresh", { try $0.store.refresh() }),
     ("a dictionary", { _ = try $0.store.trainDictionary(for: $0.rows) }),
   ]
+
+  private static let backups: [Call] = [
+    ("a backup", { try $0.store.backup(to: $0.store.path + backupSuffix) }),
+    ("a backup in a folder that is not empty", { try $0.store.backup(to: $0.store.path) }),
+    ("a backup as a stream", { try $0.store.backup { _ in } }),
+  ]
+
+  /// The suffix of the path of the backup that a child must not make.
+  package static let backupSuffix = ".child"
 
   /// Makes a call in a child.
   ///

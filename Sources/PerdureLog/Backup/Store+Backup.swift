@@ -41,9 +41,9 @@ extension Store {
   /// - Returns: The contents of the backup.
   /// - Throws: `StoreError`: `.corruption` if the store is damaged, with file and offset;
   ///   `.invalidArgument` if the target is not empty, or `earlier` is no backup of this branch of
-  ///   the store; `.diskFull`, `.io`, `.locked`, `.closed`, `.poisoned`, `.unsupportedFormat`.
-  ///   `CancellationError` if the task is cancelled. Errors of `progress`. After an error there is
-  ///   no backup, unless the last sync failed. The store can still be used.
+  ///   the store; `.diskFull`, `.io`, `.locked`, `.closed`, `.poisoned`, `.forked`,
+  ///   `.unsupportedFormat`. `CancellationError` if the task is cancelled. Errors of `progress`.
+  ///   After an error there is no backup, unless the last sync failed. The store can still be used.
   /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared; memory
   ///   for a few mebibytes, and 24 bytes for each value with a file of its own.
   @discardableResult
@@ -51,6 +51,8 @@ extension Store {
     to target: String, since earlier: String? = nil, options: BackupOptions = BackupOptions(),
     progress: (BackupProgress) throws -> Void = { _ in }
   ) throws -> BackupReport {
+    // Before the target is looked at, which may complete a replacement there. FK2
+    try checkProcess()
     try options.validate()
     let engine = engine
     let fileSystem = options.fileSystem ?? engine.options.fileSystem
@@ -85,6 +87,7 @@ extension Store {
     options: BackupOptions = BackupOptions(), progress: (BackupProgress) throws -> Void = { _ in },
     write: (RawSpan) throws -> Void
   ) throws -> BackupReport {
+    try checkProcess()
     try options.validate()
     let engine = engine
     return try Self.backingUp {

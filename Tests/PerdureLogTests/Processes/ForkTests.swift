@@ -20,6 +20,7 @@ private struct Parent {
   let rows: Keyspace
   let names: Keyspace
   let index: DerivedIndex
+  let sums: DerivedIndex
 
   static let rowCount: UInt64 = 205
 
@@ -40,6 +41,7 @@ private struct Parent {
     rows = try store.keyspace("rows", .dense)
     names = try store.keyspace("names", .bytes)
     index = try store.defineIndex(.slices("first bytes", rows, .value(offset: 0, length: 1)))
+    sums = try store.defineIndex(.sums("sums", rows))
     for id in 1...Self.rowCount {
       try store.write(durability: .processCrash) { [rows, names] transaction in
         try transaction.put(Self.value(id), id: id, in: rows)
@@ -60,7 +62,7 @@ private struct Parent {
     try writer.append([UInt8](repeating: 1, count: 2000))
     try last.append([UInt8](repeating: 2, count: 2000))
     return ForkedCalls.Handles(
-      store, rows: rows, names: names, index: index, snapshot,
+      store, rows: rows, names: names, index: index, sums: sums, snapshot,
       reader: try snapshot.reader(id: 40, in: rows), writer: writer, blob: try last.finish())
   }
 
@@ -81,6 +83,10 @@ private struct Parent {
     try expect(other.words == "locked", "another process: \(other)")
     let text = try POSIXFileSystem().open(path + "/LOCK", .read).size()
     try expect(text > 0, "the lock file names no holder")
+    for suffix in ["", ".copy"] {
+      let backup = path + ForkedCalls.backupSuffix + suffix
+      try expect(try POSIXFileSystem().kind(of: backup) == nil, "a child has begun a backup")
+    }
     try expect(try store.verify().isClean, "the store is damaged")
     try store.close()
     let again = try Store(at: path, options: Self.options())
@@ -353,7 +359,7 @@ struct ForkTests {
         let reader = try Store(at: path, options: Parent.options(isReadOnly: true))
         let snapshot = reader.snapshot()
         let handles = ForkedCalls.Handles(
-          reader, rows: parent.rows, names: parent.names, index: parent.index, snapshot)
+          reader, rows: parent.rows, names: parent.names, index: parent.index, sums: parent.sums, snapshot)
         let child = try ForkedChild.run(seconds: 300) {
           do {
             let complaints = ForkedCalls.all.compactMap { ForkedCalls.complaint($0, handles) }
