@@ -37,12 +37,42 @@ extension PersistentContainer {
     if options.fileSystem == nil, member.name.persistentStoreDescription.location == .memory {
       options.fileSystem = POSIXFileSystem()
     }
-    do {
-      return try engine.backUp(to: target, since: earlier, options, progress)
-    } catch let error as CancellationError {
-      throw error
-    } catch {
-      var failure = PerdureError(.readFailed, "The store could not be backed up to \(target).")
+    return try backingUp("to \(target)") { try engine.backUp(to: target, since: earlier, options, progress) }
+  }
+
+  /// Makes a backup of an open store as a stream of bytes, to send or to compress, while contexts
+  /// read and save.
+  ///
+  ///     try container.backup { bytes in
+  ///       try bytes.withUnsafeBytes { try fileHandle.write(contentsOf: Data($0)) }
+  ///     }
+  ///
+  /// In all other respects this is like `backup(_:to:since:options:progress:)`.
+  /// `Store.restore(to:options:progress:read:)` (PerdureLog) and `perdure restore` make a store of
+  /// the stream. They refuse a stream that was cut off or changed.
+  ///
+  /// - Parameters:
+  ///   - store: The store to back up; nil for the first.
+  ///   - options: The speed. The file system is not used.
+  ///   - progress: As for a backup in a folder.
+  ///   - write: Receives the next bytes, at most 1 MiB at a time, on this thread. An error it throws
+  ///     cancels the backup, and is the `cause` of the thrown error. A `CancellationError` is thrown
+  ///     as it is.
+  /// - Returns: The contents of the backup.
+  /// - Throws: As for a backup in a folder. The bytes written until then are not a backup.
+  /// - Complexity: O(n) for n bytes of the store. Blocks the caller's thread.
+  @discardableResult
+  public func backup(
+    _ store: LoadedStore? = nil, options: BackupOptions = BackupOptions(),
+    progress: (BackupProgress) throws -> Void = { _ in }, write: (RawSpan) throws -> Void
+  ) throws -> BackupReport {
+    let (_, engine) = try backedUp(store)
+    return try backingUp("as a stream") { try engine.backUp(options, progress, write: write) }
+  }
+
+  private func backingUp<R>(_ place: String, _ body: () throws -> R) throws -> R {
+    do { return try body() } catch let error as CancellationError { throw error } catch {
+      var failure = PerdureError(.readFailed, "The store could not be backed up \(place).")
       failure.cause = error
       throw failure
     }

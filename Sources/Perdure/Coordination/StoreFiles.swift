@@ -69,6 +69,10 @@ package protocol BackupMaking: Sendable {
     to target: String, since earlier: String?, _ options: BackupOptions,
     _ progress: (BackupProgress) throws -> Void
   ) throws -> BackupReport
+
+  func backUp(
+    _ options: BackupOptions, _ progress: (BackupProgress) throws -> Void, write: (RawSpan) throws -> Void
+  ) throws -> BackupReport
 }
 
 extension LogPersistentStore: BackupMaking {
@@ -77,5 +81,11 @@ extension LogPersistentStore: BackupMaking {
     _ progress: (BackupProgress) throws -> Void
   ) throws -> BackupReport {
     try store.backup(to: target, since: earlier, options: options, progress: progress)
+  }
+
+  package func backUp(
+    _ options: BackupOptions, _ progress: (BackupProgress) throws -> Void, write: (RawSpan) throws -> Void
+  ) throws -> BackupReport {
+    try store.backup(options: options, progress: progress, write: write)
   }
 }
