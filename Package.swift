@@ -208,7 +208,8 @@ let package = Package(
     .testTarget(
       name: "PerdureTests",
       dependencies: [
-        "Perdure", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureTestSupport", "ChildProcesses",
+        "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureProving",
+        "PerdureTestSupport", "ChildProcesses",
       ],
       // Files that tests read where they are.
       exclude: ["Golden/Stores"],

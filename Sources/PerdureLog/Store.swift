@@ -137,8 +137,11 @@ public final class Store: Sendable {
   ///
   /// - Throws: `StoreError` with code `.forked` in a child of the process that opened the store.
   package func checkProcess() throws(StoreError) {
-    if !mark.isOwn { throw .forked(at: path) }
+    if !isOwn { throw .forked(at: path) }
   }
+
+  /// Whether this process opened the store. False in a forked child.
+  package var isOwn: Bool { mark.isOwn }
 
   @inline(__always)
   func append<R>(_ body: (inout WriteTransaction) throws -> R) throws -> (R, CommitReceipt) {

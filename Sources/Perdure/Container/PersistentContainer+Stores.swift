@@ -8,7 +8,7 @@ internal import PerdureFileIO
 internal import PerdureModel
 
 /// The open stores of a container.
-struct OpenStores: Sendable {
+final class OpenStores: Sendable {
   struct Member: Sendable {
     let name: LoadedStore
     let store: any PersistentStore
@@ -17,6 +17,11 @@ struct OpenStores: Sendable {
   /// At least one.
   let members: [Member]
   let source: ContextSource
+
+  init(members: [Member], source: ContextSource) {
+    self.members = members
+    self.source = source
+  }
 
   /// Whether any of the context's stores is open.
   func hasAny(of store: any PersistentStore) -> Bool {

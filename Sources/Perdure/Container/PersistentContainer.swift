@@ -18,9 +18,13 @@ public import PerdureModel
 /// open while it or one of its contexts lives, or until `close()`. One process at a time has a
 /// store open for writing; any number read it (`PersistentStoreDescription.isReadOnly`).
 ///
-/// Containers and contexts belong to the process that opened the stores. In a forked child fetches
-/// and saves throw `StoreError` with code `.forked` (PerdureLog), and faults read as objects
-/// without values; the parent loses nothing. Load stores after forking.
+/// Containers and contexts belong to the process that opened the stores. In a forked child,
+/// fetches, saves and backups throw `PerdureError` with a `StoreError` of the code `forked`
+/// (PerdureLog) as `cause`. Faults have no values there. A count without a predicate can still
+/// return the number at the fork; other counts throw. Closing the container in the child changes no
+/// file, and the parent keeps its stores. The child can load the stores itself after the parent has
+/// closed them. Do not use background contexts in a child: the threads of their queues stay in the
+/// parent. It is best to load stores after forking.
 public final class PersistentContainer: Sendable {
   /// The name, for display.
   public let name: String
@@ -31,7 +35,7 @@ public final class PersistentContainer: Sendable {
   let classes: [ManagedObject.Type]
   let classesByEntityName: [String: ManagedObject.Type]
   let factory: StoreFactory
-  let loaded = Guarded<OpenStores?>(nil)
+  let loaded = GuardedStores()
   /// The source for contexts while no store is open; nil before the first store was closed.
   let closed = Guarded<ContextSource?>(nil)
   let logSwitch = LogSwitch()

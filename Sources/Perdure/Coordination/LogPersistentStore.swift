@@ -41,7 +41,7 @@ package final class LogPersistentStore: PersistentStore {
   let factory: RowIndexExtractor.Factory
   /// Constraints that cannot be judged (L3), by the number of an entity whose objects they are about.
   let unjudged: [UInt16: String]
-  private let shown: Guarded<Snapshot?>
+  private let shown: Guarded<Snapshot>?
 
   package var identifier: String { store.identifier }
 
@@ -94,7 +94,7 @@ package final class LogPersistentStore: PersistentStore {
       }
       ids = IDReservations(store, keyspaces)
       unjudged = schema.constraints(among: store.recoveryReport.unavailableIndexes)
-      shown = Guarded(isReadOnly ? store.snapshot() : nil)
+      shown = isReadOnly ? Guarded(store.snapshot()) : nil
     } catch {
       try? store.close()
       throw error
@@ -102,11 +102,13 @@ package final class LogPersistentStore: PersistentStore {
   }
 
   package func view() -> any StoreView {
-    LogStoreView(shown.withLock { $0 } ?? store.snapshot(), schema, keyspaces, permission)
+    // A forked child may lack the thread that holds the lock, so it does not wait for it.
+    let shown = store.isOwn ? shown?.withLock { $0 } : nil
+    return LogStoreView(shown ?? store.snapshot(), schema, keyspaces, permission)
   }
 
   package func refresh() throws {
-    guard shown.withLock({ $0 != nil }) else { return }
+    guard let shown else { return }
     do { try store.refresh() } catch let error as StoreError where error.code == .closed { return }
     let newest = store.snapshot()
     let stored = try StoredModelRecord.stored(in: newest, keyspaces.meta, decode: factory.model)
@@ -118,7 +120,7 @@ package final class LogPersistentStore: PersistentStore {
     }
     // Somebody else may have been faster, and have seen more.
     shown.withLock { shown in
-      if let before = shown, before.sequence < newest.sequence { shown = newest }
+      if shown.sequence < newest.sequence { shown = newest }
     }
   }
 

@@ -1,0 +1,30 @@
+internal import PerdureFileIO
+
+/// The open stores of a container, under a lock.
+///
+/// A thread holds the lock for as long as an opening takes, which may include a fork. A forked child
+/// lacks that thread, so it does not wait for the lock. The value is one reference: a child finds
+/// the stores from before or after a change.
+// Unchecked: `stores` is accessed only by `withLock`: under `lock`, or in a child that lacks the
+// thread with the lock.
+final class GuardedStores: @unchecked Sendable {
+  private let lock = Lock()
+  private let mark = ProcessMark.currentIfAny()
+  private var stores: OpenStores?
+
+  /// Calls `body` with the stores while the lock is held; nil if none is open.
+  func withLock<Result, Failure: Error>(
+    _ body: (inout OpenStores?) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let isHeld = acquire()
+    defer { if isHeld { lock.unlock() } }
+    return try body(&stores)
+  }
+
+  /// - Returns: False if a forked child goes on without the lock.
+  private func acquire() -> Bool {
+    guard mark?.isOwn ?? true else { return lock.tryLock() }
+    lock.lock()
+    return true
+  }
+}
