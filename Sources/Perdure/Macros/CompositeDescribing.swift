@@ -112,6 +112,7 @@ public struct _CompositeAssembly {
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil
   ) {
+    RequiredAttribute.check(name, type, default: value)
     add(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
@@ -219,14 +220,16 @@ public struct _CompositeAssembly {
 
 extension CompositeContent {
   /// Reads an element that is never nil. Without a value, it reads as its zero. For generated code.
-  public func _get<T: AttributeValue>(_ name: String, _ type: T.Type) -> T { self[name] ?? T.zeroValue }
+  public func _get<T: AttributeValue>(_ name: String, _ type: T.Type) -> T {
+    self[name] ?? absentValue(name)
+  }
 
   /// Reads an element that may be nil. For generated code.
   public func _get<T: AttributeValue>(_ name: String, _ type: T?.Type) -> T? { self[name] }
 
   /// Reads an element that is a composite. For generated code.
   public func _get<C: CompositeAttributeValue>(_ name: String, _ type: C.Type) -> C {
-    self[name] ?? C(compositeContent: CompositeContent())
+    self[name] ?? C(reading: CompositeContent())
   }
 
   /// Reads an element that is a composite and may be nil. For generated code.

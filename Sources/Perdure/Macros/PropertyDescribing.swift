@@ -54,6 +54,7 @@ extension _EntityAssembly {
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     derived: String? = nil, originalName: String? = nil
   ) {
+    RequiredAttribute.check(name, type, default: value)
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,
@@ -130,6 +131,7 @@ extension _EntityAssembly {
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil
   ) {
+    RequiredAttribute.check(name, type, default: value)
     addAttribute(
       AttributeDescription(
         name, Attribute.attributeType, isOptional: false,

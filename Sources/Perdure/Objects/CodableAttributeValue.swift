@@ -22,20 +22,24 @@ public import PerdurePredicates
 /// numbers, have no order of bytes: equal ones may differ in them from one run to the next, so
 /// compare values with such parts in memory.
 ///
-/// JSON that the type cannot decode, for example of an older version of it, reads as no value; the
-/// stored JSON stays until the attribute is set. NaN and infinities are stored as text.
+/// A property that is not optional needs an initial value, or a type with a `zeroValue`; otherwise
+/// the description of its class stops the program. JSON that the type cannot decode, for example
+/// of an older version of it, reads as that value, or as nil from an optional property. The stored
+/// JSON stays until the attribute is set, and `checkedValue(forKey:)` throws for it. NaN and
+/// infinities are stored as text.
 public protocol CodableAttributeValue: AttributeValue, Codable {}
 
 extension CodableAttributeValue {
   /// Stored as bytes.
   public static var attributeType: AttributeType { .transformable }
 
-  /// A type like this has no zero value: reading an attribute without a value stops the program,
-  /// unless its property is optional, has an initial value, or the type defines a zero.
+  /// A type has no zero value unless it defines one: the description of a required attribute
+  /// without an initial value stops the program.
   public static var zeroValue: Self {
+    let name = RequiredAttribute.name.map { "The attribute \($0)" } ?? "An attribute"
     stop(
-      "An attribute of type \(Self.self) has no value. Set it first, declare the property with a default or as "
-        + "optional, or give the type a zeroValue.")
+      "\(name) of type \(Self.self) has neither an initial value nor a zero to read without a stored value. "
+        + "Declare the property with an initial value or as optional, or give the type a zeroValue.")
   }
 
   /// The decoded value; nil if the type cannot decode it.

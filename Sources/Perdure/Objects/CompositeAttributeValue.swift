@@ -49,8 +49,20 @@ public struct CompositeContent: Sendable, Hashable {
   /// The values that are there, by path within the composite.
   public internal(set) var values: [String: Value] = [:]
 
+  /// The type that reads stored elements, which has initial values for absent ones; nil for content
+  /// that a program made. It is no part of the value.
+  var reader: Any.Type?
+
   /// Begins without any.
   public init() {}
+
+  /// Whether both have the same elements.
+  public static func == (left: CompositeContent, right: CompositeContent) -> Bool {
+    left.values == right.values
+  }
+
+  /// Hashes the elements.
+  public func hash(into hasher: inout Hasher) { hasher.combine(values) }
 
   /// Whether no element has a value.
   public var isEmpty: Bool { values.isEmpty }
@@ -71,7 +83,7 @@ public struct CompositeContent: Sendable, Hashable {
       for (path, value) in values where path.hasPrefix("\(name).") {
         inner.values[String(path.dropFirst(name.count + 1))] = value
       }
-      return inner.isEmpty ? nil : C(compositeContent: inner)
+      return inner.isEmpty ? nil : C(reading: inner)
     }
     set {
       values = values.filter { !$0.key.hasPrefix("\(name).") }

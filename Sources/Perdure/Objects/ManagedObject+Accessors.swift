@@ -13,10 +13,11 @@ internal import PerdurePredicates
 // MARK: - Attributes
 
 extension ManagedObject {
-  /// Reads an attribute. Returns the zero value if the attribute has no value, or one that the type
-  /// does not know. A sum that the type cannot hold reads as the nearest number that it can.
+  /// Reads an attribute. Returns its zero or initial value (AbsentValues.swift) if the attribute
+  /// has no value, or one that the type does not know. A sum that the type cannot hold reads as the
+  /// nearest number that it can.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T {
-    convert(attributeValue(slot), slot) ?? T.zeroValue
+    convert(attributeValue(slot), slot) ?? absentValue(slot)
   }
 
   /// Reads an attribute; nil when it has no value, or one that the type does not have.

@@ -40,21 +40,23 @@ extension ManagedObject {
   ///
   /// - Complexity: O(n) for n values on the way. Reads the rows of their objects.
   public func value(forKeyPath path: String) -> Any? {
-    KeyedProblem.stopping { () throws(KeyedProblem) -> Any? in try keyedValue(path: path) }
+    KeyedProblem.stopping { () throws(KeyedProblem) -> Any? in try keyedValue(path: path, isChecked: false) }
   }
 
   /// The value at the end of a path that comes from outside of the program; see
   /// `value(forKeyPath:)`.
   ///
   /// - Throws: `PerdureError.Code.unknownKey`, 139001, if a property, operator or value on the way
-  ///   does not exist.
+  ///   does not exist. 1550 if stored bytes on the way cannot be decoded.
   public func checkedValue(forKeyPath path: String) throws(PerdureError) -> Any? {
-    try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in try keyedValue(path: path) }
+    try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in
+      try keyedValue(path: path, isChecked: true)
+    }
   }
 
-  private func keyedValue(path: String) throws(KeyedProblem) -> Any? {
+  private func keyedValue(path: String, isChecked: Bool) throws(KeyedProblem) -> Any? {
     try KeyPathWalk.checkLength(path)
-    var walk = KeyPathWalk(path, from: self)
+    var walk = KeyPathWalk(path, from: self, isChecked: isChecked)
     return try walk.end()
   }
 
@@ -149,6 +151,8 @@ struct KeyPathWalk {
   private var place: Place
   /// Whether an operator is in the path. Then a derived sum counts exactly, also beyond its type.
   private let hasOperator: Bool
+  /// Whether stored bytes that cannot be decoded are an error.
+  private let isChecked: Bool
 
   /// The longest path, in names.
   private static let namesMax = 100
@@ -160,8 +164,9 @@ struct KeyPathWalk {
     throw .mistake("\(path.prefix(40))…: a key path has at most \(namesMax) names.")
   }
 
-  init(_ path: String, from object: ManagedObject) {
+  init(_ path: String, from object: ManagedObject, isChecked: Bool) {
     self.path = path
+    self.isChecked = isChecked
     names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
     place = .one(object)
     hasOperator = path.contains("@")
@@ -208,7 +213,7 @@ struct KeyPathWalk {
     if hasOperator, let slot = object.shape.schema.slot(named: name), let sum = object.exactSum(slot) {
       return .one(sum)
     }
-    let next = try object.keyedValue(name)
+    let next = try object.keyedValue(name, isChecked: isChecked)
     guard object.isToMany(name) else { return .one(next) }
     // An ordered relationship gives an array, in order.
     if let objects = next as? [ManagedObject] { return .many(objects) }

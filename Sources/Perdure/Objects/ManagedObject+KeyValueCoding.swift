@@ -2,6 +2,12 @@
 
 internal import PerdurePredicates
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 extension ManagedObject {
   /// The value of the property called `key`.
   ///
@@ -37,22 +43,49 @@ extension ManagedObject {
   /// `value(forKey:)`.
   ///
   /// - Throws: `PerdureError.Code.unknownKey`, 139001, if the entity has no such property. 1550 if
-  ///   the property is an array or dictionary and its stored bytes are not the JSON of its type.
+  ///   the stored bytes are not the JSON of the property's type, or its transformer rejects them.
   public func checkedValue(forKey key: String) throws(PerdureError) -> Any? {
     try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in try keyedValue(key) }
   }
 
-  func keyedValue(_ key: String) throws(KeyedProblem) -> Any? {
+  /// - Parameter isChecked: Whether stored bytes that cannot be decoded are an error. Otherwise
+  ///   they read as in `value(forKey:)`.
+  func keyedValue(_ key: String, isChecked: Bool = true) throws(KeyedProblem) -> Any? {
     guard shape.composite(named: key) == nil else { return value(forKey: key) }
     let slot = try knownSlot(key)
-    guard let type = collectionType(slot), case .data(let data) = attributeValue(slot) else {
+    guard isChecked, shape.transformableSlots.contains(slot), case .data(let data) = attributeValue(slot)
+    else {
       return value(forKey: key)
     }
-    if let collection = type.init(storedValue: .data(data)) { return collection }
-    throw .unfit(
+    return try decoded(data, slot) ?? value(forKey: key)
+  }
+
+  /// The value of a transformable attribute by its type; nil if neither a transformer nor a Codable
+  /// type is known.
+  private func decoded(_ data: Data, _ slot: Int) throws(KeyedProblem) -> Any? {
+    if let transformer = shape.transformers[slot] {
+      do { return try transformer.value(from: data) } catch {
+        throw undecodable(data, slot, "that its transformer rejects")
+      }
+    }
+    let type: Any.Type
+    if let collection = collectionType(slot) {
+      if let value = collection.init(storedValue: .data(data)) { return value }
+      type = collection
+    } else if let codable = shape.valueTypes[slot] as? any CodableAttributeValue.Type {
+      if let value = codable.init(attributeValue: .data(data)) { return value }
+      type = codable
+    } else {
+      return nil
+    }
+    throw undecodable(data, slot, "that are not the JSON of a \(type)")
+  }
+
+  private func undecodable(_ data: Data, _ slot: Int, _ why: String) -> KeyedProblem {
+    .unfit(
       PerdureError.Detail(
-        code: .validation, objectID: objectID, property: key, value: .data(data),
-        rule: "holds bytes that are not the JSON of a \(type). Set it to replace them"))
+        code: .validation, objectID: objectID, property: shape.propertyName(slot), value: .data(data),
+        rule: "holds bytes \(why). Set it to replace them"))
   }
 
   private func value(ofSlot slot: Int) -> Any? {

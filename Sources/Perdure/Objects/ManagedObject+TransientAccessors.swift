@@ -50,13 +50,17 @@ extension ManagedObject {
 
   // MARK: Anything
 
-  /// Reads a transient attribute that always has a value once it was set. For generated code.
+  /// Explains that such an attribute is optional or has a default.
   @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message: """
+      A transient attribute of this type is optional or has an initial value: there is no other value to read on an \
+      object that another context has deleted. Add a question mark to the type, or an initial value.
+      """
+  )
   public final func _transient<T>(_ slot: Int, _ type: T.Type) -> T {
-    if let value: T = object(slot) { return value }
-    stop(
-      "\(shape.name).\(shape.propertyName(slot)) of \(objectID) has no value. Set it first, or declare it with a "
-        + "default or as optional.")
+    stop("\(shape.name).\(shape.propertyName(slot)) is not optional.")
   }
 
   /// Reads a transient attribute whose default is made when it is first read. Where its value was taken away by name,

@@ -13,12 +13,12 @@ extension ManagedObject {
   /// Reads a composite attribute; nil when it has no value. For generated code.
   public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C?.Type) -> C? {
     let content = compositeContent(slot)
-    return content.isEmpty ? nil : C(compositeContent: content)
+    return content.isEmpty ? nil : C(reading: content)
   }
 
   /// Reads a composite attribute; without a value its elements read as absent. For generated code.
   public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C.Type) -> C {
-    C(compositeContent: compositeContent(slot))
+    C(reading: compositeContent(slot))
   }
 
   /// Changes a whole composite attribute; nil removes its value. For generated code.
@@ -30,7 +30,7 @@ extension ManagedObject {
     }
     checkElements(new, composite)
     let old = compositeContent(slot)
-    let shown = old.isEmpty ? [:] : C(compositeContent: old).compositeContent.values
+    let shown = old.isEmpty ? [:] : C(reading: old).compositeContent.values
     let changed = composite.slots.filter { slot in
       let name = name(slot, in: composite)
       guard shown[name] == new[name] else { return true }

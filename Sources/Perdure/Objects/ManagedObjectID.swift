@@ -151,12 +151,13 @@ extension ManagedObjectID: Codable {
 extension ManagedObjectID: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .objectID }
-  /// The type has no zero value: reading an attribute without a value stops the program, unless its
-  /// property is optional.
-  public static var zeroValue: ManagedObjectID {
-    stop(
-      "An attribute of type ManagedObjectID has no value. Set it first, or declare the property as optional.")
-  }
+  /// The id that an attribute without a value reads as. No store has an object with it, and no save
+  /// accepts it.
+  public static var zeroValue: ManagedObjectID { absent }
+
+  /// The id of no object. The identifier of a store is a UUID, so no store has this one.
+  static let absent = ManagedObjectID(
+    EntityIdentity(storeIdentifier: "none", entityName: "none", number: 0), number: 1)
   /// The stored value; nil for one of another kind.
   public init?(attributeValue: Value) {
     guard case .objectID(let text) = attributeValue else { return nil }

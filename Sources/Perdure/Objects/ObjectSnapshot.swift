@@ -46,6 +46,12 @@ public struct ObjectSnapshot: Sendable, Hashable {
   /// The value of a property; nil for one that the entity does not have, and for a to-many
   /// relationship that was not included.
   public subscript(key: String) -> Property? { properties[key] }
+
+  /// What a typed snapshot shows for a required object that did not exist.
+  static let absent = ObjectSnapshot(objectID: .absent, properties: [:])
+
+  /// Whether this stands for an object that did not exist.
+  var isAbsent: Bool { objectID == .absent }
 }
 
 extension ManagedObject {
@@ -200,7 +206,7 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
 
   /// An attribute's value; its zero if it was absent, as the object's property reads.
   public subscript<V: AttributeValue>(dynamicMember keyPath: KeyPath<Root, V>) -> V {
-    property(keyPath).value.flatMap(V.init(attributeValue:)) ?? V.zeroValue
+    property(keyPath).value.flatMap(V.init(attributeValue:)) ?? Root.absentValue(Self.name(keyPath))
   }
 
   /// An attribute's value, or nil.
@@ -210,19 +216,19 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
 
   /// A composite attribute; without a value its elements read as absent.
   public subscript<C: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<Root, C>) -> C {
-    C(compositeContent: composite(keyPath))
+    C(reading: composite(keyPath))
   }
 
   /// A composite attribute, or nil.
   public subscript<C: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<Root, C?>) -> C? {
     let content = composite(keyPath)
-    return content.isEmpty ? nil : C(compositeContent: content)
+    return content.isEmpty ? nil : C(reading: content)
   }
 
   private func composite(_ keyPath: PartialKeyPath<Root>) -> CompositeContent {
     let prefix = "\(Self.name(keyPath))."
     let parts = contents.properties.filter { $0.key.hasPrefix(prefix) }
-    if parts.isEmpty { stopNotIncluded(keyPath) }
+    if parts.isEmpty, !contents.isAbsent { stopNotIncluded(keyPath) }
     var content = CompositeContent()
     for (path, property) in parts {
       content.values[String(path.dropFirst(prefix.count))] = property.value
@@ -232,17 +238,20 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
 
   /// The object of a to-one relationship that was followed, or nil.
   public subscript<D: ManagedObject>(dynamicMember keyPath: KeyPath<Root, D?>) -> TypedSnapshot<D>? {
-    guard case .object(let object) = property(keyPath) else { stopNotIncluded(keyPath) }
-    return object.map { TypedSnapshot<D>($0) }
+    target(keyPath).map { TypedSnapshot<D>($0) }
   }
 
-  /// The object of a to-one relationship that was followed.
+  /// The object of a to-one relationship that was followed. If it had none, for example because
+  /// another context deleted the object, a snapshot without values, as the object's property shows
+  /// it.
   public subscript<D: ManagedObject>(dynamicMember keyPath: KeyPath<Root, D>) -> TypedSnapshot<D> {
+    TypedSnapshot<D>(target(keyPath) ?? .absent)
+  }
+
+  private func target(_ keyPath: PartialKeyPath<Root>) -> ObjectSnapshot? {
+    if contents.isAbsent { return nil }
     guard case .object(let object) = property(keyPath) else { stopNotIncluded(keyPath) }
-    guard let object else {
-      stop("\(objectID) had no object in \(Self.name(keyPath)). Declare the property as optional.")
-    }
-    return TypedSnapshot<D>(object)
+    return object
   }
 
   /// The objects of a to-many relationship that was followed, in order of entity and identity.
@@ -258,7 +267,9 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   }
 
   func property(_ keyPath: PartialKeyPath<Root>) -> ObjectSnapshot.Property {
-    guard let property = contents.properties[Self.name(keyPath)] else { stopNotIncluded(keyPath) }
+    let name = Self.name(keyPath)
+    if contents.isAbsent { return .attribute(.null) }
+    guard let property = contents.properties[name] else { stopNotIncluded(keyPath) }
     return property
   }
 

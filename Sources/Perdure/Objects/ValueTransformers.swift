@@ -107,6 +107,9 @@ extension ManagedObject {
   func transformedValue(_ slot: Int) -> Any? {
     guard case .data(let data) = attributeValue(slot) else { return nil }
     if let transformer = shape.transformers[slot] { return try? transformer.value(from: data) }
+    if let type = shape.valueTypes[slot] as? any CodableAttributeValue.Type {
+      return type.init(attributeValue: .data(data))
+    }
     let name = shape.propertyName(slot)
     let table = type(of: self)._propertyNamesByKeyPath
     if let keyPath = table.first(where: { $0.value == name })?.key {
@@ -137,12 +140,17 @@ extension ManagedObject {
     return transformedValue(slot) as? T
   }
 
-  /// Reads an attribute with a transformer that is never nil. For generated code.
+  /// Explains that an attribute with a transformer must be optional.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message: """
+      An attribute with a transformer is optional: stored bytes may be of a value that the transformer cannot make. \
+      Add a question mark to the type.
+      """
+  )
   public final func _transformed<T>(_ slot: Int, _ type: T.Type) -> T {
-    if let value: T = _transformed(slot, T?.self) { return value }
-    stop(
-      "\(shape.name).\(shape.propertyName(slot)) of \(objectID) has no value of type \(T.self). Set it first, or "
-        + "declare the property as optional.")
+    stop("\(shape.name).\(shape.propertyName(slot)) is not optional.")
   }
 
   /// Changes an attribute with a transformer; nil takes its value away. For generated code.

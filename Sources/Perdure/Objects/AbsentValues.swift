@@ -1,0 +1,82 @@
+// The value that an accessor of a required attribute returns if there is none to read.
+//
+// The program does not cause this alone: another context deleted the object before it was read,
+// the container is closed, or the stored JSON is of another version of the type. Such a read must
+// not stop the program.
+//
+//   1. A type with a zero reads as its zero.
+//   2. A `CodableAttributeValue` reads as the initial value in the model. The next choices are the
+//      initial value that the class or the composite type declares, and the type's `zeroValue`.
+//   3. The description of a required attribute without an initial value evaluates `zeroValue`. A
+//      type without one stops the program there, whatever a store contains.
+//   4. All other types are optional, or a transient attribute has a default. The compiler rejects
+//      other declarations.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+extension ManagedObject {
+  /// The value of a required attribute that has none.
+  @inline(never)
+  func absentValue<T: AttributeValue>(_ slot: Int) -> T {
+    guard T.self is any CodableAttributeValue.Type else { return T.zeroValue }
+    return T(attributeValue: shape.template[slot]) ?? type(of: self).absentValue(shape.propertyName(slot))
+  }
+
+  /// The same value for a snapshot, which has no model.
+  static func absentValue<T: AttributeValue>(_ name: String) -> T {
+    guard T.self is any CodableAttributeValue.Type else { return T.zeroValue }
+    return declaredDefault(name).flatMap(T.init(attributeValue:)) ?? T.zeroValue
+  }
+
+  /// The initial value that the class, or a class that it inherits from, declares.
+  private static func declaredDefault(_ name: String) -> Value? {
+    var next: AnyClass? = self
+    while let type = next as? ManagedObject.Type {
+      if let value = type.entityDescription.properties.defaultValue(of: name) { return value }
+      next = _getSuperclass(type)
+    }
+    return nil
+  }
+}
+
+extension CompositeContent {
+  /// The value of a required element that has none.
+  func absentValue<T: AttributeValue>(_ name: String) -> T {
+    guard T.self is any CodableAttributeValue.Type, let reader = reader as? any CompositeAttributeValue.Type
+    else { return T.zeroValue }
+    let value = reader.compositeElements.defaultValue(of: name)
+    return value.flatMap(T.init(attributeValue:)) ?? T.zeroValue
+  }
+}
+
+extension CompositeAttributeValue {
+  /// Makes the value from stored elements.
+  init(reading content: CompositeContent) {
+    var content = content
+    content.reader = Self.self
+    self.init(compositeContent: content)
+  }
+}
+
+extension [PropertyDescription] {
+  /// The initial value of an attribute; nil without one.
+  fileprivate func defaultValue(of name: String) -> Value? {
+    for case .attribute(let attribute) in self where attribute.name == name {
+      return attribute.defaultValue?.value
+    }
+    return nil
+  }
+}
+
+/// Checks that a required attribute can be read without a value (3).
+enum RequiredAttribute {
+  /// The name of the attribute that is being described, for the message.
+  @TaskLocal static var name: String?
+
+  /// Stops the program if the attribute has neither an initial value nor a zero.
+  static func check<T: AttributeValue>(_ name: String, _ type: T.Type, default value: T?) {
+    guard value == nil, type is any CodableAttributeValue.Type else { return }
+    $name.withValue(name) { _ = T.zeroValue }
+  }
+}

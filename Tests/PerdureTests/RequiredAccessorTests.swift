@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+/// Disabled, and so not passed, where it cannot be checked; in CI that is a failure.
+@Suite(
+  "The compiler refuses required attributes that data can leave without a value to read",
+  .enabled(
+    if: Compiler.found != nil || ProcessInfo.processInfo.environment["CI"] != nil,
+    "There is no swiftc in PATH, or no modules beside the tests."))
+struct RequiredAccessorTests {
+  private func messages(_ property: String) throws -> String {
+    let compiler = try #require(Compiler.found, "There is no swiftc in PATH, or no modules beside the tests.")
+    let result = try compiler.compile(
+      """
+      import Perdure
+
+      struct Colour { var red = 0 }
+      typealias Tint = Colour?
+
+      final class Card: ManagedObject {
+        \(property)
+      }
+      """)
+    return result.status == 0 ? "" : result.output
+  }
+
+  @Test("An attribute with a transformer must be optional")
+  func transformed() throws {
+    let text = "An attribute with a transformer is optional"
+    #expect(try messages("var tint: Colour { _transformed(0, (Colour).self) }").contains(text))
+    #expect(try messages("var tint: Colour? { _transformed(0, (Colour?).self) }").isEmpty)
+    #expect(try messages("var tint: Tint { _transformed(0, (Tint).self) }").isEmpty)
+  }
+
+  @Test("A transient attribute of any type must be optional or have a default")
+  func transient() throws {
+    let text = "A transient attribute of this type is optional or has an initial value"
+    #expect(try messages("var tint: Colour { _transient(0, (Colour).self) }").contains(text))
+    #expect(try messages("var tint: Colour { _transient(0, (Colour).self, default: Colour()) }").isEmpty)
+    #expect(try messages("var tint: Colour? { _transient(0, (Colour?).self) }").isEmpty)
+    #expect(try messages("var tint: Tint { _transient(0, (Tint).self) }").isEmpty)
+    #expect(try messages("var count: Int { _transient(0, (Int).self) }").isEmpty)
+  }
+}
