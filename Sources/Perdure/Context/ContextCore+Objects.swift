@@ -8,6 +8,11 @@ extension ContextCore {
     guard let reference = graph.reference(of: id) else {
       stop("\(id) \(Self.isUnknown)")
     }
+    // The first read of an object that the state lacks removes its instance for good. So merges the
+    // save that inserted it before the program gets an instance to read.
+    if let inbox, !inbox.isEmpty || isChild && identityMap.object(reference) == nil {
+      mergeIfUnknown(reference)
+    }
     return instance(of: reference)
   }
 

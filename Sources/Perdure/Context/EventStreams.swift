@@ -93,6 +93,9 @@ final class MergeInbox: Sendable {
   /// - Parameter wake: Called when there is something to merge, on any thread.
   init(wake: (@Sendable () -> Void)?) { self.wake = wake }
 
+  /// Whether no save waits.
+  var isEmpty: Bool { content.withLock(\.isEmpty) }
+
   func put(_ event: ContextEvent) {
     var event = event
     // Merging asks for the objects alone.
