@@ -30,6 +30,12 @@ enum KeyedValue {
     type(of: value) is AnyClass && !(value is ManagedObject) && "\(type(of: value))" == "NSNull"
   }
 
+  /// The value as an instance of a type; nil if it is of another type.
+  static func cast(_ value: Any, to type: Any.Type) -> Any? {
+    func cast<T>(_ type: T.Type) -> Any? { (value as? T).map { $0 as Any } }
+    return _openExistential(type, do: cast)
+  }
+
   /// The value in the form of an attribute; nil if the attribute cannot hold it.
   static func value(of value: Any, as kind: FieldKind) -> Value? {
     if let argument = value as? any PredicateArgument { return exact(argument.predicateValue, as: kind) }

@@ -215,10 +215,8 @@ extension ManagedObject {
 
   private func primitiveChange(_ leaf: Any?, _ slot: Int) throws(KeyedProblem) -> () -> Void {
     if case .transient(.undefined, _) = shape.properties[slot] {
-      return { [self] in
-        core.checkOwner()
-        if !header.pointee.isGone { hold(leaf.map { .object($0) } ?? .value(.null), slot) }
-      }
+      let object = try untyped(leaf, slot)
+      return { [self] in setPrimitiveObject(object, slot) }
     }
     let kept = try kept(leaf, slot)
     return { [self] in setPrimitiveAttributeValue(kept, slot) }
@@ -226,7 +224,8 @@ extension ManagedObject {
 
   private func change(_ value: Any?, _ slot: Int) throws(KeyedProblem) -> () -> Void {
     if case .transient(.undefined, _) = shape.properties[slot] {
-      return { self.setTransientObject(value, slot) }
+      let object = try untyped(value, slot)
+      return { self.setTransientObject(object, slot) }
     }
     guard case .relationship(let relationship) = shape.properties[slot] else {
       let kept = try kept(value, slot)
@@ -258,6 +257,15 @@ extension ManagedObject {
   private func knownSlot(_ key: String) throws(KeyedProblem) -> Int {
     guard let slot = shape.schema.slot(named: key) else { throw .mistake(shape.complaint(about: key)) }
     return slot
+  }
+
+  /// The value for a transient attribute whose type the model does not know. If the class's type of
+  /// the property is known, the value must be of that type.
+  private func untyped(_ value: Any?, _ slot: Int) throws(KeyedProblem) -> Any? {
+    guard let value = KeyedValue.present(value) else { return nil }
+    guard let type = shape.valueTypes[slot] else { return value }
+    if let object = KeyedValue.cast(value, to: type) { return object }
+    throw .unfit(self, shape.propertyName(slot), value, ": it holds \(type)")
   }
 
   /// The value in the form of the attribute.

@@ -90,14 +90,10 @@ extension ManagedObject {
   @_disfavoredOverload
   public final func _setTransient<T>(_ slot: Int, _ value: T?) { setTransientObject(value, slot) }
 
+  /// The value that is held; nil if it is of another type. If the class does not declare the type,
+  /// the attribute accepts any value by name.
   private func object<T>(_ slot: Int) -> T? {
     checkSlot(slot)
-    guard let object = transientObject(slot) else { return nil }
-    guard let typed = object as? T else {
-      stop(
-        "\(shape.name).\(shape.propertyName(slot)) of \(objectID) holds a \(type(of: object)), not a \(T.self)."
-      )
-    }
-    return typed
+    return transientObject(slot).flatMap { $0 as? T }
   }
 }

@@ -131,6 +131,12 @@ extension ManagedObject {
     core.setTransient(of: self, slot, object.map { .object($0) } ?? .value(.null))
   }
 
+  /// Sets a transient attribute of the type undefined without marking the object as changed.
+  func setPrimitiveObject(_ object: Any?, _ slot: Int) {
+    core.checkOwner()
+    if !header.pointee.isGone { hold(object.map { .object($0) } ?? .value(.null), slot) }
+  }
+
   /// Holds a value without anybody being told.
   func hold(_ held: TransientValues.Held, _ slot: Int) {
     core.hasTransients = true
