@@ -1,3 +1,5 @@
+internal import PerdurePredicates
+
 extension ModelValidation {
   mutating func checkAttributes() {
     for entity in entities {
@@ -25,7 +27,7 @@ extension ModelValidation {
     if value.converted(to: attribute.type) == nil {
       error(
         .defaultType, entity, attribute.name,
-        "The default \(value) is not a value of the type \(attribute.type).",
+        "The default \("\(value)".shortened) is not a value of the type \(attribute.type).",
         "Give a value of the attribute's type and range.")
     }
     if value.isMade, attribute.isTransient {

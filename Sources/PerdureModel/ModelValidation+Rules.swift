@@ -37,7 +37,7 @@ extension ModelValidation {
     for broken in broken {
       warn(
         .defaultBreaksRule, entity, attribute.name,
-        "The default \(value) breaks a rule: the attribute \(broken.rule).",
+        "The default \("\(value)".shortened) breaks a rule: the attribute \("\(broken.rule)".shortened).",
         "Every object must be given another value before it is saved; correct one of the two.")
     }
   }
@@ -49,7 +49,7 @@ extension ModelValidation {
         return ("\(type.phrase) has no least or greatest value.", "Use another rule, or a predicate.")
       }
       if bound.converted(to: type) == nil || bound.isNaN {
-        return ("The bound \(bound.value) is no \(type).", Self.remedy(forBoundOf: type))
+        return ("The bound \("\(bound.value)".shortened) is no \(type).", Self.remedy(forBoundOf: type))
       }
     case .minimumLength(let count), .maximumLength(let count):
       if !type.hasLength {

@@ -6,7 +6,7 @@ extension ContextCore {
   func object(with id: ManagedObjectID) -> ManagedObject {
     checkOwner()
     guard let reference = graph.reference(of: id) else {
-      stop("\(id) \(Self.isUnknown)")
+      stop("\("\(id)".shortened) \(Self.isUnknown)")
     }
     // The first read of an object that the state lacks removes its instance for good. So merges the
     // save that inserted it before the program gets an instance to read.
@@ -19,7 +19,7 @@ extension ContextCore {
   func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
     checkOwner()
     guard let reference = graph.reference(of: id) else {
-      throw PerdureError(.unknownObjectID, "\(id) \(Self.isUnknown)")
+      throw PerdureError(.unknownObjectID, "\("\(id)".shortened) \(Self.isUnknown)")
     }
     mergeIfUnknown(reference)
     let object = instance(of: reference)

@@ -129,8 +129,8 @@ extension FetchError {
   static func unknownObject(_ id: String, entity: String) -> FetchError {
     FetchError(
       .unknownObjectID,
-      "\(id) is not an id of this store, so no object equals it. Use ids of this store: those of another store, or "
-        + "of a new copy, are unknown here. container.managedObjectID(forURI:) returns nil for unknown ids.",
+      "\(id.shortened) is not an id of this store, so no object equals it. Use ids of this store: those of another "
+        + "store, or of a new copy, are unknown here. container.managedObjectID(forURI:) returns nil for unknown ids.",
       entity: entity, key: id)
   }
 
@@ -153,8 +153,8 @@ extension FetchError {
     if name.hasPrefix("\\") {
       return FetchError(
         .unknownProperty,
-        "\(name) does not read exactly one stored attribute of \(entity.name). Name one; write a path through a "
-          + "relationship or a composite attribute as a closure, as in { $0.company.name }.",
+        "\(name.shortened) does not read exactly one stored attribute of \(entity.name). Name one; write a path "
+          + "through a relationship or a composite attribute as a closure, as in { $0.company.name }.",
         entity: entity.name, key: name)
     }
     let names = entity.properties.map(\.name)
@@ -165,7 +165,8 @@ extension FetchError {
       ? " Write @\(name) for the operator, as in objects.@\(name)."
       : near.isEmpty ? " Its properties are \(names.joined(separator: ", "))." : NearMisses.question(near)
     return FetchError(
-      .unknownProperty, "\(entity.name) has no property \(name).\(hint)", entity: entity.name, key: name,
+      .unknownProperty, "\(entity.name) has no property \(name.shortened).\(hint)", entity: entity.name,
+      key: name,
       suggestions: near)
   }
 }

@@ -110,7 +110,8 @@ extension FetchRequest {
     guard let entity = schema.entity(named: name) else {
       let near = NearMisses.of(name, in: schema.entities.compactMap { $0?.name })
       throw FetchError(
-        .unknownEntity, "The model has no entity \(name).\(NearMisses.question(near))", entity: name,
+        .unknownEntity, "The model has no entity \(name.shortened).\(NearMisses.question(near))",
+        entity: name,
         suggestions: near)
     }
     var query = FetchQuery(entity: entity.number)

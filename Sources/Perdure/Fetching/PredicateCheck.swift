@@ -104,7 +104,7 @@ struct PredicateCheck {
 
   private func unbound(_ name: String) -> FetchError {
     FetchError(
-      .unboundVariable, "$\(name) has no value. Replace it before fetching.", entity: entity.name,
+      .unboundVariable, "$\(name.shortened) has no value. Replace it before fetching.", entity: entity.name,
       key: "$\(name)")
   }
 

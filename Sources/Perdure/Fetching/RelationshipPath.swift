@@ -57,7 +57,8 @@ extension StoreSchema {
       guard let destination = here.properties[slot].destination else {
         throw FetchError(
           .notARelationship,
-          "\(name) of \(here.name), in the path \(path) to prefetch, is not a relationship. Name relationships only.",
+          "\(name) of \(here.name), in the path \(path.shortened) to prefetch, is not a relationship. "
+            + "Name relationships only.",
           entity: here.name, key: path)
       }
       here = self.entity(destination)

@@ -119,7 +119,8 @@ struct JSONInsertion {
       let name = destination.propertyName(key.constraint.slots[0])
       throw PerdureError.json(
         at: path,
-        "There is no \(destination.name) with \(name) \(key.values[0]). Insert it first, or write an object")
+        "There is no \(destination.name) with \(name) \("\(key.values[0])".shortened). Insert it first, "
+          + "or write an object")
     }
     guard graph.isKind(shape(of: place).number, of: destination.number) else {
       throw PerdureError.json(at: path, "The object is \(shape(of: place).name), not \(destination.name)")

@@ -27,8 +27,11 @@ public struct PropertyVersions: Hashable, Sendable {
 }
 
 extension PropertyVersions: CustomStringConvertible {
-  /// The property with its three values.
-  public var description: String { "\(property): was \(base), is \(local) here and \(store) in the store" }
+  /// The property with the beginnings of its three values.
+  public var description: String {
+    let (base, local, store) = ("\(base)".shortened, "\(local)".shortened, "\(store)".shortened)
+    return "\(property): was \(base), is \(local) here and \(store) in the store"
+  }
 }
 
 /// What three values of one column come to, before any policy is asked.

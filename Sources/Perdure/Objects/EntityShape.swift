@@ -223,7 +223,7 @@ final class EntityShape: Sendable {
       return "\(name).\(key) is a composite attribute, and not one property. Name one of its elements."
     }
     let known = schema.properties.map(\.name) + schema.composites.map(\.name)
-    return "\(name) has no property \"\(key)\".\(NearMisses.question(key, in: known))"
+    return "\(name) has no property \"\(key.shortened)\".\(NearMisses.question(key, in: known))"
   }
 }
 

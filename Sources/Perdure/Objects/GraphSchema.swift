@@ -81,10 +81,10 @@ final class GraphSchema: Sendable {
   /// The message about an entity name that the stores do not have.
   func complaint(about entityName: String) -> String {
     let hint = NearMisses.question(entityName, in: shapesByName.keys)
-    if isJoined { return "No store of the container has the entity \"\(entityName)\".\(hint)" }
-    guard let configuration else { return "The model has no entity \"\(entityName)\".\(hint)" }
+    if isJoined { return "No store of the container has the entity \"\(entityName.shortened)\".\(hint)" }
+    guard let configuration else { return "The model has no entity \"\(entityName.shortened)\".\(hint)" }
     return "The store was opened with the configuration \"\(configuration)\", which has no entity "
-      + "\"\(entityName)\".\(hint)"
+      + "\"\(entityName.shortened)\".\(hint)"
   }
 
   /// The message about a class that is not the class of exactly one entity.

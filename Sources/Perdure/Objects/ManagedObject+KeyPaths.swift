@@ -90,7 +90,7 @@ extension ManagedObject {
 
   /// The objects at the end of a path without its last name, each with that name.
   private func ends(of path: String) throws(KeyedProblem) -> [(object: ManagedObject, key: String)] {
-    if path.contains("@") { throw .mistake("\(path): the result of an operator cannot be set.") }
+    if path.contains("@") { throw .mistake("\(path.shortened): the result of an operator cannot be set.") }
     try KeyPathWalk.checkLength(path)
     var found: [(object: ManagedObject, key: String)] = []
     var (owners, rest) = ([self], path)
@@ -127,14 +127,14 @@ extension ManagedObject {
   {
     if name == "self" || name == "SELF" { return [self] }
     if shape.composite(named: name) != nil {
-      throw .mistake("\(path): \(shape.complaint(about: rest))")
+      throw .mistake("\(path.shortened): \(shape.complaint(about: rest))")
     }
     switch try keyedValue(name) {
     case nil: return []
     case let object as ManagedObject: return [object]
     case let objects as Set<ManagedObject>: return Array(objects)
     case let objects as [Any]: return objects.compactMap { $0 as? ManagedObject }
-    case .some(let value): throw .mistake("\(path): a \(type(of: value)) has no properties.")
+    case .some(let value): throw .mistake("\(path.shortened): a \(type(of: value)) has no properties.")
     }
   }
 }
@@ -201,7 +201,7 @@ struct KeyPathWalk {
         case .many(let next): found += next
         }
         guard found.count <= Self.valuesMax else {
-          throw .mistake("\(path): \(name) leads to more than \(Self.valuesMax) values.")
+          throw .mistake("\(path.shortened): \(name) leads to more than \(Self.valuesMax) values.")
         }
       }
       return .many(found)
@@ -223,11 +223,14 @@ struct KeyPathWalk {
   /// The value of an element of a composite.
   private func element(_ name: String, of value: Any) throws(KeyedProblem) -> Any? {
     guard let elements = value as? [String: Any?] else {
-      throw .mistake("\(path): \"\(name)\" is asked of a \(type(of: value)), which has no properties.")
+      throw .mistake(
+        "\(path.shortened): \"\(name.shortened)\" is asked of a \(type(of: value)), "
+          + "which has no properties.")
     }
     if let element = elements[name] { return element }
     throw .mistake(
-      "\(path): there is no \"\(name)\" among \(elements.keys.sorted().joined(separator: ", ")).")
+      "\(path.shortened): there is no \"\(name.shortened)\" among "
+        + "\(elements.keys.sorted().joined(separator: ", ")).")
   }
 
   // MARK: Operators
@@ -237,8 +240,8 @@ struct KeyPathWalk {
   ) throws(KeyedProblem) -> CollectionOperator {
     if let known = CollectionOperator(spelling: String(name.dropFirst())) { return known }
     throw .mistake(
-      "\(path): there is no operator \(name). Use @count, @sum, @avg, @min, @max, @unionOfObjects or "
-        + "@distinctUnionOfObjects.")
+      "\(path.shortened): there is no operator \(name.shortened). Use @count, @sum, @avg, @min, @max, "
+        + "@unionOfObjects or @distinctUnionOfObjects.")
   }
 
   private mutating func apply(_ operation: CollectionOperator, _ name: String) throws(KeyedProblem) {
@@ -250,7 +253,7 @@ struct KeyPathWalk {
     case .one(nil): break
     case .one(.some(let value)):
       throw .mistake(
-        "\(path): \(name) needs a to-many relationship before it, not a \(type(of: value)).")
+        "\(path.shortened): \(name) needs a to-many relationship before it, not a \(type(of: value)).")
     case .many(let values): place = try result(of: operation, name, values)
     }
   }
@@ -287,7 +290,7 @@ struct KeyPathWalk {
     do throws(PredicateEvaluationError) {
       return try body().swiftValue(of: .int64)
     } catch {
-      throw .mistake("\(path): \(name) cannot be calculated. \(error.message)")
+      throw .mistake("\(path.shortened): \(name) cannot be calculated. \(error.message)")
     }
   }
 
@@ -295,7 +298,7 @@ struct KeyPathWalk {
     var values: [Value] = []
     for element in elements {
       guard let argument = element as? any PredicateArgument else {
-        throw .mistake("\(path): a \(type(of: element)) is no value.")
+        throw .mistake("\(path.shortened): a \(type(of: element)) is no value.")
       }
       values.append(argument.predicateValue)
     }

@@ -136,7 +136,9 @@ extension ManagedObjectID: Codable {
     let text = try container.decode(String.self)
     guard let id = ManagedObjectID(uri: text) else {
       throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "\"\(text)\" is no object id: x-perdure://store/Entity/p1 is one.")
+        in: container,
+        debugDescription: "\"\(text.shortened)\" is no object id: "
+          + "x-perdure://store/Entity/p1 is one.")
     }
     self = id
   }
