@@ -179,7 +179,8 @@ struct TransientLifetimeTests {
     #expect(context.updatedObjects == [first, second])
   }
 
-  @Test("A refresh discards transient changes of an object whose row was removed")
+  @Test(
+    "A refresh discards transient changes of an object whose row was removed, and the next save reports them")
   func removedElsewhere() throws {
     let sandbox = try Sandbox(Node.self)
     let context = sandbox.container.newContext()
@@ -192,7 +193,8 @@ struct TransientLifetimeTests {
     context.refresh(first, mergeChanges: true)
     #expect(first.isDeleted && !first.hasChanges && context.updatedObjects == [second])
     context.refreshAllObjects()
-    #expect(second.isDeleted && !context.hasChanges && second.zoom == 1)
+    #expect(second.isDeleted && context.hasChanges && second.zoom == 1)
+    #expect(refusals(context) == ["133000 zoom", "133000 zoom"])
     try context.save()
   }
 

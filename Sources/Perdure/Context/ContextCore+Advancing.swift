@@ -247,7 +247,7 @@ extension ContextCore {
     if overlay.changesRow { return }
     overlay.baseVersion = nil
     let lastRow = overlay.keptBase
-    // Of the others nothing would be written, so that no save would ever complain.
+    refuseTransients(of: overlay)
     dropTransientsBefore(overlay)
     dropIfUnchanged(overlay)
     guard tracker[overlay.reference] == nil, let object = identityMap.object(overlay.reference) else {

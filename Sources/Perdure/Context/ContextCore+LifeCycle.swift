@@ -104,7 +104,11 @@ extension ContextCore {
   func didTurnIntoFault(_ object: ManagedObject) {
     object.header.pointee.wakefulness.subtract([.awake, .turning])
     object.header.pointee.wakefulness.insert(.drowsy)
-    if object.shape.lifeCycle.contains(.didTurnIntoFault) { object.didTurnIntoFault() }
+    guard object.shape.lifeCycle.contains(.didTurnIntoFault) else { return }
+    let outer = turnedIntoFault
+    turnedIntoFault = object.reference
+    defer { turnedIntoFault = outer }
+    object.didTurnIntoFault()
   }
 
   /// Tells those objects that are awake; gives them back, to be told afterwards.

@@ -34,10 +34,27 @@ struct RefusedChanges {
 extension ContextCore {
   /// Notes that a property was not set because the context no longer has the object.
   func refuseChange(of object: ManagedObject, _ slot: Int, _ value: Value = .null) {
-    // Ignores changes by `didSave` of a deleted object, and transient values of an object that is
-    // gone.
+    // Ignores changes by `didSave` of a deleted object, and transient values that
+    // `didTurnIntoFault` clears.
     guard object.header.pointee.isGone, object.header.pointee.savedState == nil else { return }
-    if case .transient = object.shape.properties[slot] { return }
+    if case .transient = object.shape.properties[slot], turnedIntoFault == object.reference { return }
+    noteUnset(object, slot, value)
+  }
+
+  /// Notes the unsaved transient values of an object that another context has removed. A save
+  /// writes nothing for them, so no conflict reports them.
+  func refuseTransients(of overlay: ObjectOverlay) {
+    guard let object = overlay.object, let before = overlay.transientsBefore,
+      let held = object.header.pointee.transients?.takeUnretainedValue().bySlot
+    else { return }
+    for slot in before.setSince.sorted() {
+      let initial = TransientValues.Held.value(object.shape.template[slot])
+      let new = held[slot] ?? initial
+      if !new.isKnown(toEqual: before.bySlot[slot] ?? initial) { noteUnset(object, slot, new.typedValue) }
+    }
+  }
+
+  private func noteUnset(_ object: ManagedObject, _ slot: Int, _ value: Value) {
     note(
       object, object.shape.propertyName(slot), value,
       "was not set: \(goneReason(object.reference))")
@@ -49,9 +66,8 @@ extension ContextCore {
   /// - Parameter target: The object at the other end; nil if only the owner is known.
   func refuseLink(of owner: ManagedObject, _ slot: Int, to target: ManagedObject? = nil) {
     // A read failure is reported separately, by the next fetch or save.
-    guard readFailure == nil, owner.header.pointee.savedState == nil,
-      !owner.shape.relationship(slot).isTransient
-    else { return }
+    guard readFailure == nil, owner.header.pointee.savedState == nil else { return }
+    if turnedIntoFault == owner.reference, owner.shape.relationship(slot).isTransient { return }
     let reason: String
     if let target, !owner.header.pointee.isGone {
       reason = "was not connected with \(target.objectID): \(goneReason(target.reference))"

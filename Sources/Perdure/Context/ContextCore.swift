@@ -100,6 +100,8 @@ final class ContextCore {
   @exclusivity(unchecked) var probedReads: ProbedReads?
   /// The changes that were refused since the last save.
   var refusedChanges = RefusedChanges()
+  /// The object whose `didTurnIntoFault` is running.
+  var turnedIntoFault: ObjectReference?
   /// The versions of objects that the next save looks at, though it does not write them.
   var watched: [ObjectReference: RowVersion] = [:]
   /// The observers in the context's isolation.

@@ -83,8 +83,13 @@ extension ManagedObject {
 }
 
 extension TransientValues.Held {
+  /// The value of an attribute with a type; null for a value of any type.
+  var typedValue: Value {
+    if case .value(let value) = self { value } else { .null }
+  }
+
   /// Whether both are certainly the same: values of types that can be compared, and the same instance of a class.
-  fileprivate func isKnown(toEqual other: TransientValues.Held) -> Bool {
+  func isKnown(toEqual other: TransientValues.Held) -> Bool {
     switch (self, other) {
     case (.value(let left), .value(let right)): left == right
     case (.object(let left), .object(let right)): Self.areEqual(left, right)
@@ -134,7 +139,8 @@ extension ManagedObject {
   /// Sets a transient attribute of the type undefined without marking the object as changed.
   func setPrimitiveObject(_ object: Any?, _ slot: Int) {
     core.checkOwner()
-    if !header.pointee.isGone { hold(object.map { .object($0) } ?? .value(.null), slot) }
+    if header.pointee.isGone { return core.refuseChange(of: self, slot) }
+    hold(object.map { .object($0) } ?? .value(.null), slot)
   }
 
   /// Holds a value without anybody being told.
@@ -186,7 +192,9 @@ extension ManagedObject {
 extension ContextCore {
   /// Sets a transient attribute (T2). What is gone stays as it is.
   func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
-    guard !object.header.pointee.isGone, object.overlay?.isNew == true || wake(object) else { return }
+    guard !object.header.pointee.isGone, object.overlay?.isNew == true || wake(object) else {
+      return refuseChange(of: object, slot, held.typedValue)
+    }
     noteTransients(of: object)
     if !object.header.pointee.wakefulness.contains(.waking) {
       object.overlay?.transientsBefore?.setSince.insert(slot)
