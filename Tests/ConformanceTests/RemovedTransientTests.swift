@@ -137,4 +137,77 @@ struct RemovedTransientTests {
     #expect(!context.hasChanges)
     try context.save()
   }
+
+  // MARK: Children
+
+  @Test("A child's save passes transient links to its parent as unsaved changes")
+  func childLinks() throws {
+    let parent = container.newContext()
+    let cards = try cards(4, parent)
+    cards[0].front = cards[3]
+    cards[2].others.replace(with: [cards[0], cards[3]])
+    try parent.save()
+    let child = try parent.newChildContext()
+    let below = try cards.map { try #require(try child.existingObject(with: $0.objectID) as? Card) }
+    below[0].front = below[1]
+    below[2].others.replace(with: [below[1]])
+    let new = Card(context: child)
+    new.front = below[2]
+    try child.save()
+    #expect(below[0].front === below[1] && below[1].back === below[0])
+    #expect(cards[0].front === cards[1] && cards[1].back === cards[0] && cards[3].back == nil)
+    #expect(cards[2].others.contains(cards[1]) && cards[2].back?.objectID == new.objectID)
+    #expect(parent.hasChanges && cards[0].hasChanges && !child.hasChanges)
+    try parent.save()
+    #expect(!parent.hasChanges && cards[0].front === cards[1])
+    below[0].front = nil
+    below[2].others.removeAll()
+    try child.save()
+    #expect(cards[0].front == nil && cards[1].back == nil && !cards[2].others.contains(cards[1]))
+    parent.rollback()
+    #expect(cards[0].front === cards[1])
+  }
+
+  @Test("A child's transient link to an object that the parent no longer has is refused by the parent's save")
+  func childLinkToRemoved() throws {
+    let parent = container.newContext()
+    let cards = try cards(2, parent)
+    let child = try parent.newChildContext()
+    let below = try cards.map { try #require(try child.existingObject(with: $0.objectID) as? Card) }
+    below[0].front = below[1]
+    parent.delete(cards[1])
+    parent.processPendingChanges()
+    try child.save()
+    #expect(cards[0].front == nil)
+    #expect(refusals(parent) == ["133000 front"])
+    try parent.save()
+  }
+
+  @Test("Links of random saves of a child are those of the parent, at both ends")
+  func randomChildLinks() throws {
+    var random = SeededGenerator.forTest("transient links of a child")
+    for _ in 0..<10 {
+      let parent = container.newContext()
+      let cards = try cards(5, parent)
+      let child = try parent.newChildContext()
+      let below = try cards.map { try #require(try child.existingObject(with: $0.objectID) as? Card) }
+      for _ in 0..<30 {
+        let (one, other) = (Int.random(in: 0..<5, using: &random), Int.random(in: 0..<5, using: &random))
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: below[one].front = nil
+        case 1: below[one].front = below[other]
+        case 2: below[one].others.insert(below[other])
+        case 3: below[one].others.remove(below[other])
+        default:
+          try child.save()
+          for (mine, theirs) in zip(cards, below) {
+            let place: Comment = "seed \(random.origin), card \(mine.title)"
+            #expect(mine.front?.title == theirs.front?.title && mine.back?.title == theirs.back?.title, place)
+            #expect(Set(mine.others.map(\.title)) == Set(theirs.others.map(\.title)), place)
+          }
+          if Bool.random(using: &random) { try parent.save() }
+        }
+      }
+    }
+  }
 }

@@ -4,7 +4,7 @@
 //   2. new objects             with their attributes, without links
 //   3. columns                 a to-one relationship with its other end
 //   4. links, places in orders
-//   5. transient values        in the instances
+//   5. transient values        in the instances, and transient links
 //   6. deletions               with the delete rules; the child has applied most of them itself
 //
 // Nothing is changed before everything has been read (C4). No hook of the objects is called: those of the child's
@@ -41,6 +41,7 @@ extension ContextCore {
     for link in change.linksAdded { takeLink(link, connects: true) }
     for place in change.places { takePlace(place) }
     for changed in transients { take(changed) }
+    for changed in transients { takeLinks(changed) }
     letGo(of: change.removals)
     for reference in change.removals { markDeleted(reference) }
     propagateDeletes()
