@@ -1,3 +1,4 @@
+import PerdureFileIO
 import PerdureFormat
 import PerdureProving
 import PerdureTestSupport
