@@ -23,6 +23,10 @@ extension Store {
   /// keys in it. It can also make a commit have more records than its count. In this case all
   /// records that only their own checksum confirms are omitted, including intact ones.
   ///
+  /// A segment file from before its last compaction is recognized only by a readable checkpoint
+  /// that was written after this compaction. Without such a checkpoint, removed keys of that file
+  /// can reappear, and the report does not name them.
+  ///
   /// - Parameter source: The damaged store's directory.
   /// - Parameter target: The new store's directory: absent or empty.
   /// - Parameter options: The options of the new store; `fileSystem` is used for both.
