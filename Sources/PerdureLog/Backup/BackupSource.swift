@@ -61,8 +61,10 @@ extension BackupSource {
   init(of engine: Engine) throws {
     self = try engine.looking { state in
       guard let current = state.superblock?.current else { throw StoreError.closed }
-      let end = state.end
-      let parts = state.segments.segments.values.sorted { $0.number < $1.number }.map { segment in
+      // In a poisoned store, a part of a commit can follow the end of the last whole commit.
+      let end = state.root.pointee.end
+      let segments = state.segments.segments.values.filter { $0.number <= end.segment }
+      let parts = segments.sorted { $0.number < $1.number }.map { segment in
         let isLast = segment.number == end.segment
         return Part(
           segment: segment,
