@@ -101,8 +101,16 @@ extension SegmentLocks {
   /// - Throws: `StoreError` with code `.locked` if a writer holds the lock, or has created another
   ///   segment meanwhile.
   init(closedStoreIn directory: any Directory) throws {
-    // A file that is not a readable segment has no writer.
-    let isBorn = { number in (try? Self.isBorn(number, in: directory)) == true }
+    // A file that is not a readable segment has no writer. It stays so if a second attempt to read
+    // it succeeds: otherwise it would look like a segment that was created meanwhile.
+    var unreadable: Set<UInt64> = []
+    func isBorn(_ number: UInt64) -> Bool {
+      if unreadable.contains(number) { return false }
+      do { return try Self.isBorn(number, in: directory) } catch {
+        unreadable.insert(number)
+        return false
+      }
+    }
     guard let newest = try StoreFiles(in: directory).segments.sorted(by: >).first(where: isBorn) else {
       return
     }
