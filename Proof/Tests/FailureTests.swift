@@ -23,13 +23,13 @@ struct FailureTests {
     #expect(reports.allSatisfy { Set($0.report.runs.keys) == Set(FailureKind.allCases) })
   }
 
-  @Test("Each of the twelve kinds of failure strikes", arguments: FailureKind.allCases)
+  @Test("Each of the thirteen kinds of failure strikes", arguments: FailureKind.allCases)
   func kinds(_ kind: FailureKind) async throws {
     let part = "a little of everything|\(kind.rawValue)|1|once"
     let result = try await FailureCampaign().run(ProofPlan(seed: seed, scale: 1, part: part), .silent)
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.ioFailures == 1)
-    #expect(FailureKind.allCases.count == 12)
+    #expect(FailureKind.allCases.count == 13)
   }
 
   @Test("Where space is refused for the reserve, and not for all, refused commits report it")

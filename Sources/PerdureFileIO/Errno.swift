@@ -61,6 +61,7 @@ package enum ErrorNumber {
   package static let tooManyFiles = EMFILE
   package static let readOnly = EROFS
   package static let accessDenied = EACCES
+  package static let noMemory = ENOMEM
 }
 
 /// Error numbers that other files test for.

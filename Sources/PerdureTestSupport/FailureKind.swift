@@ -30,6 +30,8 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   case syncDropsPages = "sync drops"
   /// The volume is found to be full only when a sync allocates blocks for the written bytes.
   case noSpaceAtSync = "ENOSPC at sync"
+  /// `ENOMEM`: the process has no address space or memory left to map a file.
+  case noMemory = "ENOMEM"
 
   /// The only kind of call that can fail in this way; nil: any.
   public var operation: FileOperation? {
@@ -37,6 +39,7 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
     case .shortRead: .read
     case .shortWrite: .write
     case .syncDropsPages, .noSpaceAtSync: .sync
+    case .noMemory: .map
     default: nil
     }
   }
@@ -58,6 +61,7 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
     case .tooManyFiles: ErrorNumber.tooManyFiles
     case .readOnly: ErrorNumber.readOnly
     case .accessDenied: ErrorNumber.accessDenied
+    case .noMemory: ErrorNumber.noMemory
     case .shortWrite: nth.isMultiple(of: 2) ? ErrorNumber.mediaError : ErrorNumber.noSpace
     }
   }

@@ -101,7 +101,7 @@ package struct FailureCampaign: Campaign {
   private static let triesMax = 100
 
   /// The approximate number of runs of a full proof, for the progress.
-  private static let fullCount = 90_000
+  private static let fullCount = 130_000
 
   private func describe(
     _ violation: FailureViolation, of workload: FailureWorkload, _ plan: ProofPlan

@@ -23,6 +23,10 @@ import PerdureTestSupport
 ///        store.
 ///   FR7  A call that failed once succeeds when it is repeated, unless the store is poisoned or its
 ///        volume is full. So a temporary shortage has no effect beyond the refused call.
+///   FR8  A backup, copy or restored store is complete, durable and independent of the source when
+///        the call returns. After an error its path has no store, an older one, or the complete
+///        one. A draft with files remains only if its removal failed too, and the next call
+///        replaces it.
 final class FailureRun {
   static let path = "/s.perdure"
 
@@ -33,8 +37,8 @@ final class FailureRun {
   let history = CrashHistory()
   /// The last commit that must exist after a power cut, and the last that must exist after the end
   /// of the process.
-  private var promised: UInt64 = 0
-  private var acknowledged: UInt64 = 0
+  private(set) var promised: UInt64 = 0
+  private(set) var acknowledged: UInt64 = 0
   private var last: UInt64 = 0
   /// The last commit that may exist. It is one more than `last` if the store was poisoned during a
   /// commit.
@@ -57,8 +61,11 @@ final class FailureRun {
     let promised: UInt64
   }
 
+  /// The copies that failed and must succeed at the end, when no call fails any more.
+  var unmade: [FailureCopy] = []
+
   /// The settings for the disks that are built after power cuts.
-  private let disks: Disks
+  let disks: Disks
 
   /// The seed and the number of the disks after power cuts.
   struct Disks {
@@ -163,13 +170,16 @@ final class FailureRun {
     let struck = begin()
     do {
       try body()
-      if promises { promised = max(promised, last) }
+      if promises { notePromise() }
     } catch let error as StoreError {
       try checkFit(error, "attempting", since: struck)
-      try noteState(of: store, after: error, nil)
+      try noteState(of: store, after: error)
       if mayRepeat, !isPoisoned { try attempt(store, promises: promises, body) }
     }
   }
+
+  /// Notes that all commits so far were acknowledged as durable.
+  func notePromise() { promised = max(promised, last) }
 
   func compact(_ store: Store) throws { try attempt(store) { try store.compact() } }
 
@@ -177,7 +187,7 @@ final class FailureRun {
 
   /// FR7: whether a repeated call must succeed, because only one call failed and the volume has
   /// space.
-  private var mayRepeat: Bool {
+  var mayRepeat: Bool {
     guard let failure = base.lastInjectedFailure else { return false }
     return !failure.repeats && !base.isFull
   }
@@ -185,8 +195,8 @@ final class FailureRun {
   /// Checks the state of the store after an error. FR2 and FR3
   ///
   /// - Parameter commit: The commit that the failed operation would have made, if any.
-  private func noteState(
-    of store: Store, after error: StoreError, _ commit: (CrashHistory.Change, CrashDefinition?)?
+  func noteState(
+    of store: Store, after error: StoreError, _ commit: (CrashHistory.Change, CrashDefinition?)? = nil
   ) throws {
     let wasPoisoned = isPoisoned
     let poison = whyPoisoned(store)
@@ -348,6 +358,9 @@ extension FailureRun {
     let after = Moment(
       operation: base.operationCount, states: history.states(upTo: last), promised: promised)
     try checkCrashes(after, when, imagesMax: 2)
+    if unmade.isEmpty { return }
+    try close(store)
+    try finishCopies()
   }
 
   private func checkCrashes(_ moment: Moment, _ when: String, imagesMax: Int) throws {

@@ -23,7 +23,7 @@ package struct FailureWorkload: Sendable {
   /// The operations after the last opening.
   var afterwards: @Sendable (FailureRun) throws -> Void = { _ in }
 
-  package static let all = commits + files + upkeep + lookers
+  package static let all = commits + files + upkeep + lookers + copies
 
   private var openOptions: StoreOptions {
     var options = StoreOptions()
