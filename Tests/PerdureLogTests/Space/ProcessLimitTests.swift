@@ -117,6 +117,7 @@ struct ProcessLimitTests {
     defer { withExtendedLifetime(directory) {} }
     await #expect(processExitsWith: .success) { [folder = directory.path as String] in
       Limit.files.set(120)
+      var refused: Set<String> = []
       for (name, call) in Self.calls {
         for spare in 0...4 {
           let path = "\(folder)/\(name) \(spare).perdure"
@@ -136,6 +137,7 @@ struct ProcessLimitTests {
           held.removeLast(spare)
           do { try call(store, rows) } catch let error as StoreError {
             try Self.expect(error.code == .io && error.cause?.code == .tooManyOpenFiles, "\(name): \(error)")
+            if spare == 0 { refused.insert(name) }
           }
           held = []
           do {
@@ -149,6 +151,9 @@ struct ProcessLimitTests {
           } catch { try Self.expect(false, "\(name), \(spare) left, then more: \(error)") }
         }
       }
+      let needing: Set = ["segment", "long value", "compact", "checkpoint", "verify"]
+      try Self.expect(
+        refused.isSuperset(of: needing), "without a descriptor, only these were refused: \(refused.sorted())")
     }
   }
 
