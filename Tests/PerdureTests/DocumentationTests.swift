@@ -266,6 +266,18 @@ private enum Examples {
     #expect(account.preferences.theme == "light" && account.preferences.size == 14 && account.draft == nil)
   }
 
+  static func streamed(_ path: String, to file: String) throws {
+    let container = try PersistentContainer(name: "Accounts", classes: [Account.self], at: path)
+    try container.loadPersistentStores()
+    #expect(FileManager.default.createFile(atPath: file, contents: nil))
+    let fileHandle = try #require(FileHandle(forWritingAtPath: file))
+    try container.backup { bytes in
+      try bytes.withUnsafeBytes { try fileHandle.write(contentsOf: Data($0)) }
+    }
+    try fileHandle.close()
+    try container.close()
+  }
+
   static func composites(_ path: String) throws {
     let container = try PersistentContainer(name: "Shops", classes: [Shop.self], at: path)
     try container.loadPersistentStores()
@@ -364,6 +376,7 @@ struct DocumentationTests {
     let directory = try TemporaryDirectory()
     try Examples.run(directory.file("Staff.perdure"))
     try Examples.transformed(directory.file("Accounts.perdure"))
+    try Examples.streamed(directory.file("Accounts.perdure"), to: directory.file("Accounts.backup"))
     try Examples.composites(directory.file("Shops.perdure"))
     try Examples.library(directory.file("Books.perdure"), directory.file("Notes.perdure"))
     try Examples.ordered()
