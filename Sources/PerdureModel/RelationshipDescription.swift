@@ -35,7 +35,8 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// Whether the program orders the objects at the other end. Only for to-many relationships; in a
   /// many-to-many relationship, each end may be ordered.
   public var isOrdered = false
-  /// Whether the links are not stored. They exist only in the context that made them.
+  /// Whether the links are not stored. They exist only in the context that made them. A child's
+  /// save passes them to its parent.
   ///
   /// The links end with the context. They also end when an object with the relationship or its
   /// inverse is deleted, or refreshed without merging. A save keeps them and writes nothing. The

@@ -153,7 +153,8 @@ public enum AttributeOption: Sendable, Hashable {
   /// The store maintains an ordered index over the attribute.
   case indexed
   /// Values are not stored: they exist with the object in its context. The variable may have any
-  /// type. If the type is not an `AttributeValue`, the initial value is made at the first read.
+  /// type. A type that is not an `AttributeValue` must be optional or have an initial value, which
+  /// is made at the first read.
   ///
   /// Setting a transient value marks the object as updated. So a save validates it and calls
   /// `willSave()`, but writes nothing. A save and `refresh(_:mergeChanges: true)` keep the value.
@@ -169,8 +170,8 @@ public enum AttributeOption: Sendable, Hashable {
   /// struct. Rules belong to the elements.
   case composite
   /// A `ValueTransformer` that is registered under this name converts the values to bytes and back.
-  /// The variable may have any type, and has no initial value. Each read makes a new value. A
-  /// change inside an object that the value references is neither noticed nor saved until the
+  /// The variable may have any optional type, and has no initial value. Each read makes a new value.
+  /// A change inside an object that the value references is neither noticed nor saved until the
   /// variable is set.
   case transformed(by: String)
   /// The requirements that values must meet for a save. The functions below write the usual ones.
