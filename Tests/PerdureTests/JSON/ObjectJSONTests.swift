@@ -18,7 +18,10 @@ private struct ReversedSecret: ValueTransformer {
   }
 }
 
-private struct Extra: CodableAttributeValue, Equatable { var note = "", marks: [Int] = [] }
+private struct Extra: CodableAttributeValue, Equatable {
+  var note = "", marks: [Int] = []
+  static var zeroValue: Extra { Extra() }
+}
 
 @Composite private struct Place: Equatable {
   var city: String?
