@@ -71,12 +71,16 @@ struct SymbolicLinkTests {
   func danglingTarget() throws {
     let source = directory.file("source")
     try make(source, 7)
-    let store = try Store(at: source)
-    try store.backup(to: directory.file("backup"))
+    func backUp(to target: String) throws {
+      let store = try Store(at: source)
+      defer { try? store.close() }
+      try store.backup(to: target)
+    }
+    try backUp(to: directory.file("backup"))
     let link = try link("link", to: directory.file("nowhere"))
     for operation in [
       { try Store.copy(at: source, to: $0) },
-      { _ = try store.backup(to: $0) },
+      { try backUp(to: $0) },
       { _ = try Store.restore(from: directory.file("backup"), to: $0) },
     ] as [(String) throws -> Void] {
       let error = #expect(throws: StoreError.self) { try operation(link) }
@@ -84,7 +88,6 @@ struct SymbolicLinkTests {
       #expect(error?.message.contains("symbolic link") == true)
       #expect(try disk.contents(of: directory.path) == ["backup", "link", "source"])
     }
-    try store.close()
   }
 
   @Test("Copies, backups and restores through a link use its empty directory")
