@@ -74,11 +74,11 @@ extension FailureRun {
     }
     // A backup makes the commits durable in the store too.
     if store != nil { notePromise() }
-    try check(copy, wanted, base.currentImage.fileSystem(), "that was made")
+    try check(copy, upTo: wanted, on: base.currentImage.fileSystem(), "that was made")
     var explorer = CrashExplorer(seed: disks.seed)
     explorer.imagesPerOperationMax = 2
     for image in explorer.images(of: base.journal, after: base.operationCount) {
-      try check(copy, wanted, image.fileSystem(), "that was made, after a power cut")
+      try check(copy, upTo: wanted, on: image.fileSystem(), "that was made, after a power cut")
     }
     return true
   }
@@ -96,7 +96,8 @@ extension FailureRun {
         try copy.make(store, optionsHere)
         try store.close()
       } catch { throw Violation("\(copy) cannot be made when no call fails any more: \(error)") }
-      try check(copy, wanted(by: copy), base.currentImage.fileSystem(), "that was made at the end")
+      let image = base.currentImage.fileSystem()
+      try check(copy, upTo: wanted(by: copy), on: image, "that was made at the end")
       try checkHasNoDraft(copy)
     }
   }
@@ -116,7 +117,7 @@ extension FailureRun {
   private func checkRest(of copy: FailureCopy, over least: UInt64?, _ wanted: UInt64) throws {
     let image = base.currentImage.fileSystem()
     if least != nil || has(copy.target) {
-      try check(copy, least ?? wanted, image, "that an error has left")
+      try check(copy, upTo: least ?? wanted, on: image, "that an error has left")
     }
     // A failure that is repeated can prevent the removal of the draft.
     if mayRepeat, least == nil { try checkHasNoDraft(copy) }
@@ -133,7 +134,7 @@ extension FailureRun {
 
   /// Opens a copy as a writer does, and compares it with the history.
   private func check(
-    _ copy: FailureCopy, _ least: UInt64, _ fileSystem: any FileSystem, _ which: String
+    _ copy: FailureCopy, upTo least: UInt64, on fileSystem: any FileSystem, _ which: String
   ) throws {
     var options = options
     options.fileSystem = fileSystem
