@@ -23,7 +23,7 @@ struct BackupTrial: Sendable {
     let records = try store.keyspace("records", .dense)
     try fill(store, records)
     let figures = try [("not durable", Durability.processCrash), ("durable", .powerLoss)].flatMap {
-      try phases($0.0, $0.1, store, records)
+      try phases($0.0, $0.1, in: records, of: store)
     }
     try store.close()
     return figures
@@ -52,14 +52,14 @@ struct BackupTrial: Sendable {
   }
 
   private func phases(
-    _ name: String, _ durability: Durability, _ store: Store, _ records: Keyspace
+    _ name: String, _ durability: Durability, in records: Keyspace, of store: Store
   ) throws -> [BackupFigure] {
     var phases: [Bool: [Phase]] = [:]
     for round in 0..<rounds {
       for isBeside in [false, true] {
         let seed = UInt64(2 * round + (isBeside ? 1 : 0))
         phases[isBeside, default: []].append(
-          try phase(isBeside, seed: seed, durability, store, records))
+          try phase(durability, isBeside: isBeside, seed: seed, in: records, of: store))
       }
     }
     return [false, true].map { figure(name, isBeside: $0, phases[$0] ?? []) }
@@ -77,7 +77,7 @@ struct BackupTrial: Sendable {
 
   /// Overwrites single records for the time of a phase.
   private func phase(
-    _ isBeside: Bool, seed: UInt64, _ durability: Durability, _ store: Store, _ records: Keyspace
+    _ durability: Durability, isBeside: Bool, seed: UInt64, in records: Keyspace, of store: Store
   ) throws -> Phase {
     let found = Shared(Phase())
     let isOver = Shared(false)
