@@ -6,8 +6,8 @@ extension CrashImage {
   /// - Parameters:
   ///   - directory: The path of the directory to create. It must not exist.
   ///   - fileSystem: The file system of the directory. Default: that of this machine.
-  /// - Throws: Errors of `FileSystem` and `File`. A part may have been written. `.notSupported` if a
-  ///   file has several names and the file system has no hard links.
+  /// - Throws: Errors of `FileSystem` and `File`. A part may have been written. `.notSupported` if
+  ///   a file has several names and the file system has no hard links.
   public func write(
     to directory: String, on fileSystem: any FileSystem = POSIXFileSystem()
   ) throws(FileIOError) {
@@ -16,8 +16,8 @@ extension CrashImage {
     try Self.write(root, to: directory, fileSystem, &links)
   }
 
-  /// Reads a disk that `write(to:on:)` has written, or any other directory. Each name of a file with
-  /// several names becomes a file of its own.
+  /// Reads a disk that `write(to:on:)` has written, or any other directory. Each name of a file
+  /// with several names becomes a file of its own.
   ///
   /// - Throws: Errors of `FileSystem` and `File`.
   public init(

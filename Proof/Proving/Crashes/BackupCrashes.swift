@@ -66,7 +66,7 @@ package struct BackupCrashProgram: CrashProgram {
         repeating: UInt8(truncatingIfNeeded: number + 1), count: isLong ? 1500 + length : length)
       let removed = UInt64.random(in: 12..<18, using: &random)
       marker.begin(label)
-      try commit(number, value, id, removed, store, rows)
+      try commit(number, value, at: id, removing: removed, in: rows, of: store)
       marker.acknowledge(label)
       check.note(value, id, number, removed)
       if number % 7 == 6 { try store.compact() }
@@ -77,7 +77,8 @@ package struct BackupCrashProgram: CrashProgram {
   }
 
   private func commit(
-    _ number: Int, _ value: [UInt8], _ id: UInt64, _ removed: UInt64, _ store: Store, _ rows: Keyspace
+    _ number: Int, _ value: [UInt8], at id: UInt64, removing removed: UInt64, in rows: Keyspace,
+    of store: Store
   ) throws {
     try store.write(durability: .powerLoss) { transaction in
       try transaction.put(value, id: id, in: rows)

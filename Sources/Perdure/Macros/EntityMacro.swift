@@ -170,9 +170,9 @@ public enum AttributeOption: Sendable, Hashable {
   /// struct. Rules belong to the elements.
   case composite
   /// A `ValueTransformer` that is registered under this name converts the values to bytes and back.
-  /// The variable may have any optional type, and has no initial value. Each read makes a new value.
-  /// A change inside an object that the value references is neither noticed nor saved until the
-  /// variable is set.
+  /// The variable may have any optional type, and has no initial value. Each read makes a new
+  /// value. A change inside an object that the value references is neither noticed nor saved until
+  /// the variable is set.
   case transformed(by: String)
   /// The requirements that values must meet for a save. The functions below write the usual ones.
   case rules([ValidationRule])
