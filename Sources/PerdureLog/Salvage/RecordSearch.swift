@@ -25,27 +25,33 @@ struct RecordSearch {
     var offset: Int
     /// The length including padding.
     var length: Int
+    /// The end of the record at its original place. RS3
+    var originalEnd: Int
     /// Whether the start or end of a frame proves that a record is here.
-    var isAnchored: Bool
+    var isAnchored = false
   }
 
   private let seals: RecordSeals
   /// The offset of the bytes in the segment.
   private let place: Int
-  /// The original end of the last record found.
-  private(set) var originalEnd: Int
+  /// The original end of the record before the bytes.
+  private let originalStart: Int
   private(set) var found: [Found] = []
   private(set) var damages: [Range<Int>] = []
   /// The index in `found` where the current run begins, and the end of the run that starts with the
   /// bytes.
   private var runStart = 0
   private var firstRunEnd: Int?
-  /// Damages whose length was trusted.
-  private var believed: [Range<Int>] = []
+  /// Damages whose length was trusted, each with the original end of the record before it.
+  private var believed: [(range: Range<Int>, originalEnd: Int)] = []
   /// The number of bytes whose checksums were computed without finding a record. When it is too
   /// high, `stretches` makes the search fast. RF5
   private(set) var bytesInVain = 0
   private var stretches: StretchChecksums?
+
+  /// The original end of the last record found. A test whether a record is somewhere does not
+  /// change it, so the same test gives the same answer again.
+  var originalEnd: Int { found.last?.originalEnd ?? originalStart }
 
   /// Finds the records of a frame whose header is intact and has their count.
   ///
@@ -85,15 +91,16 @@ struct RecordSearch {
     _ bytes: UnsafeRawBufferPointer, at place: Int, from first: Int, endIsKnown: Bool, _ seals: RecordSeals,
     after originalEnd: Int
   ) {
-    self.originalEnd = originalEnd
+    originalStart = originalEnd
     self.seals = seals
     self.place = place
     var offset = min(first, bytes.count)
     if offset > 0 { damages.append(0..<offset) }
     while offset < bytes.count {
-      if let length = wholeRecord(in: bytes, at: offset) {
-        found.append(Found(offset: offset, length: length, isAnchored: firstRunEnd == nil))
-        offset += length
+      if var record = wholeRecord(in: bytes, at: offset, after: originalEnd) {
+        record.isAnchored = firstRunEnd == nil
+        found.append(record)
+        offset += record.length
       } else {
         offset = skip(in: bytes, from: offset)
       }
@@ -106,11 +113,13 @@ struct RecordSearch {
     damages = damages.filter { $0.lowerBound < end }.map { $0.clamped(to: 0..<end) }
   }
 
-  /// The padded length of the record at `offset`, if it is complete and ends before `end`. Padding
-  /// has no content, and is not checked.
+  /// The record at `offset`, if it is complete and does not extend beyond `end`. Padding has no
+  /// content, and is not checked.
+  ///
+  /// - Parameter originalEnd: The original end of the previous record.
   private mutating func wholeRecord(
-    in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int? = nil
-  ) -> Int? {
+    in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int? = nil, after originalEnd: Int
+  ) -> Found? {
     let before = bytesInVain
     guard let (record, alone, length) = claimedRecord(in: bytes, at: offset, before: end) else { return nil }
     let place = place + offset
@@ -118,21 +127,20 @@ struct RecordSearch {
     if original == nil, let implied = seals.implied(by: record, alone: alone, at: place) {
       let isConfirmed =
         RecordSeals.mayFollow(implied, on: originalEnd)
-        || confirms(in: bytes, at: offset + length, before: end, implied + length)
+        || confirms(in: bytes, at: offset + length, implied + length)
       if isConfirmed { original = implied }
     }
     guard let original else { return nil }
-    originalEnd = original + length
     bytesInVain = before
-    return length
+    return Found(offset: offset, length: length, originalEnd: original + length)
   }
 
   /// Whether a record at `offset` may follow the record whose original end is `originalEnd`.
   private mutating func confirms(
-    in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int?, _ originalEnd: Int
+    in bytes: UnsafeRawBufferPointer, at offset: Int, _ originalEnd: Int
   ) -> Bool {
-    guard offset < end ?? bytes.count,
-      let (record, alone, _) = claimedRecord(in: bytes, at: offset, before: end)
+    guard offset < bytes.count,
+      let (record, alone, _) = claimedRecord(in: bytes, at: offset, before: nil)
     else { return false }
     let place = place + offset
     let original =
@@ -186,14 +194,14 @@ struct RecordSearch {
   private mutating func skip(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     if let length = Self.claimedLength(in: bytes, at: start) {
       let end = start + length
-      if end == bytes.count || wholeRecord(in: bytes, at: end) != nil {
+      if end == bytes.count || wholeRecord(in: bytes, at: end, after: originalEnd) != nil {
         damages.append(start..<end)
-        believed.append(start..<end)
+        believed.append((start..<end, originalEnd))
         return end
       }
     }
     var offset = start + FormatLimits.alignment
-    while offset < bytes.count, wholeRecord(in: bytes, at: offset) == nil {
+    while offset < bytes.count, wholeRecord(in: bytes, at: offset, after: originalEnd) == nil {
       offset += FormatLimits.alignment
     }
     offset = min(offset, bytes.count)
@@ -208,8 +216,8 @@ struct RecordSearch {
   private mutating func findHidden(in bytes: UnsafeRawBufferPointer, count: Int) {
     var missing = count - found.count - damages.count
     var all: [Found] = []
-    for range in believed where missing > 0 {
-      let hidden = lastRun(in: bytes, range)
+    for (range, originalEnd) in believed where missing > 0 {
+      let hidden = lastRun(in: bytes, range, after: originalEnd)
       guard !hidden.isEmpty, hidden.count <= missing else { continue }
       missing -= hidden.count
       all += hidden
@@ -219,13 +227,17 @@ struct RecordSearch {
 
   /// The last run of records in a range: they follow each other up to its end. The record at the
   /// start of the range is ignored.
-  private mutating func lastRun(in bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> [Found] {
+  private mutating func lastRun(
+    in bytes: UnsafeRawBufferPointer, _ range: Range<Int>, after originalEnd: Int
+  ) -> [Found] {
     var run: [Found] = []
     var offset = range.lowerBound + FormatLimits.alignment
     while offset < range.upperBound {
-      if let length = wholeRecord(in: bytes, at: offset, before: range.upperBound) {
-        run.append(Found(offset: offset, length: length, isAnchored: true))
-        offset += length
+      let end = run.last?.originalEnd ?? originalEnd
+      if var record = wholeRecord(in: bytes, at: offset, before: range.upperBound, after: end) {
+        record.isAnchored = true
+        run.append(record)
+        offset += record.length
       } else {
         run.removeAll()
         offset += FormatLimits.alignment
