@@ -19,10 +19,6 @@ extension Store {
   /// is damaged or not yet written. The new store has its own identity, numbers its commits from
   /// the start, and builds its derived indexes when it is opened.
   ///
-  /// A segment file of before its last compaction is recognized only by a checkpoint that was
-  /// written after this compaction and is readable. Without such a checkpoint, a removed key in
-  /// that file can reappear, and the report does not name it.
-  ///
   /// The damaged store must not be open meanwhile. A moved sector can bring older versions of the
   /// keys in it. It can also make a commit have more records than its count. In this case all
   /// records that only their own checksum confirms are omitted, including intact ones.

@@ -6,7 +6,6 @@ import PerdureFormat
 // the CRC of everything after them is a product: crc(a + b) = crc(a) * x^(8 * length of b) +
 // crc(b). The checksums of the bytes before each 64th byte are stored. With them, a stretch costs
 // one product and the reading of less than 128 bytes, instead of all its bytes.
-// 128 bytes, instead of all its bytes.
 
 /// The checksums of the bytes before each 64th byte of a buffer, which must not change.
 struct StretchChecksums {
