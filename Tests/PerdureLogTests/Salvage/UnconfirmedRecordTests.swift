@@ -8,7 +8,7 @@ import Testing
 /// Compaction moves records, but not the addresses in their checksums. Without the segment's map,
 /// only a neighbour confirms such an address (`RecordSeals`, RS3).
 @Suite("Searching records that compaction moved, without their map")
-struct MovedRecordTests {
+struct UnconfirmedRecordTests {
   /// How far compaction moved the records in these tests.
   private static let distance = 1000
 
