@@ -112,10 +112,14 @@ extension Catalog {
 }
 
 extension Engine {
+  @inline(__always)
   func checkWritable() throws(StoreError) {
     try checkProcess()
-    if options.isReadOnly { throw StoreError(.readOnly, "The store was opened for reading only") }
+    if options.isReadOnly { throw Self.readOnly }
   }
+
+  @inline(never)
+  private static var readOnly: StoreError { StoreError(.readOnly, "The store was opened for reading only") }
 
   /// - Parameter missing: The keyspace or index to create, for the message.
   fileprivate func checkWritable(toMake missing: String) throws(StoreError) {

@@ -13,7 +13,7 @@ extension Engine {
     // An index extractor may have forked.
     try checkProcess()
     do {
-      try checkRoom(for: state.encoder)
+      if state.encoder.byteCount >= Self.checkedLengthMin { try checkRoom(for: state.encoder) }
       try writeExtents(&state)
     } catch let error as FileIOError where error.isRefusal && !mayBeWhole(state) {
       state.rollBack(to: before)
@@ -30,16 +30,17 @@ extension Engine {
     }
   }
 
+  /// Shorter commits are written without a check of the free space, which is a system call.
+  private static let checkedLengthMin = 64 << 10
+
   /// Refuses a long commit if there is clearly no space for it. A partly written commit would
   /// occupy space without any use.
   ///
   /// A file system that does not report its free space reports 0.
+  @inline(never)
   private func checkRoom(for encoder: borrowing LogEncoder) throws(FileIOError) {
     let length = encoder.byteCount
-    guard length >= 64 << 10, let free = try? directory.availableBytes(), free > 0 else {
-      return
-    }
-    guard free < length else { return }
+    guard let free = try? directory.availableBytes(), free > 0, free < length else { return }
     throw FileIOError(.noSpace, operation: "write", path: directory.path)
   }
 
