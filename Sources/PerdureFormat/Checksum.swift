@@ -23,7 +23,7 @@ public import CPerdureShims
 
   /// Continues `previous` over the eight little-endian bytes of `word`.
   @inlinable package static func crc32c(word64 word: UInt64, continuing previous: UInt32) -> UInt32 {
-    withUnsafeBytes(of: word.littleEndian) { crc32c($0, continuing: previous) }
+    perdure_crc32c_word(previous, nil, 0, word)
   }
 
   /// Undoes `crc32c(_:continuing:)`: the value that, continued over `bytes`, gives `checksum`.

@@ -85,12 +85,12 @@ struct LogEncoder: ~Copyable {
   mutating func append(_ record: UnsafeRawBufferPointer, isBlob: Bool) -> RecordAddress {
     makeRoom(for: record.count)
     let address = RecordAddress(segment: segment, offset: offset, recordLength: record.count, isBlob: isBlob)
-    let start = buffer.count
-    buffer.append(record)
+    let place = buffer.extend(by: record.count)
+    place.copyMemory(from: record)
     var checksum: UInt32 = record.integer(at: 0)
     if bindsRecords {
       checksum = Checksum.crc32c(word64: address.rawValue, continuing: checksum)
-      buffer.mutableBytes(start..<(start + 4)).setInteger(checksum, at: 0)
+      place.setInteger(checksum, at: 0)
     }
     offset += record.count
     recordCount += 1
