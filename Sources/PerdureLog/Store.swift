@@ -92,7 +92,8 @@ public final class Store: Sendable {
   ///   write, it is the sequence number of the last commit.
   /// - Throws: The errors of `body` (nothing is written). `StoreError`: `.conflict`, or
   ///   `.invalidArgument`, for example for a keyspace of another store (nothing is written);
-  ///   `.diskFull` (nothing is written, and the store can still be used); `.io` (the store is now
+  ///   `.indexUnavailable` for a record whose unique index was found to lack entries (nothing is
+  ///   written; open the store again); `.diskFull` (nothing is written, and the store can still be used); `.io` (the store is now
   ///   poisoned, unless the system only refused another file or more address space); `.poisoned`
   ///   (the commit was not written, or it was written and may not be durable); `.closed`,
   ///   `.readOnly`, `.forked`.

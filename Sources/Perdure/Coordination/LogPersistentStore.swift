@@ -16,8 +16,8 @@
 //  L2  Ids are reserved in blocks by a commit of their own, before any of them is handed out. Commits keep
 //      their order through a crash, so a row is never there without its reservation.
 //  L3  No row is written whose uniqueness cannot be judged, because the index of the constraint could not be made
-//      when the store was opened (a row in a file of its own is damaged or gone). Reading off such an index is
-//      refused by the engine.
+//      when the store was opened (a row in a file of its own is damaged or gone). The engine refuses to read such an
+//      index, and to write rows after a commit has found that their unique index lacks entries.
 //  L4  A store that only reads shows states of the model that it was opened with alone: rows and indexes of
 //      another one could not be read. `shown` is the newest of them; where the store may be written it is nil.
 //  L5  A writer with a model of its own keeps the indexes that follow from it and no others. Earlier versions took several

@@ -15,6 +15,9 @@ struct CommitterState: ~Copyable {
   /// Indexes whose trees do not match their definitions: a value could not be read at opening, or
   /// the index was not maintained for some time. They stay unavailable until they are rebuilt.
   var incompleteIndexes: Set<UInt32> = []
+  /// Unique indexes that a commit stopped maintaining because entries were missing. Those that are
+  /// still incomplete cannot show whether a key is taken.
+  var lostUniqueIndexes: Set<UInt32> = []
   /// For indexes that lack a value, the error at opening, by index id.
   var indexDamage: [UInt32: StoreError] = [:]
   /// The position of the next frame. `root.end` is the same position.

@@ -49,6 +49,7 @@ extension Engine {
     _ batch: borrowing WriteBatch, _ newCatalog: Catalog?, _ state: inout CommitterState,
     _ prepare: (UnsafeMutablePointer<Root>) throws -> Void = { _ in }
   ) throws -> CommitReceipt {
+    if !state.lostUniqueIndexes.isEmpty { try checkUniquenessCanBeJudged(batch, state) }
     let next = state.makeWorkingRoot(for: newCatalog)
     beginEncoding(&state)
     var blobs: BlobChanges?
@@ -88,12 +89,13 @@ extension Engine {
   }
 
   /// Stops maintaining the indexes that may not match their records. A wrong index must not prevent
-  /// writing records. It is rebuilt like any index that was not maintained.
+  /// writing records, unless it is unique. It is rebuilt like any index that was not maintained.
   ///
   /// Each call excludes at least one more index, so a commit is retried a limited number of times.
   private func leaveOut(_ misfit: IndexMisfit, _ state: inout CommitterState) {
     let left = misfit.affected(in: state.catalog)
     state.incompleteIndexes.formUnion(left)
+    state.lostUniqueIndexes.formUnion(left.filter { state.catalog.indexes[Int($0)].definition.isUnique })
     state.adopt(indexSet(for: state.catalog, state.root, excluding: state.incompleteIndexes))
     // Published separately, because the commit may still be refused.
     let next = state.makeWorkingRoot()
@@ -101,6 +103,28 @@ extension Engine {
     noteMisfit(of: left, misfit.text(state.catalog))
     unavailableIndexes = state.indexes.unavailable
     showRoot(next, &state)
+  }
+
+  /// Refuses to put records into the keyspaces of a unique index that a commit stopped maintaining:
+  /// two of them could have the same key. Removals are allowed.
+  private func checkUniquenessCanBeJudged(
+    _ batch: borrowing WriteBatch, _ state: borrowing CommitterState
+  ) throws {
+    var lost: [UInt32: UInt32] = [:]
+    for index in state.lostUniqueIndexes.intersection(state.incompleteIndexes).sorted() {
+      let source = state.catalog.indexes[Int(index)].definition.source.extraction
+      for keyspace in source?.keyspaces ?? [] { lost[keyspace.id] = index }
+    }
+    if lost.isEmpty { return }
+    var records = SealedRecords(in: batch.records.bytes)
+    while let (record, _, _) = try records.next() {
+      guard record.header.kind != .tombstone, let index = lost[record.header.keyspace] else { continue }
+      throw StoreError(
+        .indexUnavailable,
+        "Unique index \(state.catalog.indexes[Int(index)].index.name) is maintained no longer, so another record "
+          + "could have the same key. \(misfit(of: index) ?? ""). Nothing was written: open the store again, or "
+          + "define the index again, and it is built from the records", at: path)
+    }
   }
 
   private func checkNumbers(of encoder: borrowing LogEncoder) throws(StoreError) {

@@ -82,6 +82,44 @@ struct IndexMisfitTests {
     #expect(try again.verify().findings.map(\.description) == [])
   }
 
+  @Test("Without a trusted unique index, records are refused until the store is opened again, and removals are made")
+  func unique() throws {
+    let store = try memory.open()
+    let rows = try store.keyspace("rows", .dense)
+    let others = try store.keyspace("others", .dense)
+    try store.write { transaction in
+      for id in 1...3 { try transaction.put([UInt8(id), UInt8(10 + id)], id: UInt64(id), in: rows) }
+    }
+    var definition = changing(rows)
+    definition.isUnique = true
+    let index = try store.defineIndex(definition)
+    slices.isChanged.store(true, ordering: .relaxed)
+    // The second commit would write key 11 twice: the index had no entry for it.
+    for id in [2, 4] as [UInt64] {
+      let error = #expect(throws: StoreError.self) {
+        try store.write { try $0.put([9, 11], id: id, in: rows) }
+      }
+      #expect(error?.code == .indexUnavailable)
+      #expect(error?.message.contains("Unique index changing") == true)
+      expectUnavailable(index, store.snapshot())
+    }
+    #expect(try store.snapshot().value(id: 2, in: rows) == [2, 12])
+    try store.write { try $0.put([1], id: 1, in: others) }
+    try store.write { try $0.remove(id: 3, in: rows) }
+    // Built again, it judges.
+    #expect(try store.defineIndex(definition) == index)
+    let error = #expect(throws: StoreError.self) {
+      try store.write { try $0.put([9, 11], id: 2, in: rows) }
+    }
+    #expect(error?.code == .conflict)
+    try store.write { try $0.put([9, 19], id: 2, in: rows) }
+    try store.close()
+
+    let again = try memory.open()
+    #expect(try again.snapshot().count(in: index) == 2)
+    #expect(try again.verify().findings.map(\.description) == [])
+  }
+
   @Test("An index made from another version of the record, without bound checksums, gives no wrong answer")
   func exchangedVersion() throws {
     let store = try memory.open()

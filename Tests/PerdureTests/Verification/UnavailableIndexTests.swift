@@ -2,9 +2,45 @@ import PerdureFileIO
 import PerdureLog
 import PerdureModel
 import PerdureTestSupport
+import Synchronization
 import Testing
 
 @testable import Perdure
+
+private final class Changes: Sendable {
+  let areOn = Atomic(false)
+}
+
+/// Makes other entries than before, after the changes are on.
+private struct ChangingEntries: IndexExtractorFactory {
+  let base: any IndexExtractorFactory
+  let changes: Changes
+
+  init(_ base: any IndexExtractorFactory, _ changes: Changes) {
+    self.base = base
+    self.changes = changes
+  }
+
+  func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
+    Extractor(base: try base.makeExtractor(parameters: parameters, in: store), changes: changes)
+  }
+
+  private struct Extractor: IndexExtractor {
+    let base: any IndexExtractor
+    let changes: Changes
+
+    func extract(
+      keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+      into entries: inout IndexEntries
+    ) {
+      if changes.areOn.load(ordering: .relaxed) {
+        entries.add(key: [0xFF], reference: key.loadUnaligned(as: UInt64.self))
+      } else {
+        base.extract(keyspace: keyspace, key: key, value: value, into: &entries)
+      }
+    }
+  }
+}
 
 /// Indexes that are stale, contain duplicates, or cannot be built at opening.
 @Suite("A graph with unreliable indexes")
@@ -19,13 +55,15 @@ struct UnavailableIndexTests {
     return options
   }
 
-  private func container() throws -> PersistentContainer {
+  private func container(
+    extractors: @escaping @Sendable (any IndexExtractorFactory) -> any IndexExtractorFactory = { $0 }
+  ) throws -> PersistentContainer {
     let options = options()
     let container = PersistentContainer(
       name: "Staff", model: try ManagedObjectModel(Staff.entities), classes: Staff.classes,
       description: .init(path: Self.path),
       factory: StoreFactory { _, model in
-        try LogPersistentStore(at: Self.path, model: model, options: options)
+        try LogPersistentStore(at: Self.path, model: model, options: options, extractors: extractors)
       })
     try container.loadPersistentStores()
     return container
@@ -172,6 +210,36 @@ struct UnavailableIndexTests {
     context.rollback()
     _ = context.company("D")
     try context.save()
+  }
+
+  @Test("After a unique index was lost, a save of its objects is refused, and other objects are saved")
+  func lostUniqueness() throws {
+    try fill()
+    let changes = Changes()
+    let container = try container { ChangingEntries($0, changes) }
+    let context = container.newContext()
+    let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "email == '3'"))
+    let worker = try #require(try context.fetch(request).first)
+    worker.salary = 100
+    changes.areOn.store(true, ordering: .relaxed)
+    expectRefused(context)
+    context.rollback()
+    _ = context.worker("twin", email: "4")
+    expectRefused(context)
+    context.rollback()
+    _ = context.company("D")
+    try context.save()
+    try container.close()
+
+    let again = try self.container()
+    #expect(try again.newContext().count(for: FetchRequest<Employee>()) == 20)
+    try again.close()
+    #expect(try inspection().verifyGraph().findings.map(\.description) == [])
+  }
+
+  private func expectRefused(_ context: ManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation) {
+    let error = #expect(throws: PerdureError.self, sourceLocation: sourceLocation) { try context.save() }
+    #expect((error?.cause as? StoreError)?.code == .indexUnavailable, sourceLocation: sourceLocation)
   }
 
   /// Changes a byte of the row that has a blob file, and removes the index file, so that the
