@@ -82,7 +82,7 @@ struct IndexMisfitTests {
     #expect(try again.verify().findings.map(\.description) == [])
   }
 
-  @Test("Without a trusted unique index, records are refused until the store is opened again, and removals are made")
+  @Test("After a unique index was lost, records are refused until it is built again; removals are made")
   func unique() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

@@ -34,7 +34,10 @@ private struct ChangingEntries: IndexExtractorFactory {
       into entries: inout IndexEntries
     ) {
       if changes.areOn.load(ordering: .relaxed) {
-        entries.add(key: [0xFF], reference: key.loadUnaligned(as: UInt64.self))
+        let digest: UInt64 = value.reduce(14_695_981_039_346_656_037) {
+          ($0 ^ UInt64($1)) &* 1_099_511_628_211
+        }
+        entries.add(key: digest, reference: key.loadUnaligned(as: UInt64.self))
       } else {
         base.extract(keyspace: keyspace, key: key, value: value, into: &entries)
       }
@@ -237,7 +240,9 @@ struct UnavailableIndexTests {
     #expect(try inspection().verifyGraph().findings.map(\.description) == [])
   }
 
-  private func expectRefused(_ context: ManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation) {
+  private func expectRefused(
+    _ context: ManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
     let error = #expect(throws: PerdureError.self, sourceLocation: sourceLocation) { try context.save() }
     #expect((error?.cause as? StoreError)?.code == .indexUnavailable, sourceLocation: sourceLocation)
   }
