@@ -55,7 +55,7 @@ coverage: setup ## Count the lines that the tests run, for each module (the engi
 
 # PROVE=slice takes minutes, PROVE=hours ten times as long. ARGS selects campaigns, a seed, a scale or a part.
 PROVE ?= full
-prove: setup ## Test the store with power cuts, failing disks, flipped bits and kills (about 40 minutes; PROVE=slice: minutes)
+prove: setup ## Test the store with power cuts, failing disks, flipped bits and kills (about 45 minutes; PROVE=slice: minutes)
 	$(SWIFT) run -c release $(BUILD_FLAGS) perdure-prove --proof $(PROVE) $(ARGS)
 
 # Suites that use several threads, and suites that manage memory by hand. A report makes the run fail.

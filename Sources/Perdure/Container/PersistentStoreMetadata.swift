@@ -1,14 +1,15 @@
 internal import PerdureFileIO
 public import PerdureModel
 
-/// The metadata of a store.
+/// The identifier, the model and the program's own data of a store.
 public struct PersistentStoreMetadata: Sendable {
-  /// The permanent identifier of the store, which its copies have too. It is part of the URI form
-  /// of its objects' ids.
+  /// The identifier of the store, which never changes. Copies of the store have the same
+  /// identifier. The URI of an object id contains it.
   public let storeIdentifier: String
-  /// The model that is stored in it.
+  /// The model that is stored in the store.
   public var model: ManagedObjectModel { stored.model }
-  /// The program's metadata of the store.
+  /// The program's own data about the store; see
+  /// ``PersistentContainer/setMetadata(_:forPersistentStoreAt:)``.
   public let userInfo: [String: String]
   /// The model that the rows follow.
   let stored: StoredModel
@@ -19,13 +20,13 @@ public struct PersistentStoreMetadata: Sendable {
     self.userInfo = userInfo
   }
 
-  /// The version of the model.
+  /// The version hash of the stored model.
   public var modelVersionHash: UInt64 { model.versionHash }
 
-  /// The versions of the entities.
+  /// The version hash of each entity of the stored model.
   public var entityVersionHashesByName: [String: UInt64] { model.entityVersionHashesByName }
 
-  /// The names that the program gave to the version of the model.
+  /// The names that the program gave to this version of the model.
   public var versionIdentifiers: Set<String> { model.versionIdentifiers }
 }
 
@@ -33,7 +34,8 @@ extension ManagedObjectModel {
   /// Whether a container with this model can open a store without a migration.
   ///
   /// - Parameters:
-  ///   - configuration: The configuration to open it with; nil for all entities.
+  ///   - configuration: The configuration that the container opens the store with; nil for all
+  ///     entities.
   ///   - metadata: The metadata of the store.
   public func isConfiguration(
     withName configuration: String? = nil, compatibleWithStoreMetadata metadata: PersistentStoreMetadata
@@ -48,11 +50,12 @@ extension ManagedObjectModel {
 // MARK: - Stores at a path
 
 extension PersistentContainer {
-  /// The metadata of the store in a directory, whether or not it is open. Nothing is changed.
+  /// Reads the metadata of the store in a directory. The store may be open, and is not changed.
   ///
-  /// - Throws: `PerdureError` with code 134080 when there is no store, or it cannot be read;
-  ///   `cause` has the reason.
-  /// - Complexity: as opening the store for reading.
+  /// - Parameter path: The directory of the store.
+  /// - Throws: `PerdureError` with code 134080 if there is no store or it cannot be read. `cause`
+  ///   contains the reason.
+  /// - Complexity: As opening the store for reading.
   public static func metadataForPersistentStore(at path: String) throws(PerdureError)
     -> PersistentStoreMetadata
   {
@@ -61,10 +64,14 @@ extension PersistentContainer {
     }
   }
 
-  /// Replaces the program's metadata of a store that is not open for writing. Durable when the call
-  /// returns.
+  /// Replaces the program's own data about a store that is not open for writing. The new data is
+  /// durable when the call returns.
   ///
-  /// - Throws: `PerdureError` with code 134080, as above.
+  /// - Parameters:
+  ///   - userInfo: The new data. Keys that are missing here are removed.
+  ///   - path: The directory of the store.
+  /// - Throws: `PerdureError` with code 134080 if there is no store, it is open for writing, or it
+  ///   cannot be written. The data is then unchanged.
   public static func setMetadata(
     _ userInfo: [String: String], forPersistentStoreAt path: String
   ) throws(PerdureError) {
@@ -73,23 +80,27 @@ extension PersistentContainer {
     }
   }
 
-  /// Removes the store in a directory, with all its files. It must not be open for writing. Without
-  /// a store there, nothing happens.
+  /// Removes all files of the store in a directory. If the directory has no store, the call has no
+  /// effect.
   ///
-  /// - Throws: `PerdureError` with code 134080 when the store is open for writing, or when a file
-  ///   cannot be removed. A store that is open for writing is not changed.
+  /// - Parameter path: The directory of the store.
+  /// - Throws: `PerdureError` with code 134080 if the store is open for writing, or if a file cannot
+  ///   be removed. A store that is open for writing is not changed.
   public static func destroyPersistentStore(at path: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be destroyed.") { try StoreFiles.destroy(at: path) }
   }
 
-  /// Copies a store that is not open for writing to a directory that is new or empty. The copy is
-  /// whole and durable when the call returns, and has the identity of the original: ids mean the
-  /// same object in both.
+  /// Copies a store that is not open for writing. The copy is complete and durable when the call
+  /// returns. It has the same identifier as the original, so an object id means the same object in
+  /// both.
   ///
-  /// - Throws: `PerdureError` with code 134080 when there is no store, the store is open for
-  ///   writing, `target` is not new or empty, its path with the suffix `.copy` is taken, or a file
-  ///   cannot be written. Then no copy exists. If only the last sync failed, the copy exists, but a
-  ///   power loss may remove it.
+  /// - Parameters:
+  ///   - path: The directory of the store.
+  ///   - target: The directory of the copy. It must be absent or empty.
+  /// - Throws: `PerdureError` with code 134080 if there is no store, the store is open for writing,
+  ///   `target` has files, the directory `target` with the suffix `.copy` has other files than those
+  ///   of an unfinished copy, or a file cannot be written. No copy exists then. If only the last
+  ///   sync failed, the copy exists, but a power loss may remove it.
   /// - Complexity: O(n) for n bytes.
   public static func copyPersistentStore(at path: String, to target: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be copied to \(target).") {
@@ -97,18 +108,22 @@ extension PersistentContainer {
     }
   }
 
-  /// Replaces one store by a copy of another. Neither store may be open for writing.
+  /// Replaces a store with a copy of another store. Neither may be open for writing.
   ///
-  /// The copy is first written next to the store to be replaced, under `path` with the suffix
-  /// `.copy`. That directory must be absent, empty, or left by an unfinished copy. The copy is
-  /// durable when the call returns. A failure before the copy is complete changes nothing. After a
-  /// power loss, the old store or the new one can be opened for writing, and the call can be
-  /// repeated. If the power loss interrupted the removal of the old store, the next opening for
-  /// writing, or a repeated call, completes the replacement. Until then, the store cannot be opened
-  /// for reading.
+  /// The copy is first written to the directory `path` with the suffix `.copy`. That directory must
+  /// be absent or empty, or contain an unfinished copy. The replacement is durable when the call
+  /// returns. A failure before the copy is complete leaves the store at `path` unchanged.
   ///
-  /// - Throws: `PerdureError` with code 134080, as for copying and destroying, and when the
-  ///   directory holds a file that does not belong to the store.
+  /// After a power loss, either the old store or the new one can be opened for writing, and the
+  /// call can be repeated. If the power loss interrupted the removal of the old store, the next
+  /// opening for writing or a repeated call completes the replacement. Until then, the store cannot
+  /// be opened for reading.
+  ///
+  /// - Parameters:
+  ///   - path: The directory of the store to replace.
+  ///   - source: The directory of the store to copy.
+  /// - Throws: `PerdureError` with code 134080 for the reasons that copying and destroying have, or
+  ///   if the directory at `path` has a file that does not belong to the store.
   /// - Complexity: O(n) for n bytes of the source.
   public static func replacePersistentStore(
     at path: String, withPersistentStoreAt source: String
@@ -120,10 +135,10 @@ extension PersistentContainer {
 
   // MARK: Open stores
 
-  /// The metadata of a store. The store must have been loaded.
+  /// Reads the metadata of an open store.
   ///
-  /// - Parameter store: The store; nil for the first.
-  /// - Throws: `PerdureError` with code 134060 when it cannot be read, or is not open.
+  /// - Parameter store: The store; nil for the first one of the container.
+  /// - Throws: `PerdureError` with code 134060 if the store is not open or cannot be read.
   public func persistentStoreMetadata(
     of store: LoadedStore? = nil
   ) throws(PerdureError) -> PersistentStoreMetadata {
@@ -131,14 +146,14 @@ extension PersistentContainer {
     return try Self.working(.readFailed, "The store's metadata could not be read.") { try store.metadata() }
   }
 
-  /// Replaces the program's metadata of a store. The metadata is durable when the call returns. The
-  /// pending changes of contexts are not saved. The store must have been loaded.
+  /// Replaces the program's own data about an open store. The new data is durable when the call
+  /// returns. Unsaved changes of contexts are not saved.
   ///
   /// - Parameters:
-  ///   - userInfo: The new values. Keys that are missing here are removed.
-  ///   - store: The store; nil for the first.
-  /// - Throws: `PerdureError` with code 134030 when the store could not write, 134060 when it is
-  ///   not open.
+  ///   - userInfo: The new data. Keys that are missing here are removed.
+  ///   - store: The store; nil for the first one of the container.
+  /// - Throws: `PerdureError` with code 134030 if the store cannot be written, or 134060 if it is
+  ///   not open. The data is then unchanged.
   public func setPersistentStoreMetadata(
     _ userInfo: [String: String], of store: LoadedStore? = nil
   ) throws(PerdureError) {
