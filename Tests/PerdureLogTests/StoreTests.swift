@@ -189,12 +189,15 @@ struct StoreTests {
       transaction.require(.rangeUnchanged(links, .prefix([1]), since: before))
       try transaction.put([], key: [3], in: links)
     }
-    #expect(throws: StoreError.self) {
+    let error = #expect(throws: StoreError.self) {
       try store.write { transaction in
         transaction.require(.rangeUnchanged(links, .prefix([2]), since: before))
         try transaction.put([], key: [4], in: links)
       }
     }
+    #expect(error?.code == .conflict && error?.isRetryable == true)
+    #expect(try store.snapshot().value(key: [3], in: links) == [])
+    #expect(try store.snapshot().value(key: [4], in: links) == nil)
   }
 
   @Test("A unique derived index follows its records and refuses duplicates")
@@ -354,7 +357,11 @@ struct StoreTests {
       }
       try await group.waitForAll()
     }
-    #expect(store.snapshot().count(in: rows) == 800)
+    let snapshot = store.snapshot()
+    #expect(snapshot.count(in: rows) == 800)
+    for id in 0..<800 as Range<UInt64> {
+      #expect(try snapshot.value(id: id, in: rows) == [UInt8(id / 100)])
+    }
     #expect(try store.verify().isClean)
   }
 }

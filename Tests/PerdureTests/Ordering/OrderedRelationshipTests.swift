@@ -371,7 +371,7 @@ struct OrderedRelationshipTests {
     let second = try container(model, at: directory)
     let later = second.newContext()
     let again = later.object(with: try #require(ManagedObjectID(uri: owner)))
-    #expect(again.ordered("items").objectIDs.map(\.uri).sorted() == ids)
+    #expect(again.ordered("items").objectIDs.map(\.uri) == ids)
     let before = again.ordered("items").objectIDs
     #expect(before.indices.map { again.ordered("items")[$0].objectID } == before)
     let item = again.ordered("items")[4]
