@@ -46,9 +46,8 @@ struct CommitterState: ~Copyable {
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
   /// The number of retired roots that were not checked yet.
   private var unsortedRootCount = 0
-  /// Memory of unreachable roots, to be reused for new roots. All have capacity for the same number
-  /// of keyspaces and indexes.
-  private var spareRoots = PointerStack()
+  /// The memory of unreachable roots, to be reused for new roots.
+  var rootPool = RootPool()
   /// The segments and tables that compaction has replaced, with the versions that may read them.
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
   /// The replaced segments and tables that no root reads any more.
@@ -107,17 +106,24 @@ struct CommitterState: ~Copyable {
     birthCapacity = Int(superblock?.current.segmentCapacity ?? 0)
     encoder = LogEncoder(
       store: storeID, birthCapacity: birthCapacity, birthBindsRecords: bindsNewRecords)
+    rootPool.adapt(to: root)
   }
 
   /// Makes a copy of the published root, to be changed and published.
   ///
-  /// - Parameter catalog: The copy gets capacity for the entries of this catalog. Nil: for those of
-  ///   the published root.
-  mutating func makeWorkingRoot(for catalog: Catalog? = nil) -> UnsafeMutablePointer<Root> {
-    guard let catalog else { return copyRoot() }
-    let next = Root.allocate(keyspaceCount: catalog.keyspaces.count, indexCount: catalog.indexes.count)
-    copyRoot(to: next)
-    next.pointee.mark(catalog, keyspacesFrom: root.pointee.keyspaceCount)
+  /// - Parameter newCatalog: The copy gets the entries of this catalog. Nil: those of the present
+  ///   one, which may have keyspaces that the published root lacks.
+  mutating func makeWorkingRoot(for newCatalog: Catalog? = nil) -> UnsafeMutablePointer<Root> {
+    rootPool.changes.beginCommit()
+    let next: UnsafeMutablePointer<Root>
+    if let newCatalog {
+      next = rootPool.copy(root, for: newCatalog)
+    } else if catalog.keyspaces.count > root.pointee.keyspaceCount {
+      next = rootPool.copy(root, addingKeyspacesOf: catalog, indexes)
+    } else {
+      next = rootPool.copy(root)
+    }
+    next.pointee.segments = segments.entries
     return next
   }
 
@@ -128,54 +134,17 @@ struct CommitterState: ~Copyable {
     incompleteIndexes.formUnion(indexes.unavailable)
   }
 
-  private mutating func copyRoot() -> UnsafeMutablePointer<Root> {
-    let (keyspaceCount, indexCount) = (root.pointee.keyspaceCount, root.pointee.indexCount)
-    let next =
-      spareRoots.count > 0
-      ? spareRoots.pop().assumingMemoryBound(to: Root.self)
-      : Root.allocate(keyspaceCount: keyspaceCount, indexCount: indexCount)
-    copyRoot(to: next)
-    return next
-  }
-
-  private func copyRoot(to next: UnsafeMutablePointer<Root>) {
-    next.pointee.keyspaces.update(from: root.pointee.keyspaces, count: root.pointee.keyspaceCount)
-    if root.pointee.indexCount > 0 {
-      next.pointee.indexes.update(from: root.pointee.indexes, count: root.pointee.indexCount)
-      next.pointee.indexMarks.update(from: root.pointee.indexMarks, count: root.pointee.indexCount)
-    }
-    next.pointee.sequence = root.pointee.sequence
-    next.pointee.end = root.pointee.end
-    next.pointee.segments = segments.entries
-    next.pointee.replacedNanoseconds = 0
-  }
-
   /// Frees the memory of an unreachable root, or keeps the memory for a new root.
-  mutating func free(_ old: UnsafeMutablePointer<Root>) {
-    let isLikePublished =
-      old.pointee.keyspaceCount == root.pointee.keyspaceCount
-      && old.pointee.indexCount == root.pointee.indexCount
-    if isLikePublished, spareRoots.count < Self.spareRootsMax {
-      spareRoots.push(old)
-    } else {
-      Root.free(old)
-    }
-  }
-
-  /// The maximum number of spare roots. As many roots are freed at once if no snapshot holds any.
-  private static var spareRootsMax: Int { 64 }
+  mutating func free(_ old: UnsafeMutablePointer<Root>) { rootPool.free(old, publishing: root) }
 
   /// Makes `next` the root. The previous root is kept until no reader can hold it.
   mutating func replaceRoot(_ next: UnsafeMutablePointer<Root>) {
     next.pointee.version = arena.publish()
+    rootPool.willPublish(next, after: root)
     root.pointee.replacedNanoseconds = Clock.coarseNanoseconds()
     retiredRoots.append(root)
     unsortedRootCount += 1
-    let hasAsMany =
-      next.pointee.keyspaceCount == root.pointee.keyspaceCount
-      && next.pointee.indexCount == root.pointee.indexCount
     root = next
-    if !hasAsMany { freeSpareRoots() }
   }
 
   /// Frees all retired objects that no held version reaches.
@@ -197,6 +166,7 @@ struct CommitterState: ~Copyable {
       }
     }
     retiredRoots.removeLast(retiredRoots.count - kept)
+    rootPool.didReclaim(publishing: root, heldCount: kept)
     releasedSegments += takeUnreadSegments(pinned)
   }
 
@@ -309,7 +279,9 @@ struct CommitterState: ~Copyable {
   mutating func applyUsageChange() { usageChange.apply(to: &usage) }
 
   /// Whether enough has been retired to make reading the pins worthwhile.
-  var shouldReclaim: Bool { arena.unsortedByteCount > 256 << 10 || unsortedRootCount >= 64 }
+  var shouldReclaim: Bool {
+    arena.unsortedByteCount > 256 << 10 || unsortedRootCount >= rootPool.batchCount
+  }
 
   /// Whether there are replaced files that a reader may use.
   var mayHoldBackSegments: Bool { !outdatedSegments.isEmpty }
@@ -317,12 +289,8 @@ struct CommitterState: ~Copyable {
   mutating func freeRoots() {
     for old in retiredRoots { Root.free(old) }
     retiredRoots = []
-    freeSpareRoots()
+    rootPool.freeAll()
     Root.free(root)
-  }
-
-  private mutating func freeSpareRoots() {
-    while spareRoots.count > 0 { Root.free(spareRoots.pop().assumingMemoryBound(to: Root.self)) }
   }
 }
 

@@ -44,7 +44,11 @@ extension Engine {
 
   /// Steps 2 to 6, in a turn.
   ///
-  /// - Parameter prepare: Changes the working root first.
+  /// - Parameters:
+  ///   - newCatalog: The catalog that results from the commit; nil if it differs from the present
+  ///     one at most in keyspaces that the caller has already added to `state.catalog`.
+  ///   - prepare: Changes the working root first. Only for commits with a new catalog, because
+  ///     these changes are not noted (`RootChanges`).
   func append(
     _ batch: borrowing WriteBatch, _ newCatalog: Catalog?, _ state: inout CommitterState,
     _ prepare: (UnsafeMutablePointer<Root>) throws -> Void = { _ in }
@@ -100,6 +104,7 @@ extension Engine {
     // Published separately, because the commit may still be refused.
     let next = state.makeWorkingRoot()
     next.pointee.markUnavailable(state.indexes.unavailable)
+    state.rootPool.changes.forgetAll()
     noteMisfit(of: left, misfit.text(state.catalog))
     unavailableIndexes = state.indexes.unavailable
     showRoot(next, &state)
@@ -180,6 +185,7 @@ extension Engine {
     let id = record.header.keyspace
     let keyspace = next.pointee.keyspaces + Int(id)
     let kind = id == 0 ? .bytes : state.catalog.keyspaces[Int(id)].kind
+    state.rootPool.changes.note(id, state.indexes)
     let old: UInt64?
     if record.header.kind == .tombstone {
       guard let shadowed = keyspace.pointee.remove(record.key, kind, in: state.arena) else { return nil }
@@ -191,7 +197,7 @@ extension Engine {
       state.usageChange.add(address)
     }
     if let old { state.usageChange.release(old) }
-    let derived = state.indexes.byKeyspace[Int(id)]
+    let derived = state.indexes.over(id)
     if derived.all.isEmpty { return old }
     if update == nil { update = IndexUpdate(next.pointee.indexes, in: state.arena) }
     var hold = GroupHold()
@@ -291,6 +297,7 @@ extension Engine {
       packing?.adopt(catalog)
       state.adopt(indexSet(for: catalog, next, excluding: state.incompleteIndexes))
       next.pointee.markUnavailable(state.indexes.unavailable)
+      state.rootPool.changes.forgetAll()
       unavailableIndexes = state.indexes.unavailable
     }
     state.statistics.commits += 1

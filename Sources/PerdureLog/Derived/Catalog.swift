@@ -5,7 +5,8 @@ import PerdureNumbers
 /// FORMAT.md, "Catalog".
 ///
 /// It is a value. The committer changes a copy, and publishes the copy with the commit that
-/// contains the change.
+/// contains the change. A single new keyspace is added in place, because a copy takes time for each
+/// keyspace. If its commit is refused, the committer removes it again.
 struct Catalog: Sendable {
   /// The store, by which handles of other stores are recognized.
   private let store: StoreID?
@@ -76,6 +77,9 @@ struct Catalog: Sendable {
     keyspaceIDs[name] = keyspace.id
     return keyspace
   }
+
+  /// Undoes the last `addKeyspace`.
+  mutating func removeLastKeyspace() { keyspaceIDs[keyspaces.removeLast().name] = nil }
 
   /// Adds an index, or replaces the definition under a known name. Definitions of indexes made from
   /// that index then name the new definition.

@@ -2,7 +2,8 @@ import PerdureFormat
 import PerdureNumbers
 
 /// The derived indexes of an open store, arranged by their sources: which indexes depend on a
-/// changed record, and which on a changed entry. A new set is made whenever the catalog changes.
+/// changed record, and which on a changed entry. A new set is made whenever the catalog changes,
+/// except for a new keyspace, which has no indexes yet.
 final class IndexSet: Sendable {
   /// An index over records. It is a class, because it is passed along with every record.
   final class RecordIndex: Sendable {
@@ -24,8 +25,8 @@ final class IndexSet: Sendable {
     }
   }
 
-  /// The indexes over the records of each keyspace, by keyspace id.
-  let byKeyspace: [KeyspaceIndexes]
+  /// The indexes over the records of each keyspace, by keyspace id. Newer keyspaces have none.
+  private let byKeyspace: [KeyspaceIndexes]
   /// The indexes that are not maintained: they are incomplete, or cannot be made here.
   let unavailable: Set<UInt32>
 
@@ -58,7 +59,9 @@ final class IndexSet: Sendable {
       // numbers several times.
       for id in Set(extraction.keyspaces.map(\.id)) { byKeyspace[Int(id)].append(index) }
     }
-    self.byKeyspace = byKeyspace.enumerated().map { KeyspaceIndexes($1, over: UInt32($0)) }
+    self.byKeyspace = byKeyspace.enumerated().map {
+      $1.isEmpty ? KeyspaceIndexes.none : KeyspaceIndexes($1, over: UInt32($0))
+    }
     self.unavailable = unavailable
   }
 
@@ -68,5 +71,11 @@ final class IndexSet: Sendable {
     unavailable = []
   }
 
-  func indexes(over keyspace: UInt32) -> [RecordIndex] { byKeyspace[Int(keyspace)].all }
+  func indexes(over keyspace: UInt32) -> [RecordIndex] { over(keyspace).all }
+
+  /// The indexes over the records of a keyspace.
+  @inline(__always)
+  func over(_ keyspace: UInt32) -> KeyspaceIndexes {
+    Int(keyspace) < byKeyspace.count ? byKeyspace[Int(keyspace)] : KeyspaceIndexes.none
+  }
 }

@@ -29,7 +29,12 @@ extension IndexSet {
   /// The indexes over the records of one keyspace. A class, because it is passed along with every
   /// record.
   final class KeyspaceIndexes: Sendable {
+    /// For keyspaces without indexes.
+    static let none = KeyspaceIndexes([], over: 0)
+
     let all: [RecordIndex]
+    /// The ids of all indexes that a changed record may change: `all`, and those made from them.
+    let changedIndexes: [UInt32]
     /// The parts that each index depends on.
     private let parts: [UInt64]
     /// The extractor that compares records for all indexes with its numbering.
@@ -39,6 +44,7 @@ extension IndexSet {
       let partwise = all.map { $0.extractor as? any PartwiseExtractor }
       let comparing = partwise.lazy.compactMap { $0 }.first
       self.all = all
+      changedIndexes = all.flatMap { [$0.index.id] + $0.dependents.map(\.id) }
       self.comparing = comparing
       parts = partwise.map { extractor in
         guard let extractor, extractor.numbering == comparing?.numbering else { return .max }

@@ -27,14 +27,24 @@ struct Root: ~Copyable {
   var indexes: UnsafeMutablePointer<OrderedTree>
   /// The data about the derived indexes, by index id. Readers check it before they use a tree.
   var indexMarks: UnsafeMutablePointer<IndexMark>
+  /// The number of keyspaces for which the root has memory.
+  let keyspaceCapacity: Int
+  /// The position up to which the root contains all noted changes. RC2
+  var changesSeen = RootChanges.unknown
 
   /// Allocates a root with empty trees, in one block of memory because every commit makes a root.
-  static func allocate(keyspaceCount: Int, indexCount: Int) -> UnsafeMutablePointer<Root> {
+  ///
+  /// - Parameter keyspaceCapacity: The number of keyspaces to have memory for; nil for
+  ///   `keyspaceCount`. Memory that no keyspace uses is not written, so that it costs no pages.
+  static func allocate(
+    keyspaceCount: Int, indexCount: Int, keyspaceCapacity: Int? = nil
+  ) -> UnsafeMutablePointer<Root> {
+    let keyspaceCapacity = keyspaceCapacity ?? keyspaceCount
     let keyspacesOffset = MemoryLayout<Root>.stride
-    let indexesOffset = keyspacesOffset + keyspaceCount * MemoryLayout<KeyspaceRoot>.stride
+    let indexesOffset = keyspacesOffset + keyspaceCapacity * MemoryLayout<KeyspaceRoot>.stride
     let marksOffset = indexesOffset + indexCount * MemoryLayout<OrderedTree>.stride
     let block = UnsafeMutableRawPointer.allocate(
-      byteCount: marksOffset + indexCount * MemoryLayout<IndexMark>.stride, alignment: 16)
+      byteCount: byteCount(keyspaceCapacity: keyspaceCapacity, indexCount: indexCount), alignment: 16)
     let keyspaces = (block + keyspacesOffset).initializeMemory(
       as: KeyspaceRoot.self, repeating: KeyspaceRoot(), count: keyspaceCount)
     let indexes = (block + indexesOffset).initializeMemory(
@@ -46,7 +56,19 @@ struct Root: ~Copyable {
       as: Root.self,
       to: Root(
         version: 0, sequence: 0, end: .start, segments: noSegments, keyspaceCount: keyspaceCount,
-        keyspaces: keyspaces, indexCount: indexCount, indexes: indexes, indexMarks: indexMarks))
+        keyspaces: keyspaces, indexCount: indexCount, indexes: indexes, indexMarks: indexMarks,
+        keyspaceCapacity: keyspaceCapacity))
+  }
+
+  /// The length of a root's memory.
+  static func byteCount(keyspaceCapacity: Int, indexCount: Int) -> Int {
+    MemoryLayout<Root>.stride + keyspaceCapacity * MemoryLayout<KeyspaceRoot>.stride
+      + indexCount * (MemoryLayout<OrderedTree>.stride + MemoryLayout<IndexMark>.stride)
+  }
+
+  /// Whether roots with the capacities of this one have the layout of `other`.
+  func hasLayout(of other: borrowing Root) -> Bool {
+    keyspaceCapacity == other.keyspaceCapacity && indexCount == other.indexCount
   }
 
   /// Copies marks from the catalog: those of the keyspaces from `firstKeyspace` on, and those of
@@ -147,5 +169,29 @@ struct KeyspaceRoot {
     case .dense: dense.count
     case .bytes: ordered.count
     }
+  }
+}
+
+extension Root {
+  /// Whether all entries equal those of another root. Debug builds check RC2 by this. Long roots
+  /// are not compared, because that takes time for each entry.
+  func hasEntries(of other: borrowing Root) -> Bool {
+    if keyspaceCount != other.keyspaceCount || indexCount != other.indexCount { return false }
+    if keyspaceCount + indexCount > 1 << 10 { return true }
+    return (0..<keyspaceCount).allSatisfy { keyspaces[$0].isIdentical(to: other.keyspaces[$0]) }
+      && (0..<indexCount).allSatisfy { indexes[$0].isIdentical(to: other.indexes[$0]) }
+  }
+}
+
+extension KeyspaceRoot {
+  fileprivate func isIdentical(to other: KeyspaceRoot) -> Bool {
+    mark == other.mark && ordered.isIdentical(to: other.ordered) && dense.root == other.dense.root
+      && dense.height == other.dense.height && dense.count == other.dense.count
+  }
+}
+
+extension OrderedTree {
+  fileprivate func isIdentical(to other: OrderedTree) -> Bool {
+    root == other.root && height == other.height && count == other.count
   }
 }

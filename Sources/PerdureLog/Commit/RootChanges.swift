@@ -1,0 +1,116 @@
+/// Which entries of the root recent commits changed.
+///
+/// The committer reuses the memory of old roots. With this list it copies only the entries in which
+/// an old root differs from the published one. Otherwise each commit would copy all keyspaces and
+/// indexes. An entry is the trees of a keyspace, or the tree of an index. The data of an index
+/// (`IndexMark`) changes only with the catalog.
+///
+/// Invariants
+///  RC1  Each noted change has a position, ascending from 1. The ring contains the last `capacity`
+///       of them. Changes before `start` are unknown.
+///  RC2  A root whose `changesSeen` is p differs from the published root only in entries that were
+///       noted at p or later, if p >= `start`. So every change of a working root is noted before it
+///       is made. Changes of a refused commit stay in the ring: such entries are only copied once
+///       more.
+///  RC3  A commit notes each keyspace once, with the indexes over it.
+///
+/// Why a ring: its capacity is half the number of entries. Beyond that, copying the whole root is
+/// faster than copying single entries.
+struct RootChanges: ~Copyable {
+  /// The position of roots for which the differences are unknown.
+  static let unknown: UInt64 = 0
+
+  /// Below this number of entries, a copy of the whole root costs less than the list.
+  static let entriesMin = 64
+
+  private var capacity = 0
+  /// Whether changes are noted.
+  var isUsed: Bool { capacity > 0 }
+  private var ring = UnsafeMutablePointer<RootEntry>.allocate(capacity: 0)
+  /// For each keyspace, the position of its last change.
+  private var lastNoted = UnsafeMutablePointer<UInt64>.allocate(capacity: 0)
+  private var start: UInt64 = 1
+  /// The position of the next change.
+  private(set) var end: UInt64 = 1
+  private var commitStart: UInt64 = 1
+
+  deinit {
+    ring.deallocate()
+    lastNoted.deallocate()
+  }
+
+  /// Adapts to roots of another size. All earlier changes become unknown.
+  mutating func adapt(keyspaceCapacity: Int, indexCount: Int) {
+    let entryCount = keyspaceCapacity + indexCount
+    ring.deallocate()
+    lastNoted.deallocate()
+    let half = entryCount / 2
+    // The greatest power of two up to the half.
+    capacity = entryCount < Self.entriesMin ? 0 : 1 << (Int.bitWidth - 1 - half.leadingZeroBitCount)
+    ring = .allocate(capacity: capacity)
+    let keyspaceCount = capacity == 0 ? 0 : keyspaceCapacity
+    lastNoted = .allocate(capacity: keyspaceCount)
+    lastNoted.initialize(repeating: 0, count: keyspaceCount)
+    forgetAll()
+  }
+
+  /// Makes all changes so far unknown. For changes of the root that are not noted one by one.
+  mutating func forgetAll() {
+    end &+= 1
+    start = end
+  }
+
+  /// Begins a commit, before its first change.
+  mutating func beginCommit() { commitStart = end }
+
+  /// Notes that the commit changes the trees of a keyspace and of the indexes over it.
+  @inline(__always)
+  mutating func note(_ keyspace: UInt32, _ indexes: IndexSet) {
+    if isUsed { noteOnce(keyspace, indexes) }
+  }
+
+  @inline(never)
+  private mutating func noteOnce(_ keyspace: UInt32, _ indexes: IndexSet) {
+    // RC3
+    guard lastNoted[Int(keyspace)] < commitStart else { return }
+    lastNoted[Int(keyspace)] = end
+    push(RootEntry(keyspace: keyspace))
+    for index in indexes.over(keyspace).changedIndexes { push(RootEntry(index: index)) }
+  }
+
+  /// RC1
+  private mutating func push(_ entry: RootEntry) {
+    ring[Int(truncatingIfNeeded: end) & (capacity &- 1)] = entry
+    end &+= 1
+  }
+
+  /// Calls `body` with the entries that were changed at `position` or later.
+  ///
+  /// - Returns: The number of calls; nil, without any call, if some of the entries are unknown.
+  func forEach(since position: UInt64, _ body: (RootEntry) -> Void) -> Int? {
+    guard position >= start, end - position <= UInt64(capacity) else { return nil }
+    var (next, previous) = (position, RootEntry?.none)
+    while next < end {
+      let entry = ring[Int(truncatingIfNeeded: next) & (capacity &- 1)]
+      // Successive commits often change the same keyspace.
+      if entry != previous { body(entry) }
+      previous = entry
+      next &+= 1
+    }
+    return Int(end - position)
+  }
+}
+
+/// A keyspace or an index of a root.
+struct RootEntry: Equatable {
+  private static let indexBit: UInt32 = 1 << 31
+  private let word: UInt32
+
+  init(keyspace: UInt32) { word = keyspace }
+
+  init(index: UInt32) { word = index | Self.indexBit }
+
+  var isIndex: Bool { word & Self.indexBit != 0 }
+
+  var id: Int { Int(word & ~Self.indexBit) }
+}
