@@ -129,11 +129,4 @@ extension Value {
     default: false
     }
   }
-
-  private var isNumber: Bool {
-    switch self {
-    case .bool, .integer, .double, .decimal: true
-    default: false
-    }
-  }
 }

@@ -33,6 +33,27 @@ struct BitOperatorTests {
     }
   }
 
+  @Test("The bits of a number are null if it is not whole or has more than 64 bits")
+  func missingBits() throws {
+    let tooLarge = Decimal(string: "18446744073709551616")!
+    for number: Value in [
+      .double(1.5), .double(.nan), .double(.infinity), .double(1e300), .decimal(Decimal(string: "1.5")!),
+      .decimal(.nan), .decimal(tooLarge), .decimal(-tooLarge), .decimal(Decimal(string: "1e127")!),
+    ] {
+      for format in ["a & 1", "1 | a", "a ^ a", "a << 1", "1 >> a", "~a"] {
+        #expect(try value(format, ["a": number]) == .null, "\(format) of \(number)")
+      }
+    }
+    for (number, bits): (Value, Int64) in [
+      (.double(6), 6), (.double(-0x1p63), .min), (.double(0x1p63), .min), (.decimal(-5), -5),
+      (.decimal(Decimal(string: "5.00")!), 5), (.decimal(Decimal(string: "2.5")! * 2), 5),
+      (.decimal(Decimal(string: "5e2")!), 500), (.decimal(tooLarge - 1), -1),
+      (.decimal(Decimal(Int64.min)), .min),
+    ] {
+      #expect(try value("a | 0", ["a": number]) == .integer(bits), "\(number)")
+    }
+  }
+
   @Test("Bitwise operators give the same results as Swift's operators on Int64")
   func values() throws {
     var random = SeededGenerator.forTest("bit operators")
@@ -52,7 +73,7 @@ struct BitOperatorTests {
     #expect(try value("a & 0x8000000000000000", ["a": .integer(-1)]) == .integer(.min))
     #expect(try value("a & 1", ["a": .null]) == .null)
     #expect(try value("a | 2", ["a": .bool(true)]) == .integer(3))
-    for other: Value in [.double(1), .decimal(Decimal(string: "1.5")!), .string("1")] {
+    for other: Value in [.string("1"), .date(Date()), .list([.integer(1)])] {
       #expect(throws: PredicateEvaluationError.self) { try value("a & 1", ["a": other]) }
     }
   }

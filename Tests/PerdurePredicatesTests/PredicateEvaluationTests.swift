@@ -216,7 +216,7 @@ import Testing
       ("name MATCHES '(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((('", .invalidPattern),
       ("random() > 0", .unsupportedFunction), ("FUNCTION(self, 'x') == 1", .unsupportedFunction),
       ("CAST(age, 'Foo') == 1", .invalidOperand),
-      ("bitwiseAnd:with:(1.5, 1) == 1", .invalidOperand), ("age['x'] == 1", .unknownProperty),
+      ("bitwiseAnd:with:('1.5', 1) == 1", .invalidOperand), ("age['x'] == 1", .unknownProperty),
       ("age[0] == 1", .invalidOperand),
       ("distanceToLocation:fromLocation:(1, 2) > 1", .unsupportedFunction),
       ("length(age) == 1", .invalidOperand),

@@ -229,31 +229,4 @@ extension Value {
     default: nil
     }
   }
-
-  /// The number, when it is whole and has 64 bits.
-  package var wholeNumber: Int64? {
-    switch self {
-    case .bool(let bool): return bool ? 1 : 0
-    case .integer(let integer): return integer
-    case .double(let double): return Int64(exactly: double)
-    case .decimal(let decimal): return DecimalParts(decimal).wholeNumber
-    default: return nil
-    }
-  }
-}
-
-extension DecimalParts {
-  /// The number, when it is whole and has 64 bits.
-  package var wholeNumber: Int64? {
-    if isZero { return 0 }
-    guard !isNaN, exponent >= 0, exponent <= 18, high == 0 else { return nil }
-    var magnitude = low
-    for _ in 0..<exponent {
-      let (product, overflow) = magnitude.multipliedReportingOverflow(by: 10)
-      if overflow { return nil }
-      magnitude = product
-    }
-    if isNegative { return magnitude == 1 << 63 ? .min : Int64(exactly: magnitude).map { -$0 } }
-    return Int64(exactly: magnitude)
-  }
 }

@@ -94,6 +94,12 @@ enum Conversion {
     }
   }
 
+  /// The digits and the sign of a decimal without a fraction; nil for another decimal, and for NaN.
+  static func wholeDigits(_ decimal: Decimal) -> String? {
+    decimal.isNaN || rounded(decimal, .towardZero) != decimal
+      ? nil : String(decimal.description.prefix { $0 != "." })
+  }
+
   private static func truncated(_ decimal: Decimal) -> Decimal {
     let text = decimal.description
     return Decimal(string: String(text.prefix { $0 != "." })) ?? decimal

@@ -1,5 +1,11 @@
 // Function calls. A null argument makes the result null, except in collections, where nulls are
 // ignored.
+//
+//   NV1. A result that does not exist for the values of a row is null, not an error: a division by
+//        zero (AR5 in Arithmetic.swift), a cast of a text that does not fit, bits of a number that
+//        is not whole or does not fit in 64 bits, and an element at such a position. A value of a
+//        kind that the function never accepts is an error. A fetch finds that error when the
+//        request is made.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -60,7 +66,7 @@ extension PredicateEvaluator {
     case .cast: return try Conversion.cast(left, to: right)
     default: break
     }
-    let (a, b) = (try integer(left), try integer(right))
+    guard let a = try bits(left), let b = try bits(right) else { return .null }
     switch function {
     case .bitwiseAnd: return .integer(a & b)
     case .bitwiseOr: return .integer(a | b)
@@ -83,7 +89,7 @@ extension PredicateEvaluator {
     case .floor: return try rounded(value, .down)
     case .ceiling: return try rounded(value, .up)
     case .truncate: return try rounded(value, .towardZero)
-    case .onesComplement: return .integer(~(try integer(value)))
+    case .onesComplement: return try bits(value).map { .integer(~$0) } ?? .null
     default: return .double(real(function, try Arithmetic.double(value)))
     }
   }
@@ -106,16 +112,18 @@ extension PredicateEvaluator {
     throw PredicateEvaluationError(.invalidOperand, "A text function needs text, not \(value.kindName).")
   }
 
-  /// A whole number of 64 bits. A number between `Int64.max` + 1 and `UInt64.max`, such as the mask
-  /// 0x8000000000000000, becomes the integer with the same bits.
-  private static func integer(_ value: Value) throws(PredicateEvaluationError) -> Int64 {
-    switch try Arithmetic.number(value) {
-    case .integer(let integer): return integer
+  /// The 64 bits of a number; nil if it is not whole or does not fit (NV1). A number between
+  /// `Int64.max` + 1 and `UInt64.max`, such as the mask 0x8000000000000000, has the bits of an
+  /// unsigned integer.
+  private static func bits(_ value: Value) throws(PredicateEvaluationError) -> Int64? {
+    let number = try Arithmetic.number(value)
+    if let whole = number.wholeNumber { return whole }
+    switch number {
+    case .double(let double): return UInt64(exactly: double).map(Int64.init(bitPattern:))
     case .decimal(let decimal):
-      if let bits = UInt64(decimal.description) { return Int64(bitPattern: bits) }
-    default: break
+      return Conversion.wholeDigits(decimal).flatMap { UInt64($0) }.map(Int64.init(bitPattern:))
+    default: return nil
     }
-    throw PredicateEvaluationError(.invalidOperand, "A bitwise function needs whole numbers of 64 bits.")
   }
 
   private static func length(_ value: Value) throws(PredicateEvaluationError) -> Value {

@@ -63,15 +63,18 @@ extension PredicateEvaluator {
     }
   }
 
-  /// The element at a position of a collection, or the property with a name of an object.
+  /// The element at a position of a collection, or the property with a name of an object. The
+  /// result is null for a number that is no position (NV1 in Functions.swift).
   static func element(_ position: Value, of base: Operand) throws(PredicateEvaluationError) -> Operand {
     if case .string(let name) = position { return try follow(PropertyPath(name), from: base) }
     if base.isNull || position.isNull { return .null }
-    guard let elements = base.elements, case .integer(let index) = position else {
+    guard let elements = base.elements, position.isNumber else {
       throw PredicateEvaluationError(
         .invalidOperand, "An index needs a collection and a whole number, not \(position.kindName).")
     }
-    guard let offset = Int(exactly: index), elements.indices.contains(offset) else { return .null }
+    guard let index = position.wholeNumber, let offset = Int(exactly: index),
+      elements.indices.contains(offset)
+    else { return .null }
     return elements[offset]
   }
 }

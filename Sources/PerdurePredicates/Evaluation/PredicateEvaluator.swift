@@ -193,22 +193,12 @@ extension PredicateEvaluator {
   private static func checkManyValues(
     _ left: Operand, _ comparison: FetchComparison, _ right: Operand
   ) throws(PredicateEvaluationError) {
-    let isLeftMany = left.isCollection && comparison.left.isPath && comparison.modifier == .direct
-    let isRightMany = right.isCollection && comparison.right.isPath
-    guard isLeftMany || isRightMany else { return }
-    let asked: FetchExpression
-    switch comparison.op {
-    case .in, .between:
-      guard isLeftMany else { return }
-      asked = comparison.left
-    case .contains:
-      guard isRightMany else { return }
-      asked = comparison.right
-    case .equal, .notEqual:
-      if left.elements != nil, right.elements != nil { return }
-      asked = isLeftMany ? comparison.left : comparison.right
-    default: asked = isLeftMany ? comparison.left : comparison.right
-    }
+    let isLeftPath = comparison.left.isPath && comparison.modifier == .direct
+    guard
+      let side = comparison.op.sideWithTooManyValues(
+        left.shape(isPath: isLeftPath), right.shape(isPath: comparison.right.isPath))
+    else { return }
+    let asked = side == .left ? comparison.left : comparison.right
     throw PredicateEvaluationError(
       .invalidOperand,
       "\(asked.shortDescription) can have several values, but \(comparison.op.rawValue) compares a single value. Write "
@@ -269,22 +259,18 @@ extension Operand {
     if case .value(.decimal) = self { true } else { false }
   }
 
-  fileprivate var isCollection: Bool {
-    if case .collection = self { true } else { false }
+  /// - Parameter isPath: Whether a path gives the operand.
+  fileprivate func shape(isPath: Bool) -> OperandShape {
+    switch self {
+    case .collection: isPath ? .path : .list
+    case .value(.list): .list
+    case .value, .object: .single
+    }
   }
 }
 
 extension FetchExpression {
   fileprivate var isConditional: Bool {
     if case .conditional = self { true } else { false }
-  }
-
-  /// Whether the expression can give values of several objects. A literal list may be compared like
-  /// a value.
-  fileprivate var isPath: Bool {
-    switch self {
-    case .keyPath, .member, .subquery: true
-    default: false
-    }
   }
 }

@@ -132,6 +132,26 @@ extension Value {
     if case .null = self { true } else { false }
   }
 
+  /// Whether this is a number or a truth value. They compare with each other.
+  package var isNumber: Bool {
+    switch self {
+    case .bool, .integer, .double, .decimal: true
+    default: false
+    }
+  }
+
+  /// The number as a signed integer of 64 bits; nil if it is not whole or does not fit, and for
+  /// values that are not numbers.
+  package var wholeNumber: Int64? {
+    switch self {
+    case .bool(let bool): bool ? 1 : 0
+    case .integer(let integer): integer
+    case .double(let double): Int64(exactly: double)
+    case .decimal(let decimal): Conversion.wholeDigits(decimal).flatMap { Int64($0) }
+    default: nil
+    }
+  }
+
   /// The kind in words, for messages: "a number", "text".
   package var kindName: String {
     switch self {

@@ -132,8 +132,8 @@ struct RowTests {
       if !decimal.isNaN { #expect(parts.decimal == decimal, "\(text)") }
     }
     #expect(DecimalParts(Decimal(string: "1.50")!) == DecimalParts(Decimal(string: "1.5")!))
-    #expect(DecimalParts(Decimal(string: "-9223372036854775808")!).wholeNumber == .min)
-    #expect(DecimalParts(Decimal(string: "9223372036854775808")!).wholeNumber == nil)
-    #expect(DecimalParts(Decimal(string: "0.5")!).wholeNumber == nil)
+    #expect(Value.decimal(Decimal(string: "-9223372036854775808")!).wholeNumber == .min)
+    #expect(Value.decimal(Decimal(string: "9223372036854775808")!).wholeNumber == nil)
+    #expect(Value.decimal(Decimal(string: "0.5")!).wholeNumber == nil)
   }
 }
