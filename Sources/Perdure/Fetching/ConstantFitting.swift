@@ -127,14 +127,7 @@ struct ConstantFitting {
 
   private func follow(_ path: PropertyPath, from start: PathType) -> PathType {
     do {
-      let type = try schema.type(of: path, from: start, asked: entity)
-      guard path.aggregate == .sum || path.aggregate == .avg else { return type }
-      var summed = path
-      summed.aggregate = nil
-      guard case .value(.decimal) = try schema.type(of: summed, from: start, asked: entity).element else {
-        return type
-      }
-      return .value(.decimal)
+      return try schema.type(of: path, from: start, asked: entity)
     } catch {
       // The check says what is wrong with the path.
       return .any

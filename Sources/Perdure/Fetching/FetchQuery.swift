@@ -141,7 +141,7 @@ package struct SortCriterion {
     ownColumn = steps.count == 1 && isSingle ? entity.column(ofSlot: steps[0].slot)?.column : nil
     switch type {
     case .value(let kind): self.kind = kind
-    case .object, .many, .any: self.kind = .reference
+    case .object, .many, .either, .any: self.kind = .reference
     }
   }
 

@@ -10,6 +10,8 @@ indirect enum PathType {
   case object(EntityStorage)
   /// Any number of values or objects.
   case many(PathType)
+  /// A value of one of several types, which the object decides (ExpressionTypes.swift).
+  case either([PathType])
   /// Something that is known only when it is evaluated.
   case any
 }
@@ -27,6 +29,10 @@ extension StoreSchema {
     switch start {
     case .any: return .any
     case .many(let element): return .many(try type(of: names, from: element, asked: asked).element)
+    case .either(let types):
+      var ends: [PathType] = []
+      for type in types { ends.append(try self.type(of: names, from: type, asked: asked)) }
+      return PathType(anyOf: ends)
     case .value(let kind):
       if kind == .string, name == "length", rest.isEmpty { return .value(.int64) }
       throw FetchError(
@@ -62,17 +68,11 @@ extension StoreSchema {
   ) throws(FetchError) -> PathType {
     let end = try type(of: path.names[...], from: start, asked: asked)
     if let aggregate = path.aggregate, aggregate.takesValues {
-      try end.checkAggregate(
+      try end.spread.checkAggregate(
         FetchExpression.keyPath(path).shortDescription, "@\(aggregate.rawValue)", asked,
         addsUp: aggregate == .sum || aggregate == .avg)
     }
-    switch path.aggregate {
-    case nil: return end
-    case .count: return .value(.int64)
-    case .min, .max: return end.element
-    case .sum, .avg: return .any
-    case .unionOfObjects, .distinctUnionOfObjects: return .many(end.element)
-    }
+    return path.aggregate?.result(of: end) ?? end
   }
 
   /// Whether a path ends at a transformable attribute, and does not count.
@@ -137,31 +137,39 @@ extension StoreSchema {
 }
 
 extension PathType {
-  /// The elements of a collection; anything else is its own single element.
+  /// The elements of a collection and of collections in it; anything else is its own single
+  /// element.
   var element: PathType {
-    if case .many(let element) = self { element.element } else { self }
+    switch self {
+    case .many(let element): element.element
+    case .either(let types): PathType(anyOf: types.map(\.element))
+    case .value, .object, .any: self
+    }
   }
 }
 
 extension PathType {
-  /// Of objects nothing is least, greatest or a sum, and texts and dates do not add up either.
+  /// Checks that an aggregate can work on elements of this type. Objects have no least, no greatest
+  /// and no sum. Other values that are not numbers have no sum.
   ///
-  /// - Throws: `FetchError` when these are what the operator is asked to work on.
+  /// - Throws: `FetchError.Code.typeMismatch`.
   func checkAggregate(
     _ key: String, _ operation: String, _ asked: EntityStorage, addsUp: Bool
   ) throws(FetchError) {
-    let found: String
-    switch element {
-    case .any, .many: return
-    case .object(let entity): found = "objects of \(entity.name): name one of their attributes"
-    case .value(let kind):
-      if !addsUp || kind.isNumeric { return }
-      found = "\(kind.words): name an attribute with numbers"
+    for part in alternatives {
+      let found: String
+      switch part {
+      case .object(let entity): found = "objects of \(entity.name): name one of their attributes"
+      case .many where addsUp: found = "collections: name values with numbers"
+      case .value(let kind) where addsUp && !kind.isNumeric:
+        found = "\(kind.words): name an attribute with numbers"
+      case .value, .many, .either, .any: continue
+      }
+      throw FetchError(
+        .typeMismatch,
+        "\(operation) works on \(addsUp ? "numbers" : "values"), and \(key) of \(asked.name) gives it "
+          + "\(found), or ask for @count.", entity: asked.name, key: key)
     }
-    throw FetchError(
-      .typeMismatch,
-      "\(operation) works on \(addsUp ? "numbers" : "values"), and \(key) of \(asked.name) gives it "
-        + "\(found), or ask for @count.", entity: asked.name, key: key)
   }
 }
 

@@ -4,35 +4,39 @@
 internal import PerdurePredicates
 
 extension PredicateCheck {
-  /// Checks that BETWEEN has two bounds on its right.
+  /// Checks that BETWEEN has two bounds on its right, whatever TERNARY chooses.
   ///
   /// - Throws: `FetchError.Code.typeMismatch`.
-  func checkBounds(_ comparison: FetchComparison, _ right: PathType) throws(FetchError) {
+  func checkBounds(_ comparison: FetchComparison) throws(FetchError) {
     guard comparison.op == .between else { return }
-    switch (comparison.right, right) {
-    case (.constant, _): return
-    case (.aggregate(let elements), _) where elements.count == 2: return
-    case (.aggregate, _): break
-    case (_, .any): return
-    default: break
+    for bounds in comparison.right.choices {
+      switch bounds {
+      case .constant(.null): continue
+      case .constant(.list(let elements)) where elements.count == 2: continue
+      case .aggregate(let elements) where elements.count == 2: continue
+      case .constant(let value): throw noCollection(comparison.left, .between, value)
+      default:
+        let key = bounds.shortDescription
+        throw FetchError(
+          .typeMismatch,
+          "BETWEEN needs a list of two values, as in {1, 5}, and has \(key) of \(entity.name) on its right.",
+          entity: entity.name, key: key)
+      }
     }
-    let key = comparison.right.shortDescription
-    throw FetchError(
-      .typeMismatch,
-      "BETWEEN needs a list of two values, as in {1, 5}, and has \(key) of \(entity.name) on its right.",
-      entity: entity.name, key: key)
   }
 
-  /// Checks that the pattern of MATCHES can be parsed.
+  /// Checks that the constant patterns of MATCHES can be parsed, whatever TERNARY chooses.
   ///
   /// - Throws: `FetchError.Code.invalidPattern`.
   func checkPattern(_ comparison: FetchComparison) throws(FetchError) {
-    guard comparison.op == .matches, case .constant(.string(let pattern)) = comparison.right else { return }
-    do {
-      _ = try RegularExpression(pattern, options: comparison.options)
-    } catch {
-      throw FetchError(
-        .invalidPattern, error.message, entity: entity.name, key: comparison.left.shortDescription)
+    guard comparison.op == .matches else { return }
+    for case .constant(.string(let pattern)) in comparison.right.choices {
+      do {
+        _ = try RegularExpression(pattern, options: comparison.options)
+      } catch {
+        throw FetchError(
+          .invalidPattern, error.message, entity: entity.name, key: comparison.left.shortDescription)
+      }
     }
   }
 
@@ -50,6 +54,8 @@ extension PredicateCheck {
         entity: entity.name, key: name)
     }
     switch comparison.op {
+    case .in where !right.isCollection: throw noCollection(.constant(left), .in, right)
+    case .contains where !left.isCollection: throw noCollection(.constant(right), .in, left)
     case .in, .between, .contains: return
     default:
       if left.isNull || right.isNull || left.kindName == right.kindName || left.isNumber && right.isNumber {
@@ -77,11 +83,19 @@ extension PredicateCheck {
 }
 
 extension Value {
-  /// Whether the value is a number or a truth value. They compare with each other.
-  fileprivate var isNumber: Bool {
+  /// Whether values can be in this value: it is a list or text, or null, which holds nothing.
+  fileprivate var isCollection: Bool {
     switch self {
-    case .bool, .integer, .double, .decimal: true
+    case .list, .string, .null: true
     default: false
     }
+  }
+}
+
+extension FetchExpression {
+  /// The expressions among which TERNARY chooses; otherwise the expression itself.
+  fileprivate var choices: [FetchExpression] {
+    guard case .conditional(_, let first, let second) = self else { return [self] }
+    return first.choices + second.choices
   }
 }

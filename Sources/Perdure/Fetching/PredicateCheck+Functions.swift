@@ -1,5 +1,6 @@
-// Checks the arguments of functions when a request is made, and derives the types of their results.
-// Arguments whose type only the evaluation shows are accepted.
+// Checks the arguments of functions when a request is made. Every value that an argument can have
+// must be suitable, because a row can have any of them. ExpressionTypes.swift has the types of the
+// results.
 
 internal import PerdurePredicates
 
@@ -19,11 +20,9 @@ extension PredicateCheck {
     guard function.argumentCounts.contains(arguments.count) else {
       throw mistake(function, "takes other than \(arguments.count) arguments")
     }
-    var types: [PathType] = []
-    for argument in arguments { types.append(try argumentType(argument, variables)) }
+    let types = try types(of: arguments, variables)
     switch function {
-    case .now: return .value(.date)
-    case .noIndex: return types[0]
+    case .now, .noIndex, .count: break
     case .objectFrom:
       return try element(.at(arguments[1]), of: arguments[0], types[0], variables)
     case .random, .randomBelow, .distance, .call:
@@ -31,93 +30,74 @@ extension PredicateCheck {
         .unsupportedFunction,
         "\(function.rawValue) is not evaluated in a fetch. Compute the value, and pass it as an argument.",
         entity: entity.name, key: function.rawValue)
-    case .cast: return try castType(arguments[1])
-    case .sum, .average, .median, .standardDeviation, .count, .min, .max, .mode:
-      return try aggregateType(function, arguments, types, variables)
+    case .cast: return try castType(arguments, types[0])
+    case .sum, .average, .median, .standardDeviation, .min, .max, .mode:
+      try requireElements(of: function, arguments, types, variables)
     case .uppercase, .lowercase, .canonical:
-      try require("text", function, arguments, types) { $0 == .string }
-      return .value(.string)
+      try require("text", function, arguments, types) { $0.hasOnly { $0 == .string } }
     case .length:
-      if case .many = types[0] { return .value(.int64) }
-      try require("text, data or a collection", function, arguments, types) { $0 == .string || $0 == .data }
-      return .value(.int64)
+      try require("text, data or a collection", function, arguments, types) { type in
+        type.hasOnly(orMany: true) { $0 == .string || $0 == .data }
+      }
     case .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
-      let attributes = zip(arguments, types).filter { !$0.0.isMask }
-      try require("whole numbers", function, attributes.map(\.0), attributes.map(\.1), \.isWhole)
-      return .value(.int64)
-    default:
-      try require("numbers", function, arguments, types, \.isNumeric)
-      return function.result(of: types)
+      try requireWhole(function, arguments, types)
+    case .add, .subtract, .multiply, .divide, .modulus, .raise, .negate, .squareRoot, .log, .naturalLog,
+      .exponential, .floor, .ceiling, .truncate, .abs:
+      try require("numbers", function, arguments, types) { $0.hasOnly(\.isNumeric) }
     }
+    return function.result(of: types)
   }
 
-  /// The type of an expression. Unlike `type(_:_:)`, it distinguishes constants.
-  private mutating func argumentType(
-    _ expression: FetchExpression, _ variables: [String: PathType]
-  ) throws(FetchError) -> PathType {
-    if case .constant(let value) = expression { return PathType(value) }
-    return try type(expression, variables)
-  }
-
-  /// Checks that each argument is of a suitable kind, or of a kind that only the evaluation shows.
+  /// Checks that every value that an argument can have is suitable.
   ///
   /// - Throws: `FetchError.Code.typeMismatch`.
   private func require(
     _ needed: String, _ function: FetchFunction, _ arguments: [FetchExpression], _ types: [PathType],
-    _ isRight: (FieldKind) -> Bool
+    _ isRight: (PathType) -> Bool
+  ) throws(FetchError) {
+    for (argument, type) in zip(arguments, types) where !isRight(type) {
+      throw mistake(function, "needs \(needed), and \(argument.shortDescription) is \(type.words)")
+    }
+  }
+
+  /// Checks that every argument is a number, and that it can be whole.
+  private func requireWhole(
+    _ function: FetchFunction, _ arguments: [FetchExpression], _ types: [PathType]
+  ) throws(FetchError) {
+    try require("whole numbers", function, arguments, types) { $0.hasOnly(\.isNumeric) }
+    for (argument, type) in zip(arguments, types) where !argument.isMask && type.isNeverWhole {
+      let isConstant = if case .constant = argument { true } else { false }
+      let found = isConstant ? "is a real number" : "may have a fraction"
+      throw mistake(function, "needs whole numbers, and \(argument.shortDescription) \(found)")
+    }
+  }
+
+  /// Checks the values that an aggregate function works on: the elements of its only argument, or
+  /// several arguments.
+  private mutating func requireElements(
+    of function: FetchFunction, _ arguments: [FetchExpression], _ types: [PathType],
+    _ variables: [String: PathType]
   ) throws(FetchError) {
     for (argument, type) in zip(arguments, types) {
-      switch type {
-      case .any: continue
-      case .value(let kind) where isRight(kind): continue
-      // Whole numbers are right, and this number is not one.
-      case .value(let kind) where kind.isNumeric && isRight(.int64):
-        let isConstant = if case .constant = argument { true } else { false }
-        let found = isConstant ? "is a real number" : "may have a fraction"
-        throw mistake(function, "needs \(needed), and \(argument.shortDescription) \(found)")
-      case .value, .object, .many:
-        throw mistake(function, "needs \(needed), and \(argument.shortDescription) is \(type.words)")
-      }
-    }
-  }
-
-  private mutating func aggregateType(
-    _ function: FetchFunction, _ arguments: [FetchExpression], _ types: [PathType],
-    _ variables: [String: PathType]
-  ) throws(FetchError) -> PathType {
-    if arguments.count == 1, case .aggregate(let elements) = arguments[0] {
-      return try type(of: function, elements, variables)
-    }
-    if function == .count { return .value(.int64) }
-    for (argument, type) in zip(arguments, types) {
-      guard let addsUp = function.addsUp else { continue }
       if function.putsInOrder { try checkOrder(argument, "\(function.rawValue)", variables) }
-      if case .constant(let value) = argument {
-        for element in value.elements where addsUp && !FieldKind.double.mayEqual(element) {
-          throw mistake(function, "needs numbers, and \(argument.shortDescription) has \(element.kindName)")
-        }
-      } else {
-        try type.checkAggregate(argument.shortDescription, function.rawValue, entity, addsUp: addsUp)
-      }
-    }
-    let isOne = types.count == 1
-    switch function {
-    case .min, .max: return isOne ? types[0].element : .any
-    case .mode: return .any
-    case .standardDeviation: return .value(.double)
-    default: return .any
+      let elements = arguments.count == 1 ? type.spread : type
+      try elements.checkAggregate(
+        argument.shortDescription, function.rawValue, entity, addsUp: function.addsUp)
     }
   }
 
-  private func castType(_ type: FetchExpression) throws(FetchError) -> PathType {
-    guard case .constant(.string(let name)) = type, let kind = Self.castKinds[name] else {
+  private func castType(
+    _ arguments: [FetchExpression], _ type: PathType
+  ) throws(FetchError) -> PathType {
+    guard case .constant(.string(let name)) = arguments[1], let kind = Self.castKinds[name] else {
       throw mistake(
         .cast,
-        "does not know \(type.shortDescription): the type is written out, as NSDate, NSNumber, "
+        "does not know \(arguments[1].shortDescription): the type is written out, as NSDate, NSNumber, "
           + "NSDecimalNumber, NSString, NSUUID or NSURL")
     }
-    // The value decides whether the number is whole.
-    return kind == .double ? .any : .value(kind)
+    if let result = type.cast(to: kind) { return result }
+    throw mistake(
+      .cast, "never makes \(name) of \(arguments[0].shortDescription), which is \(type.words)")
   }
 
   private static let castKinds: [String: FieldKind] = [
@@ -148,30 +128,14 @@ extension FetchFunction {
     }
   }
 
-  /// The type of an arithmetic result: whole if the operation keeps whole numbers and all arguments
-  /// are whole.
-  fileprivate func result(of types: [PathType]) -> PathType {
-    var kinds: [FieldKind] = []
-    for type in types {
-      guard case .value(let kind) = type else { return .any }
-      kinds.append(kind)
-    }
-    switch self {
-    case .add, .subtract, .multiply, .modulus, .negate, .abs, .floor, .ceiling, .truncate:
-      return .value(kinds.allSatisfy(\.isWhole) ? .int64 : .double)
-    default: return .value(.double)
-    }
-  }
-
   /// Whether the function needs values with an order.
   fileprivate var putsInOrder: Bool { self == .min || self == .max }
 
-  /// Whether an aggregate function needs numbers; nil for functions that are no aggregates.
-  fileprivate var addsUp: Bool? {
+  /// Whether an aggregate function needs numbers.
+  fileprivate var addsUp: Bool {
     switch self {
     case .sum, .average, .median, .standardDeviation: true
-    case .min, .max, .mode: false
-    default: nil
+    default: false
     }
   }
 }
@@ -184,36 +148,20 @@ extension FetchExpression {
   }
 }
 
-extension FieldKind {
-  fileprivate var isWhole: Bool {
-    switch self {
-    case .bool, .int16, .int32, .int64: true
-    default: false
-    }
-  }
-}
-
-extension Value {
-  fileprivate var elements: [Value] {
-    if case .list(let elements) = self { elements } else { [self] }
-  }
-}
-
 extension PathType {
-  /// The type of a constant.
-  fileprivate init(_ value: Value) {
-    switch value {
-    case .null, .reference, .objectID: self = .any
-    case .bool: self = .value(.bool)
-    case .integer: self = .value(.int64)
-    case .double: self = .value(.double)
-    case .decimal: self = .value(.decimal)
-    case .string: self = .value(.string)
-    case .date: self = .value(.date)
-    case .uuid: self = .value(.uuid)
-    case .data: self = .value(.data)
-    case .url: self = .value(.url)
-    case .list: self = .many(.any)
+  /// Whether every kind of value meets a condition.
+  ///
+  /// - Parameter orMany: Whether collections are right too.
+  fileprivate func hasOnly(orMany: Bool = false, _ condition: (FieldKind) -> Bool) -> Bool {
+    alternatives.allSatisfy { part in
+      switch part {
+      case .value(let kind): condition(kind)
+      case .many: orMany
+      case .object, .either, .any: false
+      }
     }
   }
+
+  /// Whether the values are numbers that arithmetic does not keep whole.
+  var isNeverWhole: Bool { !alternatives.isEmpty && !hasKind(\.isWhole) }
 }

@@ -45,8 +45,9 @@ extension PredicateCheck {
     case .keyPath(let path): return schema.isOpaque(path, from: entity)
     case .member(let base, let path):
       if path.names.isEmpty { return path.aggregate == .count ? false : try isOpaque(base, variables) }
-      guard case .object(let start) = try type(base, variables).element else { return false }
-      return schema.isOpaque(path, from: start)
+      return try type(base, variables).element.alternatives.contains { part in
+        if case .object(let start) = part { schema.isOpaque(path, from: start) } else { false }
+      }
     case .element(_, .size): return false
     case .element(let base, _): return try isOpaque(base, variables)
     case .function(let function, let arguments):
@@ -76,7 +77,7 @@ extension PredicateCheck {
       opaqueVariables.remove(variable)
     }
     var inner = variables
-    inner[variable] = type.element
+    inner[variable] = type.spread
     try check(predicate, variables: inner)
     opaqueVariables = outside
   }

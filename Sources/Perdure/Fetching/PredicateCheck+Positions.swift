@@ -16,40 +16,36 @@ extension PredicateCheck {
     case .size: return .value(.int64)
     case .first, .last:
       try checkPosition(in: base, type, variables)
-      return type.element
-    case .at(let position):
-      if case .constant(let value) = position { return try element(at: value, of: base, type, variables) }
-      // If the position is a text, the evaluation reads the property of that name.
-      reachEverything()
-      if case .value(let kind) = try self.type(position, variables), kind.isNumeric {
-        try checkPosition(in: base, type, variables)
-        return type.element
-      }
-      return .any
+      return type.spread
+    case .at(let position): return try element(at: position, of: base, type, variables)
     }
   }
 
   private mutating func element(
-    at position: Value, of base: FetchExpression, _ type: PathType, _ variables: [String: PathType]
+    at position: FetchExpression, of base: FetchExpression, _ type: PathType,
+    _ variables: [String: PathType]
   ) throws(FetchError) -> PathType {
-    switch (position, type) {
-    case (.string, _), (.null, _): return .any
-    case (.integer, .any), (.integer, .many):
-      try checkPosition(in: base, type, variables)
-      return type.element
-    default:
+    let positions = try self.type(position, variables)
+    switch position.simplified() {
+    case .constant(.null): return .null
+    case .constant(.string(let name)): return try follow(PropertyPath(name), from: type)
+    default: break
+    }
+    guard positions.isPosition, type.isCollection else {
       throw FetchError(
         .typeMismatch,
-        "[\(position.kindName)] selects an element by its position, and \(base.shortDescription) of "
-          + "\(entity.name) is \(type.words). A position is a whole number, in a collection.",
+        "[\(position.shortDescription)] is \(positions.words), and \(base.shortDescription) of \(entity.name) is "
+          + "\(type.words). A position is a whole number, in a collection; the name of a property is written out.",
         entity: entity.name, key: base.shortDescription)
     }
+    try checkPosition(in: base, type, variables)
+    return type.spread
   }
 
   private mutating func checkPosition(
     in base: FetchExpression, _ type: PathType, _ variables: [String: PathType]
   ) throws(FetchError) {
-    if case .many = type, try !isOrdered(base, variables) {
+    if type.mayBeMany, try !isOrdered(base, variables) {
       throw FetchError(
         .noOrder,
         "\(base.shortDescription) of \(entity.name) has no order, so no element has a position. Declare the "
@@ -67,8 +63,9 @@ extension PredicateCheck {
     case .keyPath(let path): return schema.isOrdered(path, from: entity)
     case .member(let base, let path):
       guard try isOrdered(base, variables) else { return false }
-      guard case .object(let start) = try type(base, variables).element else { return true }
-      return schema.isOrdered(path, from: start)
+      return try type(base, variables).element.alternatives.allSatisfy { part in
+        if case .object(let start) = part { schema.isOrdered(path, from: start) } else { true }
+      }
     case .subquery(let collection, _, _): return try isOrdered(collection, variables)
     case .conditional(_, let first, let second):
       return try isOrdered(first, variables) ? try isOrdered(second, variables) : false
@@ -78,5 +75,18 @@ extension PredicateCheck {
       }
       return try isOrdered(right, variables)
     }
+  }
+}
+
+extension PathType {
+  /// Whether a value of this type can be a position: every value is a number, and some are whole.
+  fileprivate var isPosition: Bool {
+    alternatives.allSatisfy { part in
+      if case .value(let kind) = part { kind.isNumeric } else { false }
+    } && (alternatives.isEmpty || hasKind(\.isInteger))
+  }
+
+  fileprivate var isCollection: Bool {
+    alternatives.allSatisfy { part in if case .many = part { true } else { false } }
   }
 }

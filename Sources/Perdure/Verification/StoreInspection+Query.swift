@@ -121,8 +121,7 @@ extension StoreInspection {
     let type = try schema.type(of: order.path, from: .object(entity), asked: entity)
     var kind: FieldKind?
     if case .value(let found) = type { kind = found }
-    let isSum = order.path.aggregate == .sum || order.path.aggregate == .avg
-    return ColumnPath(name: name, path: order.path, kind: kind, isNumeric: kind?.isNumeric ?? isSum)
+    return ColumnPath(name: name, path: order.path, kind: kind, isNumeric: kind?.isNumeric ?? false)
   }
 
   fileprivate func value(
