@@ -137,6 +137,16 @@ struct FailureTests {
     #expect(violation.what.contains("has a value that it never had"), "\(violation)")
   }
 
+  @Test("A row that a salvage leaves out without a finding is caught, though no call fails")
+  func lossySalvage() async throws {
+    var campaign = FailureCampaign()
+    campaign.workloads = [.lossySalvage]
+    campaign.kinds = [.mediaError]
+    let result = try await campaign.run(ProofPlan(seed: seed, scale: 1), .silent)
+    let violation = try #require(result.violations.first)
+    #expect(violation.what.contains("what was salvaged is not what was there"), "\(violation)")
+  }
+
   @Test("A commit that changes nothing and was never requested is caught in the first run")
   func secret() async throws {
     var campaign = FailureCampaign()

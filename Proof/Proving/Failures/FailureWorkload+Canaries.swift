@@ -22,6 +22,17 @@ extension FailureWorkload {
     }
   }
 
+  /// Leaves a row out of the salvaged store.
+  package static let lossySalvage = FailureWorkload(name: "a row left out", openings: 1) { session in
+    guard let rows = try session.rows() else { return }
+    for id in 1...2 as ClosedRange<UInt64> { try session.put(id, 100, rows) }
+  } afterwards: { run in
+    try run.salvage { copy in
+      guard let rows = try copy.keyspaces.first(where: { $0.name == "rows" }) else { return }
+      try copy.write { try $0.remove(id: 2, in: rows) }
+    }
+  }
+
   /// Syncs repeatedly at the end, so that an earlier missing sync has no effect.
   package static let lateSyncs = FailureWorkload(name: "syncs afterwards", openings: 1, closes: false) {
     session in

@@ -35,19 +35,25 @@ package enum RotCanary: Sendable, CaseIterable {
   case resealedDamage
   /// Records are not bound to their addresses, but the checks expect that they are.
   case unboundRecords
+  /// Under a tail, the entries of the record at an address are removed from the indexes, although
+  /// the record may have another keyspace or key.
+  case uncomparedRecords
   /// A salvaged store lacks a row.
   case lossySalvage
   /// A salvaged store has a value that was never written.
   case inventiveSalvage
   /// A salvaged store has a row that was removed.
   case forgetfulSalvage
+  /// The report of a salvage names no restored value that may be older than the newest one.
+  case agelessReport
 
   /// Whether flipped bits must reveal it.
   var isOfBits: Bool {
     switch self {
     case .uncheckedRecords, .repairedRecords, .uncheckedNodes, .unreadTails: true
     case .uncheckedDamage, .quietVerify, .wrongBesideErrors, .resealedDamage: false
-    case .lossySalvage, .inventiveSalvage, .forgetfulSalvage, .unboundRecords: false
+    case .unboundRecords, .uncomparedRecords: false
+    case .lossySalvage, .inventiveSalvage, .forgetfulSalvage, .agelessReport: false
     }
   }
 
@@ -56,7 +62,12 @@ package enum RotCanary: Sendable, CaseIterable {
     [.unreadTails, .uncheckedDamage, .quietVerify, .wrongBesideErrors, .resealedDamage].contains(self)
   }
 
-  var isOfSalvage: Bool { [.lossySalvage, .inventiveSalvage, .forgetfulSalvage].contains(self) }
+  /// Whether records in other places, under a tail, must reveal it.
+  var isOfTails: Bool { [.unboundRecords, .uncomparedRecords].contains(self) }
+
+  var isOfSalvage: Bool {
+    [.lossySalvage, .inventiveSalvage, .forgetfulSalvage, .agelessReport].contains(self)
+  }
 }
 
 /// Flips bits in the files of an open store, and restores them. Each bench has separate files.

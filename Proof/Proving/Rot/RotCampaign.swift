@@ -98,7 +98,7 @@ package struct RotCampaign: Campaign {
       mutations.prefix = prefix + kind.rawValue
       take(try await mutations.run(progress), into: &result, \.mutations, plan)
     }
-    if choice == nil || choice?.kind == .tails, canary == nil || canary == .unboundRecords {
+    if choice == nil || choice?.kind == .tails, canary?.isOfTails ?? true {
       progress.restart()
       var tails = try RotTails(canary, seed: seed)
       tails.only = choice?.number

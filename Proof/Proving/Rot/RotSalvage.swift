@@ -10,7 +10,7 @@ import PerdureTestSupport
 /// bytes that were moved, or in a frame that these overwrote (`Store.salvage` describes both). For
 /// every key, including removed keys, the newest intact record decides
 /// (`RotSalvage.checkVersions`). No value that never existed is restored. The report names each
-/// damaged file, and the restored store passes verification.
+/// damaged file and each key with an older value, and the restored store passes verification.
 struct RotSalvage: Sendable {
   private static let target = "/salvaged"
 
@@ -142,7 +142,12 @@ struct RotSalvage: Sendable {
     if let canary { try spoil(target, canary, damaged) }
     let verification = try target.verify()
     guard verification.isClean else { throw Violation("verify: \(verification.findings)") }
-    do { return try check(CrashOracle.content(of: target), damaged) } catch let violation as Violation {
+    do {
+      let found = try CrashOracle.content(of: target)
+      let tally = try check(found, damaged)
+      try checkAges(found, canary == .agelessReport ? [] : report.olderKeys, damaged)
+      return tally
+    } catch let violation as Violation {
       throw Violation("\(violation); the report lists \(report.damages)")
     }
   }
@@ -281,6 +286,23 @@ struct RotSalvage: Sendable {
   }
 
   // MARK: - The report
+
+  /// Checks that the report names every key whose restored value is not the newest one, and every
+  /// restored key that was removed.
+  private func checkAges(
+    _ found: CrashHistory.Content, _ named: [SalvageReport.OlderKey], _ damaged: Case
+  ) throws {
+    let named =
+      named.reduce(into: [:]) { $0[$1.keyspace, default: []].insert($1.key) }
+      as [String: Set<[UInt8]>]
+    for (key, value) in found {
+      let original = CrashKey(keyspace: originalName(of: key.keyspace), key: key.key)
+      guard store.content[original] != value, !damaged.moved.contains(original) else { continue }
+      guard named[key.keyspace]?.contains(key.key.stored) == true else {
+        throw Violation("\(key) came back with an older value, and the report does not name it")
+      }
+    }
+  }
 
   /// Whether a salvage must read parts of this kind, and so must report damage to them.
   private static func isRead(_ kind: RotPart.Kind) -> Bool {

@@ -134,7 +134,9 @@ struct RotTails: Sendable {
     let opened: Store
     let isReadOnly = random.next() % 4 == 0
     do {
-      opened = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem, isReadOnly: isReadOnly))
+      var options = RotStore.options(on: fileSystem, isReadOnly: isReadOnly)
+      options.comparesReplacedRecords = canary != .uncomparedRecords
+      opened = try Store(at: RotStore.path, options: options)
     } catch let error as StoreError {
       try check(error, damaged)
       return .refused
