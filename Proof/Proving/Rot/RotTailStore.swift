@@ -29,27 +29,9 @@ struct RotTailStore {
     in store: RotStore, upTo end: UInt64
   ) throws -> [UInt64: [(file: String, offset: Int)]] {
     var versions: [UInt64: [(file: String, offset: Int)]] = [:]
-    for (name, bytes) in store.files.sorted(by: { $0.key < $1.key }) where name.hasSuffix(".segment") {
-      try bytes.withUnsafeBytes { bytes in
-        let header = try SegmentHeader(reading: bytes)
-        var offset = SegmentHeader.length
-        while offset + FrameHeader.length <= bytes.count {
-          let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
-          let position = LogPosition(segment: header.number, offset: UInt64(offset))
-          guard let frame = try? FrameHeader(reading: rest, store: header.store, position: position) else {
-            return
-          }
-          let start = offset + FrameHeader.length
-          offset = start + Int(frame.payloadLength)
-          guard frame.sequence <= end else { return }
-          var records = SealedRecords(in: UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
-          while let next = try records.next() {
-            guard next.record.header.keyspace != 0 else { continue }
-            let id: UInt64 = next.record.key.loadUnaligned(as: UInt64.self).littleEndian
-            versions[id, default: []].append((name, start + next.offset))
-          }
-        }
-      }
+    for place in try RecordPlace.all(in: store.files) where place.sequence <= end && place.keyspace != 0 {
+      let id = place.key.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self).littleEndian }
+      versions[id, default: []].append((place.file, place.offset))
     }
     return versions
   }
