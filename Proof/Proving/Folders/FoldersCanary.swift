@@ -1,8 +1,8 @@
-import PerdureFileIO
+package import PerdureFileIO
 import PerdureTestSupport
 
 /// A deliberate error that the campaign of folders must detect.
-package enum FoldersCanary: CaseIterable, Sendable {
+package enum FoldersCanary: String, CaseIterable, Sendable {
   /// Writers do not check that they still own their folder.
   case uncheckedFolder
   /// Every lock on a segment is granted, so that only LOCK excludes another writer.
@@ -12,10 +12,10 @@ package enum FoldersCanary: CaseIterable, Sendable {
   /// Like `paths`, and writers do not check their folder either.
   case uncheckedPaths
 
-  var checksFolder: Bool { self != .uncheckedFolder && self != .uncheckedPaths }
+  package var checksFolder: Bool { self != .uncheckedFolder && self != .uncheckedPaths }
 
   /// The file system with the error.
-  func spoiled(_ fileSystem: any FileSystem) -> any FileSystem {
+  package func spoiled(_ fileSystem: any FileSystem) -> any FileSystem {
     switch self {
     case .uncheckedFolder: fileSystem
     case .unlockedSegments: UnlockedFileSystem(fileSystem)

@@ -86,7 +86,7 @@ package enum KillChild {
     return options
   }
 
-  static func contents(_ snapshot: Snapshot, _ rows: Keyspace) throws -> [UInt64: [UInt8]] {
+  package static func contents(_ snapshot: Snapshot, _ rows: Keyspace) throws -> [UInt64: [UInt8]] {
     var found: [UInt64: [UInt8]] = [:]
     try snapshot.forEach(in: rows) { (id: UInt64, value: RawSpan) in
       found[id] = value.withUnsafeBytes { Array($0) }
