@@ -57,6 +57,18 @@ package struct TextTable: Sendable {
     return lines
   }
 
+  /// The lines of a table in HTML. The first row is the header.
+  package static func html(_ rows: [[String]]) -> [String] {
+    guard let header = rows.first else { return [] }
+    let lines = rows.dropFirst().map { "<tr>\(cells($0, "td"))</tr>" }
+    return ["<table>", "<thead><tr>\(cells(header, "th"))</tr></thead>", "<tbody>"] + lines
+      + ["</tbody>", "</table>"]
+  }
+
+  private static func cells(_ row: [String], _ tag: String) -> String {
+    row.map { "<\(tag)>\(MarkupText.escaped($0))</\(tag)>" }.joined()
+  }
+
   private static func escapedForMarkdown(_ cell: String) -> String {
     cell.split(separator: "|", omittingEmptySubsequences: false).joined(separator: "\\|")
   }

@@ -1,0 +1,30 @@
+import PerdureText
+import Testing
+
+@Suite("Text for XML and HTML")
+struct MarkupTextTests {
+  @Test("Characters with a meaning in markup become escapes, and others stay")
+  func escapes() {
+    #expect(
+      MarkupText.escaped("a<b> & \"c\" 'd' é 漢 🙂") == "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39; é 漢 🙂")
+    #expect(MarkupText.escaped("\t\n\r") == "&#9;&#10;&#13;")
+  }
+
+  @Test("Characters that XML cannot contain become the replacement character")
+  func controls() {
+    #expect(
+      MarkupText.escaped("\u{0}\u{1B}\u{7F}\u{85}\u{FFFE}\u{1FFFF}")
+        == String(repeating: "\u{FFFD}", count: 6))
+  }
+
+  @Test("A table in HTML has its first row as header and escaped cells")
+  func table() {
+    #expect(
+      TextTable.html([["a", "b"], ["<1>", ""]]) == [
+        "<table>", "<thead><tr><th>a</th><th>b</th></tr></thead>", "<tbody>",
+        "<tr><td>&lt;1&gt;</td><td></td></tr>",
+        "</tbody>", "</table>",
+      ])
+    #expect(TextTable.html([]) == [])
+  }
+}
