@@ -68,6 +68,9 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(name: "PerdureModel", dependencies: ["PerdurePredicates"], swiftSettings: settings),
+    // Pictures of models as text. No output of its own.
+    .target(
+      name: "PerdureModelDiagrams", dependencies: ["PerdureModel", "PerdureText"], swiftSettings: settings),
     .macro(name: "PerdureMacros", dependencies: ["PerdureText"], swiftSettings: settings),
 
     // Level 2
@@ -87,7 +90,9 @@ let package = Package(
     // Level 3: programs
     .target(
       name: "PerdureCommands",
-      dependencies: ["Perdure", "PerdureFileIO", "PerdureLog", "PerdureText", argumentParser],
+      dependencies: [
+        "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModelDiagrams", "PerdureText", argumentParser,
+      ],
       swiftSettings: settings),
     // Its product is called perdure; the target is not, as some file systems do not tell it from
     // Perdure.
@@ -203,6 +208,11 @@ let package = Package(
     .testTarget(
       name: "PerdureModelTests", dependencies: ["PerdureModel", "PerdureTestSupport"],
       swiftSettings: settings),
+    .testTarget(
+      name: "PerdureModelDiagramsTests",
+      dependencies: ["PerdureModelDiagrams", "PerdureModel", "PerdureTestSupport"],
+      // Files that tests read where they are.
+      exclude: ["Golden"], swiftSettings: settings),
     .testTarget(
       name: "PerdureMacrosTests", dependencies: ["PerdureMacros"], swiftSettings: settings),
     .testTarget(

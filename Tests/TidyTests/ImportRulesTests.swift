@@ -20,6 +20,7 @@ struct ImportRulesTests {
       "Synchronization",
     ],
     "PerdureModel": foundation + ["PerdurePredicates", "Synchronization"],
+    "PerdureModelDiagrams": ["PerdureModel", "PerdureText"],
     "PerdureMacros": foundation + system + ["PerdureText"],
     "Perdure": foundation + [
       "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",
@@ -30,7 +31,9 @@ struct ImportRulesTests {
     ],
     "PerdureKeyedArchives": ["Foundation", "Perdure"],
     "PerdureLogging": ["Logging", "Perdure"],
-    "PerdureCommands": ["Perdure", "PerdureFileIO", "PerdureLog", "PerdureText", "ArgumentParser"],
+    "PerdureCommands": [
+      "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModelDiagrams", "PerdureText", "ArgumentParser",
+    ],
     "perdure-cli": ["PerdureCommands", "ArgumentParser"],
     // The targets of the proof. `PerdureProving`, which tests the engine, does not import the
     // graph.

@@ -1,0 +1,119 @@
+/// Chooses the y coordinates of the nodes so that links are as level as possible.
+///
+/// Sweeps over the layers compute the y coordinate at which the links of each node would be level
+/// on average. Then the nodes of the layer get the coordinates with the least squared distance from
+/// these wishes that keep the order and the gaps.
+struct VerticalPositions {
+  private static let sweepCount = 16
+  private static let bendGap = 14
+  /// Links between bends are long lines, which look best if they are straight.
+  private static let bendWeight = 6
+
+  /// The neighbours with which a sweep makes links level.
+  private struct Sides: OptionSet {
+    static let left = Sides(rawValue: 1)
+    static let right = Sides(rawValue: 2)
+    let rawValue: Int
+  }
+
+  private let graph: LayeredGraph
+  private(set) var tops: [Int]
+
+  init(_ graph: LayeredGraph, _ work: inout LayoutWork) {
+    self.graph = graph
+    tops = Array(repeating: 0, count: graph.nodes.count)
+    for layer in graph.order {
+      for (top, node) in zip(offsets(in: layer), layer) { tops[node] = top }
+    }
+    for sweep in 0..<Self.sweepCount {
+      let isLast = sweep >= Self.sweepCount - 2
+      let isToTheRight = sweep.isMultiple(of: 2)
+      let sides: Sides = isLast ? [.left, .right] : isToTheRight ? .left : .right
+      for layer in isToTheRight ? graph.order : graph.order.reversed() { level(layer, by: sides, &work) }
+    }
+  }
+
+  /// The smallest tops of the nodes of a layer.
+  private func offsets(in layer: [Int]) -> [Int] {
+    var offsets: [Int] = []
+    var y = 0
+    for (position, node) in layer.enumerated() {
+      if position > 0 { y += gap(between: layer[position - 1], node) }
+      offsets.append(y)
+      y += graph.nodes[node].height
+    }
+    return offsets
+  }
+
+  private func gap(between upper: Int, _ lower: Int) -> Int {
+    graph.nodes[upper].isBend || graph.nodes[lower].isBend ? Self.bendGap : Layering.gap
+  }
+
+  private mutating func level(_ layer: [Int], by sides: Sides, _ work: inout LayoutWork) {
+    let offsets = offsets(in: layer)
+    let wishes = layer.enumerated().map { position, node in
+      wish(of: node, by: sides, &work).shifted(by: -offsets[position])
+    }
+    for (position, value) in Monotone.nearest(to: wishes).enumerated() {
+      tops[layer[position]] = value + offsets[position]
+    }
+    work.add(layer.count)
+  }
+
+  private func wish(of node: Int, by sides: Sides, _ work: inout LayoutWork) -> Monotone.Wish {
+    var wish = Monotone.Wish(sum: 0, weight: 0)
+    for link in sides.contains(.left) ? graph.leftLinks[node] : [] {
+      let link = graph.links[link]
+      wish.add(tops[link.left] + link.leftY - link.rightY, weight(of: link))
+    }
+    for link in sides.contains(.right) ? graph.rightLinks[node] : [] {
+      let link = graph.links[link]
+      wish.add(tops[link.right] + link.rightY - link.leftY, weight(of: link))
+    }
+    work.add(graph.leftLinks[node].count + graph.rightLinks[node].count)
+    if wish.weight == 0 { wish.add(tops[node], 1) }
+    return wish
+  }
+
+  private func weight(of link: LayeredGraph.Link) -> Int {
+    graph.nodes[link.left].isBend && graph.nodes[link.right].isBend ? Self.bendWeight : 2
+  }
+}
+
+/// Least squares under an order (the method of adjacent pools).
+enum Monotone {
+  /// A wished value with a weight: the mean `sum / weight`.
+  struct Wish {
+    var sum: Int
+    var weight: Int
+
+    /// The mean, rounded down.
+    var value: Int { (sum - (sum % weight + weight) % weight) / weight }
+
+    mutating func add(_ value: Int, _ weight: Int) {
+      sum += value * weight
+      self.weight += weight
+    }
+
+    func shifted(by offset: Int) -> Wish { Wish(sum: sum + offset * weight, weight: weight) }
+  }
+
+  /// The ascending values with the least weighted squared distance from the wishes, rounded down.
+  ///
+  /// - Complexity: O(n).
+  static func nearest(to wishes: [Wish]) -> [Int] {
+    var pools: [(wish: Wish, count: Int)] = []
+    for wish in wishes {
+      var pool = (wish: wish, count: 1)
+      // Compare the means exactly, as products.
+      while let last = pools.last, last.wish.sum * pool.wish.weight >= pool.wish.sum * last.wish.weight {
+        pool.wish.sum += last.wish.sum
+        pool.wish.weight += last.wish.weight
+        pool.count += last.count
+        pools.removeLast()
+      }
+      pools.append(pool)
+    }
+    return pools.flatMap { Array(repeating: $0.wish.value, count: $0.count) }
+  }
+}

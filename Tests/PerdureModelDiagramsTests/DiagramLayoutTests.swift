@@ -1,0 +1,175 @@
+import PerdureModel
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureModelDiagrams
+
+@Suite("Layout of diagrams")
+struct DiagramLayoutTests {
+  /// Calls `body` with layouts of random models of different sizes.
+  private func forRandomLayouts(
+    _ title: String, _ body: (DiagramLayout, ManagedObjectModel, DiagramOptions) throws -> Void
+  ) throws {
+    var models = RandomModels(generator: SeededGenerator.forTest(title))
+    for round in 0..<12 {
+      let count = 1 + round * 4
+      let entities = models.entities(count, relationshipCount: [0, count / 2, count, 2 * count][round % 4])
+      let model = try ManagedObjectModel(entities)
+      for attributes in DiagramOptions.Attributes.allCases {
+        let options = DiagramOptions(attributes: attributes)
+        try body(DiagramLayout(ModelDiagram(of: model, options)), model, options)
+      }
+    }
+  }
+
+  /// Checks that `isTrue` holds for all elements. An expectation for each element would be slow.
+  private func expectAll<Element>(
+    _ elements: some Sequence<Element>, sourceLocation: SourceLocation = #_sourceLocation,
+    _ isTrue: (Element) -> Bool
+  ) {
+    let first = elements.first { !isTrue($0) }
+    #expect(first == nil, "\(first.map { "\($0)" } ?? "")", sourceLocation: sourceLocation)
+  }
+
+  @Test("Boxes do not overlap, and boxes and lines are inside the picture")
+  func boxes() throws {
+    try forRandomLayouts("boxes of diagrams") { layout, _, _ in
+      expectAll(layout.frames) { frame in
+        frame.x >= 0 && frame.y >= 0 && frame.right <= layout.width && frame.bottom <= layout.height
+      }
+      let pairs = layout.frames.indices.flatMap { last in (0..<last).map { ($0, last) } }
+      expectAll(pairs) { first, last in
+        let (frame, other) = (layout.frames[first], layout.frames[last])
+        return frame.right < other.x || other.right < frame.x || frame.bottom < other.y
+          || other.bottom < frame.y
+      }
+      expectAll(layout.paths.joined()) { point in
+        point.x >= 0 && point.y >= 0 && point.x <= layout.width && point.y <= layout.height
+      }
+    }
+  }
+
+  @Test("The texts of a box fit into it, and do not overlap")
+  func texts() throws {
+    try forRandomLayouts("texts of diagrams") { layout, _, _ in
+      for (box, (shape, frame)) in zip(layout.diagram.boxes, zip(layout.shapes, layout.frames)) {
+        #expect(frame.width >= shape.width && frame.height == shape.height)
+        expectAll(zip(box.rows, shape.rowMiddles)) { row, middle in
+          let width = TextMetrics.width(of: row.name + row.detail, size: BoxShape.fontSize)
+          return width + BoxShape.columnGap / 2 + 2 * BoxShape.padding <= frame.width
+            && middle - BoxShape.rowHeight / 2 >= shape.headHeight
+            && middle + BoxShape.rowHeight / 2 <= shape.height
+        }
+        expectAll(zip(shape.rowMiddles, shape.rowMiddles.dropFirst())) { $1 - $0 >= BoxShape.rowHeight }
+      }
+    }
+  }
+
+  @Test("A line leads from a side of its box to a side of the other box, at the right rows")
+  func ends() throws {
+    try forRandomLayouts("ends of lines") { layout, _, _ in
+      let lines = zip(layout.diagram.edges, layout.paths).flatMap { edge, path in
+        [(edge, edge.from.port, path.first), (edge, edge.to.port, path.last)]
+      }
+      expectAll(lines) { edge, port, point in
+        guard let point else { return false }
+        let frame = layout.frames[port.box]
+        let distance = abs(point.y - frame.y - layout.shapes[port.box].portY(port, of: edge))
+        // Both ends of a relationship that is its own inverse are at one row.
+        return [frame.x, frame.right].contains(point.x)
+          && distance == (edge.from.port == edge.to.port ? 4 : 0)
+      }
+    }
+  }
+
+  @Test("Lines are level or upright, leave space for arrow heads, and do not run through boxes")
+  func lines() throws {
+    try forRandomLayouts("ways of lines") { layout, _, _ in
+      for path in layout.paths {
+        let parts = Array(zip(path, path.dropFirst()))
+        expectAll(parts) { start, end in
+          (start.x == end.x) != (start.y == end.y)
+            && layout.frames.allSatisfy { frame in
+              max(start.x, end.x) <= frame.x || frame.right <= min(start.x, end.x)
+                || max(start.y, end.y) <= frame.y || frame.bottom <= min(start.y, end.y)
+            }
+        }
+        expectAll([parts.first, parts.last].compactMap(\.self)) { start, end in
+          start.y == end.y && abs(start.x - end.x) >= 20
+        }
+      }
+    }
+  }
+
+  @Test("The order of declaration has no effect on the picture, and each run writes the same bytes")
+  func sameBytes() throws {
+    var random = SeededGenerator.forTest("order of declaration")
+    try forRandomLayouts("bytes of diagrams") { layout, model, options in
+      let text = SVGWriter.text(layout, title: "Model")
+      let shuffled = try ManagedObjectModel(model.entities.shuffled(using: &random))
+      let again = DiagramLayout(ModelDiagram(of: shuffled, options))
+      #expect(text == SVGWriter.text(again, title: "Model"))
+      #expect(again.stepCount == layout.stepCount)
+    }
+  }
+
+  @Test("The steps for 200 entities are bounded, also if one entity has all relationships")
+  func steps() throws {
+    var models = RandomModels(generator: SeededGenerator.forTest("steps of a layout"))
+    let model = try ManagedObjectModel(models.entities(200, relationshipCount: 300))
+    let random = DiagramLayout(ModelDiagram(of: model))
+    #expect(random.frames.count == 200 && random.stepCount > 10_000)
+    #expect(random.stepCount < 3_000_000, "\(random.stepCount) steps")
+    let hub = EntityDescription(
+      "Hub", properties: (0..<199).map { .toMany("many\($0)", "Part\($0)", inverse: "hub") })
+    let parts = (0..<199).map { number in
+      EntityDescription("Part\(number)", properties: [.toOne("hub", "Hub", inverse: "many\(number)")])
+    }
+    let star = DiagramLayout(ModelDiagram(of: try ManagedObjectModel([hub] + parts)))
+    #expect(star.stepCount < 3_000_000, "\(star.stepCount) steps")
+  }
+
+  @Test("An empty diagram has an empty picture")
+  func empty() {
+    let layout = DiagramLayout(ModelDiagram(boxes: [], edges: []))
+    #expect(layout.width == 2 * DiagramLayout.margin && layout.height == 2 * DiagramLayout.margin)
+    #expect(SVGWriter.text(layout, title: "Empty").hasSuffix("</svg>\n"))
+  }
+
+  @Test("The nearest ascending values are at least as near as all others in a small range")
+  func nearestValues() {
+    var random = SeededGenerator.forTest("nearest ascending values")
+    for _ in 0..<200 {
+      let wishes = (0..<4).map { _ in
+        let weight = Int.random(in: 1...3, using: &random)
+        return Monotone.Wish(sum: 6 * weight * Int.random(in: -2...2, using: &random), weight: weight)
+      }
+      let found = Monotone.nearest(to: wishes)
+      #expect(zip(found, found.dropFirst()).allSatisfy { $0 <= $1 })
+      func cost(_ values: [Int]) -> Int {
+        zip(values, wishes).reduce(0) {
+          $0 + $1.1.weight * ($1.0 - $1.1.sum / $1.1.weight) * ($1.0 - $1.1.sum / $1.1.weight)
+        }
+      }
+      // Rounding adds less than one to each distance.
+      let roundingMax = wishes.reduce(0) { $0 + $1.weight }
+      for step in 0..<625 {
+        let values = [step / 125, step / 25 % 5, step / 5 % 5, step % 5].map { 6 * ($0 - 2) }
+        guard zip(values, values.dropFirst()).allSatisfy({ $0 <= $1 }) else { continue }
+        #expect(cost(found) <= cost(values) + roundingMax)
+      }
+    }
+  }
+
+  @Test("The count of inversions is that of a comparison of all pairs")
+  func inversions() {
+    var random = SeededGenerator.forTest("inversions")
+    for count in 0..<60 {
+      let numbers = (0..<count).map { _ in Int.random(in: 0...20, using: &random) }
+      let wanted = numbers.indices.reduce(0) { sum, position in
+        sum + numbers[..<position].count { $0 > numbers[position] }
+      }
+      #expect(Inversions.count(numbers) == wanted)
+    }
+  }
+}
