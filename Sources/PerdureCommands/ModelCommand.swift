@@ -6,14 +6,14 @@ import PerdureText
 struct ModelCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "model", abstract: "Shows the model that is stored in a store.",
-    subcommands: [ModelShowCommand.self])
+    subcommands: [ModelShowCommand.self, ModelDiagramCommand.self])
 }
 
 /// Shows the model of a store.
 struct ModelShowCommand: ConsoleCommand {
   /// The output format of the model.
   enum Format: String, CaseIterable, ExpressibleByArgument {
-    case table, markdown, json
+    case table, markdown, html, json
   }
 
   static let configuration = CommandConfiguration(
@@ -37,22 +37,40 @@ struct ModelShowCommand: ConsoleCommand {
   var json: Bool { format == .json }
 
   func perform(on console: Console) throws -> ExitCode {
+    let model = try StoredModelReading.model(at: path, on: console)
+    try StoredModelReading.check(entity, in: model)
+    let report = ModelReport(model, model.entities.filter { entity.isEmpty || entity.contains($0.name) })
+    let lines =
+      switch format {
+      case .json: [report.json.text]
+      case .html: report.html(name: StoredModelReading.name(at: path))
+      case .markdown: report.markdown
+      case .table: report.lines(title: { console.styled($0, .bold) })
+      }
+    for line in lines { console.print(line) }
+    return .success
+  }
+}
+
+/// Reads the model of a store for a command.
+enum StoredModelReading {
+  /// - Throws: `NoGraph` if the store holds no objects, and the errors of opening.
+  static func model(at path: String, on console: Console) throws -> ManagedObjectModel {
     let store = try OpenedStore(at: path, on: console, checksIndex: false)
     guard let graph = store.graph else { throw NoGraph(path: path) }
-    let model = graph.model
-    let names = model.entities.map(\.name)
-    for name in entity where model.entitiesByName[name] == nil {
-      throw NotInStore.unknown("entity", name, names, near: NearMisses.of)
+    return graph.model
+  }
+
+  /// Throws an error with similar names if an entity is not in the model.
+  static func check(_ entities: [String], in model: ManagedObjectModel) throws {
+    for name in entities where model.entitiesByName[name] == nil {
+      throw NotInStore.unknown("entity", name, model.entities.map(\.name), near: NearMisses.of)
     }
-    let shown = model.entities.filter { entity.isEmpty || entity.contains($0.name) }
-    switch format {
-    case .json: console.print(ModelJSON.text(of: model, shown).text)
-    case .markdown: for line in ModelTables.markdown(model, shown) { console.print(line) }
-    case .table:
-      for line in ModelTables.lines(model, shown, title: { console.styled($0, .bold) }) {
-        console.print(line)
-      }
-    }
-    return .success
+  }
+
+  /// The name of the store: the last part of the path, without an extension.
+  static func name(at path: String) -> String {
+    let last = path.split(separator: "/").last ?? "Model"
+    return last.lastIndex(of: ".").map { String(last[..<$0]) } ?? String(last)
   }
 }

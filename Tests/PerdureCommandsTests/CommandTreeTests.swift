@@ -78,6 +78,7 @@ struct CommandTreeTests {
   func wrongName() throws {
     let error = #expect(throws: (any Error).self) { try Outcome("model", "shw", "x") }
     let message = PerdureCommand.message(for: try #require(error))
-    #expect(message == "There is no subcommand \"shw\". Did you mean show? The subcommands are show.")
+    #expect(
+      message == "There is no subcommand \"shw\". Did you mean show? The subcommands are show, diagram.")
   }
 }

@@ -106,6 +106,37 @@ struct ModelCommandTests {
     #expect(!line.contains("Human"))
   }
 
+  @Test("HTML is one page with the same tables, and escapes what the model contains")
+  func html() throws {
+    let page = try Outcome("model", "show", path, "--format", "html").lines
+    #expect(page.first == "<!DOCTYPE html>" && page.last == "</html>")
+    #expect(page.contains("<h1>Staff</h1>") && page.contains("<h2>Person, abstract, class Human</h2>"))
+    let cells =
+      "<td>name</td><td>string</td><td></td><td>&quot;new\\nbody&quot;</td><td></td><td></td><td>yes</td>"
+    #expect(page.contains("<tr>\(cells)</tr>"))
+    #expect(page.contains("<li>index rich: salary descending, name, where salary &gt; 1000</li>"))
+    #expect(page.count { $0 == "<table>" } == 5 && page.count { $0 == "</table>" } == 5)
+  }
+
+  @Test("Notes name configurations, earlier names, transformers and user info")
+  func notes() throws {
+    let attribute = AttributeDescription(
+      "face", .transformable, renamingIdentifier: "photo", valueTransformerName: "Pixels",
+      userInfo: ["a": "<b>"])
+    let entity = EntityDescription(
+      "Person", properties: [.attribute(attribute)], renamingIdentifier: "Human",
+      userInfo: ["owner": "team\n1"])
+    let model = try ManagedObjectModel([entity], configurations: ["Cloud": ["Person"]])
+    let lines = ModelReport(model, model.entities).lines(title: { $0 })
+    #expect(
+      lines.suffix(6) == [
+        "  face uses the transformer Pixels", "  face was called photo", "  user info of face: a = <b>",
+        "  Person was called Human", "  user info of Person: owner = team\\n1", "  in configurations Cloud",
+      ])
+    #expect(
+      ModelReport(model, model.entities).json.text.contains(#""configurations":["Cloud"],"attributes""#))
+  }
+
   @Test("An unknown entity, a store without objects and a missing store are errors")
   func refused() throws {
     let near = try Outcome("model", "show", path, "--entity", "Wrker", "--format", "json")

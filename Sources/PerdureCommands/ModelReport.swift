@@ -1,0 +1,91 @@
+import PerdureText
+
+/// A model as text, tables and notes. All formats of `perdure model show` write this value, so they
+/// show the same.
+struct ModelReport {
+  /// A cell of a table: the text for readers, and the value for programs.
+  struct Cell {
+    let shown: String
+    let json: JSONText
+  }
+
+  struct Column {
+    /// The header; nil if only programs need the column.
+    let title: String?
+    /// The name of the member in JSON.
+    let member: String
+
+    init(_ title: String?, _ member: String) {
+      self.title = title
+      self.member = member
+    }
+  }
+
+  struct Table {
+    let member: String
+    let columns: [Column]
+    /// A cell for each column.
+    let rows: [[Cell]]
+  }
+
+  /// A part of an entity or of the model, in the order of JSON. Readers see the tables only.
+  enum Part {
+    case field(String, JSONText)
+    case table(Table)
+  }
+
+  struct Entity {
+    let heading: String
+    let parts: [Part]
+    /// Sentences below the tables: what has no column.
+    let notes: [String]
+  }
+
+  let summary: String
+  let fields: [(String, JSONText)]
+  let entities: [Entity]
+}
+
+extension ModelReport.Cell {
+  init(_ text: String) { self.init(shown: text, json: .string(text)) }
+
+  init(_ text: String?) { self.init(shown: text ?? "", json: text.map(JSONText.string) ?? .null) }
+
+  init(_ holds: Bool) { self.init(shown: holds ? "yes" : "", json: .bool(holds)) }
+
+  /// A value that only programs need.
+  init(_ json: JSONText) { self.init(shown: "", json: json) }
+}
+
+extension ModelReport.Table {
+  /// The header and the rows, as readers see them. Empty if the table has no rows or no such
+  /// columns.
+  var shownRows: [[String]] {
+    let shown = columns.indices.filter { columns[$0].title != nil }
+    if rows.isEmpty || shown.isEmpty { return [] }
+    return [shown.map { columns[$0].title ?? "" }] + rows.map { row in shown.map { row[$0].shown } }
+  }
+
+  var json: JSONText {
+    .array(rows.map { row in .object(zip(columns, row).map { ($0.member, $1.json) }) })
+  }
+}
+
+extension ModelReport.Entity {
+  var shownTables: [[[String]]] {
+    parts.compactMap { part in
+      guard case .table(let table) = part else { return nil }
+      return table.shownRows.isEmpty ? nil : table.shownRows
+    }
+  }
+
+  var json: JSONText {
+    .object(
+      parts.map { part in
+        switch part {
+        case .field(let name, let value): (name, value)
+        case .table(let table): (table.member, table.json)
+        }
+      })
+  }
+}

@@ -1,0 +1,24 @@
+import PerdureFileIO
+
+/// Writes text files for commands.
+enum WholeFile {
+  /// Writes a file whole, or leaves an existing file as it is.
+  ///
+  /// The text goes to a file with the suffix `.new`, which then replaces `path`.
+  ///
+  /// - Throws: `FileIOError`. `path` is then unchanged, and the other file is removed if possible.
+  static func write(_ text: String, to path: String) throws(FileIOError) {
+    let files = POSIXFileSystem()
+    let draft = path + ".new"
+    let file = try files.open(draft, .create)
+    do {
+      try file.write(Array(text.utf8), at: 0)
+      try file.close()
+      try files.rename(draft, to: path)
+    } catch {
+      // The first error is the one to report.
+      try? files.remove(draft)
+      throw error
+    }
+  }
+}
