@@ -137,7 +137,8 @@ extension Engine {
 
   /// Commits one record of keyspace 0, together with the catalog that results from it.
   ///
-  /// - Parameter catalog: Nil if the record is that of a keyspace which `state.catalog` already has.
+  /// - Parameter catalog: Nil if the record is that of a keyspace that `state.catalog` already
+  ///   has.
   func appendCatalogRecord(
     _ record: (key: [UInt8], value: [UInt8]), _ catalog: Catalog?, _ state: inout CommitterState
   ) throws {

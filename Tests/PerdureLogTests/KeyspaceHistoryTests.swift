@@ -108,7 +108,7 @@ private struct History {
   private mutating func commit() throws {
     var next = model
     let changes = changes()
-    try store.write { try Self.apply(changes, keyspaces, &$0, &next) }
+    try store.write { try Self.apply(changes, in: keyspaces, to: &$0, and: &next) }
     model = next
   }
 
@@ -118,7 +118,7 @@ private struct History {
     var changes = changes()
     // A commit that removes absent keys only writes nothing.
     changes.append((0, 0, 1))
-    try failing { try store.write { try Self.apply(changes, keyspaces, &$0, &next) } }
+    try failing { try store.write { try Self.apply(changes, in: keyspaces, to: &$0, and: &next) } }
   }
 
   private func failing(_ body: () throws -> Void) throws {
@@ -139,8 +139,8 @@ private struct History {
   }
 
   private static func apply(
-    _ changes: [(keyspace: Int, id: UInt64, value: UInt8?)], _ keyspaces: [Keyspace],
-    _ transaction: inout WriteTransaction, _ model: inout Model
+    _ changes: [(keyspace: Int, id: UInt64, value: UInt8?)], in keyspaces: [Keyspace],
+    to transaction: inout WriteTransaction, and model: inout Model
   ) throws {
     for (number, id, value) in changes {
       if let value {

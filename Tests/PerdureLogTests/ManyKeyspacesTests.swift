@@ -4,7 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// The costs are counts of copied entries of the root: each commit makes a root (RootChanges.swift).
+/// The costs are counts of copied entries of the root. Each commit makes a root
+/// (RootChanges.swift).
 @Suite("Stores with many keyspaces")
 struct ManyKeyspacesTests {
   private let disk = SimulatedFileSystem()

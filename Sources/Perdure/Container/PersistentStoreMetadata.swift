@@ -84,8 +84,8 @@ extension PersistentContainer {
   /// effect.
   ///
   /// - Parameter path: The directory of the store.
-  /// - Throws: `PerdureError` with code 134080 if the store is open for writing, or if a file cannot
-  ///   be removed. A store that is open for writing is not changed.
+  /// - Throws: `PerdureError` with code 134080 if the store is open for writing, or a file cannot be
+  ///   removed. A store that is open for writing is not changed.
   public static func destroyPersistentStore(at path: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be destroyed.") { try StoreFiles.destroy(at: path) }
   }
