@@ -132,8 +132,8 @@ extension ManagedObject {
   /// see `setValue(_:forKey:)`.
   ///
   /// - Throws: `PerdureError`; then nothing has changed. 1550 with `details` if the property cannot
-  ///   hold the value, if the class's enumeration does not know it, or if an object is of another
-  ///   entity. `PerdureError.Code.unknownKey`, 139001, if the entity has no such property, the
+  ///   hold the value, if the property's type or its transformer does not know it, or if an object
+  ///   is of another entity. `PerdureError.Code.unknownKey`, 139001, if the entity has no such property, the
   ///   property is derived, or an object belongs to another context.
   public func setCheckedValue(_ value: Any?, forKey key: String) throws(PerdureError) {
     let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
@@ -201,16 +201,28 @@ extension ManagedObject {
   }
 
   /// The changes that set a property to a value from outside of the program. The class's type of the
-  /// property must know the value.
+  /// property, or its transformer, must know the value.
   func checkedChanges(_ value: Any?, _ key: String) throws(KeyedProblem) -> [() -> Void] {
     for (slot, leaf) in try settable(value, key) {
-      guard let type = shape.valueTypes[slot] as? any (AttributeValue & RawRepresentable).Type,
-        let leaf = KeyedValue.present(leaf),
-        let held = held(leaf, slot), type.init(attributeValue: held) == nil
-      else { continue }
-      throw .unfit(self, shape.propertyName(slot), leaf, ": \(type) has no such value")
+      guard let leaf = KeyedValue.present(leaf), let why = objection(to: leaf, slot) else { continue }
+      throw .unfit(self, shape.propertyName(slot), leaf, why)
     }
     return try changes(value, key)
+  }
+
+  /// Why a value that an attribute can store could not be read as the property's type. Nil for a
+  /// value that can be read, and for a value that the attribute cannot store.
+  private func objection(to leaf: Any, _ slot: Int) -> String? {
+    switch shape.properties[slot] {
+    case .transient(.undefined, _), .count, .derived, .relationship: return nil
+    case .attribute, .transient: break
+    }
+    guard let held = held(leaf, slot) else { return nil }
+    if let problem = held.transformationProblem { return ": it has no stored form (\(problem))" }
+    guard shape.transformers[slot] == nil, let type = shape.valueTypes[slot] as? any AttributeValue.Type,
+      type.init(attributeValue: graph.shown(held)) == nil
+    else { return nil }
+    return ": \(type) has no such value"
   }
 
   private func primitiveChange(_ leaf: Any?, _ slot: Int) throws(KeyedProblem) -> () -> Void {
