@@ -20,19 +20,25 @@ struct RemovedInstanceRandomTests {
     /// The instances that accepted a name since the last save.
     var named: Set<Customer> = []
 
-    init(_ context: ManagedObjectContext) { self.context = context }
+    /// The holder of the context's parent.
+    let parent: Holder?
+
+    init(_ context: ManagedObjectContext, parent: Holder? = nil) {
+      (self.context, self.parent) = (context, parent)
+    }
 
     /// Sets the name of an instance. The context accepts the name, or refuses it and reports that
     /// in the next save.
-    func name(_ customer: Customer, _ name: String) {
+    func name(_ customer: Customer, _ name: String, byName: Bool) {
+      let set = { if byName { customer.setValue(name, forKey: "name") } else { customer.name = name } }
       // The next save deletes the object, so its name does not matter.
       if customer.isDeleted, customer.managedObjectContext != nil {
-        customer.name = name
+        set()
         names[ObjectIdentifier(customer)] = .some(customer.name)
         return
       }
       let wasGone = customer.managedObjectContext == nil
-      customer.name = name
+      set()
       if customer.name == name, !wasGone {
         named.insert(customer)
         names[ObjectIdentifier(customer)] = .some(name)
@@ -52,21 +58,58 @@ struct RemovedInstanceRandomTests {
     }
   }
 
-  @Test("Every change is saved, or the next save reports the change as refused")
-  func random() throws {
-    var random = SeededGenerator.forTest("instances that are used on")
-    for round in 0..<25 { try history(round, &random) }
+  /// Where the contexts of a history save.
+  enum Setting: CaseIterable, Sendable {
+    /// Two contexts of one store.
+    case oneStore
+    /// A context, two of its children, and another context of the store.
+    case children
+    /// Two contexts of two stores. Both stores have objects of each entity.
+    case severalStores
   }
 
-  private func history(_ round: Int, _ random: inout SeededGenerator) throws {
-    let container = try Sandbox(Customer.self, Bill.self, Region.self, Town.self, Mayor.self).container
-    let (mine, theirs) = (Holder(container.newContext()), Holder(container.newContext()))
-    for holder in [mine, theirs] { holder.context.mergePolicy = .mergeByPropertyObjectTrump }
-    mine.context.automaticallyMergesChangesFromParent = random.chance(50)
-    for step in 0..<80 {
-      let place: Comment = "seed \(random.origin), round \(round), step \(step)"
-      let holder = random.chance(60) ? mine : theirs
-      try edit(holder, "\(step)", &random)
+  @Test(
+    "Every change is saved, or the next save reports the change as refused", arguments: Setting.allCases)
+  func random(_ setting: Setting) throws {
+    var random = SeededGenerator.forTest("instances that are used on")
+    for round in 0..<25 { try history(setting, round, &random) }
+  }
+
+  private static func container(_ setting: Setting) throws -> PersistentContainer {
+    let classes: [ManagedObject.Type] = [
+      Customer.self, Bill.self, Region.self, Town.self, Mayor.self,
+    ]
+    guard setting == .severalStores else {
+      return try Sandbox(Customer.self, Bill.self, Region.self, Town.self, Mayor.self).container
+    }
+    let names = classes.map { $0.entityDescription.name }
+    let model = try ManagedObjectModel(
+      classes.map(\.entityDescription), configurations: ["East": names, "West": names])
+    let container = PersistentContainer(
+      name: "Customers", model: model, classes: classes,
+      storeDescriptions: ["East", "West"].map(Library.memory))
+    try container.loadPersistentStores()
+    return container
+  }
+
+  private static func holders(_ setting: Setting, _ container: PersistentContainer) throws -> [Holder] {
+    let first = Holder(container.newContext())
+    let holders = [first, Holder(container.newContext())]
+    guard setting == .children else { return holders }
+    return try holders + (0..<2).map { _ in Holder(try first.context.newChildContext(), parent: first) }
+  }
+
+  private func history(_ setting: Setting, _ round: Int, _ random: inout SeededGenerator) throws {
+    let container = try Self.container(setting)
+    let holders = try Self.holders(setting, container)
+    for holder in holders { holder.context.mergePolicy = .mergeByPropertyObjectTrump }
+    for holder in holders where holder !== holders[1] {
+      holder.context.automaticallyMergesChangesFromParent = random.chance(50)
+    }
+    for step in 0..<60 * holders.count {
+      let place: Comment = "\(setting), seed \(random.origin), round \(round), step \(step)"
+      let holder = random.pick(holders)
+      try edit(holder, "\(step)", in: container, &random)
       if random.chance(25) { try save(holder, container, place) }
       if random.chance(10) {
         holder.context.refreshAllObjects()
@@ -74,32 +117,42 @@ struct RemovedInstanceRandomTests {
         holder.names = [:]
       }
       if random.chance(20) { holder.context.processPendingChanges() }
-      for holder in [mine, theirs] { check(holder, place) }
+      for holder in holders { check(holder, place) }
     }
   }
 
-  private func edit(_ holder: Holder, _ text: String, _ random: inout SeededGenerator) throws {
+  private func edit(
+    _ holder: Holder, _ text: String, in container: PersistentContainer, _ random: inout SeededGenerator
+  ) throws {
     let context = holder.context
-    switch Int.random(in: 0..<10, using: &random) {
+    let store = random.pick(container.persistentStores)
+    switch Int.random(in: 0..<12, using: &random) {
     case 0, 1:
       let customer = Customer(context: context)
+      try context.assign(customer, to: store)
       (customer.key, customer.name) = ("k\(Int.random(in: 0..<6, using: &random))", text)
       holder.customers.append(customer)
     case 2:
       let bill = Bill(context: context)
+      try context.assign(bill, to: store)
       bill.text = text
       holder.bills.append(bill)
-    case 3:
+    case 3, 10, 11:
       for found in try context.fetch(Customer.fetchRequest()) where random.chance(40) {
         if !holder.customers.contains(found) { holder.customers.append(found) }
       }
     case 4, 5, 6:
-      if let customer = holder.customers.randomElement(using: &random) { holder.name(customer, text) }
+      if let customer = holder.customers.randomElement(using: &random) {
+        holder.name(customer, text, byName: random.chance(30))
+      }
     case 7, 8:
       let (bill, customer) = (
         holder.bills.randomElement(using: &random), holder.customers.randomElement(using: &random)
       )
-      if let bill, let customer { holder.link(bill, customer) }
+      // A save refuses links between stores.
+      if let bill, let customer, bill.objectID.storeIdentifier == customer.objectID.storeIdentifier {
+        holder.link(bill, customer)
+      }
     default:
       if let customer = holder.customers.randomElement(using: &random) {
         context.delete(customer)
@@ -113,6 +166,11 @@ struct RemovedInstanceRandomTests {
     // The count is exact, because setting a property finds every save that a fetch would merge.
     let isRefused = holder.refusedCount > 0
     holder.refusedCount = 0
+    // A save that writes nothing leaves the context at its state.
+    let isWriting =
+      !context.insertedObjects.isEmpty
+      || context.updatedObjects.contains { $0.hasPersistentChangedValues }
+    let deleted = Set(context.deletedObjects.map(\.objectID))
     do throws(PerdureError) {
       try context.save()
       #expect(!isRefused, place)
@@ -121,15 +179,35 @@ struct RemovedInstanceRandomTests {
       if isRefused { return try save(holder, container, place) }
       return holder.rollBack()
     }
-    let fresh = container.newContext()
+    // The save of a child deletes its objects in the parent too, where they may have been changed.
+    if let parent = holder.parent {
+      parent.named = parent.named.filter { !deleted.contains($0.objectID) }
+    }
+    let fresh = try context.parent?.newChildContext() ?? container.newContext()
+    for id in deleted {
+      let error = #expect(throws: PerdureError.self, "\(place): a deletion") {
+        try fresh.existingObject(with: id)
+      }
+      #expect(error?.code == .objectNotFound, place)
+    }
+    guard isWriting else { return #expect(holder.named.isEmpty, place) }
+    try checkSaved(holder, fresh, place)
+    holder.named = []
+  }
+
+  /// Compares the names and links of a holder that was saved with those that a new context shows.
+  private func checkSaved(_ holder: Holder, _ fresh: ManagedObjectContext, _ place: Comment) throws {
     for customer in holder.named where !customer.isDeleted {
       let stored = try fresh.existingObject(with: customer.objectID) as? Customer
       #expect(stored?.name == customer.name, place)
     }
     for customer in holder.named where customer.isDeleted {
-      #expect(context.mergedObjectIDs[customer.objectID] != nil, "\(place): a named object is gone")
+      #expect(holder.context.mergedObjectIDs[customer.objectID] != nil, "\(place): a named object is gone")
     }
-    holder.named = []
+    for bill in holder.bills where bill.managedObjectContext != nil && !bill.isDeleted {
+      let stored = try fresh.existingObject(with: bill.objectID) as? Bill
+      #expect(stored?.customer?.objectID == bill.customer?.objectID, "\(place): a link")
+    }
   }
 
   /// Whether an error is a conflict that no policy resolves: of two objects with rows, or of a link
