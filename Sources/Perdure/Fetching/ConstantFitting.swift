@@ -105,13 +105,23 @@ struct ConstantFitting {
     case .member(let base, let path): follow(path, from: type(base, variables))
     case .subquery(let collection, _, _): type(collection, variables)
     case .element(let base, .first), .element(let base, .last): type(base, variables).element
-    case .element(let base, .at(.constant(.integer))): type(base, variables).element
+    case .element(let base, .at(let position)) where isNumber(position, variables):
+      type(base, variables).element
     case .function(let function, let arguments) where function.keepsDecimals:
       arguments.contains { kind($0, variables) == .decimal } ? .value(.decimal) : .any
     case .conditional(_, let first, let second): common([first, second], variables)
     case .aggregate(let elements): .many(common(elements, variables))
     case .set(_, let left, let right): .many(common([left, right], variables))
     default: .any
+    }
+  }
+
+  /// Whether a position is a number. A text in its place names a property.
+  private func isNumber(_ position: FetchExpression, _ variables: [String: PathType]) -> Bool {
+    switch position {
+    case .constant(.integer), .function(.count, _): true
+    case .function(let function, _): function.keepsDecimals
+    default: kind(position, variables)?.isNumeric ?? false
     }
   }
 

@@ -13,6 +13,8 @@ private final class Item: ManagedObject {
   var weight: Double?
   @Relationship(inverse: "parts") var whole: Item?
   @Relationship(inverse: "whole") var parts: ToMany<Item>
+  @Relationship(inverse: "lines") var bill: Item?
+  @Relationship(inverse: "bill") var lines: OrderedToMany<Item>
 }
 
 @Suite("Decimals in predicates")
@@ -38,6 +40,22 @@ struct DecimalLiteralTests {
   ) throws -> [Int] {
     let predicate = try FetchPredicate(format: format, argumentArray: arguments)
     return try context.fetch(FetchRequest<Item>(predicate: predicate)).map(\.number).sorted()
+  }
+
+  @Test("A long literal is exact beside an element at a fixed or at a computed position")
+  func longLiteralsOfElements() throws {
+    let text = "12345678901234567890.5"
+    let exact = try #require(Decimal(string: text))
+    let context = try context([0, exact, exact])
+    let items = try context.fetch(FetchRequest<Item>(sortDescriptors: [FetchOrder("number")]))
+    items[0].lines.append(contentsOf: [items[1], items[2]])
+    for _ in 0..<2 {
+      for position in ["1", "LAST", "lines.@count - 1", "lines[SIZE] - 1", "number", "count(lines) - 1"] {
+        #expect(try numbers(context, "lines[\(position)].price == \(text)") == [0], "\(position)")
+        #expect(try numbers(context, "lines[\(position)].price > \(text)") == [], "\(position)")
+      }
+      try context.save()
+    }
   }
 
   @Test("Every comparison uses the exact Decimal of a literal with more digits than a Double")
