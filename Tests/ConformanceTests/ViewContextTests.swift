@@ -62,4 +62,24 @@ struct ViewContextTests {
       break
     }
   }
+
+  @Test("After the last store is removed, the view context reads its state, and it refuses saves")
+  func withoutStore() throws {
+    let container = try Library.container("Books")
+    let before = container.viewContext
+    before.book("one")
+    try before.save()
+    before.book("two")
+    try container.removePersistentStore(try #require(container.persistentStores.first))
+    let error = #expect(throws: PerdureError.self) { try before.save() }
+    #expect(error?.code == .saveFailed && before.hasChanges)
+    #expect(container.viewContext === before)
+    #expect(try before.titles(FetchRequest()).compactMap { $0 }.sorted() == ["one", "two"])
+    try container.addPersistentStore(Library.memory("Books"))
+    let after = container.viewContext
+    after.book("three")
+    try after.save()
+    #expect(after !== before)
+    #expect(try after.titles(FetchRequest()) == ["three"])
+  }
 }

@@ -131,4 +131,37 @@ struct EnumAttributeTests {
       #expect(volume.value(forKey: "binding") as? String == "leather")
     }
   }
+
+  enum LaterBinding: String, AttributeValue, CaseIterable { case vellum, paper, cloth, leather }
+
+  /// The same entity in a later program, whose enumeration has one more case.
+  @Entity("Volume")
+  final class LaterVolume: ManagedObject {
+    @Attribute(.indexed) var binding: LaterBinding = .cloth
+    var former: LaterBinding?
+    var grade: Grade
+    var shelf: Shelf?
+  }
+
+  @Test("After a case is added to an enumeration, old rows keep their cases, and the new case is found")
+  func addedCase() throws {
+    try inDirectory { directory in
+      let path = "\(directory)/V.perdure"
+      let first = try container(Volume.self, path)
+      let old = first.newContext()
+      let volume = Volume(context: old)
+      (volume.binding, volume.former, volume.grade) = (.leather, .paper, .fine)
+      try old.save()
+      try first.close()
+      let context = try container(LaterVolume.self, path).newContext()
+      let same = try #require(try context.fetch(LaterVolume.fetchRequest { $0.binding == .leather }).first)
+      #expect(same.binding == .leather && same.former == .paper)
+      let new = LaterVolume(context: context)
+      (new.binding, new.grade) = (.vellum, .good)
+      same.former = .vellum
+      try context.save()
+      #expect(try context.count(for: LaterVolume.fetchRequest { $0.binding == .vellum }) == 1)
+      #expect(try context.count(for: LaterVolume.fetchRequest { $0.former == .vellum }) == 1)
+    }
+  }
 }
