@@ -5,13 +5,13 @@ import Testing
 @Entity private final class Household: ManagedObject {
   var name: String = ""
   var note: String?
-  @Relationship(inverse: "household") var members: ToMany<Member>
+  @Relationship(inverse: "household") var residents: ToMany<Resident>
 }
 
-@Entity private final class Member: ManagedObject {
+@Entity private final class Resident: ManagedObject {
   var born: Date
   var left: Date?
-  @Relationship(inverse: "members") var household: Household?
+  @Relationship(inverse: "residents") var household: Household?
 }
 
 @Suite("Typed conditions on texts without a value and on dates of many objects")
@@ -20,7 +20,7 @@ struct TypedConditionTests {
   private let context: ManagedObjectContext
 
   init() throws {
-    container = try Sandbox(Household.self, Member.self).container
+    container = try Sandbox(Household.self, Resident.self).container
     context = container.newContext()
   }
 
@@ -28,7 +28,7 @@ struct TypedConditionTests {
     let household = Household(context: context)
     (household.name, household.note) = (name, note)
     for seconds in born {
-      let member = Member(context: context)
+      let member = Resident(context: context)
       (member.born, member.household) = (Self.date(seconds), household)
     }
     return household
@@ -56,11 +56,11 @@ struct TypedConditionTests {
   @Test("The latest and the earliest date of many objects can be compared with a date and with nil")
   func latestDate() throws {
     _ = (household("a", born: [1, 5]), household("b", born: [2, 3]), household("c"))
-    #expect(try names { $0.members.max(\.born) == Self.date(5) } == ["a"])
-    #expect(try names { $0.members.max(\.born) > Self.date(2.5) } == ["a", "b"])
-    #expect(try names { $0.members.max(\.born) < Self.date(4) } == ["b"])
-    #expect(try names { $0.members.min(\.born) >= Self.date(2) } == ["b"])
-    #expect(try names { $0.members.max(\.born) == nil } == ["c"])
-    #expect(try names { $0.members.max(\.left) == nil } == ["a", "b", "c"])
+    #expect(try names { $0.residents.max(\.born) == Self.date(5) } == ["a"])
+    #expect(try names { $0.residents.max(\.born) > Self.date(2.5) } == ["a", "b"])
+    #expect(try names { $0.residents.max(\.born) < Self.date(4) } == ["b"])
+    #expect(try names { $0.residents.min(\.born) >= Self.date(2) } == ["b"])
+    #expect(try names { $0.residents.max(\.born) == nil } == ["c"])
+    #expect(try names { $0.residents.max(\.left) == nil } == ["a", "b", "c"])
   }
 }
