@@ -139,7 +139,8 @@ struct AbsentValueTests {
     let context = container.newContext()
     let house = try house(context)
     let keys = ["style", "crest", "plan.style", "plan.crest"]
-    for key in keys { try house.setCheckedValue(Data([1]), forKey: key) }
+    // The checked form refuses bytes that the type cannot decode.
+    for key in keys { house.setValue(Data([1]), forKey: key) }
     try context.save()
     let other = container.newContext()
     let same = try #require(try other.existingObject(with: house.objectID) as? House)

@@ -50,7 +50,7 @@ struct VariablePathTests {
   func unknown() throws {
     let ada = person("Ada", 3)
     for path in ["nmae", "name.length", "staff.name", "boss.nmae"] {
-      #expect(throws: PredicateEvaluationError.self) { try names("name == $FETCH_SOURCE.\(path)", ada) }
+      #expect(throws: FetchError.self) { try names("name == $FETCH_SOURCE.\(path)", ada) }
     }
   }
 }

@@ -19,7 +19,7 @@ struct UnsavedFetchTests {
     "company.name == 'c1' OR salary == 3", "SELF['company'].name == 'c1'", "company['workerCount'] > 3",
     "TERNARY(salary > 2, mentor, spouse).salary == 2",
     "TERNARY(salary > 2, mentor, spouse)['company'].name == 'c1'",
-    "ANY friends['salary'] == 2", "company[TERNARY(salary > 2, 'name', 'name')] == 'c1'",
+    "ANY friends['salary'] == 2", "company['name'] == 'c1'",
   ]
   private static let orders = [
     [], ["company.name", "salary"], ["mentor.salary"], ["company.workerCount", "name"],

@@ -96,6 +96,7 @@ struct ExpressionTypeTests {
       "max(name, note) + 1 > 2",
       "mode(tags.label) + 1 > 2", "lowercase(tags.@sum.weight) == 'x'", "lowercase(tags.@avg.weight) == 'x'",
       "errands[salary].label == 'x'", "name[age] == 'x'", "errands[active].label == 'x'", "SELF[name] == 'x'",
+      "company[TERNARY(age > 1, 'name', 'name')] == 'x'",
       "objectFrom:withIndex:(age, 0) == 1", "sum(tags.weight, 3) > 1", "sum({tags.weight, 3}) > 1",
       "{tags.weight, 3}.@sum > 1", "{1, name}[age] + 1 > 2", "(tags.label UNION tags.weight).@sum > 1",
       "SUBQUERY(tags, $t, TRUEPREDICATE)[0] + 1 > 2", "CAST(name, 'NSDate') > CAST(0, 'NSDate')",
