@@ -55,6 +55,14 @@ extension EntityDescription {
     byName { if case .relationship(let relationship) = $0 { relationship } else { nil } }
   }
 
+  /// All fetched properties by name, including inherited ones.
+  ///
+  /// - Complexity: O(f) for f fetched properties.
+  public var fetchedPropertiesByName: [String: FetchedPropertyDescription] {
+    Dictionary(
+      lineage.flatMap(\.fetchedProperties).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
   /// Whether this entity is `entity` or inherits from it.
   ///
   /// - Parameter entity: An entity of the same model, compared by name.

@@ -13,6 +13,9 @@ public struct EntityDescription: Sendable, Hashable {
   public var managedObjectClassName: String
   /// The declared properties, in slot order. ``propertiesByName`` includes the inherited ones.
   public var properties: [PropertyDescription]
+  /// The declared fetched properties. They have no slots, are not in rows, and are not part of the
+  /// version hash. ``fetchedPropertiesByName`` includes the inherited ones.
+  public var fetchedProperties: [FetchedPropertyDescription]
   /// The declared indexes. They are not part of the version hash.
   public var indexes: [FetchIndexDescription]
   /// The uniqueness constraints: sets of attributes whose combined values must be unique.
@@ -36,7 +39,8 @@ public struct EntityDescription: Sendable, Hashable {
   /// - Parameter className: The name of the objects' class. By default, the entity's name.
   public init(
     _ name: String, superentity superentityName: String? = nil, isAbstract: Bool = false,
-    className: String? = nil, properties: [PropertyDescription], indexes: [FetchIndexDescription] = [],
+    className: String? = nil, properties: [PropertyDescription],
+    fetchedProperties: [FetchedPropertyDescription] = [], indexes: [FetchIndexDescription] = [],
     uniquenessConstraints: [[String]] = [], renamingIdentifier: String? = nil,
     userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {
@@ -45,6 +49,7 @@ public struct EntityDescription: Sendable, Hashable {
     self.isAbstract = isAbstract
     self.managedObjectClassName = className ?? name
     self.properties = properties
+    self.fetchedProperties = fetchedProperties
     self.indexes = indexes
     self.uniquenessConstraints = uniquenessConstraints
     self.renamingIdentifier = renamingIdentifier

@@ -6,7 +6,8 @@ extension ManagedObjectModel {
   ///
   /// An entity in several models must be described in the same way, and is in the result once. The
   /// order of its properties must be the same too, because accessors depend on it. A configuration
-  /// in several models contains the entities of all of them. Each model must be valid alone, so no
+  /// in several models contains the entities of all of them. A template in several models must be
+  /// the same in all of them, and is in the result once. Each model must be valid alone, so no
   /// relationship can lead from one model to another.
   /// - Throws: `ModelError` `invalidModel`: with every difference, if two models describe an entity
   ///   differently; with every broken rule, if the result is not a valid model.
@@ -32,9 +33,14 @@ extension ManagedObjectModel {
     }
     var configurations: [String: [String]] = [:]
     for model in models { configurations.merge(model.entityNamesByConfiguration) { $0 + $1 } }
+    var templates: [FetchRequestTemplate] = []
+    for template in models.flatMap(\.fetchRequestTemplates) where !templates.contains(template) {
+      templates.append(template)
+    }
     try self.init(
       entities, configurations: configurations,
-      versionIdentifiers: models.reduce(into: []) { $0.formUnion($1.versionIdentifiers) })
+      versionIdentifiers: models.reduce(into: []) { $0.formUnion($1.versionIdentifiers) },
+      templates: templates)
   }
 
   /// The message that the model lacks a configuration, with the existing names.
@@ -63,8 +69,11 @@ extension ManagedObjectModel {
         "A store cannot be opened with the configuration \"\(name)\": relationships lead out of it.",
         problems: crossing)
     }
+    let names = Set(entities.map(\.name))
     return try ManagedObjectModel(
-      entities, configurations: [name: entities.map(\.name)], versionIdentifiers: versionIdentifiers)
+      entities, configurations: [name: entities.map(\.name)], versionIdentifiers: versionIdentifiers,
+      templates: fetchRequestTemplates.filter { names.contains($0.request.entityName) },
+      isStored: false, isPart: true)
   }
 
   /// Whether a warning is about a relationship that leaves `entities`. Warnings do not name their

@@ -47,12 +47,21 @@ public final class ManagedObjectModel: Sendable {
   /// The names of the configurations, ascending.
   public let configurations: [String]
 
+  /// The fetch request templates, in the order in which they were given. They are not part of the
+  /// version hash.
+  public let fetchRequestTemplates: [FetchRequestTemplate]
+
   /// The entities with inheritance and inverses resolved, at the same indices as `entities`.
   package let schemas: [EntitySchema]
   private let indicesByName: [String: Int]
   private let hasLoggedWarnings = Atomic(false)
   /// The entities of each configuration, in the order of `entities`.
   let entityNamesByConfiguration: [String: [String]]
+  /// The checked requests of the templates, by name.
+  package let templateRequests: [String: CheckedFetchRequest]
+  /// The checked requests of fetched properties, by the names of the declaring entity and the
+  /// property.
+  package let fetchedRequests: [String: [String: CheckedFetchRequest]]
 
   /// Checks `entities` together and makes a model of them.
   ///
@@ -61,23 +70,29 @@ public final class ManagedObjectModel: Sendable {
   ///     opened with a configuration contains only its entities. An entity may be in several
   ///     configurations. A configuration contains all entities of a hierarchy or none.
   ///   - versionIdentifiers: Names for this version of the model.
+  ///   - templates: Fetch requests with names.
   /// - Throws: `ModelError` `invalidModel` with every broken rule.
   /// - Complexity: O(p) for p properties. Inherited properties count once per entity.
   public convenience init(
     _ entities: [EntityDescription], configurations: [String: [String]] = [:],
-    versionIdentifiers: Set<String> = []
+    versionIdentifiers: Set<String> = [], templates: [FetchRequestTemplate] = []
   ) throws(ModelError) {
     try self.init(
-      entities, configurations: configurations, versionIdentifiers: versionIdentifiers, isStored: false)
+      entities, configurations: configurations, versionIdentifiers: versionIdentifiers,
+      templates: templates, isStored: false)
   }
 
-  /// - Parameter isStored: Whether a store has had the model.
+  /// - Parameters:
+  ///   - isStored: Whether a store has had the model.
+  ///   - isPart: Whether the entities are a part of a model that was checked as a whole. Templates
+  ///     and fetched properties may then name entities of other parts.
   init(
     _ entities: [EntityDescription], configurations: [String: [String]], versionIdentifiers: Set<String>,
-    isStored: Bool
+    templates: [FetchRequestTemplate] = [], isStored: Bool, isPart: Bool = false
   ) throws(ModelError) {
-    var validation = ModelValidation(entities, configurations: configurations, isStored: isStored)
-    validation.run()
+    var validation = ModelValidation(
+      entities, configurations: configurations, isStored: isStored, isPart: isPart)
+    validation.run(templates)
     if !validation.errors.isEmpty {
       let count = validation.errors.count
       throw ModelError(
@@ -94,6 +109,9 @@ public final class ManagedObjectModel: Sendable {
     self.entityVersionHashesByName = hashes.byName
     self.versionHash = hashes.model
     self.versionIdentifiers = versionIdentifiers
+    self.fetchRequestTemplates = templates
+    self.templateRequests = validation.templateRequests
+    self.fetchedRequests = validation.fetchedRequests
     self.configurations = configurations.keys.sorted()
     self.entityNamesByConfiguration = configurations.mapValues { names in
       let names = Set(names)
@@ -117,5 +135,13 @@ public final class ManagedObjectModel: Sendable {
   /// The resolved entity called `name`, or nil.
   package func schema(named name: String) -> EntitySchema? {
     indicesByName[name].map { schemas[$0] }
+  }
+
+  /// The names and types of the variables of a template; nil if the model has no template with the
+  /// name.
+  ///
+  /// - Complexity: O(1).
+  public func fetchRequestTemplateVariables(forName name: String) -> [String: FetchVariableType]? {
+    templateRequests[name]?.variables
   }
 }

@@ -44,7 +44,7 @@ public struct ModelDifference: Sendable, Hashable {
     /// The indexes of the entity differ. They are rebuilt.
     case indexesChanged
     /// Only parts outside the rows differ: class name, default value, delete rule, renaming
-    /// identifier, value transformer, user info, or the order of declaration. Any change of a
+    /// identifier, value transformer, user info, fetched properties, or the order of declaration. Any change of a
     /// property that was transient and still is also counts. Objects that are older than a property
     /// keep the default with which it was added.
     case detailsChanged
@@ -134,9 +134,12 @@ struct ModelComparison {
     }
     if old.managedObjectClassName != new.managedObjectClassName
       || old.renamingIdentifier != new.renamingIdentifier || old.userInfo != new.userInfo
+      || old.fetchedProperties != new.fetchedProperties
       || (old.properties != new.properties && Set(old.properties) == Set(new.properties))
     {
-      note(.detailsChanged, name, nil, true, "Class name, renaming identifier, user info or order changed.")
+      note(
+        .detailsChanged, name, nil, true,
+        "Class name, renaming identifier, user info, fetched properties or order changed.")
     }
   }
 

@@ -19,6 +19,9 @@ struct ModelValidation {
   /// bytes may be hostile now. So its patterns are compiled as regular expressions only when an
   /// object needs them.
   let isStored: Bool
+  /// Whether errors in templates and fetched properties are errors of the model. They are not if
+  /// the model is stored, or a part of a model that was checked as a whole.
+  let checksFetches: Bool
   private(set) var errors: [ModelProblem] = []
   private(set) var warnings: [ModelProblem] = []
   /// The index of the first entity with each name.
@@ -28,17 +31,24 @@ struct ModelValidation {
   /// For each entity, its declared and inherited properties by name. Composites and their leaves
   /// are included by path.
   private(set) var visible: [[String: VisibleProperty]] = []
+  /// The checked requests of templates, by name.
+  var templateRequests: [String: CheckedFetchRequest] = [:]
+  /// The checked requests of fetched properties, by the names of the declaring entity and the
+  /// property.
+  var fetchedRequests: [String: [String: CheckedFetchRequest]] = [:]
 
   init(
-    _ entities: [EntityDescription], configurations: [String: [String]] = [:], isStored: Bool = false
+    _ entities: [EntityDescription], configurations: [String: [String]], isStored: Bool,
+    isPart: Bool
   ) {
     self.entities = entities
     self.configurations = configurations
     self.isStored = isStored
+    self.checksFetches = !isStored && !isPart
     self.parents = Array(repeating: nil, count: entities.count)
   }
 
-  mutating func run() {
+  mutating func run(_ templates: [FetchRequestTemplate]) {
     guard entities.count <= ModelLimits.entityCount else {
       error(
         .tooMany, "", nil, "The model has \(entities.count) entities.",
@@ -58,6 +68,8 @@ struct ModelValidation {
     checkCascades()
     checkRenaming()
     checkConfigurations()
+    checkFetchedProperties()
+    checkTemplates(templates)
   }
 
   mutating func error(
@@ -120,18 +132,22 @@ extension ModelValidation {
     }
   }
 
+  mutating func checkName(ofProperty name: String, _ entity: String) {
+    checkSyntax(name, entity, name, "property")
+    // A stored model is accepted, because a later version may have reserved the name.
+    if !isStored, ReservedNames.all.contains(name) {
+      error(
+        .reservedName, entity, name, "Every managed object already has a member \"\(name)\".",
+        "Choose another name.")
+    }
+  }
+
   private mutating func checkProperties() {
     for entity in entities {
       var seen: Set<String> = []
       for property in entity.properties {
         let name = property.name
-        checkSyntax(name, entity.name, name, "property")
-        // A stored model is accepted, because a later version may have reserved the name.
-        if !isStored, ReservedNames.all.contains(name) {
-          error(
-            .reservedName, entity.name, name, "Every managed object already has a member \"\(name)\".",
-            "Choose another name.")
-        }
+        checkName(ofProperty: name, entity.name)
         if !seen.insert(name).inserted { noteDuplicate(entity.name, name) }
         if case .composite(let composite) = property {
           checkElements(composite, entity.name, name, depth: 1)
@@ -144,7 +160,7 @@ extension ModelValidation {
 // MARK: - Composite attributes
 
 extension ModelValidation {
-  private mutating func noteDuplicate(_ entity: String, _ path: String) {
+  mutating func noteDuplicate(_ entity: String, _ path: String) {
     error(
       .duplicateProperty, entity, path, "Two properties are called \"\(path)\".",
       "Rename or remove one of them.")

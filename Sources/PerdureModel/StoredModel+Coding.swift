@@ -104,7 +104,7 @@ extension StoredModel {
     do throws(ModelError) {
       return try ManagedObjectModel(
         parts.entities, configurations: parts.configurations, versionIdentifiers: parts.identifiers,
-        isStored: true)
+        templates: [], isStored: true)
     } catch {
       throw ModelError(
         .unreadableModel,

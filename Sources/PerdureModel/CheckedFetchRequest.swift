@@ -1,0 +1,18 @@
+package import PerdurePredicates
+
+/// An error in a request that is a part of a model, and the remedy.
+package struct FetchRequestFlaw: Sendable, Hashable {
+  package let message: String
+  package let remedy: String
+}
+
+/// A request of a model, parsed and checked once.
+package struct CheckedFetchRequest: Sendable {
+  /// The condition; nil for all objects, or if the text cannot be read.
+  package var predicate: FetchPredicate?
+  /// The variables of the predicate and their types.
+  package var variables: [String: FetchVariableType] = [:]
+  /// The errors. Only requests of stored models can have some: a later version may have written
+  /// them, and the store can be read without them.
+  package var flaws: [FetchRequestFlaw] = []
+}

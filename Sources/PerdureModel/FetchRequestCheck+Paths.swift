@@ -1,0 +1,78 @@
+internal import PerdurePredicates
+
+extension FetchRequestCheck {
+  /// The kind at the end of a path, with its operator.
+  mutating func follow(_ path: PropertyPath, from start: Kind) -> Kind {
+    let end = follow(path.names[...], from: start)
+    switch path.aggregate {
+    case nil: return end
+    case .count: return .value(.int64)
+    case .min, .max: return end.element
+    case .sum, .avg: return .value(.double)
+    case .unionOfObjects, .distinctUnionOfObjects: return .many(end.element)
+    }
+  }
+
+  /// The kind at the end of a path. After an error, it is `any`.
+  mutating func follow(_ names: ArraySlice<String>, from start: Kind) -> Kind {
+    var here = start
+    for name in names {
+      let isMany = if case .many = here { true } else { false }
+      var next = step(name, from: here.element)
+      if isMany, case .many = next {} else if isMany { next = .many(next) }
+      here = next
+    }
+    return here
+  }
+
+  private mutating func step(_ name: String, from start: Kind) -> Kind {
+    switch start {
+    case .any, .many: return .any
+    case .value(.string) where name == "length": return .value(.int64)
+    case .value(.undefined), .value(.objectID): return .any
+    case .value(let type):
+      note(
+        "\"\(name.shortened)\" is asked of a value of type \(type), which has no properties.",
+        "End the path at the attribute.")
+      return .any
+    case .composite(let entity, let path): return property("\(path).\(name)", of: entity)
+    case .object(let entity): return property(name, of: entity)
+    }
+  }
+
+  private mutating func property(_ name: String, of index: Int) -> Kind {
+    let entity = model.entities[index].name
+    guard let found = model.visible[index][name]?.property else {
+      // Every object has the path `entity.name`, unless a property has that name.
+      if name == "entity" { return .any }
+      noteUnknown(name, of: index)
+      return .any
+    }
+    if found.isTransient {
+      note(
+        "\(entity).\(name) is transient, so no store has its values.",
+        "Store it, or name another property.")
+      return .any
+    }
+    switch found {
+    case .attribute(let attribute): return .value(attribute.type)
+    case .composite: return .composite(index, path: name)
+    case .relationship(let relationship):
+      let end = model.indicesByName[relationship.destinationEntityName].map { Kind.object($0) } ?? .any
+      return relationship.isToMany ? .many(end) : end
+    }
+  }
+
+  private mutating func noteUnknown(_ name: String, of index: Int) {
+    let entity = model.entities[index].name
+    if model.isFetchedProperty(name, of: index) {
+      note(
+        "\(entity).\(name) is a fetched property, which a predicate or an order cannot name.",
+        "Name stored properties, or filter the objects after the fetch.")
+    } else {
+      note(
+        "\(entity) has no property \"\(name.shortened)\".",
+        "Correct the name, or declare the property.\(model.question(name, in: model.visible[index].keys))")
+    }
+  }
+}

@@ -1,0 +1,103 @@
+internal import PerdurePredicates
+
+// The types of variables. The operand on the other side of a comparison gives the type.
+
+extension FetchRequestCheck {
+  /// The types that the operands of a comparison need, given the kinds of the other operands.
+  func wanted(
+    _ op: FetchComparison.Operator, _ left: Kind, _ right: Kind
+  ) -> (left: FetchVariableType, right: FetchVariableType) {
+    switch op {
+    case .matches, .like, .beginsWith, .endsWith: (.attribute(.string), .attribute(.string))
+    case .in: (variableType(right.element), .list(variableType(left.element)))
+    case .between: (variableType(right.element), .list(variableType(left.element)))
+    case .contains:
+      switch (left, right) {
+      case (.many, _): (.any, variableType(left.element))
+      case (.value(.string), _): (.any, .attribute(.string))
+      default: (.list(variableType(right.element)), variableType(left.element))
+      }
+    default: (variableType(right.element), variableType(left.element))
+    }
+  }
+
+  func variableType(_ kind: Kind) -> FetchVariableType {
+    switch kind {
+    case .any, .composite, .many, .value(.undefined): .any
+    case .value(let type): .attribute(type)
+    case .object(let index): .object(entityName: model.entities[index].name)
+    }
+  }
+
+  /// Gives the free variables of an operand the type that the operand needs.
+  mutating func infer(_ expression: FetchExpression, _ type: FetchVariableType, _ bound: [String: Kind]) {
+    switch expression {
+    case .variable(let name): if bound[name] == nil { infer(name, type) }
+    case .aggregate(let elements):
+      guard case .list(let element) = type else { return }
+      for part in elements { infer(part, element, bound) }
+    case .function(let function, let arguments): infer(function, arguments, type, bound)
+    case .conditional(_, let first, let second):
+      infer(first, type, bound)
+      infer(second, type, bound)
+    default: break
+    }
+  }
+
+  private mutating func infer(
+    _ function: FetchFunction, _ arguments: [FetchExpression], _ type: FetchVariableType,
+    _ bound: [String: Kind]
+  ) {
+    switch function {
+    case .uppercase, .lowercase, .canonical:
+      for argument in arguments { infer(argument, .attribute(.string), bound) }
+    case .noIndex: for argument in arguments { infer(argument, type, bound) }
+    default:
+      guard function.isArithmetic, arguments.count > 1 || !function.takesCollection else { return }
+      for argument in arguments { infer(argument, type.isNumber ? type : .attribute(.double), bound) }
+    }
+  }
+
+  private mutating func infer(_ name: String, _ type: FetchVariableType) {
+    guard source == nil else { return }
+    let known = result.variables[name] ?? .any
+    if let merged = known.merged(with: type, relatives: relative) {
+      result.variables[name] = merged
+    } else {
+      note(
+        "The variable $\(name.shortened) is compared as \(known), and also as \(type): no value is both.",
+        "Use two variables.")
+    }
+  }
+
+  /// The more general of two entities; nil if neither inherits from the other.
+  func relative(_ left: String, _ right: String) -> String? {
+    if isKind(left, of: right) { return right }
+    return isKind(right, of: left) ? left : nil
+  }
+
+  private func isKind(_ name: String, of ancestor: String) -> Bool {
+    var current = model.indicesByName[name]
+    while let index = current {
+      if model.entities[index].name == ancestor { return true }
+      current = model.parents[index]
+    }
+    return false
+  }
+}
+
+extension FetchFunction {
+  /// Whether a single argument is a collection.
+  fileprivate var takesCollection: Bool {
+    switch self {
+    case .sum, .average, .median, .standardDeviation: true
+    default: false
+    }
+  }
+}
+
+extension FetchVariableType {
+  fileprivate var isNumber: Bool {
+    if case .attribute(let type) = self { type.isSummed } else { false }
+  }
+}

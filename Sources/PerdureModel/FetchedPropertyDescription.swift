@@ -1,0 +1,63 @@
+/// The description of a fetched property: a named request of an entity, whose results are read like
+/// the objects of a to-many relationship.
+///
+///     EntityDescription("Author", properties: […], fetchedProperties: [
+///       FetchedPropertyDescription("recent", "Message", "author == $FETCH_SOURCE",
+///         sortDescriptors: [FetchOrder("date", ascending: false)], fetchLimit: 10)
+///     ])
+///
+/// The property is read-only. It has no slot in objects, no values in rows, and no inverse, and it is
+/// not part of the version hash. A store accepts any change of it.
+///
+/// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` a
+/// value of it. `$FETCHED_PROPERTY.userInfo.key` is the text in ``userInfo`` under a key. The
+/// predicate has no other variables.
+public struct FetchedPropertyDescription: Sendable, Hashable {
+  /// The name, unique among all properties of the entity and its superentities.
+  public var name: String
+  /// The request. Its results are objects.
+  public var fetchRequest: FetchRequestDescription
+  /// Whether an object keeps the result of the first read until it is refreshed. If not, every read
+  /// gives the current result, with unsaved changes.
+  public var isCached: Bool
+  /// The program's own data about the property, stored with the model.
+  public var userInfo: [String: String]
+
+  /// The variable for the object with the property.
+  package static let sourceVariable = "FETCH_SOURCE"
+  /// The variable for the description.
+  package static let propertyVariable = "FETCHED_PROPERTY"
+
+  /// Makes a description of a request.
+  public init(
+    _ name: String, _ fetchRequest: FetchRequestDescription, isCached: Bool = true,
+    userInfo: [String: String] = [:]
+  ) {
+    self.name = name
+    self.fetchRequest = fetchRequest
+    self.isCached = isCached
+    self.userInfo = userInfo
+  }
+
+  /// Makes a description of the most frequent settings of a request.
+  ///
+  /// - Parameters:
+  ///   - name: The property's name.
+  ///   - entityName: The name of the fetched entity.
+  ///   - predicateFormat: The condition as a format string without arguments; nil for all objects.
+  ///   - sortDescriptors: The order, most significant criterion first.
+  ///   - fetchLimit: The most objects wanted; 0 for all.
+  ///   - isCached: Whether an object keeps the result of the first read until it is refreshed.
+  ///   - userInfo: The program's own data about the property.
+  public init(
+    _ name: String, _ entityName: String, _ predicateFormat: String? = nil,
+    sortDescriptors: [FetchOrder] = [], fetchLimit: Int = 0, isCached: Bool = true,
+    userInfo: [String: String] = [:]
+  ) {
+    self.init(
+      name,
+      FetchRequestDescription(
+        entityName, predicateFormat, sortDescriptors: sortDescriptors, fetchLimit: fetchLimit),
+      isCached: isCached, userInfo: userInfo)
+  }
+}
