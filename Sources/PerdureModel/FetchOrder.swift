@@ -26,6 +26,11 @@ public struct FetchOrder: Hashable, Sendable {
     self.isAscending = isAscending
   }
 
+  /// The path as text, such as `company.name` or `employees.@count`.
+  public var keyPath: String {
+    (path.names + (path.aggregate.map { ["@\($0.rawValue)"] } ?? [])).joined(separator: ".")
+  }
+
   /// Makes a criterion by a path.
   public init(path: PropertyPath, ascending isAscending: Bool = true) {
     self.path = path

@@ -52,7 +52,9 @@ struct FetchRequestCheck {
     for path in request.relationshipKeyPathsForPrefetching { checkPrefetched(path) }
   }
 
+  /// Adds an error. Of a stored request, which may be hostile, only the first one is kept.
   mutating func note(_ message: String, _ remedy: String) {
+    if model.isStored, !result.flaws.isEmpty { return }
     let flaw = FetchRequestFlaw(message: message, remedy: remedy)
     if !result.flaws.contains(flaw) { result.flaws.append(flaw) }
   }

@@ -2,7 +2,7 @@
 /// get their values when a request is made from the template.
 ///
 ///     let model = try ManagedObjectModel(entities, templates: [
-///       FetchRequestTemplate("rich", "Worker", "salary > $least", sortDescriptors: [FetchOrder("name")])
+///       FetchRequestTemplate("rich", "Worker", "salary > $least", fetchLimit: 10)
 ///     ])
 ///
 /// Templates are not part of the version hash. A store accepts any change of them.

@@ -6,7 +6,7 @@
 ///         sortDescriptors: [FetchOrder("date", ascending: false)], fetchLimit: 10)
 ///     ])
 ///
-/// The property is read-only. It has no slot in objects, no values in rows, and no inverse, and it is
+/// The property is read-only. It has no slot in objects, no values in rows, and no inverse. It is
 /// not part of the version hash. A store accepts any change of it.
 ///
 /// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` a

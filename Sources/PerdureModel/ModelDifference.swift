@@ -44,10 +44,13 @@ public struct ModelDifference: Sendable, Hashable {
     /// The indexes of the entity differ. They are rebuilt.
     case indexesChanged
     /// Only parts outside the rows differ: class name, default value, delete rule, renaming
-    /// identifier, value transformer, user info, fetched properties, or the order of declaration. Any change of a
-    /// property that was transient and still is also counts. Objects that are older than a property
-    /// keep the default with which it was added.
+    /// identifier, value transformer, user info, fetched properties, or the order of declaration.
+    /// Any change of a property that was transient and still is also counts. Objects that are older
+    /// than a property keep the default with which it was added.
     case detailsChanged
+    /// A fetch request template was added, removed or changed. The difference names the fetched
+    /// entity, and the template instead of a property.
+    case templateChanged
   }
 
   /// The difference.
@@ -93,6 +96,7 @@ extension ModelDifference {
     for entity in model.entities where stored.entitiesByName[entity.name] == nil {
       comparison.note(.entityAdded, entity.name, nil, true, "The entity was added.")
     }
+    comparison.compareTemplates(stored.fetchRequestTemplates, model.fetchRequestTemplates)
     return comparison.differences
   }
 }
@@ -141,6 +145,19 @@ struct ModelComparison {
         .detailsChanged, name, nil, true,
         "Class name, renaming identifier, user info, fetched properties or order changed.")
     }
+  }
+
+  mutating func compareTemplates(_ old: [FetchRequestTemplate], _ new: [FetchRequestTemplate]) {
+    let oldByName = Dictionary(old.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let newByName = Dictionary(new.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    func note(_ template: FetchRequestTemplate, _ event: String) {
+      self.note(
+        .templateChanged, template.request.entityName, template.name, true, "The template was \(event).")
+    }
+    for template in old where newByName[template.name] != template {
+      note(template, newByName[template.name] == nil ? "removed" : "changed")
+    }
+    for template in new where oldByName[template.name] == nil { note(template, "added") }
   }
 
   private func text(_ name: String?) -> String { name.map { "\"\($0)\"" } ?? "none" }

@@ -9,6 +9,7 @@
 //     names        4: version identifiers list of text, list of (configuration text, entity names list of text)
 //     origins      5: list of (property number u32, version of the model u32, stand-in optional value), ascending
 //     history      6: list of (number u32, hash u64, sequence u64, version identifiers list of text), ascending
+//     templates   32, fetched properties 33: StoredModel+FetchCoding.swift; absent if there are none
 //
 //     model until version 4
 //                  magic "PMDL", version u16, numbers, entities, layouts, (2) names; nothing behind
@@ -61,6 +62,8 @@ extension StoredModel {
       case .names: writer.names(model)
       case .origins: writer.origins(origins)
       case .history: writer.history(history)
+      case .templates: writer.templates(model)
+      case .fetchedProperties: writer.fetchedProperties(model, entries)
       }
     }
     return writer.bytes
@@ -104,7 +107,7 @@ extension StoredModel {
     do throws(ModelError) {
       return try ManagedObjectModel(
         parts.entities, configurations: parts.configurations, versionIdentifiers: parts.identifiers,
-        templates: [], isStored: true)
+        templates: parts.templates, isStored: true)
     } catch {
       throw ModelError(
         .unreadableModel,

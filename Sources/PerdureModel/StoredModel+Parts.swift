@@ -6,6 +6,7 @@ struct StoredModelParts {
   var layouts: [LayoutSchema] = []
   var identifiers: Set<String> = []
   var configurations: [String: [String]] = [:]
+  var templates: [FetchRequestTemplate] = []
   /// Nil before version 5.
   var origins: [UInt32: PropertyOrigin]?
   /// Nil before version 5.
@@ -14,14 +15,25 @@ struct StoredModelParts {
   /// The bytes of entities, and those of identifiers and configurations.
   fileprivate var entityBytes: ArraySlice<UInt8> = []
   fileprivate var nameBytes: ArraySlice<UInt8> = []
+  /// The bytes of templates and of fetched properties; empty if there are none.
+  fileprivate var templateBytes: ArraySlice<UInt8> = []
+  fileprivate var fetchedBytes: ArraySlice<UInt8> = []
 
   /// Whether the parts equal the encoding of a model, so that it need not be made a second time.
   func areOf(_ model: ManagedObjectModel) -> Bool {
     guard model.entities.count == entries.count else { return false }
-    var (entityWriter, nameWriter) = (ByteWriter(), ByteWriter())
-    entityWriter.entities(model, entries)
-    nameWriter.names(model)
-    return entityBytes.elementsEqual(entityWriter.bytes) && nameBytes.elementsEqual(nameWriter.bytes)
+    return entityBytes.elementsEqual([UInt8].written { $0.entities(model, entries) })
+      && nameBytes.elementsEqual([UInt8].written { $0.names(model) })
+      && templateBytes.elementsEqual([UInt8].written { $0.templates(model) })
+      && fetchedBytes.elementsEqual([UInt8].written { $0.fetchedProperties(model, entries) })
+  }
+}
+
+extension [UInt8] {
+  fileprivate static func written(_ write: (inout ByteWriter) -> Void) -> [UInt8] {
+    var writer = ByteWriter()
+    write(&writer)
+    return writer.bytes
   }
 }
 
@@ -44,7 +56,11 @@ extension ByteReader {
     let (known, skipped) = try sections()
     parts.skippedSections = skipped
     for section in StoredModelSection.allCases {
-      guard var content = known[section] else { throw fail("section \(section.rawValue) is missing") }
+      guard var content = known[section] else {
+        if section.isAlwaysWritten { throw fail("section \(section.rawValue) is missing") }
+        continue
+      }
+      let start = content.offset
       switch section {
       case .numbers: parts.lastNumbers = try content.numbers()
       case .entities: try content.entities(into: &parts)
@@ -52,6 +68,12 @@ extension ByteReader {
       case .names: try content.names(into: &parts)
       case .origins: parts.origins = try content.origins()
       case .history: parts.history = try content.history()
+      case .templates:
+        try content.templates(into: &parts)
+        parts.templateBytes = content.read(from: start)
+      case .fetchedProperties:
+        try content.fetchedProperties(into: &parts)
+        parts.fetchedBytes = content.read(from: start)
       }
       guard content.remainingCount == 0 else {
         throw content.fail("bytes follow the end of section \(section.rawValue)")

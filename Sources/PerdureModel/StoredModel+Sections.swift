@@ -6,8 +6,8 @@
 //   SS3. A reader rejects a required section that it does not know. It keeps the bytes of a section
 //        that may be skipped, and writes them back.
 
-/// A section that this version knows how to read. All of them are there in each stored model of
-/// version 5.
+/// A section that this version knows how to read. Those that are always written are in each stored
+/// model of version 5.
 enum StoredModelSection: UInt16, CaseIterable {
   case numbers = 1
   case entities = 2
@@ -15,10 +15,20 @@ enum StoredModelSection: UInt16, CaseIterable {
   case names = 4
   case origins = 5
   case history = 6
+  case templates = 32
+  case fetchedProperties = 33
 
   /// Whether a reader that does not know the section must reject the model, because it cannot read
   /// rows.
-  var isRequired: Bool { self != .names && self != .history }
+  var isRequired: Bool {
+    switch self {
+    case .numbers, .entities, .layouts, .origins: true
+    case .names, .history, .templates, .fetchedProperties: false
+    }
+  }
+
+  /// Whether the section is there even if it has no content.
+  var isAlwaysWritten: Bool { self != .templates && self != .fetchedProperties }
 
   /// The purpose of the section, in messages; also of future ones. Nil for a number without a name.
   static func name(_ number: UInt16) -> String? {
@@ -28,16 +38,12 @@ enum StoredModelSection: UInt16, CaseIterable {
 
   /// Sections whose numbers are reserved for features of later versions.
   private enum ComingSection: UInt16 {
-    case templates = 32
-    case fetchedProperties = 33
     case searchableAttributes = 34
     case externalValues = 35
     case migrationMappings = 36
 
     var name: String {
       switch self {
-      case .templates: "fetch request templates"
-      case .fetchedProperties: "fetched properties"
       case .searchableAttributes: "searchable attributes"
       case .externalValues: "external values"
       case .migrationMappings: "migration mappings"
@@ -57,10 +63,12 @@ extension ByteWriter {
   mutating func sections(
     _ skipped: [SkippedSection], _ known: (StoredModelSection, inout ByteWriter) -> Void
   ) {
-    var sections: [(number: UInt16, isRequired: Bool, bytes: [UInt8])] = StoredModelSection.allCases.map {
+    var sections: [(number: UInt16, isRequired: Bool, bytes: [UInt8])] = []
+    for section in StoredModelSection.allCases {
       var content = ByteWriter()
-      known($0, &content)
-      return ($0.rawValue, $0.isRequired, content.bytes)
+      known(section, &content)
+      if content.bytes.isEmpty, !section.isAlwaysWritten { continue }
+      sections.append((section.rawValue, section.isRequired, content.bytes))
     }
     sections += skipped.map { ($0.number, false, $0.bytes) }
     sections.sort { $0.number < $1.number }

@@ -88,7 +88,7 @@ struct StoredModelVersionFiveTests {
   @Test("An unknown optional section is preserved, also when another model is adopted")
   func skippedSection() throws {
     let stored = try Self.adopted(Self.model())
-    let later = section(32, required: false, [1, 2, 3])
+    let later = section(34, required: false, [1, 2, 3])
     let read = try StoredModel(decoding: encoded(stored, adding: later))
     #expect(read.encode() == encoded(stored, adding: later) && !read.isEqual(to: stored))
     let next = try read.adopting(Self.model(.int64("a"))).stored
