@@ -4,6 +4,11 @@ package import PerdurePredicates
 package struct FetchRequestFlaw: Sendable, Hashable {
   package let message: String
   package let remedy: String
+
+  package init(message: String, remedy: String) {
+    self.message = message
+    self.remedy = remedy
+  }
 }
 
 /// A request of a model, parsed and checked once.

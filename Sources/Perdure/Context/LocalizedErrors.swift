@@ -17,6 +17,11 @@ extension FetchError: LocalizedError {
   public var errorDescription: String? { description }
 }
 
+extension FetchTemplateError: LocalizedError {
+  /// The description.
+  public var errorDescription: String? { description }
+}
+
 /// Reaches programs as the `cause` of a `PerdureError`.
 extension RowError: LocalizedError {
   package var errorDescription: String? { description }

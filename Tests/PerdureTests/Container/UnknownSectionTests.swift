@@ -87,7 +87,7 @@ struct UnknownSectionTests {
     let first = try container()
     try add(first)
     try first.close()
-    try addSection(32, required: false)
+    try addSection(34, required: false)
     let bytes = try record()
     let second = try container()
     try add(second)

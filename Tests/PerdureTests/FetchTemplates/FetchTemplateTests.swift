@@ -1,0 +1,192 @@
+import FoundationEssentials
+import Perdure
+import PerdureFileIO
+import PerdureModel
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+private let entities = [
+  EntityDescription(
+    "Firm", properties: [.string("name"), .toMany("staff", "Person", inverse: "firm")]),
+  EntityDescription(
+    "Person",
+    properties: [
+      .string("name"), .double("salary"), .int16("age"), .date("born"),
+      .toOne("firm", "Firm", inverse: "staff"),
+    ]),
+  EntityDescription("Boss", superentity: "Person", properties: [.int64("budget")]),
+  EntityDescription("Stone", properties: [.string("name")]),
+]
+
+private let templates = [
+  FetchRequestTemplate(
+    "rich", "Person", "salary > $least AND name BEGINSWITH $start",
+    sortDescriptors: [FetchOrder("salary", ascending: false)], fetchLimit: 2),
+  FetchRequestTemplate("all", "Person", sortDescriptors: [FetchOrder("name")]),
+  FetchRequestTemplate("of", "Person", "firm == $firm", sortDescriptors: [FetchOrder("name")]),
+  FetchRequestTemplate("named", "Person", "name IN $names"),
+  FetchRequestTemplate("after", "Person", "born > $date"),
+]
+
+private func container(
+  _ description: PersistentStoreDescription = .inMemory
+) throws -> PersistentContainer {
+  let model = try ManagedObjectModel(entities, templates: templates)
+  let container = PersistentContainer(name: "Templates", model: model, description: description)
+  try container.loadPersistentStores()
+  return container
+}
+
+/// A context with five persons, not saved. Four of them are of one firm.
+private func context() throws -> ManagedObjectContext {
+  let context = try container().newContext()
+  let firm = context.insertNewObject(forEntityName: "Firm")
+  firm["name"] = "Acme"
+  for (number, name) in ["ada", "alan", "albert", "bob"].enumerated() {
+    let person = context.insertNewObject(forEntityName: number == 3 ? "Boss" : "Person")
+    person["name"] = name
+    person["salary"] = Double(number)
+    person["firm"] = firm
+  }
+  context.insertNewObject(forEntityName: "Person")["name"] = "eve"
+  return context
+}
+
+private func names(_ objects: [ManagedObject]) -> [String] {
+  objects.map { $0["name"] as? String ?? "" }
+}
+
+@Suite("Requests from templates")
+struct FetchTemplateTests {
+  private func request(
+    _ name: String, _ variables: [String: (any PredicateArgument)?] = [:]
+  ) throws -> FetchRequest<ManagedObject> {
+    let model = try ManagedObjectModel(entities, templates: templates)
+    return try model.fetchRequestFromTemplate(withName: name, substitutionVariables: variables)
+  }
+
+  @Test("A request from a template finds objects by the values of its variables")
+  func found() throws {
+    let context = try context()
+    let model = context.managedObjectModel
+    func found(_ name: String, _ variables: [String: (any PredicateArgument)?]) throws -> [String] {
+      names(
+        try context.fetch(
+          try model.fetchRequestFromTemplate(withName: name, substitutionVariables: variables)))
+    }
+    for _ in 0..<2 {
+      #expect(try found("rich", ["least": -1, "start": "a"]) == ["albert", "alan"])
+      #expect(try found("rich", ["least": 0.5, "start": "al"]) == ["albert", "alan"])
+      #expect(try found("named", ["names": ["bob", "eve"]]).sorted() == ["bob", "eve"])
+      let firm = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Firm")).first)
+      #expect(try found("of", ["firm": firm]) == ["ada", "alan", "albert", "bob"])
+      #expect(try found("of", ["firm": firm.objectID]) == ["ada", "alan", "albert", "bob"])
+      #expect(try found("of", ["firm": nil]) == ["eve"])
+      #expect(try found("all", [:]) == ["ada", "alan", "albert", "bob", "eve"])
+      try context.save()
+    }
+  }
+
+  @Test("A request from a template is a copy that can be changed")
+  func changed() throws {
+    var request = try request("rich", ["least": 1, "start": "a"])
+    #expect(request.fetchLimit == 2 && request.sortDescriptors == [FetchOrder("salary", ascending: false)])
+    request.fetchLimit = 7
+    #expect(try self.request("rich", ["least": 1, "start": "a"]).fetchLimit == 2)
+  }
+
+  @Test("The request of a template by its name keeps the variables")
+  func unsubstituted() throws {
+    let model = try ManagedObjectModel(entities, templates: templates)
+    #expect(model.fetchRequestTemplate(forName: "of")?.predicate?.variables == ["firm"])
+    #expect(model.fetchRequestTemplate(forName: "all")?.predicate == nil)
+    #expect(model.fetchRequestTemplate(forName: "none") == nil)
+  }
+
+  @Test("Missing, unknown and wrong-typed variables are one error with the expected types")
+  func wrongVariables() throws {
+    let error = #expect(throws: FetchTemplateError.self) {
+      try request("rich", ["least": "much", "strat": "a"])
+    }
+    #expect(
+      error?.description == """
+        The variables of the fetch request template "rich" do not fit.
+        - $least is text. Give it a double, or nil.
+        - $start has no value. Give it a string, or nil.
+        - The template has no variable $strat. It has $least, $start. Did you mean start?
+        """)
+    #expect(error?.code == .variables && error?.template == "rich")
+    #expect(error?.problems.map(\.kind) == [.wrongType, .missing, .unknown])
+    #expect(error?.problems.map(\.expected) == [.attribute(.double), .attribute(.string), nil])
+  }
+
+  @Test("An object of another entity is a wrong value, and one of a subentity is not")
+  func objects() throws {
+    let context = try context()
+    let stone = context.insertNewObject(forEntityName: "Stone")
+    let error = #expect(throws: FetchTemplateError.self) { try request("of", ["firm": stone]) }
+    #expect(error?.problems.map(\.message) == ["$firm is an object of Stone. Give it a Firm, or nil."])
+    let model = try ManagedObjectModel(
+      entities, templates: [FetchRequestTemplate("is", "Person", "SELF == $person")])
+    for entity in ["Person", "Boss"] {
+      let person = context.insertNewObject(forEntityName: entity)
+      let request = try model.fetchRequestFromTemplate(
+        withName: "is", substitutionVariables: ["person": person])
+      #expect(try context.fetch(request) == [person])
+    }
+  }
+
+  @Test(
+    "A variable accepts the values that can equal what it is compared with",
+    arguments: [
+      ("named", "names", Value.list([.string("a")]), true), ("named", "names", .string("ada eve"), true),
+      ("named", "names", .list([.integer(1)]), false),
+      ("named", "names", .list([.string("a"), .null]), true), ("named", "names", .integer(3), false),
+      ("after", "date", .date(Date(timeIntervalSinceReferenceDate: 5)), true),
+      ("after", "date", .integer(5), false), ("after", "date", .null, true),
+      ("of", "firm", .string("x"), false),
+    ])
+  func fits(name: String, variable: String, value: Value, isFit: Bool) {
+    if isFit {
+      #expect(throws: Never.self) { try request(name, [variable: value]) }
+    } else {
+      #expect(throws: FetchTemplateError.self) { try request(name, [variable: value]) }
+    }
+  }
+
+  @Test("The error about an unknown template suggests the nearest name")
+  func unknown() {
+    let error = #expect(throws: FetchTemplateError.self) { try request("rihc") }
+    #expect(error?.code == .unknownTemplate)
+    #expect(error?.message == "The model has no fetch request template \"rihc\". Did you mean rich?")
+  }
+
+  @Test("A template of dictionaries is refused when a request is made")
+  func dictionaries() throws {
+    var description = FetchRequestDescription("Person")
+    description.resultType = .dictionaries
+    let model = try ManagedObjectModel(
+      entities, templates: [FetchRequestTemplate("values", description)])
+    let error = #expect(throws: FetchTemplateError.self) {
+      try model.fetchRequestFromTemplate(withName: "values")
+    }
+    #expect(error?.code == .unusableTemplate)
+  }
+
+  @Test("Templates are stored, and a program with other templates opens the store")
+  func stored() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("store")
+    try container(.init(path: path)).close()
+    func stored() throws -> [FetchRequestTemplate] {
+      try PersistentContainer.metadataForPersistentStore(at: path).model.fetchRequestTemplates
+    }
+    #expect(try stored() == templates)
+    let model = try ManagedObjectModel(entities)
+    let other = PersistentContainer(name: "None", model: model, description: .init(path: path))
+    try other.loadPersistentStores()
+    try other.close()
+    #expect(try stored() == [])
+  }
+}
