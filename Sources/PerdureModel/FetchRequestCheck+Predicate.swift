@@ -56,13 +56,19 @@ extension FetchRequestCheck {
     case .member(of: .variable(FetchedPropertyDescription.propertyVariable), let path)
     where source != nil && bound[FetchedPropertyDescription.propertyVariable] == nil:
       return userInfo(path)
-    case .member(let base, let path): return follow(path, from: kind(of: base, bound))
+    case .member(let base, let path):
+      if case .variable = base {} else if !path.names.isEmpty { checkIsSupported(base) }
+      return follow(path, from: kind(of: base, bound))
     case .element(let base, let index): return element(index, kind(of: base, bound), bound)
     case .function(let function, let arguments): return kind(of: function, arguments, bound)
     case .aggregate(let elements):
       let kinds = elements.map { kind(of: $0, bound) }
       return .many(kinds.first { if case .any = $0 { false } else { true } } ?? .any)
     case .subquery(let collection, let variable, let predicate):
+      checkIsSupported(collection)
+      if variable == FetchedPropertyDescription.sourceVariable, source != nil {
+        note("A subquery binds $FETCH_SOURCE.", "Rename the variable of the subquery.")
+      }
       let elements = kind(of: collection, bound).element
       check(predicate, bound.merging([variable: elements]) { $1 })
       return .many(elements)
@@ -75,6 +81,15 @@ extension FetchRequestCheck {
       _ = kind(of: right, bound)
       return kind(of: left, bound)
     }
+  }
+
+  /// Notes objects of the owner of a fetched property whose properties the fetch would read. The
+  /// fetch gets values from the owner, and no objects.
+  private mutating func checkIsSupported(_ base: FetchExpression) {
+    guard source != nil, base.variables.contains(FetchedPropertyDescription.sourceVariable) else { return }
+    note(
+      "The predicate reads properties of \(base.shortDescription).",
+      "Write a path from $FETCH_SOURCE, such as $FETCH_SOURCE.messages.size, or ask for the fetched objects.")
   }
 
   private mutating func element(

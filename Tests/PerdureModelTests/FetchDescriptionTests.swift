@@ -188,6 +188,14 @@ struct FetchedPropertyDescriptionTests {
         "born > $FETCH_SOURCE.wage compares a date with a double, which it never equals."
       ])
     #expect(
+      messages("SUBQUERY($FETCH_SOURCE.workers, $w, $w.age > age).@count > 0") == [
+        "The predicate reads properties of $FETCH_SOURCE.workers."
+      ])
+    #expect(
+      messages("$FETCH_SOURCE.workers[0].age > age") == [
+        "The predicate reads properties of $FETCH_SOURCE.workers[0]."
+      ])
+    #expect(
       messages("SELF == $FETCH_SOURCE") == [
         "SELF == $FETCH_SOURCE compares a Worker with a Company, which it never equals."
       ])

@@ -17,6 +17,13 @@ struct ClassedRequest {
     accepts = { $0 is T.Type }
   }
 
+  /// - Parameter request: A request of any class.
+  init<T: ManagedObject>(_ request: FetchRequest<ManagedObject>, of type: T.Type) {
+    self.request = request
+    objectClass = type
+    accepts = { $0 is T.Type }
+  }
+
   /// Makes sure that an object is what the request promises.
   @inline(__always)
   func check(_ object: ManagedObject) {

@@ -30,6 +30,7 @@ extension ContextCore {
     vanished = []
     eventStarts = [:]
     watched = [:]
+    keptFetches = [:]
     refusedChanges = RefusedChanges()
     view = nextView()
     beginEpoch()
@@ -71,6 +72,7 @@ extension ContextCore {
   /// At the state that the context is at, without telling anybody. For who keeps what is dropped (T3).
   func refreshInView(_ object: ManagedObject, mergeChanges: Bool = true) {
     guard object.context === self else { return }
+    forgetFetched(of: object.reference)
     let isEnding = !mergeChanges && object.overlay?.isNew != true && willTurnIntoFault(object)
     guard object.context === self else {
       // It was reset meanwhile, or removed.
@@ -96,6 +98,7 @@ extension ContextCore {
     // What could not be read is not forgiven here: changes stay that were made on top of it, and others were
     // left out for it.
     advance()
+    keptFetches = [:]
     let ended = willTurnIntoFaults(identityMap.objects.filter { $0.overlay == nil })
     for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
     for overlay in tracker.ordered.joined() { letGoOfVanishedTargets(overlay) }
@@ -132,6 +135,7 @@ extension ContextCore {
     vanished = []
     eventStarts = [:]
     watched = [:]
+    keptFetches = [:]
     refusedChanges = RefusedChanges()
     refreshStore()
     view = store.view()

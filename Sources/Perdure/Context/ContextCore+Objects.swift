@@ -104,6 +104,7 @@ extension ContextCore {
     if header.pointee.kept != nil { header.pointee.dropKept() }
     if !header.pointee.isGone {
       identityMap.remove(header.pointee.reference)
+      forgetFetched(of: header.pointee.reference)
     } else if !removedInstances.isEmpty {
       forgetRemoved(object)
     }
@@ -127,6 +128,7 @@ extension ContextCore {
   /// loaded stays readable; transient values are gone (T4 in TransientValues.swift).
   func retire(_ object: ManagedObject) {
     identityMap.remove(object.reference)
+    forgetFetched(of: object.reference)
     linksChanged()
     object.header.pointee.epoch = 0
     object.header.pointee.overlay = nil

@@ -19,6 +19,7 @@
 //   TransientLinks  relationships that no store holds
 //   +Vanished       what others have removed and is changed or linked to here
 //   DeletePropagation  the delete rules
+//   FetchedProperties/  the results of fetched properties
 //   Merging/        what a save makes of what others have saved meanwhile
 //   Children/       contexts whose store is another context
 //
@@ -96,6 +97,8 @@ final class ContextCore {
   /// The instances of objects that a save or another context has removed. Relationships of other
   /// removed instances lead to them.
   @exclusivity(unchecked) var removedInstances: [ObjectReference: Unmanaged<ManagedObject>] = [:]
+  /// The cached results of fetched properties, by owner and name (FP1 in ContextCore+Fetched.swift).
+  @exclusivity(unchecked) var keptFetches: [ObjectReference: [String: [ObjectReference]]] = [:]
   /// The reads of a key path that is being probed (KeyPathProbe.swift); nil in other contexts.
   @exclusivity(unchecked) var probedReads: ProbedReads?
   /// The changes that were refused since the last save.

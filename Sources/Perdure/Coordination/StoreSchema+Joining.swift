@@ -47,7 +47,8 @@ extension EntityStorage {
     return EntityStorage(
       number: number + offset.entity, name: name, concrete: concrete.map { $0 + offset.entity },
       properties: properties,
-      layouts: layouts?.raised(by: offset, slots: properties.map(\.number)), composites: composites)
+      layouts: layouts?.raised(by: offset, slots: properties.map(\.number)), composites: composites,
+      fetchedProperties: fetchedProperties)
   }
 }
 

@@ -351,7 +351,8 @@ private struct StoreSchemaBuilder {
     return EntityStorage(
       number: number, name: entity.name, concrete: concrete(entity), properties: properties,
       layouts: entity.isAbstract ? nil : layouts(entity, number, properties),
-      composites: Set(entity.composites.map(\.name)))
+      composites: Set(entity.composites.map(\.name)),
+      fetchedProperties: Set(model.model.entities[entity.index].fetchedPropertiesByName.keys))
   }
 
   private func layouts(

@@ -175,13 +175,16 @@ package struct EntityStorage: Sendable {
   package let layouts: RowLayouts?
   /// The paths of composite attributes.
   package let composites: Set<String>
+  /// The names of fetched properties, which no row has.
+  let fetchedProperties: Set<String>
   private let slots: [String: Int]
 
   package init(
     number: UInt16, name: String, concrete: [UInt16], properties: [PropertyStorage], layouts: RowLayouts?,
-    composites: Set<String>
+    composites: Set<String>, fetchedProperties: Set<String>
   ) {
     self.composites = composites
+    self.fetchedProperties = fetchedProperties
     self.number = number
     self.name = name
     self.concrete = concrete.sorted()

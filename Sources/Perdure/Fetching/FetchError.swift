@@ -11,7 +11,7 @@ public struct FetchError: Error, Hashable, Sendable {
         manyValues,
         unboundVariable, transientAttribute
       case noContext, noOrder, unsupportedFunction, invalidPattern, tooDeep
-      case invalidWindow, damagedRow, unknownObjectID, unknownStore
+      case invalidWindow, damagedRow, unknownObjectID, unknownStore, fetchedProperty
     }
     private let kind: Kind
 
@@ -56,6 +56,10 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let unknownObjectID = Code(kind: .unknownObjectID)
     /// `affectedStores` has a store that does not belong to the context.
     public static let unknownStore = Code(kind: .unknownStore)
+
+    /// A predicate or an order names a fetched property, or a stored model has one that this
+    /// version cannot fetch.
+    public static let fetchedProperty = Code(kind: .fetchedProperty)
 
     /// The name of the code.
     public var description: String { kind.rawValue }
@@ -156,6 +160,12 @@ extension FetchError {
         "\(name.shortened) does not read exactly one stored attribute of \(entity.name). Name one; write a path "
           + "through a relationship or a composite attribute as a closure, as in { $0.company.name }.",
         entity: entity.name, key: name)
+    }
+    if entity.fetchedProperties.contains(name) {
+      return FetchError(
+        .fetchedProperty,
+        "\(entity.name).\(name) is a fetched property, which a predicate or an order cannot name. Name stored "
+          + "properties, or filter the objects after the fetch.", entity: entity.name, key: name)
     }
     let names = entity.properties.map(\.name)
     let near = NearMisses.of(name, in: names)

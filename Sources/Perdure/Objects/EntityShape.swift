@@ -58,6 +58,9 @@ final class EntityShape: Sendable {
   /// the object is being deleted.
   let deletionGuards: [StoreIndex]
 
+  /// The fetched properties by name, including inherited ones. They have no slots.
+  let fetchedProperties: [String: FetchedShape]
+
   var name: String { schema.name }
 
   /// What makes bytes of values, for transformable attributes that name it.
@@ -121,6 +124,7 @@ final class EntityShape: Sendable {
     }
     incoming = parts.incoming
     deletionGuards = parts.deletionGuards
+    fetchedProperties = parts.fetchedProperties
   }
 
   private static func valueTypes(_ parts: EntityShapeParts) -> [Any.Type?] {
@@ -217,12 +221,22 @@ final class EntityShape: Sendable {
     return slot
   }
 
+  /// Whether a key is the name of a fetched property. A later version can have given its name to
+  /// another property, which is then meant.
+  func hasFetchedProperty(_ key: String) -> Bool {
+    !fetchedProperties.isEmpty && fetchedProperties[key] != nil && schema.slot(named: key) == nil
+  }
+
   /// The message about a name that is not the name of one property.
   func complaint(about key: String) -> String {
+    if hasFetchedProperty(key) {
+      return "\(name).\(key) is a fetched property, which is read-only. Change the objects that it finds."
+    }
     if composite(named: key) != nil {
       return "\(name).\(key) is a composite attribute, and not one property. Name one of its elements."
     }
-    let known = schema.properties.map(\.name) + schema.composites.map(\.name)
+    let known =
+      schema.properties.map(\.name) + schema.composites.map(\.name) + fetchedProperties.keys
     return "\(name) has no property \"\(key.shortened)\".\(NearMisses.question(key, in: known))"
   }
 }
@@ -235,6 +249,7 @@ struct EntityShapeParts {
   let objectClass: ManagedObject.Type
   let properties: [EntityShape.Property]
   let rules: [CompiledRules?]
+  let fetchedProperties: [String: FetchedShape]
   var incoming: [RelationshipShape] = []
   var deletionGuards: [StoreIndex] = []
 }

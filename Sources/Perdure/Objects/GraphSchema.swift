@@ -244,10 +244,12 @@ private struct GraphSchemaBuilder {
   mutating func parts() throws(PredicateEvaluationError) -> [EntityShapeParts] {
     var parts: [EntityShapeParts] = []
     for schema in model.schemas where part.entityNames.contains(schema.name) {
+      let description = model.entities[schema.index]
       parts.append(
         EntityShapeParts(
-          schema: schema, description: model.entities[schema.index], storage: storage(schema),
-          objectClass: objectClass(schema), properties: properties(schema), rules: try rules(schema)))
+          schema: schema, description: description, storage: storage(schema),
+          objectClass: objectClass(schema), properties: properties(schema), rules: try rules(schema),
+          fetchedProperties: FetchedShape.all(of: description, in: model)))
     }
     let declared = parts.flatMap { entity in
       entity.properties.enumerated().compactMap { slot, property -> RelationshipShape? in

@@ -307,8 +307,9 @@ struct KeyPathWalk {
 }
 
 extension ManagedObject {
-  /// Whether a name is the name of a to-many relationship.
+  /// Whether a name is the name of a to-many relationship or a fetched property.
   fileprivate func isToMany(_ name: String) -> Bool {
+    if shape.hasFetchedProperty(name) { return true }
     guard let slot = shape.schema.slot(named: name), shape.isRelationship(slot) else { return false }
     return shape.relationship(slot).isToMany
   }

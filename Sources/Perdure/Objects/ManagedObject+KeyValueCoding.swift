@@ -22,6 +22,7 @@ extension ManagedObject {
   /// | a composite attribute | `[String: Any?]`; nil if no element has a value |
   /// | a to-one relationship | the object or nil |
   /// | a to-many relationship | `Set<ManagedObject>`; `[ManagedObject]` if it is ordered |
+  /// | a fetched property | `[ManagedObject]` |
   ///
   /// The Swift values are `Int16`, `Int32`, `Int`, `Bool`, `Float`, `Double`, `Decimal`, `String`,
   /// `Date`, `UUID`, `Data`, `URL` and `ManagedObjectID`. The key of an element of a composite
@@ -36,6 +37,7 @@ extension ManagedObject {
     }
     // An object that stands in for one of a class without an entity has no properties.
     if core.probedReads != nil, shape.schema.slot(named: key) == nil { return nil }
+    if let objects = fetchedValue(key) { return objects }
     return value(ofSlot: shape.slot(named: key))
   }
 
@@ -52,6 +54,7 @@ extension ManagedObject {
   ///   they read as in `value(forKey:)`.
   func keyedValue(_ key: String, isChecked: Bool = true) throws(KeyedProblem) -> Any? {
     guard shape.composite(named: key) == nil else { return value(forKey: key) }
+    if let objects = fetchedValue(key) { return objects }
     let slot = try knownSlot(key)
     guard isChecked, shape.transformableSlots.contains(slot), case .data(let data) = attributeValue(slot)
     else {

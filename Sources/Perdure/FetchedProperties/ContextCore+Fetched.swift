@@ -1,0 +1,75 @@
+// The results of fetched properties.
+//
+//   FP1. A cached result is kept by the reference of its owner, while the owner's instance is
+//        registered and until it is refreshed. A rollback and a reset discard all results.
+//   FP2. A result is kept as references, so it keeps no instances in memory. Objects that the
+//        context sees as deleted are left out when it is read.
+
+internal import PerdurePredicates
+
+extension ContextCore {
+  /// The objects of a fetched property. After an error, there are none, and the next fetch or save
+  /// throws it.
+  ///
+  /// - Parameter classed: Makes the request for objects of the class that the caller expects.
+  func fetched(
+    _ name: String, of owner: ManagedObject,
+    _ classed: (FetchRequest<ManagedObject>) -> ClassedRequest
+  ) -> [ManagedObject] {
+    checkOwner()
+    guard let property = owner.shape.fetchedProperties[name] else { stop(owner.shape.complaint(about: name)) }
+    // A probe finds the attribute that an accessor reads, and a removed object has no results.
+    if probedReads != nil || owner.header.pointee.isGone { return [] }
+    do {
+      if let flaw = property.flaw { throw FetchError.unusable(flaw, name, of: owner.shape.name) }
+      let wanted = classed(try property.request(for: owner))
+      if property.isCached, let kept = keptFetches[owner.reference]?[name] {
+        return try kept.compactMap { try presentInstance(of: $0, wanted) }
+      }
+      let objects = try fetch(wanted)
+      if property.isCached { keptFetches[owner.reference, default: [:]][name] = objects.map(\.reference) }
+      return objects
+    } catch {
+      noteFetchFailure(error, name, owner)
+      return []
+    }
+  }
+
+  private func presentInstance(
+    of reference: ObjectReference, _ wanted: ClassedRequest
+  ) throws(FetchError) -> ManagedObject? {
+    let isPresent = tracker[reference].map { !$0.isDeleted && !hasVanished(reference) }
+    guard isPresent ?? (viewVersion(of: reference) != nil) else { return nil }
+    let shape = graph.shape(numbered: reference.entityNumber)
+    guard wanted.accepts(shape.objectClass) else {
+      throw .otherClass(shape.objectClass, than: wanted.objectClass, entity: shape.name)
+    }
+    return instance(of: reference)
+  }
+
+  private func noteFetchFailure(_ error: any Error, _ name: String, _ owner: ManagedObject) {
+    guard readFailure == nil else { return }
+    var failure = PerdureError(
+      .readFailed,
+      "The fetched property \(name) of \(owner.objectID) could not be fetched, and was read as empty. The "
+        + "context cannot fetch or save until it is rolled back or reset. Correct the property.")
+    failure.cause = error
+    readFailure = failure
+  }
+
+  /// Forgets the results of an object.
+  func forgetFetched(of reference: ObjectReference) {
+    if !keptFetches.isEmpty { keptFetches[reference] = nil }
+  }
+}
+
+extension FetchError {
+  fileprivate static func unusable(
+    _ flaw: FetchRequestFlaw, _ name: String, of entity: String
+  ) -> FetchError {
+    FetchError(
+      .fetchedProperty,
+      "The fetched property \(entity).\(name) cannot be used. \(flaw.message) \(flaw.remedy)",
+      entity: entity, key: name)
+  }
+}

@@ -1,0 +1,28 @@
+extension ManagedObject {
+  /// The objects of a fetched property, in the order of its request.
+  ///
+  /// A property that is not cached is fetched for each read, so it contains unsaved changes. A
+  /// cached one keeps its result until the object is refreshed, or its context is rolled back or
+  /// reset. Objects that have been deleted since are left out. A new object has results too.
+  ///
+  /// A fetch that fails gives no objects. The next fetch or save of the context throws
+  /// `PerdureError.Code.readFailed` with the error as its cause, and so do later ones until the
+  /// context is rolled back or reset.
+  ///
+  /// - Parameters:
+  ///   - key: The name of a fetched property. Any other name stops the program.
+  ///   - type: The class of the objects.
+  /// - Complexity: That of a fetch. O(n) for a cached result of n objects.
+  public func fetchedObjects<T: ManagedObject>(
+    forKey key: String, as type: T.Type = ManagedObject.self
+  ) -> [T] {
+    let objects = core.fetched(key, of: self) { ClassedRequest($0, of: T.self) }
+    // Each of them is of the class (`ClassedRequest.check`); a copy would be made by generic code.
+    return unsafeBitCast(objects, to: [T].self)
+  }
+
+  /// The objects of a fetched property; nil if the entity has no fetched property with the name.
+  func fetchedValue(_ key: String) -> [ManagedObject]? {
+    shape.hasFetchedProperty(key) ? fetchedObjects(forKey: key) : nil
+  }
+}
