@@ -21,6 +21,9 @@ extension ManagedObject {
     return unsafeBitCast(objects, to: [T].self)
   }
 
+  /// The objects of a fetched property. For generated code.
+  public func _fetched<T: ManagedObject>(_ key: String) -> [T] { fetchedObjects(forKey: key, as: T.self) }
+
   /// The objects of a fetched property; nil if the entity has no fetched property with the name.
   func fetchedValue(_ key: String) -> [ManagedObject]? {
     shape.hasFetchedProperty(key) ? fetchedObjects(forKey: key) : nil

@@ -13,6 +13,7 @@ public struct _EntityAssembly {
   private let userInfo: [String: String]
   private let versionHashModifier: String?
   private var properties: [PropertyDescription] = []
+  var fetchedProperties: [FetchedPropertyDescription] = []
   private var indexes: [FetchIndexDescription]
   private var constraints: [[String]]
 
@@ -40,7 +41,8 @@ public struct _EntityAssembly {
     EntityDescription(
       entityName(of: className),
       superentity: superclass._entityName.isEmpty ? nil : superclass._entityName,
-      isAbstract: isAbstract, className: className, properties: properties, indexes: indexes,
+      isAbstract: isAbstract, className: className, properties: properties,
+      fetchedProperties: fetchedProperties, indexes: indexes,
       uniquenessConstraints: constraints, renamingIdentifier: originalName, userInfo: userInfo,
       versionHashModifier: versionHashModifier)
   }

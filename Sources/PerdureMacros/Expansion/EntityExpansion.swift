@@ -20,6 +20,7 @@ struct EntityExpansion {
   let type: TypeSyntax
   let superclass: String
   let properties: [ManagedProperty]
+  let fetchedProperties: [FetchedProperty]
   /// The source text in the parentheses of `@Entity`.
   let options: String
 
@@ -53,7 +54,8 @@ struct EntityExpansion {
     if let problem = type.initializerProblem { report(problem.message, problem.offset) }
     let options = DeclarationScanner.attribute(request.attribute.source)?.arguments ?? ""
     let expansion = EntityExpansion(
-      type: type, superclass: type.inheritance[0], properties: properties, options: options)
+      type: type, superclass: type.inheritance[0], properties: properties,
+      fetchedProperties: type.variables.compactMap(FetchedProperty.of), options: options)
     let isRefused = diagnostics.contains { $0.severity == .error }
     let initializer = isRefused ? TypeSyntax.initializer : expansion.initializer
     return .expansion(expansion.source + (initializer.map { "\n\n" + $0 } ?? ""), diagnostics)
@@ -147,7 +149,7 @@ struct EntityExpansion {
   }
 
   private var descriptionConstant: String {
-    let lines = properties.map { property in
+    let statements = properties.map { property in
       var arguments = [literal(property.name), "(\(property.type)).self"]
       if let made = property.madeDefault {
         arguments.append("made: \(made)")
@@ -157,9 +159,10 @@ struct EntityExpansion {
       if let options = property.options { arguments.append(options) }
       return "    entity.add\(property.suffix)(\(arguments.joined(separator: ", ")))"
     }
+    let lines = statements + fetchedProperties.map(\.statement)
     return """
         static let _description: Perdure.EntityDescription = {
-          \(properties.isEmpty ? "let" : "var") entity = Perdure._EntityAssembly(\(options))
+          \(lines.isEmpty ? "let" : "var") entity = Perdure._EntityAssembly(\(options))
       \(lines.map { $0 + "\n" }.joined())\
           return entity.description(of: \(literal(type.name)), superclass: \(superclass).self)
         }()

@@ -7,7 +7,7 @@ extension ManagedProperty {
 
   /// A marker inside `#if`, which only some builds contain.
   static func conditionalMarker(of variable: VariableSyntax) -> Problem? {
-    let markers: Set<String> = ["Attribute", "Relationship", "Transient", "Managed"]
+    let markers: Set<String> = ["Attribute", "Relationship", "Transient", "Managed", "Fetched"]
     guard let marker = variable.attributes.first(where: { $0.isConditional && markers.contains($0.name) })
     else {
       return nil

@@ -34,13 +34,16 @@ struct ManagedProperty: Hashable, Sendable {
   enum Verdict: Hashable, Sendable {
     /// Perdure manages it.
     case managed(ManagedProperty)
-    /// Only Swift manages it: it is computed, static, lazy or marked `@Transient`.
+    /// It has no stored value: it is computed, static, lazy, or marked `@Transient` or `@Fetched`.
     case left
     /// It cannot be managed. The values are a message with the remedy, and an offset.
     case refused(String, Int)
   }
 
   static func judge(_ variable: VariableSyntax) -> Verdict {
+    if variable.attribute("Fetched") != nil {
+      return FetchedProperty.problem(of: variable).map { .refused($0.message, $0.offset) } ?? .left
+    }
     if let problem = conditionalMarker(of: variable) ?? repeatedMarker(of: variable) {
       return .refused(problem.message, problem.offset)
     }

@@ -184,7 +184,8 @@ struct FetchedPropertyTests {
     "Paths of the owner may pass to-many relationships, and may end with an operator",
     arguments: [
       ("size > $FETCH_SOURCE.messages.@count", [4, 5]), ("size == $FETCH_SOURCE.messages.@max.size", [5]),
-      ("text IN $FETCH_SOURCE.messages.text AND size < 4", [1]), ("size < $FETCH_SOURCE.name.length", [1, 2]),
+      ("text IN $FETCH_SOURCE.messages.text AND size < 4", [1]),
+      ("size < $FETCH_SOURCE.name.length", [1, 2]),
       ("author.name == $FETCH_SOURCE.name", [1, 4, 5]), ("$FETCH_SOURCE.messages.@count == 2", []),
       ("author != $FETCH_SOURCE", [2]), ("size > 4 OR $FETCH_SOURCE.least != nil", [5]),
     ])

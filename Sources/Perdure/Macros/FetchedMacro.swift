@@ -1,0 +1,51 @@
+public import PerdureModel
+
+/// Makes a variable of an `@Entity` class a fetched property: a named request, whose objects are
+/// found at each read.
+///
+///     @Entity final class Author: ManagedObject {
+///       var lastSeen: Date?
+///       @Fetched(
+///         "author == $FETCH_SOURCE AND date > $FETCH_SOURCE.lastSeen",
+///         order: [FetchOrder("date", ascending: false)], limit: 10)
+///       var recent: [Message]
+///     }
+///
+/// The type of the variable names the class of the objects. The variable is read-only. Each read
+/// fetches, and includes unsaved changes. With `.cached`, an object keeps the result of the first
+/// read until it is refreshed. See `ManagedObject.fetchedObjects(forKey:as:)` for errors.
+///
+/// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` a
+/// value of it. `$FETCHED_PROPERTY.userInfo.key` is a text of `userInfo`. The model checks the
+/// predicate when it is made.
+///
+/// - Parameters:
+///   - predicate: The condition as a format string without arguments; nil for all objects.
+///   - options: Whether an object keeps the result.
+///   - order: The order, most significant criterion first.
+///   - limit: The most objects wanted; 0 for all.
+///   - userInfo: The program's own data about the property; stored with the model.
+@attached(accessor)
+public macro Fetched(
+  _ predicate: String? = nil, _ options: FetchedOption..., order: [FetchOrder] = [], limit: Int = 0,
+  userInfo: [String: String] = [:]
+) = #externalMacro(module: "PerdureMacros", type: "FetchedMacro")
+
+/// The options of `@Fetched`.
+public enum FetchedOption: Sendable, Hashable {
+  /// An object keeps the result of the first read until it is refreshed, as Core Data's objects do.
+  case cached
+}
+
+extension _EntityAssembly {
+  /// Adds a fetched property.
+  public mutating func addFetched<Object: ManagedObject>(
+    _ name: String, _ type: [Object].Type, _ predicate: String? = nil, _ options: FetchedOption...,
+    order: [FetchOrder] = [], limit: Int = 0, userInfo: [String: String] = [:]
+  ) {
+    fetchedProperties.append(
+      FetchedPropertyDescription(
+        name, Object._entityName, predicate, sortDescriptors: order, fetchLimit: limit,
+        isCached: options.contains(.cached), userInfo: userInfo))
+  }
+}
