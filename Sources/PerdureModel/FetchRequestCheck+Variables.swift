@@ -36,7 +36,7 @@ extension FetchRequestCheck {
     case .aggregate(let elements):
       guard case .list(let element) = type else { return }
       for part in elements { infer(part, element, bound) }
-    case .function(let function, let arguments): infer(function, arguments, type, bound)
+    case .function(let function, let arguments): infer(arguments, of: function, type, bound)
     case .conditional(_, let first, let second):
       infer(first, type, bound)
       infer(second, type, bound)
@@ -45,7 +45,7 @@ extension FetchRequestCheck {
   }
 
   private mutating func infer(
-    _ function: FetchFunction, _ arguments: [FetchExpression], _ type: FetchVariableType,
+    _ arguments: [FetchExpression], of function: FetchFunction, _ type: FetchVariableType,
     _ bound: [String: Kind]
   ) {
     switch function {

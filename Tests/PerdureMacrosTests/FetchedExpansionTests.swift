@@ -38,8 +38,8 @@ struct FetchedExpansionTests {
     #expect(
       statements == [
         "entity.add(\"name\", (String).self)",
-        "entity.addFetched(\"kept\", ([Message]).self, \"author == $FETCH_SOURCE\", .cached, limit: 3)",
-        "entity.addFetched(\"all\", (Array<Message>).self)",
+        "entity.addFetched(\"kept\", of: ([Message]).self, \"author == $FETCH_SOURCE\", .cached, limit: 3)",
+        "entity.addFetched(\"all\", of: (Array<Message>).self)",
       ])
   }
 

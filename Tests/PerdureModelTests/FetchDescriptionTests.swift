@@ -57,7 +57,7 @@ struct TemplateDescriptionTests {
   }
 
   @Test(
-    "A variable has the type of what it is compared with",
+    "A variable has the type of the operand that it is compared with",
     arguments: [
       ("salary > $x", "a double"), ("$x == age", "an int32"), ("company == $x", "a Company"),
       ("company.name BEGINSWITH $x", "a string"), ("age IN $x", "a list of int32"),

@@ -145,7 +145,8 @@ public final class PersistentContainer: Sendable {
   public convenience init(
     name: String, classes: [ManagedObject.Type], description: PersistentStoreDescription
   ) throws(ModelError) {
-    let model = try ManagedObjectModel(try ClassDescriptions.entities(of: classes))
+    let model = try ManagedObjectModel(
+      try ClassDescriptions.entities(of: classes), templates: FetchRequestTemplate.templates(of: classes))
     self.init(name: name, model: model, classes: classes, description: description)
   }
 

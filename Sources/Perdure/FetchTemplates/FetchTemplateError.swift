@@ -14,7 +14,7 @@ public struct FetchTemplateError: Error, Hashable, Sendable {
 
   /// One variable without a value that fits it.
   public struct Problem: Hashable, Sendable {
-    /// What is wrong with a variable.
+    /// The kind of a problem with a variable.
     public enum Kind: Hashable, Sendable {
       /// The call gives no value for a variable of the template. A nil value counts as a value.
       case missing
@@ -24,7 +24,7 @@ public struct FetchTemplateError: Error, Hashable, Sendable {
       case wrongType
     }
 
-    /// What is wrong.
+    /// The kind of the problem.
     public let kind: Kind
     /// The variable's name, without `$`.
     public let variable: String

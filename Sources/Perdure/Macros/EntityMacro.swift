@@ -48,7 +48,7 @@ public import PerdureModel
 ///   - versionHashModifier: Changes the version hash: `EntityDescription.versionHashModifier`.
 @attached(
   member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
-  named(_lifeCycle), named(_validatedProperties), named(_validateProperty), arbitrary)
+  named(_lifeCycle), named(_fetchTemplates), named(_validatedProperties), named(_validateProperty), arbitrary)
 @attached(memberAttribute)
 public macro Entity(
   _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],

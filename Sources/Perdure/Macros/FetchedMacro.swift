@@ -40,7 +40,7 @@ public enum FetchedOption: Sendable, Hashable {
 extension _EntityAssembly {
   /// Adds a fetched property.
   public mutating func addFetched<Object: ManagedObject>(
-    _ name: String, _ type: [Object].Type, _ predicate: String? = nil, _ options: FetchedOption...,
+    _ name: String, of type: [Object].Type, _ predicate: String? = nil, _ options: FetchedOption...,
     order: [FetchOrder] = [], limit: Int = 0, userInfo: [String: String] = [:]
   ) {
     fetchedProperties.append(

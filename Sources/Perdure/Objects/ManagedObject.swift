@@ -83,6 +83,9 @@ open class ManagedObject {
   /// The property names of this class and its superclasses, by key paths whose root is this class.
   open class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [:] }
 
+  /// The templates of this class's functions with `@FetchTemplate`. `@Entity` writes the list.
+  open class var _fetchTemplates: [FetchRequestTemplate] { [] }
+
   /// The hooks that this class overrides: all of them, unless the class says otherwise. `@Entity`
   /// writes the exact set. A hook that is not named here may not be called.
   open class var _lifeCycle: _LifeCycle { self == ManagedObject.self ? [] : .all }

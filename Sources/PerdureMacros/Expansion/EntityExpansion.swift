@@ -51,6 +51,7 @@ struct EntityExpansion {
       case .refused(let message, let offset): report(message, offset)
       }
     }
+    for problem in type.templateFunctions.compactMap(\.problem) { report(problem.message, problem.offset) }
     if let problem = type.initializerProblem { report(problem.message, problem.offset) }
     let options = DeclarationScanner.attribute(request.attribute.source)?.arguments ?? ""
     let expansion = EntityExpansion(
@@ -62,7 +63,8 @@ struct EntityExpansion {
   }
 
   var source: String {
-    ([slots] + overrides + validations + properties.flatMap(toManyFunctions)).joined(separator: "\n\n")
+    ([slots] + overrides + templateList + validations + properties.flatMap(toManyFunctions)).joined(
+      separator: "\n\n")
   }
 
   // MARK: Access
@@ -91,7 +93,7 @@ struct EntityExpansion {
       \(constants(from: base).joined(separator: "\n"))
       \(unknownName)
       \(nameFunction)
-      \(parameterDefaults.map { $0 + "\n" }.joined())\
+      \(parameterDefaults.map { $0 + "\n" }.joined() + templateConstants)\
         static let _nameTable = Perdure._PropertyNames(_names(\(type.name).self))
       \(descriptionConstant)
       }

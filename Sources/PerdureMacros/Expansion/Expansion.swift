@@ -6,6 +6,7 @@ enum Expansion {
     case ("EntityMacro", "memberAttribute"): .expansion(memberAttribute(request), [])
     case ("ManagedMacro", "accessor"): placed(request, ManagedExpansion.accessors(request.declaration))
     case ("FetchedMacro", "accessor"): placed(request, FetchedProperty.accessors(request.declaration))
+    case ("FetchTemplateMacro", "body"): TemplateExpansion.body(request)
     case ("CompositeMacro", "extension"): CompositeExpansion.conformance(request)
     case ("MarkerMacro", "peer"): placed(request, InverseCheck.peer(request))
     default: .expansion(nil, [unknown(request)])

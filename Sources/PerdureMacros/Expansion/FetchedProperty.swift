@@ -17,7 +17,7 @@ struct FetchedProperty: Hashable, Sendable {
       name: name, type: type, options: marker.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 })
   }
 
-  /// What is wrong with a variable with `@Fetched`; nil for other variables.
+  /// The problem of a variable with `@Fetched`; nil for other variables.
   static func problem(of variable: VariableSyntax) -> Problem? {
     guard let marker = variable.attribute("Fetched") else { return nil }
     if let problem = ManagedProperty.conditionalMarker(of: variable) { return problem }
@@ -64,7 +64,7 @@ struct FetchedProperty: Hashable, Sendable {
 
   /// The statement that adds the property to the description of its entity.
   var statement: String {
-    let arguments = ["\"\(name)\"", "(\(type)).self"] + (options.map { [$0] } ?? [])
+    let arguments = ["\"\(name)\"", "of: (\(type)).self"] + (options.map { [$0] } ?? [])
     return "    entity.addFetched(\(arguments.joined(separator: ", ")))"
   }
 }

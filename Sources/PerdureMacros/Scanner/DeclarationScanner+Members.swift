@@ -44,7 +44,8 @@ extension DeclarationScanner {
       keywordOffset: keyword?.range.lowerBound ?? 0,
       name: name, isGeneric: isGeneric, inheritance: inheritance, inheritanceOffset: inheritanceOffset,
       variables: variables, initializers: initializers,
-      overriddenFunctions: overriddenFunctions, validators: validators)
+      overriddenFunctions: overriddenFunctions, validators: validators,
+      templateFunctions: templateFunctions)
   }
 
   private mutating func inheritedType() -> String? {
@@ -101,6 +102,9 @@ extension DeclarationScanner {
       if !isConditional, Set(modifiers).isDisjoint(with: ["class", "static"]), let validator = validator() {
         validators.append(validator)
       }
+      if let function = templateFunction(attributes, modifiers, isConditional: isConditional) {
+        templateFunctions.append(function)
+      }
       skipToBody()
     case "init":
       initializers.append(
@@ -134,7 +138,7 @@ extension DeclarationScanner {
   }
 
   /// Skips to behind the next braces, or to the next token that begins a declaration.
-  private mutating func skipToBody() {
+  mutating func skipToBody() {
     while let token = next {
       if token.is("{") { return skipOne() }
       if token.is("}") || token.is(";") || token.kind == .pound { return }
@@ -177,7 +181,7 @@ extension DeclarationScanner {
       offset: offset)
   }
 
-  private static func withoutBackticks(_ name: String) -> String {
+  static func withoutBackticks(_ name: String) -> String {
     name.hasPrefix("`") && name.hasSuffix("`") && name.count > 2 ? String(name.dropFirst().dropLast()) : name
   }
 }

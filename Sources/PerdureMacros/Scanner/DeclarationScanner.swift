@@ -23,6 +23,8 @@ struct DeclarationScanner {
   var initializers: [InitializerSyntax] = []
   /// The skipped functions that can be validations of a property.
   var validators: [ValidatorSyntax] = []
+  /// The skipped functions with `@FetchTemplate`.
+  var templateFunctions: [TemplateFunctionSyntax] = []
   /// Whether the type before `position` ended inside a token, at a `=`: `Array<Int>=[]`.
   var endsWithEqualSign = false
 

@@ -81,4 +81,6 @@ struct TypeSyntax: Hashable, Sendable {
   let overriddenFunctions: Set<String>
   /// The functions outside `#if` that have the form and the name of a validation.
   let validators: [ValidatorSyntax]
+  /// The functions with `@FetchTemplate`, including those inside `#if`.
+  let templateFunctions: [TemplateFunctionSyntax]
 }

@@ -138,7 +138,7 @@ struct FetchTemplateTests {
   }
 
   @Test(
-    "A variable accepts the values that can equal what it is compared with",
+    "A variable accepts the values that can equal the other operand",
     arguments: [
       ("named", "names", Value.list([.string("a")]), true), ("named", "names", .string("ada eve"), true),
       ("named", "names", .list([.integer(1)]), false),

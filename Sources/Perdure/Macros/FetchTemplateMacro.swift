@@ -1,0 +1,78 @@
+public import PerdureModel
+public import PerdurePredicates
+
+/// Makes a static function of an `@Entity` class a fetch request template. The macro writes the
+/// body of the function.
+///
+///     @Entity final class Worker: ManagedObject {
+///       var salary: Double = 0
+///       @FetchTemplate("salary > $least", order: [FetchOrder("salary")])
+///       static func rich(least: Double) -> FetchRequest<Worker>
+///     }
+///
+///     let rich = try context.fetch(Worker.rich(least: 1000))
+///
+/// The parameters of the function are the variables of the predicate, with their names inside the
+/// function. The compiler checks the types of values. The template has the name of the function. A
+/// container for classes adds it to its model, which checks the predicate; for a model in code, see
+/// `FetchRequestTemplate.templates(of:)`.
+///
+/// A predicate with other variables than the parameters stops the program when the container is
+/// made.
+///
+/// - Parameters:
+///   - predicate: The condition as a format string without arguments; nil for all objects.
+///   - order: The order, most significant criterion first.
+///   - limit: The most objects wanted; 0 for all.
+@attached(body)
+public macro FetchTemplate(_ predicate: String? = nil, order: [FetchOrder] = [], limit: Int = 0) =
+  #externalMacro(module: "PerdureMacros", type: "FetchTemplateMacro")
+
+/// The template of a function with `@FetchTemplate`. For generated code.
+public struct _ClassTemplate<Root: ManagedObject>: Sendable {
+  /// The template for models.
+  public let template: FetchRequestTemplate
+  private let request: FetchRequest<Root>
+
+  /// Makes the template, and parses its predicate once.
+  ///
+  /// - Parameter parameters: The names of the function's parameters.
+  public init(
+    _ name: String, _ parameters: [String], _ predicate: String? = nil, order: [FetchOrder] = [],
+    limit: Int = 0
+  ) {
+    template = FetchRequestTemplate(
+      name, Root._entityName, predicate, sortDescriptors: order, fetchLimit: limit)
+    // The model reports a predicate that cannot be read.
+    let parsed = predicate.flatMap { try? FetchPredicate(format: $0) }
+    let variables = parsed?.variables ?? []
+    if parsed != nil || predicate == nil, variables != Set(parameters) {
+      stop(
+        "The predicate of the template \(Root.self).\(name) has the variables \(variables.sorted()), and the function "
+          + "has the parameters \(parameters.sorted()). Give the function one parameter for each variable.")
+    }
+    request = FetchRequest(template.request, predicate: parsed ?? (predicate == nil ? nil : .false))
+  }
+
+  /// A request with values for the variables.
+  public func request(_ values: [String: (any PredicateArgument)?]) -> FetchRequest<Root> {
+    var request = request
+    request.predicate = request.predicate?.withSubstitutionVariables(values.mapValues { $0 ?? Value.null })
+    return request
+  }
+}
+
+extension FetchRequestTemplate {
+  /// The templates of classes: those of their functions with `@FetchTemplate`. For a model that is
+  /// made in code:
+  ///
+  ///     ManagedObjectModel(entities, templates: FetchRequestTemplate.templates(of: [Worker.self]))
+  public static func templates(of classes: [ManagedObject.Type]) -> [FetchRequestTemplate] {
+    var templates: [FetchRequestTemplate] = []
+    // A class without templates of its own has those of its superclass.
+    for template in classes.flatMap({ $0._fetchTemplates }) where !templates.contains(template) {
+      templates.append(template)
+    }
+    return templates
+  }
+}

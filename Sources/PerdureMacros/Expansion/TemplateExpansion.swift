@@ -1,0 +1,69 @@
+// Generates what functions with `@FetchTemplate` need: a constant for the template in `_Slot`, the
+// list of templates of the class, and the bodies of the functions.
+
+extension TemplateFunctionSyntax {
+  /// The problem of the function.
+  var problem: ManagedProperty.Problem? {
+    if isConditional {
+      return ("\"\(name)\" is inside #if, so the model would depend on the build. Move it out.", offset)
+    }
+    if !isStatic {
+      return ("\"\(name)\" makes requests without an object. Write \"static func\".", offset)
+    }
+    if hasBody { return ("@FetchTemplate writes the body of \"\(name)\". Remove the body.", offset) }
+    return nil
+  }
+
+  /// The constant of the template.
+  var constant: String { "_templateOf_\(name)" }
+
+  /// The declaration of the constant in `_Slot`.
+  func declaration(in className: String) -> String {
+    let parameters = parameters.map { "\"\($0)\"" }.joined(separator: ", ")
+    let options = marker.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : ", \($0)" } ?? ""
+    return "  static let \(constant) = "
+      + "Perdure._ClassTemplate<\(className)>(\"\(name)\", [\(parameters)]\(options))\n"
+  }
+
+  /// The body of the function, including the braces.
+  var body: String {
+    let values = parameters.map { "\"\($0)\": \($0)" }.joined(separator: ", ")
+    return "{\n  _Slot.\(constant).request([\(values.isEmpty ? ":" : values)])\n}"
+  }
+}
+
+extension EntityExpansion {
+  /// The member that lists the templates of the class.
+  var templateList: [String] {
+    let functions = type.templateFunctions.filter { $0.problem == nil }
+    if functions.isEmpty { return [] }
+    let templates = functions.map { "_Slot.\($0.constant).template" }.joined(separator: ", ")
+    return [
+      """
+      \(overrideAccess)override class var _fetchTemplates: [Perdure.FetchRequestTemplate] {
+        [\(templates)]
+      }
+      """
+    ]
+  }
+
+  /// The declarations of the templates in `_Slot`.
+  var templateConstants: String {
+    type.templateFunctions.filter { $0.problem == nil }.map { $0.declaration(in: type.name) }.joined()
+  }
+}
+
+enum TemplateExpansion {
+  static func body(_ request: Request.AttachedExpansion) -> Reply {
+    guard let function = DeclarationScanner.templateFunction(request.declaration.source) else {
+      return request.refusal("@FetchTemplate belongs on a static function of a class with @Entity.")
+    }
+    if let type = request.surroundingType, type.entityAttributes.isEmpty {
+      return request.refusal(
+        "@FetchTemplate belongs on a static function in the body of a class with @Entity. Mark \"\(type.name)\" with "
+          + "@Entity, or remove @FetchTemplate.")
+    }
+    // `@Entity` reports the problem of the function.
+    return .expansion(function.problem == nil ? function.body : "{ fatalError() }", [])
+  }
+}
