@@ -3,7 +3,7 @@ import PerdureText
 
 /// Sentences about an entity for human readers: what the tables have no column for.
 enum ModelNotes {
-  private static let lengthMax = 200
+  static let lengthMax = 200
 
   static func notes(of entity: EntityDescription, configurations: [String]) -> [String] {
     let unique = entity.uniquenessConstraints.map { "unique: \($0.joined(separator: ", "))" }
@@ -11,6 +11,7 @@ enum ModelNotes {
       let condition = ModelWords.condition(of: index).map { ", where \($0)" } ?? ""
       return "index \(index.name): \(index.elements.map(ModelWords.text).joined(separator: ", "))\(condition)"
     }
+    let fetched = entity.fetchedProperties.map(RequestText.note)
     let properties = entity.properties.flatMap { $0.leaves.first == $0 ? [$0] : [$0] + $0.leaves }
     let rules = properties.flatMap { property -> [String] in
       guard case .attribute(let attribute) = property else { return [] }
@@ -25,7 +26,9 @@ enum ModelNotes {
       (entity.renamingIdentifier.map { ["\(entity.name) was called \($0)"] } ?? [])
       + info(of: entity.name, entity.userInfo)
       + (configurations.isEmpty ? [] : ["in configurations \(configurations.joined(separator: ", "))"])
-    return (unique + indexes + rules + names + infos + own).map { TextTable.cell($0, limit: lengthMax) }
+    return (unique + indexes + fetched + rules + names + infos + own).map {
+      TextTable.cell($0, limit: lengthMax)
+    }
   }
 
   private static func info(of name: String, _ userInfo: [String: String]) -> [String] {

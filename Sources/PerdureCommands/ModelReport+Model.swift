@@ -10,7 +10,9 @@ extension ModelReport {
       ("versionHash", .string(String(model.versionHash, radix: 16))),
       ("versionIdentifiers", .strings(model.versionIdentifiers.sorted())),
       ("configurations", .strings(model.configurations)),
+      ("templates", RequestText.json(model, entities)),
     ]
+    templates = RequestText.templates(model, entities)
     self.entities = entities.map { Entity($0, configurations: model.configurations(containing: $0)) }
   }
 
@@ -40,6 +42,7 @@ extension ModelReport.Entity {
       .field("renamingIdentifier", .optional(entity.renamingIdentifier)),
       .field("configurations", .strings(configurations)), .table(.attributes(of: entity)),
       .table(.relationships(of: entity)),
+      .field("fetchedProperties", .array(entity.fetchedProperties.map(RequestText.json))),
       .field("uniquenessConstraints", .array(entity.uniquenessConstraints.map(JSONText.strings))),
       .table(.indexes(of: entity)), .field("userInfo", .userInfo(entity.userInfo)),
     ]

@@ -6,7 +6,7 @@ extension ModelReport {
   /// - Parameter title: Styles the line above the tables of an entity.
   func lines(title: (String) -> String) -> [String] {
     [summary]
-      + entities.flatMap { entity -> [String] in
+      + sections.flatMap { entity -> [String] in
         let tables = entity.shownTables.map { rows in
           TextTable.lines(rows, alignments: rows[0].map { _ in .leading })
         }
@@ -19,7 +19,7 @@ extension ModelReport {
   /// The report in Markdown, for documents.
   var markdown: [String] {
     [summary]
-      + entities.flatMap { entity -> [String] in
+      + sections.flatMap { entity -> [String] in
         let tables = entity.shownTables.flatMap { rows in
           [""] + TextTable.markdown(rows, alignments: rows[0].map { _ in .leading })
         }
@@ -38,12 +38,12 @@ extension ModelReport {
       "<title>\(title)</title>", "<style>", Self.style, "</style>", "</head>", "<body>", "<h1>\(title)</h1>",
       "<p>\(MarkupText.escaped(summary))</p>",
     ]
-    let sections = entities.flatMap { entity -> [String] in
+    let parts = sections.flatMap { entity -> [String] in
       let notes = entity.notes.map { "<li>\(MarkupText.escaped($0))</li>" }
       return ["<h2>\(MarkupText.escaped(entity.heading))</h2>"] + entity.shownTables.flatMap(TextTable.html)
         + (notes.isEmpty ? [] : ["<ul>"] + notes + ["</ul>"])
     }
-    return head + sections + ["</body>", "</html>"]
+    return head + parts + ["</body>", "</html>"]
   }
 
   private static let style = """

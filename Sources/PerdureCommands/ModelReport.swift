@@ -44,6 +44,13 @@ struct ModelReport {
   let summary: String
   let fields: [(String, JSONText)]
   let entities: [Entity]
+  /// Sentences about fetch request templates.
+  let templates: [String]
+
+  /// The sections for readers: the entities, and the templates if there are some.
+  var sections: [Entity] {
+    entities + (templates.isEmpty ? [] : [Entity(heading: "Templates", parts: [], notes: templates)])
+  }
 }
 
 extension ModelReport.Cell {

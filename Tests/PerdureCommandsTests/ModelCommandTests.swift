@@ -45,6 +45,43 @@ struct ModelCommandTests {
     try container.close()
   }
 
+  /// A store whose model has a template and a fetched property.
+  private func requests() throws -> String {
+    let path = directory.file("Requests.perdure")
+    let note = EntityDescription(
+      "Note", properties: [.string("text"), .int64("size")],
+      fetchedProperties: [
+        FetchedPropertyDescription(
+          "larger", "Note", "size > $FETCH_SOURCE.size", sortDescriptors: [FetchOrder("size")],
+          fetchLimit: 3, isCached: false)
+      ])
+    let model = try ManagedObjectModel(
+      [note, EntityDescription("Other", properties: [])],
+      templates: [
+        FetchRequestTemplate(
+          "large", "Note", "size > $least", sortDescriptors: [FetchOrder("size", ascending: false)])
+      ])
+    let container = PersistentContainer(name: "Notes", model: model, at: path)
+    try container.loadPersistentStores()
+    try container.close()
+    return path
+  }
+
+  @Test("Templates and fetched properties are listed, with the types of variables")
+  func listsRequests() throws {
+    let path = try requests()
+    let fetched = "fetched larger: Note where size > $FETCH_SOURCE.size, by size, at most 3, live"
+    let template = "large: Note where size > $least, by size descending; $least is an int64"
+    #expect(try Outcome("model", "show", path).lines.contains("  " + fetched))
+    #expect(try Outcome("model", "show", path).lines.suffix(3) == ["", "Templates", "  " + template])
+    let markdown = try Outcome("model", "show", path, "--format", "markdown").lines
+    #expect(markdown.contains("- " + fetched))
+    #expect(markdown.suffix(4) == ["", "## Templates", "", "- " + template])
+    #expect(!(try Outcome("model", "show", path, "--entity", "Other").lines.contains("Templates")))
+    let json = try Outcome("model", "show", path, "--format", "json").lines.joined()
+    #expect(json.contains("\"fetchedProperties\"") && json.contains("\"least\""))
+  }
+
   @Test("Tables show entities, properties, constraints, indexes and rules of the stored model")
   func tables() throws {
     let outcome = try Outcome("model", "show", path)
