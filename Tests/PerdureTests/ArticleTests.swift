@@ -573,6 +573,43 @@ private enum SearchAndSorting {
   }
 }
 
+private enum Requests {
+  // SearchAndSorting 7
+  @Entity final class Author: ManagedObject {
+    var name: String
+    var lastSeen: Double = 0
+    @Relationship(inverse: "author") var messages: ToMany<Message>
+    @Fetched(
+      "author == $FETCH_SOURCE AND sent > $FETCH_SOURCE.lastSeen",
+      order: [FetchOrder("sent", ascending: false)], limit: 10)
+    var unread: [Message]
+  }
+
+  @Entity final class Message: ManagedObject {
+    var sent: Double = 0
+    @Relationship(inverse: "messages") var author: Author?
+    @FetchTemplate("sent > $moment", order: [FetchOrder("sent")])
+    static func sent(after moment: Double) -> FetchRequest<Message>
+  }
+  // end
+
+  static func run() throws {
+    let container = try PersistentContainer(
+      name: "Mail", classes: [Author.self, Message.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    // SearchAndSorting 8
+    let author = Author(context: context, name: "Ada")
+    for sent in [1.0, 2, 3] { _ = Message(context: context, sent: sent, author: author) }
+    author.lastSeen = 1
+    print(author.unread.map(\.sent))  // [3.0, 2.0]
+    print(try context.fetch(Message.sent(after: 2)).map(\.sent))  // [3.0]
+    // end
+    #expect(author.unread.map(\.sent) == [3, 2])
+    #expect(try context.fetch(Message.sent(after: 2)).map(\.sent) == [3])
+  }
+}
+
 // MARK: - Tests
 
 @Suite("The code blocks of articles in Perdure.docc")
@@ -606,13 +643,16 @@ struct ArticleTests {
 
   @Test("FaultingAndNPlusOne runs") func faulting() throws { try FaultingAndNPlusOne.run() }
 
-  @Test("SearchAndSorting runs") func searching() throws { try SearchAndSorting.run() }
+  @Test("SearchAndSorting runs") func searching() throws {
+    try SearchAndSorting.run()
+    try Requests.run()
+  }
 
   @Test(
     "The code blocks of the articles equal the code in this file",
     arguments: [
       ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 5), ("AttributeTypes", 5),
-      ("FaultingAndNPlusOne", 6), ("SearchAndSorting", 6),
+      ("FaultingAndNPlusOne", 6), ("SearchAndSorting", 8),
     ])
   func sameText(article: String, count: Int) throws {
     let code = try DocumentedCode("Sources/Perdure/Perdure.docc/\(article).md", in: #filePath)
