@@ -6,14 +6,14 @@ import Testing
 @Entity class Sailor: ManagedObject {
   var name: String
   var wage: Double = 0
-  @Relationship(inverse: "sailors") var ship: Vessel?
+  @Relationship(inverse: "sailors") var ship: Freighter?
 
   @FetchTemplate(
     "wage > $least AND name BEGINSWITH $start", order: [FetchOrder("wage", ascending: false)], limit: 2)
   static func rich(least: Double, named start: String) -> FetchRequest<Sailor>
 
   @FetchTemplate("ship == $ship", order: [FetchOrder("name")])
-  static func crew(of ship: Vessel?) -> FetchRequest<Sailor>
+  static func crew(of ship: Freighter?) -> FetchRequest<Sailor>
 
   @FetchTemplate static func sailors() -> FetchRequest<Sailor>
 }
@@ -22,7 +22,7 @@ import Testing
   @FetchTemplate("name IN $names") static func captains(_ names: [String]) -> FetchRequest<Captain>
 }
 
-@Entity final class Vessel: ManagedObject {
+@Entity final class Freighter: ManagedObject {
   var name: String
   @Relationship(inverse: "ship") var sailors: ToMany<Sailor>
 }
@@ -31,7 +31,7 @@ import Testing
 struct TemplateMacroTests {
   private func context() throws -> ManagedObjectContext {
     let container = try PersistentContainer(
-      name: "Ships", classes: [Sailor.self, Captain.self, Vessel.self], description: .inMemory)
+      name: "Ships", classes: [Sailor.self, Captain.self, Freighter.self], description: .inMemory)
     try container.loadPersistentStores()
     return container.newContext()
   }
@@ -39,7 +39,7 @@ struct TemplateMacroTests {
   @Test("A function makes a typed request from its parameters, and nil is a value")
   func requests() throws {
     let context = try context()
-    let ship = Vessel(context: context, name: "Argo")
+    let ship = Freighter(context: context, name: "Argo")
     for (name, wage) in [("ada", 3.0), ("alan", 1), ("anna", 2), ("bob", 9)] {
       _ = Sailor(context: context, name: name, wage: wage, ship: name == "bob" ? nil : ship)
     }
