@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "Perdure", targets: ["Perdure"]),
     .library(name: "PerdureKeyedArchives", targets: ["PerdureKeyedArchives"]),
     .library(name: "PerdureLogging", targets: ["PerdureLogging"]),
+    .library(name: "PerdureModelFiles", targets: ["PerdureModelFiles"]),
     .library(name: "PerdureLog", targets: ["PerdureLog"]),
     .library(name: "PerdureTestSupport", targets: ["PerdureTestSupport"]),
     .executable(name: "perdure", targets: ["PerdureCLI"]),
@@ -71,6 +72,10 @@ let package = Package(
     // Pictures of models as text. No output of its own.
     .target(
       name: "PerdureModelDiagrams", dependencies: ["PerdureModel", "PerdureText"], swiftSettings: settings),
+    // By itself, as programs with models in code need no files.
+    .target(
+      name: "PerdureModelFiles", dependencies: ["PerdureFileIO", "PerdureModel", "PerdurePredicates"],
+      swiftSettings: settings),
     .macro(name: "PerdureMacros", dependencies: ["PerdureText"], swiftSettings: settings),
 
     // Level 2
@@ -213,6 +218,12 @@ let package = Package(
       dependencies: ["PerdureModelDiagrams", "PerdureModel", "PerdureTestSupport"],
       // Files that tests read where they are.
       exclude: ["Golden"], swiftSettings: settings),
+    .testTarget(
+      name: "PerdureModelFilesTests",
+      dependencies: [
+        "PerdureModelFiles", "PerdureFileIO", "PerdureModel", "PerdurePredicates", "PerdureTestSupport",
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "PerdureMacrosTests", dependencies: ["PerdureMacros"], swiftSettings: settings),
     .testTarget(

@@ -21,6 +21,7 @@ struct ImportRulesTests {
     ],
     "PerdureModel": foundation + ["PerdurePredicates", "Synchronization"],
     "PerdureModelDiagrams": ["PerdureModel", "PerdureText"],
+    "PerdureModelFiles": foundation + ["PerdureFileIO", "PerdureModel", "PerdurePredicates"],
     "PerdureMacros": foundation + system + ["PerdureText"],
     "Perdure": foundation + [
       "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",

@@ -1,0 +1,164 @@
+import PerdureModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Values as text in model files. Numbers have a point and no grouping. Every text that is written
+/// is read as the same value.
+enum ModelText {
+  /// A truth value: `YES`, `NO`, `true`, `false`, 1 or 0 in any case; nil for other text.
+  static func bool(_ text: String) -> Bool? {
+    switch text.lowercased() {
+    case "yes", "true", "1", "1.0": true
+    case "no", "false", "0", "0.0": false
+    default: nil
+    }
+  }
+
+  /// A whole number. A fraction is dropped, and `YES` and `NO` are 1 and 0, as in files of Xcode.
+  static func integer(_ text: String) -> Int64? {
+    if let value = Int64(text) { return value }
+    if let value = number(text), value.isFinite { return Int64(exactly: value.rounded(.towardZero)) }
+    return bool(text).map { $0 ? 1 : 0 }
+  }
+
+  /// A floating-point number: decimal, `inf` or `-inf`.
+  static func number(_ text: String) -> Double? {
+    isDecimal(text) || text == "inf" || text == "-inf" ? Double(text) : nil
+  }
+
+  /// A decimal number of up to 38 digits, with an exponent from -127 to 127.
+  static func decimal(_ text: String) -> Decimal? {
+    guard isDecimal(text), text.utf8.count <= 255 else { return nil }
+    let parts = text.lowercased().split(separator: "e")
+    if parts.count == 2, !(-127...127).contains(Int(parts[1]) ?? .max) { return nil }
+    guard let value = Decimal(string: text), !value.isNaN else { return nil }
+    return value
+  }
+
+  /// Whether a text is a decimal number, with an optional fraction and exponent.
+  private static func isDecimal(_ text: String) -> Bool {
+    text.wholeMatch(of: /[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?/) != nil
+  }
+
+  /// A number without a needless fraction, as Xcode writes intervals.
+  static func text(ofInterval value: Double) -> String {
+    if value == value.rounded(), abs(value) < 1e15 { return String(Int64(value)) }
+    return "\(value)"
+  }
+
+  // MARK: Defaults and bounds
+
+  /// The value of a type; nil if the text is not one. Types without values as text have none.
+  static func value(_ text: String, _ type: AttributeType) -> DefaultValue? {
+    switch type {
+    case .int16: integer(text).flatMap { Int16(exactly: $0) }.map { .integer(Int64($0)) }
+    case .int32: integer(text).flatMap { Int32(exactly: $0) }.map { .integer(Int64($0)) }
+    case .int64: integer(text).map { .integer($0) }
+    case .decimal: decimal(text).map { .decimal($0) }
+    case .double: number(text).map { .double($0) }
+    case .float: number(text).map { .double(Double(Float($0))) }
+    case .string: .string(text)
+    case .boolean: bool(text).map { .bool($0) }
+    case .date: number(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+    case .uuid: UUID(uuidString: text).map { .uuid($0) }
+    case .uri: URL(string: text).map { .url($0) }
+    case .binary, .transformable: Data(base64Encoded: text).map { .data($0) }
+    case .undefined, .objectID: nil
+    }
+  }
+
+  /// The text of a value in the form of its type; nil for a value that each object gets anew.
+  static func text(of value: DefaultValue, _ type: AttributeType) -> String? {
+    switch value {
+    case .bool(let value): value ? "YES" : "NO"
+    case .integer(let value): type == .double || type == .float ? "\(value).0" : "\(value)"
+    case .double(let value): type == .float ? "\(Float(value))" : "\(value)"
+    case .decimal(let value): "\(value)"
+    case .string(let value): value
+    case .date(let value): text(ofInterval: value.timeIntervalSinceReferenceDate)
+    case .uuid(let value): value.uuidString
+    case .data(let value): value.base64EncodedString()
+    case .url(let value): value.absoluteString
+    case .now, .newUUID: nil
+    }
+  }
+}
+
+extension AttributeType {
+  /// The name of the type in model files; nil for `undefined`, which they leave out.
+  var fileName: String? {
+    switch self {
+    case .undefined: nil
+    case .int16: "Integer 16"
+    case .int32: "Integer 32"
+    case .int64: "Integer 64"
+    case .decimal: "Decimal"
+    case .double: "Double"
+    case .float: "Float"
+    case .string: "String"
+    case .boolean: "Boolean"
+    case .date: "Date"
+    case .binary: "Binary"
+    case .uuid: "UUID"
+    case .uri: "URI"
+    case .transformable: "Transformable"
+    case .objectID: "ObjectID"
+    }
+  }
+
+  /// The types by their names in model files, with the other spellings that readers accept.
+  static let byFileName: [String: AttributeType] = {
+    let spelled = allCases.compactMap { type in type.fileName.map { ($0, type) } }
+    let others: [(String, AttributeType)] = [
+      ("Object ID", .objectID), ("Undefined", .undefined), ("Undefined Type", .undefined),
+      ("Transient", .undefined),
+    ]
+    return Dictionary(uniqueKeysWithValues: spelled + others)
+  }()
+
+  /// Whether Core Data can have a scalar property of the type.
+  var isScalar: Bool {
+    switch self {
+    case .int16, .int32, .int64, .double, .float, .boolean: true
+    default: false
+    }
+  }
+
+  /// Whether the bounds in a file are lengths.
+  var hasLengthBounds: Bool { self == .string || self == .uri || self == .binary }
+
+  /// Whether the bounds in a file are numbers.
+  var hasNumberBounds: Bool {
+    switch self {
+    case .int16, .int32, .int64, .decimal, .double, .float: true
+    default: false
+    }
+  }
+}
+
+extension DeleteRule {
+  /// The name of the rule in model files.
+  var fileName: String {
+    switch self {
+    case .noAction: "No Action"
+    case .nullify: "Nullify"
+    case .cascade: "Cascade"
+    case .deny: "Deny"
+    }
+  }
+}
+
+/// Keys of the user info for parts of a model that the format cannot express. Readers of Core Data
+/// ignore them; readers of Perdure leave them out of the user info.
+enum ExtensionKey {
+  /// The default of an attribute: `now`, `newUUID`, or bytes in base 64.
+  static let defaultValue = "perdure.default"
+  /// Followed by a number from 1: the predicate of a validation rule.
+  static let predicate = "perdure.predicate."
+  /// Followed by the number of a predicate: its message.
+  static let message = "perdure.message."
+}

@@ -1,0 +1,153 @@
+import Foundation
+import PerdureModel
+import PerdureModelFiles
+import PerdurePredicates
+import Testing
+
+@Suite("Models read from files")
+struct ModelReadingTests {
+  /// A file with every part of the format.
+  private static let everything = """
+    <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" userDefinedModelVersionIdentifier="v2">
+        <entity name="Author" representedClassName=".Writer" elementID="Person" versionHashModifier="m" syncable="YES" codeGenerationType="class">
+            <attribute name="age" attributeType="Integer 16" minValueString="0" maxValueString="150" defaultValueString="18" usesScalarValueType="YES"/>
+            <attribute name="articleCount" optional="YES" attributeType="Integer 64" derived="YES" derivationExpression="articles.@count" usesScalarValueType="NO"/>
+            <attribute name="born" optional="YES" attributeType="Date" minDateTimeInterval="-3000000000" defaultDateTimeInterval="631123200.5" usesScalarValueType="NO"/>
+            <attribute name="face" optional="YES" attributeType="Transformable" valueTransformerName="Faces" customClassName="UIImage"/>
+            <attribute name="home" attributeType="Composite" composite="Address" elementID="address"/>
+            <attribute name="id" attributeType="UUID" usesScalarValueType="NO">
+                <userInfo>
+                    <entry key="k" value="v"/>
+                    <entry key="perdure.default" value="newUUID"/>
+                </userInfo>
+            </attribute>
+            <attribute name="mood" optional="YES" transient="YES"/>
+            <attribute name="name" attributeType="String" minValueString="1" maxValueString="64" regularExpressionString="[A-Z].*" defaultValueString="Anon"/>
+            <relationship name="articles" optional="YES" toMany="YES" minCount="1" maxCount="9" deletionRule="Cascade" ordered="YES" destinationEntity="Article" inverseName="author" inverseEntity="Article"/>
+            <fetchIndex name="byName" partialIndexPredicate="age &gt; 5">
+                <fetchIndexElement expression="canonical:(name)" expressionType="String" type="Binary" order="ascending"/>
+                <fetchIndexElement property="born" type="Binary" order="descending"/>
+            </fetchIndex>
+            <uniquenessConstraints>
+                <uniquenessConstraint>
+                    <constraint value="name"/>
+                    <constraint value="born"/>
+                </uniquenessConstraint>
+            </uniquenessConstraints>
+            <userInfo>
+                <entry key="a" value="&quot;b&quot;"/>
+            </userInfo>
+        </entity>
+        <entity name="Article" isAbstract="YES" syncable="YES">
+            <attribute name="price" attributeType="Decimal" defaultValueString="12.50" indexed="YES"/>
+            <attribute name="seen" attributeType="Boolean" defaultValueString="YES"/>
+            <attribute name="weight" optional="YES" attributeType="Float" defaultValueString="0.1"/>
+            <relationship name="author" maxCount="1" deletionRule="Nullify" destinationEntity="Author" inverseName="articles" inverseEntity="Author"/>
+            <compoundIndexes>
+                <compoundIndex><index value="price"/><index value="seen"/></compoundIndex>
+            </compoundIndexes>
+        </entity>
+        <entity name="Novel" representedClassName="Books.Novel" parentEntity="Article" syncable="YES">
+            <attribute name="text" optional="YES" attributeType="String">
+                <userInfo>
+                    <entry key="perdure.message.1" value="must be even"/>
+                    <entry key="perdure.predicate.1" value="length:(SELF) &lt; 9"/>
+                </userInfo>
+            </attribute>
+        </entity>
+        <fetchRequest name="rich" entity="Author" predicateString="age &gt; $least"/>
+        <configuration name="Cloud"><memberEntity name="Author"/></configuration>
+        <composite name="Address">
+            <attribute name="street" attributeType="String"/>
+            <attribute name="spot" optional="YES" attributeType="Composite" composite="Spot"/>
+        </composite>
+        <composite name="Spot"><attribute name="x" optional="YES" attributeType="Double"/></composite>
+        <elements><element name="Author" positionX="0" positionY="0" width="128" height="90.5"/></elements>
+    </model>
+    """
+
+  private static var author: EntityDescription {
+    let home = CompositeAttributeDescription(
+      "home", [.string("street", optional: false), .composite("spot", [.double("x")])], isOptional: false,
+      renamingIdentifier: "address")
+    return EntityDescription(
+      "Author", className: ".Writer",
+      properties: [
+        .int16("age", optional: false, default: 18, rules: [.minimum(0), .maximum(150)]),
+        .derived("articleCount", "articles.@count", optional: true),
+        .date(
+          "born", default: .date(Date(timeIntervalSinceReferenceDate: 631_123_200.5)),
+          rules: [.minimum(.date(Date(timeIntervalSinceReferenceDate: -3_000_000_000)))]),
+        .attribute(AttributeDescription("face", .transformable, valueTransformerName: "Faces")),
+        .composite(home),
+        .attribute(
+          AttributeDescription("id", .uuid, isOptional: false, defaultValue: .newUUID, userInfo: ["k": "v"])),
+        .transient("mood"),
+        .string(
+          "name", optional: false, default: "Anon",
+          rules: [.minimumLength(1), .maximumLength(64), .pattern("[A-Z].*")]),
+        .toMany(
+          "articles", "Article", inverse: "author", minCount: 1, maxCount: 9, deleteRule: .cascade,
+          ordered: true),
+      ],
+      indexes: [
+        FetchIndexDescription("byName", ["canonical:(name)", .descending("born")], where: "age > 5")
+      ],
+      uniquenessConstraints: [["name", "born"]], renamingIdentifier: "Person", userInfo: ["a": "\"b\""],
+      versionHashModifier: "m")
+  }
+
+  private static func others() throws -> [EntityDescription] {
+    let text = ValidationRule.predicate(
+      try FetchPredicate(format: "length:(SELF) < 9"), message: "must be even")
+    return [
+      EntityDescription(
+        "Article", isAbstract: true, className: "ManagedObject",
+        properties: [
+          .decimal("price", optional: false, default: .decimal(Decimal(string: "12.5") ?? 0)),
+          .boolean("seen", optional: false, default: true),
+          .float("weight", default: .double(Double(Float(0.1)))),
+          .toOne("author", "Author", inverse: "articles", optional: false),
+        ], indexes: [FetchIndexDescription(on: "price"), FetchIndexDescription(on: "price", "seen")]),
+      EntityDescription(
+        "Novel", superentity: "Article", className: "Books.Novel",
+        properties: [.string("text", rules: [text])]),
+    ]
+  }
+
+  @Test("Every part of a file gives the description that code gives")
+  func everything() throws {
+    let document = try ModelDocument(Array(Self.everything.utf8), file: "contents")
+    let errors = document.problems().filter { $0.severity == .error }
+    #expect(errors == [])
+    let model = try document.managedObjectModel()
+    #expect(model.entities == [Self.author] + (try Self.others()))
+    #expect(model.versionIdentifiers == ["v2"] && model.configurations == ["Cloud"])
+    #expect(model.entities(forConfigurationName: "Cloud")?.map(\.name) == ["Author"])
+  }
+
+  @Test("Index names that a superentity already has are completed by the entity's name")
+  func repeatedIndexNames() throws {
+    let index = "<fetchIndex name='by'><fetchIndexElement property='a'/></fetchIndex>"
+    let text = """
+      <model><entity name='A'><attribute name='a' attributeType='String'/>\(index)</entity>
+      <entity name='B' parentEntity='A'>\(index)</entity></model>
+      """
+    let model = try ModelDocument(Array(text.utf8), file: "contents").managedObjectModel()
+    #expect(model.entities.flatMap(\.indexes).map(\.name) == ["by", "by_B"])
+  }
+
+  @Test("Files of public projects give models, or errors at known lines", arguments: Corpus.files)
+  func corpus(_ path: String) throws {
+    let document = try ModelDocument(Corpus.bytes(of: path), file: path)
+    let problems = document.problems()
+    let errors = problems.filter { $0.severity == .error }.compactMap(\.line)
+    // Models for tests of other programs, with an empty composite and with texts that are not
+    // predicates.
+    let known = ["phimage__MomXML__Model.xml": [36], "phimage__MomXML__model.xml": [46, 49]]
+    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    #expect(errors == known[name] ?? [], "\(problems)")
+    #expect(problems.allSatisfy { $0.line != nil && $0.kind != .unknownContent }, "\(problems)")
+    #expect((try? document.managedObjectModel()) == nil || errors.isEmpty)
+  }
+}
