@@ -117,7 +117,8 @@ extension ModelElement {
   public mutating func insert(_ child: ModelElement) {
     if content.isEmpty { layout.closing = nil }
     let order = Vocabulary.children[name] ?? []
-    let isSorted = Vocabulary.sortedKinds.contains(child.name)
+    // The elements of a composite have an order of their own.
+    let isSorted = Vocabulary.sortedKinds.contains(child.name) && name != "composite"
     let siblings = content.indices.filter { index in
       if case .element(let sibling) = content[index] { sibling.name == child.name } else { false }
     }
@@ -150,6 +151,16 @@ extension ModelElement {
       change(&child)
       content[index] = .element(child)
     }
+  }
+
+  /// Puts the elements of the content into the order of their ranks. Other parts stay in place.
+  mutating func orderChildren(by rank: (ModelElement) -> Int) {
+    let places = content.indices.filter { if case .element = content[$0] { true } else { false } }
+    let ranked = children.map { (element: $0, rank: rank($0)) }
+    let sorted = ranked.enumerated().sorted {
+      ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset)
+    }
+    for (place, child) in zip(places, sorted) { content[place] = .element(child.element.element) }
   }
 
   /// The position of a name among others: behind the last one that precedes it in `order`.

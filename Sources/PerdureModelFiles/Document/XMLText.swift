@@ -20,6 +20,13 @@ enum XMLText {
 
   private static let special: Set<UInt8> = Set("&<>\"'".utf8)
 
+  /// Text with references to characters, without them. Unknown references are kept.
+  static func unescaped(_ text: String) -> String {
+    text.replacing(/&([#a-zA-Z0-9]+);/) { match in
+      character(named: String(match.output.1)).map { String($0) } ?? String(match.output.0)
+    }
+  }
+
   /// The first character that no XML file can contain; nil if there is none.
   static func forbidden(in value: String) -> Unicode.Scalar? {
     value.unicodeScalars.first { !isAllowed($0) }

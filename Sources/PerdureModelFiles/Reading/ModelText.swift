@@ -155,6 +155,8 @@ extension DeleteRule {
 /// Keys of the user info for parts of a model that the format cannot express. Readers of Core Data
 /// ignore them; readers of Perdure leave them out of the user info.
 enum ExtensionKey {
+  /// The start of all keys.
+  static let prefix = "perdure."
   /// The default of an attribute: `now`, `newUUID`, or bytes in base 64.
   static let defaultValue = "perdure.default"
   /// Followed by a number from 1: the predicate of a validation rule.

@@ -1,0 +1,40 @@
+public import PerdureModel
+
+extension ModelDocument {
+  /// Makes a file that describes a model, as Xcode writes it: sorted by name, with the elements of
+  /// composites in their order.
+  ///
+  /// Reading it gives an equal model, except for the order of entities, properties and rules. Parts
+  /// that Core Data does not have are in the user info of attributes, with keys that begin with
+  /// `perdure.`: predicates of rules, defaults that each object gets anew, and default bytes.
+  ///
+  /// - Parameter file: The path of the file, for messages.
+  /// - Throws: `ModelFileError` with all parts that a file cannot express: several version
+  ///   identifiers, and several rules of the same kind for an attribute.
+  /// - Complexity: O(n log n) for n entities and properties.
+  public init(_ model: ManagedObjectModel, file: String = "contents") throws(ModelFileError) {
+    self.init(root: try ElementMaker.root(of: model, file: file), file: file)
+  }
+
+  /// Changes the document so that it describes another model. Only the lines of changed parts
+  /// change. Parts that the model does not have stay: diagrams of remaining entities, settings of
+  /// Core Data, comments and unknown elements.
+  ///
+  /// An entity or property whose renaming identifier is its name in the document is renamed, and
+  /// keeps these parts.
+  ///
+  /// - Throws: `ModelFileError`, if the document describes no valid model now, and as
+  ///   ``init(_:file:)``. Then the document did not change.
+  /// - Complexity: O(n log n) for n entities and properties, and O(n) for each changed one.
+  public mutating func update(to model: ManagedObjectModel) throws(ModelFileError) {
+    let names = ModelReader.read(self).compositeNames
+    let base = try ElementMaker.root(of: managedObjectModel(), file: file, compositeNames: names)
+    let changed = try ElementMaker.root(of: model, file: file, compositeNames: names)
+    ElementMerge.apply(from: base, to: changed, &root)
+    let removed = Set(base.children("entity").compactMap { $0["name"] })
+      .subtracting(changed.children("entity").compactMap { $0["name"] })
+    root.updateChildren(where: { $0.name == "elements" }) { diagram in
+      diagram.removeChildren { $0["name"].map(removed.contains) == true }
+    }
+  }
+}
