@@ -43,8 +43,6 @@ public struct ModelFileProblem: Sendable, Hashable {
     case contradiction
     /// A composite contains itself, is not in the file, or is too large.
     case composite
-    /// A name leads to no entity.
-    case reference
     /// A predicate cannot be parsed.
     case predicate
     /// A declaration that Perdure does not use.

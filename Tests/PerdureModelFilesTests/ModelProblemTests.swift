@@ -155,14 +155,23 @@ struct ModelProblemTests {
         + entity("<attribute name='a' attributeType='Composite' composite='C'/>"),
       .model(.compositeShape), .error, 4
     ),
-    ("<fetchRequest name='f' entity='A'/>", .reference, .error, 2),
+    ("<fetchRequest name='f' entity='A'/>", .model(.fetchTemplate), .error, 2),
     ("<fetchRequest name='f'/>", .missing, .error, 2),
-    ("<entity name='A'/>\n<fetchRequest name='f' entity='A' predicateString='a ='/>", .predicate, .error, 3),
+    (
+      "<entity name='A'/>\n<fetchRequest name='f' entity='A' predicateString='a ='/>", .model(.fetchTemplate),
+      .error, 3
+    ),
+    ("<entity name='A'/>\n<fetchRequest name='f' entity='A' resultType='5'/>", .value, .error, 3),
+    (
+      "<entity name='A'/>\n<fetchRequest name='f' entity='A' fetchLimit='-1'/>", .model(.fetchTemplate),
+      .error, 3
+    ),
+    (entity("<fetchedProperty name='p'/>"), .missing, .error, 3),
     (
       entity(
         "<fetchedProperty name='p'>\n<fetchRequest name='f' entity='A' predicateString='a ='/></fetchedProperty>"
       ),
-      .predicate, .error, 4
+      .model(.fetchedProperty), .error, 3
     ),
     (
       entity("<userInfo><entry key='k' value='1'/>\n<entry key='k' value='2'/></userInfo>"),

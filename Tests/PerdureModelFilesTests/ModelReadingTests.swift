@@ -24,6 +24,10 @@ struct ModelReadingTests {
             <attribute name="mood" optional="YES" transient="YES"/>
             <attribute name="name" attributeType="String" minValueString="1" maxValueString="64" regularExpressionString="[A-Z].*" defaultValueString="Anon"/>
             <relationship name="articles" optional="YES" toMany="YES" minCount="1" maxCount="9" deletionRule="Cascade" ordered="YES" destinationEntity="Article" inverseName="author" inverseEntity="Article"/>
+            <fetchedProperty name="namesakes" optional="YES">
+                <fetchRequest name="fetchedPropertyFetchRequest" entity="Author" predicateString="name == $FETCH_SOURCE.name" perdure.sortDescriptors="name descending,age"/>
+                <userInfo><entry key="u" value="1"/></userInfo>
+            </fetchedProperty>
             <fetchIndex name="byName" partialIndexPredicate="age &gt; 5">
                 <fetchIndexElement expression="canonical:(name)" expressionType="String" type="Binary" order="ascending"/>
                 <fetchIndexElement property="born" type="Binary" order="descending"/>
@@ -55,7 +59,7 @@ struct ModelReadingTests {
                 </userInfo>
             </attribute>
         </entity>
-        <fetchRequest name="rich" entity="Author" predicateString="age &gt; $least"/>
+        <fetchRequest name="rich" entity="Author" predicateString="age &gt; $least" fetchLimit="5" fetchBatchSize="20" resultType="2" includesSubentities="NO" includePropertyValues="NO" includesPendingChanges="YES" returnObjectsAsFaults="NO" returnDistinctResults="YES"/>
         <configuration name="Cloud"><memberEntity name="Author"/></configuration>
         <composite name="Address">
             <attribute name="street" attributeType="String"/>
@@ -90,6 +94,11 @@ struct ModelReadingTests {
           "articles", "Article", inverse: "author", minCount: 1, maxCount: 9, deleteRule: .cascade,
           ordered: true),
       ],
+      fetchedProperties: [
+        FetchedPropertyDescription(
+          "namesakes", "Author", "name == $FETCH_SOURCE.name",
+          sortDescriptors: [FetchOrder("name", ascending: false), FetchOrder("age")], userInfo: ["u": "1"])
+      ],
       indexes: [
         FetchIndexDescription("byName", ["canonical:(name)", .descending("born")], where: "age > 5")
       ],
@@ -122,6 +131,14 @@ struct ModelReadingTests {
     #expect(errors == [])
     let model = try document.managedObjectModel()
     #expect(model.entities == [Self.author] + (try Self.others()))
+    var rich = FetchRequestTemplate("rich", "Author", "age > $least", fetchLimit: 5)
+    rich.request.fetchBatchSize = 20
+    rich.request.resultType = .dictionaries
+    rich.request.includesSubentities = false
+    rich.request.includesPropertyValues = false
+    rich.request.returnsObjectsAsFaults = false
+    rich.request.returnsDistinctResults = true
+    #expect(model.fetchRequestTemplates == [rich])
     #expect(model.versionIdentifiers == ["v2"] && model.configurations == ["Cloud"])
     #expect(model.entities(forConfigurationName: "Cloud")?.map(\.name) == ["Author"])
   }
@@ -144,7 +161,7 @@ struct ModelReadingTests {
     let errors = problems.filter { $0.severity == .error }.compactMap(\.line)
     // Models for tests of other programs, with an empty composite and with texts that are not
     // predicates.
-    let known = ["phimage__MomXML__Model.xml": [36], "phimage__MomXML__model.xml": [46, 49]]
+    let known = ["phimage__MomXML__Model.xml": [36], "phimage__MomXML__model.xml": [45, 48]]
     let name = path.split(separator: "/").last.map(String.init) ?? ""
     #expect(errors == known[name] ?? [], "\(problems)")
     #expect(problems.allSatisfy { $0.line != nil && $0.kind != .unknownContent }, "\(problems)")

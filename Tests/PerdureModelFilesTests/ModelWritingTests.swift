@@ -93,6 +93,7 @@ struct ModelWritingTests {
       #expect(again.versionHash == model.versionHash, place)
       #expect(again.versionIdentifiers == model.versionIdentifiers, place)
       #expect(again.configurations == model.configurations, place)
+      #expect(again.fetchRequestTemplates == model.fetchRequestTemplates, place)
       #expect(try ModelDocument(again).bytes() == bytes, place)
     }
   }
@@ -108,6 +109,8 @@ struct ModelWritingTests {
       let updated = try document.managedObjectModel()
       #expect(updated.versionHash == other.versionHash, place)
       #expect(updated.entities.map(\.name) == other.entities.map(\.name), place)
+      #expect(updated.entities.map(\.fetchedProperties) == other.entities.map(\.fetchedProperties), place)
+      #expect(updated.fetchRequestTemplates == other.fetchRequestTemplates, place)
       try document.update(to: model)
       #expect(try document.managedObjectModel().versionHash == model.versionHash, place)
     }

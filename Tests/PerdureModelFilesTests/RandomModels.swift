@@ -57,9 +57,42 @@ struct RandomModels {
       entities[number].properties = sorted(entities[number].properties)
       addIndexes(to: &entities[number], number)
     }
+    let plain = entities
+    for number in entities.indices where random.chance(30) {
+      entities[number].fetchedProperties = [
+        FetchedPropertyDescription(
+          "f\(number)", request(plain, "$FETCH_SOURCE != nil"), isCached: random.chance(50), userInfo: info()
+        )
+      ]
+    }
     return try ManagedObjectModel(
       entities, configurations: random.chance(30) ? ["All": entityNames, "None": []] : [:],
-      versionIdentifiers: random.chance(50) ? [name()] : [])
+      versionIdentifiers: random.chance(50) ? [name()] : [],
+      templates: names(int(0...2)).map {
+        FetchRequestTemplate($0, request(entities, "$a == \"<\" OR TRUEPREDICATE"))
+      })
+  }
+
+  /// A request with any settings.
+  private mutating func request(_ entities: [EntityDescription], _ predicate: String)
+    -> FetchRequestDescription
+  {
+    let entity = random.pick(entities)
+    var request = FetchRequestDescription(
+      entity.name, random.chance(50) ? predicate : nil, fetchLimit: random.pick([0, 7]))
+    request.fetchOffset = random.pick([0, 3])
+    request.fetchBatchSize = random.pick([0, 20])
+    request.includesSubentities = random.chance(70)
+    request.includesPendingChanges = random.chance(70)
+    request.includesPropertyValues = random.chance(70)
+    request.returnsObjectsAsFaults = random.chance(70)
+    request.returnsDistinctResults = random.chance(30)
+    let sortable = entity.attributes.filter { !$0.isTransient && $0.type != .transformable }
+    request.sortDescriptors = sortable.prefix(int(0...2)).map {
+      FetchOrder($0.name, ascending: random.chance(50))
+    }
+    request.relationshipKeyPathsForPrefetching = entity.relationships.prefix(int(0...2)).map(\.name)
+    return request
   }
 
   /// Attributes and composites by name, then relationships by name.

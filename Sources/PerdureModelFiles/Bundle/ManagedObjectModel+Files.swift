@@ -21,7 +21,7 @@ extension ManagedObjectModel {
     do throws(ModelError) {
       try self.init(
         content.entities, configurations: content.configurations,
-        versionIdentifiers: content.versionIdentifiers)
+        versionIdentifiers: content.versionIdentifiers, templates: content.templates)
     } catch {
       throw ModelFileError(document.problems())
     }

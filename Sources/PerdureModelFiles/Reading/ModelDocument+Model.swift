@@ -30,7 +30,7 @@ extension ModelDocument {
     do throws(ModelError) {
       let checked = try ManagedObjectModel(
         content.entities, configurations: content.configurations,
-        versionIdentifiers: content.versionIdentifiers)
+        versionIdentifiers: content.versionIdentifiers, templates: content.templates)
       problems += checked.warnings.map { problem($0, .warning, content.lines) }
       model = checked
     } catch {

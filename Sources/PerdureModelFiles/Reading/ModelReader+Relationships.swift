@@ -39,7 +39,7 @@ extension ModelReader {
     return count
   }
 
-  private mutating func count(_ attribute: String, of element: ModelElement, _ place: String) -> Int? {
+  mutating func count(_ attribute: String, of element: ModelElement, _ place: String) -> Int? {
     guard let text = text(attribute, of: element) else { return nil }
     if let count = Int(text) { return count }
     error(

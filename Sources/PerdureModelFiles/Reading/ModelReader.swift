@@ -8,6 +8,7 @@ struct ModelContent {
   var entities: [EntityDescription] = []
   var configurations: [String: [String]] = [:]
   var versionIdentifiers: Set<String> = []
+  var templates: [FetchRequestTemplate] = []
   /// The names of the composites in the file, by the paths of the attributes that use them.
   var compositeNames: [String: String] = [:]
   var problems: [ModelFileProblem] = []
@@ -45,19 +46,7 @@ struct ModelReader {
     for element in root.children("entity") { readEntity(element) }
     for element in root.children("configuration") { readConfiguration(element) }
     makeIndexNamesUnique()
-    let requests = FetchRequestCheck(entityNames: Set(content.entities.map(\.name)))
-    for element in root.children("fetchRequest") {
-      checkNames(element)
-      for flaw in requests.flaws(of: element) {
-        error(
-          flaw.kind, at: element, in: element["name"], flaw.message, flaw.remedy)
-      }
-    }
-    for entity in root.children("entity") {
-      for element in entity.children("fetchedProperty") {
-        checkFetchedProperty(element, of: entity["name"] ?? "", requests)
-      }
-    }
+    readTemplates(root.children("fetchRequest"))
   }
 
   // MARK: Entities
@@ -79,6 +68,7 @@ struct ModelReader {
     entity.renamingIdentifier = text("elementID", of: element)
     entity.versionHashModifier = text("versionHashModifier", of: element)
     entity.userInfo = userInfo(element, name)
+    entity.fetchedProperties = fetchedProperties(element, of: name)
     entity.indexes = indexes(element, of: entity)
     entity.uniquenessConstraints = constraints(element, of: name)
     content.lines.note(line: element.line, .entity, name)
@@ -122,21 +112,6 @@ struct ModelReader {
       members.append(entity)
     }
     content.configurations[name, default: []] += members
-  }
-
-  private mutating func checkFetchedProperty(
-    _ element: ModelElement, of entity: String, _ requests: FetchRequestCheck
-  ) {
-    checkNames(element)
-    guard let name = required("name", of: element, entity) else { return }
-    _ = userInfo(element, "\(entity).\(name)")
-    for request in element.children("fetchRequest") {
-      checkNames(request)
-      for flaw in requests.flaws(of: request) {
-        error(
-          flaw.kind, at: request, in: "\(entity).\(name)", flaw.message, flaw.remedy)
-      }
-    }
   }
 }
 

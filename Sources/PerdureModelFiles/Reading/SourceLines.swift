@@ -4,7 +4,7 @@ import PerdureModel
 struct SourceLines {
   /// A kind of part with a name of its own.
   enum Kind: Hashable {
-    case entity, property, index, constraint, configuration
+    case entity, property, index, constraint, configuration, template
     /// An entity in a configuration.
     case member
   }
@@ -48,6 +48,7 @@ extension SourceLines.Kind {
     case .indexShape, .indexProperty, .indexPredicate, .indexNotKept: self = .index
     case .constraintShape, .constraintProperty, .constraintOfBytes: self = .constraint
     case .configuration: self = .configuration
+    case .fetchTemplate: self = .template
     default: self = .property
     }
   }

@@ -47,6 +47,9 @@ struct ElementMaker {
         "configuration", [("name", name)],
         Self.sorted(members, by: \.name).map { ModelElement("memberEntity", [("name", $0.name)]) })
     }
+    let templates = Self.sorted(model.fetchRequestTemplates, by: \.name).map {
+      Self.fetchRequest($0.request, name: $0.name)
+    }
     return ModelElement(
       "model",
       [
@@ -54,7 +57,7 @@ struct ElementMaker {
         ("lastSavedToolsVersion", "22758"), ("systemVersion", "23G93"), ("minimumToolsVersion", "Automatic"),
         ("sourceLanguage", "Swift"),
         ("userDefinedModelVersionIdentifier", model.versionIdentifiers.sorted().first ?? ""),
-      ], entities + configurations + Self.sorted(compositeElements, by: { $0["name"] ?? "" }))
+      ], entities + templates + configurations + Self.sorted(compositeElements, by: { $0["name"] ?? "" }))
   }
 
   private mutating func entity(_ entity: EntityDescription) -> ModelElement {
@@ -65,6 +68,7 @@ struct ElementMaker {
     }
     var children = sorted.filter { !isRelationship($0) }.map { property($0, in: entity.name) }
     children += sorted.filter(isRelationship).map { property($0, in: entity.name) }
+    children += Self.sorted(entity.fetchedProperties, by: \.name).map(Self.fetchedProperty)
     children += entity.indexes.map(index)
     if !entity.uniquenessConstraints.isEmpty {
       children.append(

@@ -15,8 +15,10 @@ struct ElementMerge {
     let name: String
   }
 
-  private static func key(_ element: ModelElement) -> Key {
-    Key(kind: element.name, name: element["name"] ?? element["key"] ?? "")
+  private static func key(_ element: ModelElement, in parent: String) -> Key {
+    // The request of a fetched property is the only one, and may have any name.
+    if parent == "fetchedProperty" { return Key(kind: element.name, name: "") }
+    return Key(kind: element.name, name: element["name"] ?? element["key"] ?? "")
   }
 
   /// The elements that change as a whole (ME3).
@@ -29,14 +31,15 @@ struct ElementMerge {
     if base.name == "entity" { renewIndexes(from: base, to: changed, &element) }
     applyChildren(from: base, to: changed, &element)
     if base.name == "composite" {
-      let order = changed.children.map(key)
-      element.orderChildren { order.firstIndex(of: key($0)) ?? order.count }
+      let order = changed.children.map { key($0, in: base.name) }
+      element.orderChildren { order.firstIndex(of: key($0, in: base.name)) ?? order.count }
     }
   }
 
   private static func applyChildren(
     from base: ModelElement, to changed: ModelElement, _ element: inout ModelElement
   ) {
+    func key(_ child: ModelElement) -> Key { Self.key(child, in: base.name) }
     let old = Dictionary(base.children.map { (key($0), $0) }, uniquingKeysWith: { first, _ in first })
     let new = Set(changed.children.map(key))
     let renamed = renamedKeys(changed, old, new)
@@ -66,9 +69,9 @@ struct ElementMerge {
   ) -> [Key: Key] {
     var renamed: [Key: Key] = [:]
     for child in changed.children {
-      guard let identifier = child["elementID"], old[key(child)] == nil else { continue }
+      guard let identifier = child["elementID"], old[key(child, in: changed.name)] == nil else { continue }
       let earlier = Key(kind: child.name, name: identifier)
-      if old[earlier] != nil, !new.contains(earlier) { renamed[key(child)] = earlier }
+      if old[earlier] != nil, !new.contains(earlier) { renamed[key(child, in: changed.name)] = earlier }
     }
     return renamed
   }
@@ -78,7 +81,7 @@ struct ElementMerge {
     from base: ModelElement, to changed: ModelElement, _ element: inout ModelElement
   ) {
     let (old, new) = (base.children("fetchIndex"), changed.children("fetchIndex"))
-    if old == new || element.children("fetchIndex").map(key) == old.map(key) { return }
+    if old == new || element.children("fetchIndex").map({ $0["name"] }) == old.map({ $0["name"] }) { return }
     element.removeChildren { $0.name == "compoundIndexes" || $0.name == "fetchIndex" }
     element.updateChildren(where: { $0.name == "attribute" }) { $0["indexed"] = nil }
     for index in old { element.insert(index) }
