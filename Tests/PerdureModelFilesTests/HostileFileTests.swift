@@ -31,6 +31,8 @@ struct HostileFileTests {
     ("<model><![CDATA[ </model>", .syntax, 1),
     ("<model><? </model>", .syntax, 1),
     ("<model><!ELEMENT a></model>", .syntax, 1),
+    ("<model>\n<?a?></model>", .syntax, 2),
+    ("<model xmlns:a='u'\n a:b='' b:c=''/>", .syntax, 2),
     ("< model/>", .syntax, 1),
     ("<1/>", .syntax, 1),
     ("<model / >", .syntax, 1),

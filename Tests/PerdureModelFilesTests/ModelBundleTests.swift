@@ -79,6 +79,8 @@ struct ModelBundleTests {
       (marker("N.xcdatamodel"), ModelFileProblem.Kind.version), ("<plist><dict/></plist>", .version),
       ("<plist><dict><key>_XCCurrentVersionName</key><true/></dict></plist>", .version), ("", .syntax),
       ("bplist00", .format), ("<!DOCTYPE a [<!ENTITY b 'c'>]><plist/>", .syntax),
+      ("<!DOCTYPE a [<!ATTLIST b c CDATA #IMPLIED>]><plist/>", .syntax),
+      ("<!DOCTYPE a [<!NOTATION b PUBLIC 'c'>]><plist/>", .syntax), ("<?a?><plist/>", .syntax),
     ])
   func damagedMarker(_ text: String, _ expected: ModelFileProblem.Kind) throws {
     try putVersions(text)

@@ -21,7 +21,9 @@ struct ImportRulesTests {
     ],
     "PerdureModel": foundation + ["PerdurePredicates", "Synchronization"],
     "PerdureModelDiagrams": ["PerdureModel", "PerdureText"],
-    "PerdureModelFiles": foundation + ["PerdureFileIO", "PerdureModel", "PerdurePredicates"],
+    "PerdureModelFiles": foundation + [
+      "FoundationXML", "PerdureFileIO", "PerdureModel", "PerdurePredicates",
+    ],
     "PerdureMacros": foundation + system + ["PerdureText"],
     "Perdure": foundation + [
       "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",

@@ -211,26 +211,19 @@ extension ModelBundle {
   /// Reads the property list that names the current version.
   private func readMarker() throws(ModelFileError) -> String {
     let file = "\(path)/\(Self.marker)"
-    var scanner = try XMLScanner(folder.bytes(of: file), file: file)
-    let root = try scanner.scan(allowingDocumentType: true).root
-    let entries = root.children("dict").first?.children ?? []
-    let position = entries.firstIndex { $0.name == "key" && Self.text(of: $0) == Self.markerKey }
-    guard let position, position + 1 < entries.count, entries[position + 1].name == "string" else {
+    let tags = try XMLTagReader.tags(of: folder.bytes(of: file), file: file, allowingDocumentType: true)
+    let key = tags.firstIndex { $0.name == "key" && $0.text == Self.markerKey }
+    guard let value = key.flatMap({ tags[($0 + 1)...].first }), value.name == "string" else {
       throw ModelFileError(
         .version, file: file, "The property list has no text for \(Self.markerKey).",
         "Choose the current version in Xcode, or remove the file if there is one version.")
     }
-    let name = ModelFolder.stem(Self.text(of: entries[position + 1]))
+    let name = ModelFolder.stem(value.text)
     if versionNames.contains(name) { return name }
     throw ModelFileError(
-      .version, file: file, line: entries[position + 1].line,
+      .version, file: file, line: value.line,
       "The current version \"\(name)\" is not in the bundle.",
       "Name one of \(versionNames.joined(separator: ", ")).\(NearMisses.question(name, in: versionNames))")
-  }
-
-  private static func text(of element: ModelElement) -> String {
-    guard case .other(let text)? = element.content.first else { return "" }
-    return XMLText.unescaped(text)
   }
 
   private func writeMarker(_ name: String) throws(ModelFileError) {

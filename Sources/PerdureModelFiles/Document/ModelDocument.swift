@@ -22,12 +22,11 @@ public struct ModelDocument: Sendable, Hashable {
   ///
   /// - Parameter file: The path of the file, for messages.
   /// - Throws: `ModelFileError` with the line, if the bytes are not well-formed XML in UTF-8, if
-  ///   they declare a document type, or if elements are nested more than 64 levels deep.
+  ///   they declare a document type, if a processing instruction has no content, or if elements
+  ///   are nested more than 64 levels deep.
   /// - Complexity: O(n) for n bytes.
   public init(_ bytes: [UInt8], file: String) throws(ModelFileError) {
-    var scanner = try XMLScanner(bytes, file: file)
-    let parts = try scanner.scan()
-    (prolog, root, epilog) = (parts.prolog, parts.root, parts.epilog)
+    (prolog, root, epilog) = try XMLSpellings.parse(bytes, file: file)
     self.file = file
   }
 

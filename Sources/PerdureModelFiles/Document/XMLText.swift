@@ -1,4 +1,4 @@
-/// Escapes of attribute values, and the characters of XML.
+/// Escapes of values, and the characters of XML.
 enum XMLText {
   /// A value as Xcode writes it between double quotes.
   static func escaped(_ value: String) -> String {
@@ -20,13 +20,6 @@ enum XMLText {
 
   private static let special: Set<UInt8> = Set("&<>\"'".utf8)
 
-  /// Text with references to characters, without them. Unknown references are kept.
-  static func unescaped(_ text: String) -> String {
-    text.replacing(/&([#a-zA-Z0-9]+);/) { match in
-      character(named: String(match.output.1)).map { String($0) } ?? String(match.output.0)
-    }
-  }
-
   /// The first character that no XML file can contain; nil if there is none.
   static func forbidden(in value: String) -> Unicode.Scalar? {
     value.unicodeScalars.first { !isAllowed($0) }
@@ -40,22 +33,8 @@ enum XMLText {
     }
   }
 
-  /// The characters of an entity reference without `&` and `;`; nil if it is unknown.
-  static func character(named name: String) -> Character? {
-    switch name {
-    case "amp": return "&"
-    case "lt": return "<"
-    case "gt": return ">"
-    case "quot": return "\""
-    case "apos": return "'"
-    default: break
-    }
-    guard name.hasPrefix("#") else { return nil }
-    let digits = name.dropFirst()
-    let value = digits.hasPrefix("x") ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
-    guard digits.first != "+", digits.dropFirst().first != "+", let value,
-      let scalar = Unicode.Scalar(value), isAllowed(scalar)
-    else { return nil }
-    return Character(scalar)
+  /// Whether a byte is a space, a tab or part of a line end.
+  static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D
   }
 }

@@ -1,0 +1,143 @@
+// Cuts the spellings and layouts of elements out of the text of a file. Foundation's parser does
+// not report them, and a file could not be written as it was without them.
+//
+//   XS1. Elements are cut after the parser accepted the text. So tags, quotes and comments are
+//        complete, and the names and values are the ones of the parser.
+//   XS2. All bytes are in the result: prolog, tree and epilog together give the file.
+
+/// The text of one file, with the position of the next part.
+struct XMLSpellings {
+  private let bytes: [UInt8]
+  private var offset = 0
+  private var line = 1
+  /// The start tags that follow.
+  private var tags: ArraySlice<XMLTag>
+
+  private init(_ bytes: [UInt8], _ tags: [XMLTag]) {
+    self.bytes = bytes
+    self.tags = tags[...]
+  }
+
+  /// Parses a whole file.
+  static func parse(
+    _ bytes: [UInt8], file: String
+  ) throws(ModelFileError) -> (prolog: String, root: ModelElement, epilog: String) {
+    var spellings = XMLSpellings(bytes, try XMLTagReader.tags(of: bytes, file: file))
+    let mark = spellings.has("\u{FEFF}") ? spellings.take(3) : ""
+    let prolog = mark + spellings.misc()
+    let root = spellings.element(before: "", depth: 0)
+    return (prolog, root, spellings.misc())
+  }
+
+  /// Cuts spaces, comments and processing instructions.
+  private mutating func misc() -> String {
+    var text = take(while: XMLText.isSpace)
+    while let markup = markup() { text += markup + take(while: XMLText.isSpace) }
+    return text
+  }
+}
+
+// MARK: - Elements
+
+extension XMLSpellings {
+  /// Cuts an element whose start tag begins here.
+  private mutating func element(before space: String, depth: Int) -> ModelElement {
+    let line = line
+    let tag = tags.removeFirst()
+    var layout = ModelElement.Layout()
+    layout.before = unless(space, XMLWriter.indentation(depth))
+    _ = take("<\(tag.name)".utf8.count)
+    let attributes = attributes(of: tag, &layout)
+    var content: [ModelElement.Node] = []
+    if !skip("/>") {
+      _ = skip(">")
+      while let node = node(depth: depth, &layout) { content.append(node) }
+      _ = take("</\(tag.name)".utf8.count)
+      layout.endTag = unless(take(while: XMLText.isSpace), "")
+      _ = skip(">")
+    }
+    if !content.isEmpty {
+      let usual = depth == 0 ? "\n" : XMLWriter.indentation(depth)
+      layout.closing = layout.closing.flatMap { unless($0, usual) }
+    }
+    return ModelElement(tag.name, attributes, content: content, line: line, layout: layout)
+  }
+
+  private mutating func attributes(
+    of tag: XMLTag, _ layout: inout ModelElement.Layout
+  ) -> [ModelElement.Attribute] {
+    var attributes: [ModelElement.Attribute] = []
+    while true {
+      let space = take(while: XMLText.isSpace)
+      let line = line
+      let name = take { !XMLText.isSpace($0) && $0 != Self.equals && $0 != Self.slash && $0 != Self.greater }
+      guard let value = tag.attributes[name] else {
+        layout.tagEnd = unless(space, "")
+        return attributes
+      }
+      var text = space + name + take { XMLText.isSpace($0) || $0 == Self.equals }
+      let quote = take(1)
+      text += quote + take(through: quote)
+      let spelling = unless(text, XMLWriter.spelling(name, value))
+      attributes.append(ModelElement.Attribute(name, value, line: line, spelling: spelling))
+    }
+  }
+
+  /// Cuts the next part of the content of an element. Returns nil at its end tag, and notes the
+  /// space before the tag.
+  private mutating func node(depth: Int, _ layout: inout ModelElement.Layout) -> ModelElement.Node? {
+    let space = take(while: XMLText.isSpace)
+    if has("</") {
+      layout.closing = space
+      return nil
+    }
+    if let markup = markup() { return .other(space + markup) }
+    if has("<") { return .element(element(before: space, depth: depth + 1)) }
+    return .other(space + take { $0 != Self.less })
+  }
+
+  /// Cuts a comment, a CDATA section or a processing instruction. Returns nil if there is none.
+  private mutating func markup() -> String? {
+    for (start, end) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")] where skip(start) {
+      return start + take(through: end)
+    }
+    return nil
+  }
+}
+
+// MARK: - Bytes
+
+extension XMLSpellings {
+  private static let (less, greater) = (UInt8(ascii: "<"), UInt8(ascii: ">"))
+  private static let (equals, slash) = (UInt8(ascii: "="), UInt8(ascii: "/"))
+
+  private mutating func take(_ count: Int) -> String {
+    let part = bytes[offset...].prefix(count)
+    offset = part.endIndex
+    line += part.count { $0 == 0x0A }
+    return String(decoding: part, as: UTF8.self)
+  }
+
+  private mutating func take(while condition: (UInt8) -> Bool) -> String {
+    take((bytes[offset...].firstIndex { !condition($0) } ?? bytes.count) - offset)
+  }
+
+  /// Cuts everything up to and including a token.
+  private mutating func take(through token: String) -> String {
+    let start = bytes[offset...].indices.first { bytes[$0...].starts(with: token.utf8) }
+    return take((start ?? bytes.count) - offset + token.utf8.count)
+  }
+
+  private func has(_ token: String) -> Bool { bytes[offset...].starts(with: token.utf8) }
+
+  private mutating func skip(_ token: String) -> Bool {
+    guard has(token) else { return false }
+    offset += token.utf8.count
+    return true
+  }
+
+  /// The text; nil if it is the usual one.
+  private func unless(_ text: String, _ usual: String) -> String? {
+    text.utf8.elementsEqual(usual.utf8) ? nil : text
+  }
+}
