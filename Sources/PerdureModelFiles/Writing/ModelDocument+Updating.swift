@@ -8,7 +8,8 @@ extension ModelDocument {
   /// that Core Data does not have are in the user info of attributes, with keys that begin with
   /// `perdure.`: predicates of rules, defaults that each object gets anew, and default bytes.
   /// Settings of fetch requests that the format lacks are attributes with such names: the order,
-  /// the offset, the paths to prefetch, and whether a fetched property is live. Xcode may drop them.
+  /// the offset, the paths to prefetch, and whether a fetched property is live. Xcode may drop
+  /// them.
   ///
   /// - Parameter file: The path of the file, for messages.
   /// - Throws: `ModelFileError` with all parts that a file cannot express: several version
