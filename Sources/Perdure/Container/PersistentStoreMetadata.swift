@@ -84,8 +84,8 @@ extension PersistentContainer {
   /// effect.
   ///
   /// - Parameter path: The directory of the store.
-  /// - Throws: `PerdureError` with code 134080 if the store is open for writing, or a file cannot be
-  ///   removed. A store that is open for writing is not changed.
+  /// - Throws: `PerdureError` with code 134080 if the store is open for writing, or a file cannot
+  ///   be removed. A store that is open for writing is not changed.
   public static func destroyPersistentStore(at path: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be destroyed.") { try StoreFiles.destroy(at: path) }
   }
@@ -98,9 +98,9 @@ extension PersistentContainer {
   ///   - path: The directory of the store.
   ///   - target: The directory of the copy. It must be absent or empty.
   /// - Throws: `PerdureError` with code 134080 if there is no store, the store is open for writing,
-  ///   `target` has files, the directory `target` with the suffix `.copy` has other files than those
-  ///   of an unfinished copy, or a file cannot be written. No copy exists then. If only the last
-  ///   sync failed, the copy exists, but a power loss may remove it.
+  ///   `target` has files, the directory `target` with the suffix `.copy` has other files than
+  ///   those of an unfinished copy, or a file cannot be written. No copy exists then. If only the
+  ///   last sync failed, the copy exists, but a power loss may remove it.
   /// - Complexity: O(n) for n bytes.
   public static func copyPersistentStore(at path: String, to target: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be copied to \(target).") {
