@@ -33,6 +33,24 @@ public enum ValidationRule: Sendable, Hashable {
   case unreadablePredicate(String, message: String)
 }
 
+extension ValidationRule {
+  /// A predicate that the value must satisfy, as a format string without arguments.
+  ///
+  ///     AttributeDescription("age", .int16, rules: [.predicate(format: "modulus:by:(SELF, 2) == 0")])
+  ///
+  /// If the text is not a valid predicate, the model reports a problem.
+  ///
+  /// - Parameter message: The requirement in words, such as "must be even"; empty to quote the
+  ///   predicate.
+  public static func predicate(format: String, message: String = "") -> ValidationRule {
+    do {
+      return .predicate(try FetchPredicate(format: format), message: message)
+    } catch {
+      return .unreadablePredicate(format, message: message)
+    }
+  }
+}
+
 extension ValidationRule: CustomStringConvertible {
   /// The requirement of the rule, in words that follow the name of the property.
   public var description: String {

@@ -77,6 +77,16 @@ struct ValidationRuleTests {
     #expect(found.count == 1 && found[0].cause?.code == .invalidPattern)
   }
 
+  @Test("A rule of a format string equals that of its predicate, and the model reports other texts")
+  func predicateFormats() throws {
+    let rule = ValidationRule.predicate(format: "SELF != 13", message: "must not be 13")
+    #expect(rule == .predicate(try FetchPredicate(format: "SELF != 13"), message: "must not be 13"))
+    let text = ValidationRule.predicate(format: "SELF !=")
+    #expect(text == .unreadablePredicate("SELF !=", message: ""))
+    let error = #expect(throws: ModelError.self) { try ManagedObjectModel([attribute(.int64, text)]) }
+    #expect(error?.problems.map(\.rule) == [.validationRule])
+  }
+
   @Test("Nil violates no rule, and all violated rules are listed in order")
   func several() throws {
     let rules: [ValidationRule] = [.minimumLength(3), .pattern("[a-z]+"), .maximumLength(1)]
