@@ -25,6 +25,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Perdure", targets: ["Perdure"]),
+    .library(name: "PerdureModelCode", targets: ["PerdureModelCode"]),
     .library(name: "PerdureKeyedArchives", targets: ["PerdureKeyedArchives"]),
     .library(name: "PerdureLogging", targets: ["PerdureLogging"]),
     .library(name: "PerdureModelFiles", targets: ["PerdureModelFiles"]),
@@ -76,6 +77,9 @@ let package = Package(
     .target(
       name: "PerdureModelFiles", dependencies: ["PerdureFileIO", "PerdureModel", "PerdurePredicates"],
       swiftSettings: settings),
+    // Classes of models as source text; no files.
+    .target(
+      name: "PerdureModelCode", dependencies: ["PerdureModel", "PerdurePredicates"], swiftSettings: settings),
     .macro(name: "PerdureMacros", dependencies: ["PerdureText"], swiftSettings: settings),
 
     // Level 2
@@ -224,6 +228,19 @@ let package = Package(
         "PerdureModelFiles", "PerdureFileIO", "PerdureModel", "PerdurePredicates", "PerdureTestSupport",
       ],
       swiftSettings: settings),
+    // Models whose generated code PerdureGeneratedCodeTests compiles.
+    .target(
+      name: "GeneratedCodeModels", dependencies: ["PerdureModelCode", "PerdurePredicates"],
+      path: "Tests/GeneratedCodeModels", swiftSettings: settings),
+    .testTarget(
+      name: "PerdureModelCodeTests",
+      dependencies: ["PerdureModelCode", "PerdurePredicates", "GeneratedCodeModels"],
+      // Files that tests read where they are.
+      exclude: ["Golden"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "PerdureGeneratedCodeTests",
+      dependencies: ["Perdure", "PerdureModelCode", "GeneratedCodeModels"], swiftSettings: settings),
     .testTarget(
       name: "PerdureMacrosTests", dependencies: ["PerdureMacros"], swiftSettings: settings),
     .testTarget(

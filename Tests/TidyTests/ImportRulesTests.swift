@@ -24,6 +24,7 @@ struct ImportRulesTests {
     "PerdureModelFiles": foundation + [
       "FoundationXML", "PerdureFileIO", "PerdureModel", "PerdurePredicates",
     ],
+    "PerdureModelCode": foundation + ["PerdureModel", "PerdurePredicates"],
     "PerdureMacros": foundation + system + ["PerdureText"],
     "Perdure": foundation + [
       "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",

@@ -1,8 +1,8 @@
 // Words that are property names only if they are escaped with `#`. Case is ignored.
 
-enum ReservedWords {
+package enum ReservedWords {
   /// Words that cannot begin an expression as a property.
-  static let strict: Set<String> = [
+  package static let strict: Set<String> = [
     "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "MATCHES", "CONTAINS", "BEGINSWITH",
     "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE", "YES", "FALSE", "NO", "SUBQUERY", "TERNARY",
     "TRUEPREDICATE", "FALSEPREDICATE", "UNION", "INTERSECT", "MINUS", "ANYKEY",

@@ -1,0 +1,72 @@
+/// How the properties of generated classes are written.
+public enum ModelCodeStyle: String, Sendable, Hashable, CaseIterable {
+  /// Computed properties and a description for each entity. They express every model.
+  case accessors
+  /// Stored properties of classes with `@Entity`. Some models have parts that macros cannot
+  /// express; see ``ModelCodeProblem/Kind/notExpressible``.
+  case macros
+}
+
+/// What is generated for an entity.
+public enum EntityCode: String, Sendable, Hashable, CaseIterable {
+  /// The class.
+  case classDefinition = "class"
+  /// An extension with the properties. The program declares the class.
+  case categoryExtension = "extension"
+  /// Only the names and the description. The program declares the class and its properties.
+  case manual
+}
+
+/// The access level of generated declarations.
+public enum ModelCodeAccess: String, Sendable, Hashable, CaseIterable {
+  /// Visible in the module.
+  case `internal`
+  /// Visible in the package.
+  case package
+  /// Visible everywhere. Other modules cannot inherit from the classes.
+  case `public`
+}
+
+/// The choices for generated code.
+public struct ModelCodeOptions: Sendable, Hashable {
+  /// How the properties of classes are written.
+  public var style = ModelCodeStyle.accessors
+  /// What is generated for every entity; nil to follow ``ModelCodeHints/entityCode``.
+  public var entityCode: EntityCode?
+  /// The access level of all declarations.
+  public var access = ModelCodeAccess.internal
+  /// The module of the generated code. Classes of other modules are not generated, but imported.
+  /// Nil if all classes are in the module of the code.
+  public var module: String?
+  /// More modules to import, for example for the types of transformable attributes.
+  public var imports: [String] = []
+  /// Whether the names of entities and properties are declared as constants.
+  public var hasNameConstants = true
+
+  /// Makes the default choices.
+  public init() {}
+}
+
+/// What a model file says about code. It is not a part of the model.
+///
+/// Properties are named by their entity and their name: `Person.photo`.
+public struct ModelCodeHints: Sendable, Hashable {
+  /// What is generated for an entity, by name. It is the class for other entities.
+  public var entityCode: [String: EntityCode] = [:]
+  /// The Swift types of transformable and undefined attributes, by property.
+  public var attributeTypes: [String: String] = [:]
+  /// The names of the types of composite attributes, by the path of the attribute:
+  /// `Person.address`, `Person.address.place`.
+  public var compositeNames: [String: String] = [:]
+
+  /// Makes hints without content.
+  public init() {}
+}
+
+/// A generated file.
+public struct GeneratedFile: Sendable, Hashable {
+  /// The name of the file, without a folder.
+  public let name: String
+  /// The content, which ends with a newline.
+  public let text: String
+}

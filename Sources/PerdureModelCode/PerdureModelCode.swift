@@ -1,0 +1,3 @@
+// A program that generates code has models: it sees PerdureModel too.
+
+@_exported public import PerdureModel

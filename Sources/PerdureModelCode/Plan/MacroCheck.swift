@@ -1,0 +1,100 @@
+import PerdurePredicates
+
+/// Finds the parts of a model that classes with macros cannot express.
+struct MacroCheck {
+  private var problems: [ModelCodeProblem] = []
+
+  static func problems(of plan: CodePlan) -> [ModelCodeProblem] {
+    var check = MacroCheck()
+    for entity in plan.entities where entity.code != .manual {
+      check.checkEntity(entity)
+      for property in entity.properties { check.check(property, of: entity.name) }
+    }
+    return check.problems
+  }
+
+  private mutating func report(_ entity: String, _ property: String?, _ message: String) {
+    problems.append(
+      ModelCodeProblem(
+        kind: .notExpressible, entity: entity, property: property, message: message,
+        remedy: "Generate code in the style of accessors."))
+  }
+
+  private mutating func checkEntity(_ entity: PlannedEntity) {
+    if entity.code == .categoryExtension {
+      report(entity.name, nil, "Macros need the class, and cannot be in an extension.")
+    }
+    if entity.description.superentityName != nil, entity.superclass == "ManagedObject" {
+      report(entity.name, nil, "The superentity has no class.")
+    }
+    for property in entity.description.fetchedProperties {
+      var plain = FetchRequestDescription(property.fetchRequest.entityName)
+      plain.predicateFormat = property.fetchRequest.predicateFormat
+      plain.sortDescriptors = property.fetchRequest.sortDescriptors
+      plain.fetchLimit = property.fetchRequest.fetchLimit
+      if plain != property.fetchRequest {
+        report(
+          entity.name, property.name,
+          "The request of the fetched property has more than a predicate, an order and a limit.")
+      }
+    }
+  }
+
+  private mutating func check(_ property: PlannedProperty, of entity: String) {
+    if ReservedWords.strict.contains(property.name.uppercased()) {
+      report(entity, property.name, "The macro warns about a name that is a word of the predicate language.")
+    }
+    switch property.description {
+    case .attribute(let attribute):
+      if let message = Self.flaw(of: attribute, property) { report(entity, property.name, message) }
+    case .composite(let composite):
+      if let message = Self.flaw(of: composite) { report(entity, property.name, message) }
+    case .relationship(let relationship):
+      let usualMinimum = relationship.isToMany || relationship.isOptional ? 0 : 1
+      if !relationship.isToMany, relationship.minCount != usualMinimum {
+        report(
+          entity, property.name,
+          "The relationship to one object has the least count \(relationship.minCount) and is \(relationship.isOptional ? "optional" : "required")."
+        )
+      }
+    }
+  }
+
+  private static func flaw(of attribute: AttributeDescription, _ property: PlannedProperty) -> String? {
+    switch property.form {
+    case .transient, .transformed:
+      if property.type == "Any?" { return "The type of the values is not known." }
+      if !attribute.isOptional { return "The attribute is required, and its type has no first value." }
+      return attribute.defaultValue == nil ? nil : "The attribute has a default."
+    case .plain where attribute.type == .transformable:
+      return "The transformable attribute has no value transformer."
+    default: return nil
+    }
+  }
+
+  private static func flaw(of composite: CompositeAttributeDescription) -> String? {
+    if PropertyDescription.composite(composite).leaves.contains(where: \.isTransformable) {
+      return "Elements of the composite are transformable."
+    }
+    if composite.isOptional {
+      return composite.elements.contains(where: \.hasDefault)
+        ? "Elements of the optional composite have defaults." : nil
+    }
+    return composite.alwaysHasValue ? nil : "The composite is required, and all its elements are optional."
+  }
+}
+
+extension PropertyDescription {
+  /// Whether the attribute, or an element of the composite, has a default.
+  fileprivate var hasDefault: Bool {
+    switch self {
+    case .attribute(let attribute): attribute.defaultValue != nil
+    case .composite(let composite): composite.elements.contains(where: \.hasDefault)
+    case .relationship: false
+    }
+  }
+
+  fileprivate var isTransformable: Bool {
+    if case .attribute(let attribute) = self { attribute.type == .transformable } else { false }
+  }
+}

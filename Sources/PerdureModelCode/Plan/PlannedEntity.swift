@@ -1,0 +1,54 @@
+/// An entity with everything that its code needs.
+struct PlannedEntity {
+  let description: EntityDescription
+  let code: EntityCode
+  /// The class; nil if the program has none for the entity.
+  let className: String?
+  /// The class of the nearest superentity that has one, or the base class.
+  let superclass: String
+  /// Whether another entity inherits from this one.
+  let hasSubentities: Bool
+  /// The declared properties.
+  let properties: [PlannedProperty]
+  /// The classes of the objects of declared fetched properties, by name.
+  let fetchedClasses: [String: String]
+  /// The inherited properties that the superclass declares, outermost first.
+  let inheritedProperties: [PlannedProperty]
+
+  var name: String { description.name }
+  /// The class as it is written in code.
+  var classSpelling: String? { className.map(SwiftName.spelling) }
+  /// The name of the declaration with the names and the description.
+  var namespace: String { "\(name)Entity" }
+}
+
+/// The struct of composite attributes.
+struct PlannedComposite: Hashable {
+  /// A variable of the struct.
+  struct Element: Hashable {
+    let description: PropertyDescription
+    let type: String
+    var spelling: String { SwiftName.spelling(description.name) }
+  }
+
+  let name: String
+  let elements: [Element]
+}
+
+/// A model with everything that its code needs. Its order does not depend on that of the model,
+/// except for the properties of each entity, whose order is that of the slots.
+struct CodePlan {
+  let modelName: String
+  /// The model's name as an identifier.
+  let namespace: String
+  let model: ManagedObjectModel
+  let options: ModelCodeOptions
+  /// In the order of names.
+  let entities: [PlannedEntity]
+  /// In the order of names.
+  let composites: [PlannedComposite]
+  /// Modules of classes that are not generated, in the order of names.
+  let importedModules: [String]
+  /// Whether attributes have types that the program declares.
+  let hasProgramTypes: Bool
+}

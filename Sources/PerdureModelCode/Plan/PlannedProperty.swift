@@ -1,0 +1,68 @@
+import PerdurePredicates
+
+/// A property as the accessors of a class have it.
+struct PlannedProperty {
+  /// How a property is read and set.
+  enum Form {
+    /// A value, an object or a collection of objects.
+    case plain
+    /// A transient value of a type that the model does not know.
+    case transient
+    /// A value that a named transformer converts.
+    case transformed
+    /// A composite attribute.
+    case composite
+  }
+
+  let description: PropertyDescription
+  /// The type in Swift, with a question mark if the property may be nil.
+  let type: String
+  let form: Form
+  /// The first slot.
+  let slot: Int
+  /// The class at the other end; nil for attributes.
+  let destination: String?
+
+  var name: String { description.name }
+  var spelling: String { SwiftName.spelling(name) }
+
+  /// Whether programs cannot set the property.
+  var isReadOnly: Bool {
+    if case .attribute(let attribute) = description { attribute.derivation != nil } else { false }
+  }
+
+  /// The relationship, if it leads to many objects.
+  var toMany: RelationshipDescription? {
+    if case .relationship(let relationship) = description, relationship.isToMany { relationship } else { nil }
+  }
+}
+
+extension AttributeType {
+  /// The type in Swift; nil for a type that the model does not know.
+  var swiftName: String? {
+    switch self {
+    case .int16: "Int16"
+    case .int32: "Int32"
+    case .int64: "Int64"
+    case .decimal: "Decimal"
+    case .double: "Double"
+    case .float: "Float"
+    case .string: "String"
+    case .boolean: "Bool"
+    case .date: "Date"
+    case .binary: "Data"
+    case .uuid: "UUID"
+    case .uri: "URL"
+    case .objectID: "ManagedObjectID"
+    case .undefined, .transformable: nil
+    }
+  }
+
+  /// Whether code with values of the type needs Foundation.
+  var isOfFoundation: Bool {
+    switch self {
+    case .decimal, .date, .binary, .uuid, .uri, .transformable: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/// How names are written in Swift.
+enum SwiftName {
+  /// Names that are escaped wherever they are declared or used.
+  static let keywords: Set<String> = [
+    // Declarations
+    "associatedtype", "borrowing", "class", "consuming", "deinit", "enum", "extension", "fileprivate",
+    "func", "import", "init", "inout", "internal", "let", "nonisolated", "open", "operator",
+    "precedencegroup", "private", "protocol", "public", "rethrows", "static", "struct", "subscript",
+    "typealias", "var",
+    // Statements
+    "break", "case", "catch", "continue", "default", "defer", "do", "else", "fallthrough", "for", "guard",
+    "if", "in", "repeat", "return", "switch", "throw", "where", "while",
+    // Expressions and types
+    "Any", "as", "await", "false", "is", "nil", "self", "Self", "super", "throws", "true", "try",
+  ]
+
+  /// Names that no declaration can have, because a member with such a name is a part of Swift.
+  static let impossible: Set<String> = ["Type", "Protocol", "self", "Self", "init", "Any", "_"]
+
+  /// A name as it is declared and used.
+  static func spelling(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
+
+  /// Whether a text is a letter or an underscore, followed by letters, digits and underscores.
+  static func isIdentifier(_ text: some StringProtocol) -> Bool {
+    guard let first = text.first, first.isLetter || first == "_" else { return false }
+    return text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+  }
+
+  /// Whether a text has only the characters of the name of a type, such as `[String: Int]?` or
+  /// `Measurement<Unit>`. The text is not parsed.
+  static func isType(_ text: String) -> Bool {
+    guard let first = text.first, first.isLetter || first == "_" || first == "[" else { return false }
+    var depth = 0
+    for character in text {
+      switch character {
+      case "[", "<": depth += 1
+      case "]", ">": depth -= 1
+      case ".", ":", ",", "?", " ", "_": break
+      default: guard character.isLetter || character.isNumber else { return false }
+      }
+      if depth < 0 { return false }
+    }
+    return depth == 0
+  }
+
+  /// The name with an upper case letter at the start.
+  static func capitalized(_ name: String) -> String { name.prefix(1).uppercased() + name.dropFirst() }
+
+  /// The letters and digits of a text as an identifier that begins with an upper case letter; nil
+  /// if it has none. A file name such as `My Notes 2` becomes `MyNotes2`.
+  static func identifier(of text: String) -> String? {
+    let words = text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+    let joined = words.map { capitalized(String($0)) }.joined()
+    guard let first = joined.first else { return nil }
+    return first.isNumber ? "_" + joined : joined
+  }
+}
+
+extension SwiftName {
+  /// The letters and digits of a text as an identifier that begins with a lower case letter; nil if
+  /// it has none.
+  static func function(of text: String) -> String? {
+    identifier(of: text).map { $0.prefix(1).lowercased() + $0.dropFirst() }
+  }
+}

@@ -1,0 +1,44 @@
+// What programs with the models declare themselves.
+
+import Foundation
+import Perdure
+
+/// The class of an entity whose properties are generated as an extension. It has a hook.
+final class Shelf: ManagedObject {
+  override class var entityDescription: EntityDescription { ShelfEntity.description }
+  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] { ShelfEntity.namesByKeyPath }
+
+  override func awakeFromInsert() { label = "new" }
+}
+
+/// The class of an entity without generated properties.
+final class Note: ManagedObject {
+  override class var entityDescription: EntityDescription { NoteEntity.description }
+
+  var text: String {
+    get { _get(0) }
+    set { _set(0, newValue) }
+  }
+}
+
+/// The type of a transformable attribute.
+struct Stamp: Hashable {
+  var number: UInt8
+}
+
+/// Converts stamps.
+struct StampTransformer: Perdure.ValueTransformer {
+  func data(from value: Any) throws -> Data { Data([(value as? Stamp)?.number ?? 0]) }
+  func value(from data: Data) throws -> Any { Stamp(number: data.first ?? 0) }
+}
+
+/// The type of a transformable attribute of the public model.
+public struct Cut: Hashable {
+  var scenes: UInt8
+}
+
+/// Converts cuts.
+struct CutTransformer: Perdure.ValueTransformer {
+  func data(from value: Any) throws -> Data { Data([(value as? Cut)?.scenes ?? 0]) }
+  func value(from data: Data) throws -> Any { Cut(scenes: data.first ?? 0) }
+}

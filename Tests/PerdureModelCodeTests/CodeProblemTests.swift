@@ -1,0 +1,121 @@
+import PerdureModelCode
+import PerdurePredicates
+import Testing
+
+@Suite("Problems of generated code")
+struct CodeProblemTests {
+  private func problems(
+    _ entities: [EntityDescription], _ hints: ModelCodeHints = ModelCodeHints(),
+    _ options: ModelCodeOptions = ModelCodeOptions(), templates: [FetchRequestTemplate] = []
+  ) throws -> [String] {
+    let model = try ManagedObjectModel(entities, templates: templates)
+    do throws(ModelCodeError) {
+      _ = try ModelCode.file(of: model, named: "Model", hints: hints, options: options)
+      return []
+    } catch {
+      return error.problems.map { problem in
+        #expect(!problem.message.isEmpty && problem.message.hasSuffix(".") && problem.remedy.hasSuffix("."))
+        let place = [problem.entity, problem.property].compactMap { $0 }.joined(separator: ".")
+        return "\(place) \(problem.kind.rawValue)"
+      }
+    }
+  }
+
+  private func entity(
+    _ name: String, class className: String? = nil, _ properties: [PropertyDescription] = []
+  )
+    -> EntityDescription
+  {
+    EntityDescription(name, className: className, properties: properties)
+  }
+
+  @Test(
+    "A text that is not the name of a class is refused",
+    arguments: ["A.B.C", "A B", "1A", "A;import B", "A..B", "Type", ".", "Module.Self", "a-b.C"])
+  func classNames(_ name: String) throws {
+    #expect(try problems([entity("Thing", class: name)]) == ["Thing syntax"])
+  }
+
+  @Test(
+    "Class, .Class, Module.Class and no class are accepted",
+    arguments: ["A", ".A", "Module.A", "ManagedObject", "NSManagedObject", "class"])
+  func acceptedClassNames(_ name: String) throws {
+    #expect(try problems([entity("Thing", class: name)]).isEmpty)
+  }
+
+  @Test(
+    "A text that is not the name of a type is refused",
+    arguments: ["Int; import Evil", "Int { get }", "\"", "[Int", "Int]", "Int\n", "() -> Int", "`a`"])
+  func typeNames(_ type: String) throws {
+    var hints = ModelCodeHints()
+    hints.attributeTypes["Thing.value"] = type
+    #expect(try problems([entity("Thing", [.transient("value")])], hints) == ["Thing.value syntax"])
+  }
+
+  @Test("All name clashes are reported together")
+  func clashes() throws {
+    let entities = [
+      entity("A", class: "Same", [.toMany("b", "A"), .toMany("B", "A"), .string("Date")]),
+      entity("B", class: "Same"), entity("Date"), entity("BEntity"),
+      entity("C", [.composite("x", [.string("a")]), .composite("X", [.string("b")]), .string("Same")]),
+    ]
+    let found = try problems(
+      entities,
+      templates: [
+        FetchRequestTemplate("all of", "A"), FetchRequestTemplate("allOf", "A"),
+        FetchRequestTemplate("!", "A"),
+      ])
+    #expect(
+      found == [
+        "C.X nameClash", "B nameClash", "BEntity nameClash", "Date nameClash", "A.B nameClash",
+        "A.Date nameClash", "C.Same nameClash", "! nameClash", "allOf nameClash",
+      ])
+  }
+
+  @Test("Parts that macros cannot express are reported together")
+  func macros() throws {
+    var options = ModelCodeOptions()
+    options.style = .macros
+    var link = RelationshipDescription("link", to: "A", minCount: 1, maxCount: 1)
+    link.isOptional = true
+    let request = FetchedPropertyDescription("f", FetchRequestDescription("A"))
+    var faults = FetchRequestDescription("A")
+    faults.returnsObjectsAsFaults = false
+    let entity = EntityDescription(
+      "A",
+      properties: [
+        .transient("scratch"), .attribute(AttributeDescription("bytes", .transformable)), .string("no"),
+        .relationship(link), .composite("c", [.string("x", default: "y")]),
+        .composite("d", [.string("x")], optional: false),
+      ], fetchedProperties: [request, FetchedPropertyDescription("g", faults)])
+    let names = ["g", "scratch", "bytes", "no", "link", "c", "d"]
+    #expect(try problems([entity], ModelCodeHints(), options) == names.map { "A.\($0) notExpressible" })
+    #expect(try problems([entity]).isEmpty)
+    options.entityCode = .categoryExtension
+    #expect(try problems([self.entity("A")], ModelCodeHints(), options) == ["A notExpressible"])
+  }
+
+  @Test("Classes of another module are imported, and not generated")
+  func otherModule() throws {
+    var options = ModelCodeOptions()
+    options.module = "App"
+    let model = try ManagedObjectModel([
+      entity("A", class: "App.A"), entity("B", class: "Shared.B"), entity("C", class: ".C"),
+    ])
+    let text = try ModelCode.file(of: model, named: "M", options: options).text
+    #expect(text.contains("import Shared\n") && !text.contains("import App\n"))
+    #expect(text.contains("class A:") && text.contains("class C:") && !text.contains("class B"))
+  }
+
+  @Test("Words that Swift reserves are escaped in names of properties, and others are not")
+  func keywords() throws {
+    let reserved = ["case", "in", "default", "Any", "repeat", "inout", "nil", "throws"]
+    let others = ["async", "some", "any", "actor", "get", "text"]
+    let model = try ManagedObjectModel([entity("Word", (reserved + others).map { .string($0) })])
+    let text = try ModelCode.file(of: model, named: "M").text
+    for (word, spelling) in reserved.map({ ($0, "`\($0)`") }) + others.map({ ($0, $0) }) {
+      #expect(text.contains("  var \(spelling): String? {\n"), "\(word)")
+      #expect(text.contains("    static let \(spelling) = \"\(word)\"\n"), "\(word)")
+    }
+  }
+}
