@@ -6,7 +6,7 @@ ARGS ?=
 # Passed on to `swift test`:  make test TEST_ARGS="--filter PerdureLogTests"
 TEST_ARGS ?=
 
-SOURCES := Package.swift Sources Tests Proof Examples Benchmarks Scripts
+SOURCES := Package.swift Sources Plugins Tests Proof Examples Benchmarks Scripts
 # An import that no dependency declares is an error. Warnings are errors only where STRICT is set, so
 # that a newer compiler with new warnings still builds Perdure.
 BUILD_FLAGS := --explicit-target-dependency-import-check error

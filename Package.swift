@@ -25,6 +25,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Perdure", targets: ["Perdure"]),
+    .plugin(name: "PerdureModelPlugin", targets: ["PerdureModelPlugin"]),
     .library(name: "PerdureModelCode", targets: ["PerdureModelCode"]),
     .library(name: "PerdureKeyedArchives", targets: ["PerdureKeyedArchives"]),
     .library(name: "PerdureLogging", targets: ["PerdureLogging"]),
@@ -80,6 +81,15 @@ let package = Package(
     // Classes of models as source text; no files.
     .target(
       name: "PerdureModelCode", dependencies: ["PerdureModel", "PerdurePredicates"], swiftSettings: settings),
+    // Generates code from model files; the command and the plugin share it.
+    .target(
+      name: "PerdureModelGenerating", dependencies: ["PerdureModelFiles", "PerdureModelCode"],
+      swiftSettings: settings),
+    // The tool of the plugin. It has few dependencies, because every package with the plugin builds it.
+    .executableTarget(
+      name: "perdure-model-tool", dependencies: ["PerdureModelGenerating", "PerdureFileIO"],
+      swiftSettings: settings),
+    .plugin(name: "PerdureModelPlugin", capability: .buildTool(), dependencies: ["perdure-model-tool"]),
     .macro(name: "PerdureMacros", dependencies: ["PerdureText"], swiftSettings: settings),
 
     // Level 2
@@ -139,6 +149,10 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "Journal", dependencies: ["Perdure"], path: "Examples/Journal", swiftSettings: settings),
+    // Its model is a file of Core Data, from which the plugin makes classes.
+    .executableTarget(
+      name: "Notes", dependencies: ["Perdure"], path: "Examples/Notes",
+      swiftSettings: settings, plugins: ["PerdureModelPlugin"]),
     // The last step of the tutorial.
     .executableTarget(
       name: "ReadingList", dependencies: ["Perdure"], path: "Examples/ReadingList",
@@ -239,6 +253,12 @@ let package = Package(
       exclude: ["Golden"],
       swiftSettings: settings),
     .testTarget(
+      name: "PerdureModelGeneratingTests",
+      dependencies: [
+        "PerdureModelGenerating", "PerdureModelCode", "PerdureModelFiles", "PerdureTestSupport",
+      ],
+      swiftSettings: settings),
+    .testTarget(
       name: "PerdureGeneratedCodeTests",
       dependencies: ["Perdure", "PerdureModelCode", "GeneratedCodeModels"], swiftSettings: settings),
     .testTarget(
@@ -274,7 +294,8 @@ let package = Package(
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        "CompaniesWithMacros", "CompaniesInCode", "Conversations", "Journal", "ReadingList", "Perdure",
+        "CompaniesWithMacros", "CompaniesInCode", "Conversations", "Journal", "Notes", "ReadingList",
+        "Perdure",
         "PerdureTestSupport", "ChildProcesses",
       ],
       swiftSettings: settings),

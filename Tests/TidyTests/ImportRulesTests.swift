@@ -25,6 +25,8 @@ struct ImportRulesTests {
       "FoundationXML", "PerdureFileIO", "PerdureModel", "PerdurePredicates",
     ],
     "PerdureModelCode": foundation + ["PerdureModel", "PerdurePredicates"],
+    "PerdureModelGenerating": ["PerdureModelCode", "PerdureModelFiles"],
+    "perdure-model-tool": system + ["PerdureFileIO", "PerdureModelGenerating"],
     "PerdureMacros": foundation + system + ["PerdureText"],
     "Perdure": foundation + [
       "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",

@@ -1,11 +1,15 @@
 import PerdureFileIO
 
 /// Reads and writes whole files of models, with errors that name the file and the remedy.
-struct ModelFolder {
+package struct ModelFolder {
   /// The greatest size of a file. Files of real models have less than 1 MiB.
   static let sizeMaxBytes = 64 << 20
 
   let fileSystem: any FileSystem
+
+  package init() { self.init(fileSystem: POSIXFileSystem()) }
+
+  init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
 
   /// The kind of file at a path; nil if there is none.
   func kind(of path: String) throws(ModelFileError) -> FileKind? {
@@ -31,8 +35,11 @@ struct ModelFolder {
 
   /// Replaces the bytes of a file, or creates it. A crash leaves the old bytes or the new ones. A
   /// file that has these bytes is not written.
-  func write(_ bytes: [UInt8], to path: String) throws(ModelFileError) {
-    if try kind(of: path) == .file, try self.bytes(of: path) == bytes { return }
+  ///
+  /// - Returns: Whether the file was written.
+  @discardableResult
+  package func write(_ bytes: [UInt8], to path: String) throws(ModelFileError) -> Bool {
+    if try kind(of: path) == .file, try self.bytes(of: path) == bytes { return false }
     let folder = Self.parent(of: path)
     let number = String(UInt64.random(in: 0 ... .max), radix: 36)
     let draft = "\(folder)/.\(Self.name(of: path)).\(number)"
@@ -50,10 +57,11 @@ struct ModelFolder {
       }
       try fileSystem.syncDirectory(folder)
     }
+    return true
   }
 
   /// Creates a folder if it does not exist.
-  func makeFolder(_ path: String) throws(ModelFileError) {
+  package func makeFolder(_ path: String) throws(ModelFileError) {
     if try kind(of: path) == .directory { return }
     try calling(path) { () throws(FileIOError) in
       try fileSystem.createDirectory(path)
@@ -80,10 +88,12 @@ struct ModelFolder {
   }
 
   /// The last name of a path.
-  static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+  static func name(of path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? path
+  }
 
   /// A name without its extension.
-  static func stem(_ name: String) -> String {
+  package static func stem(_ name: String) -> String {
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }
     return String(name[..<dot])
   }

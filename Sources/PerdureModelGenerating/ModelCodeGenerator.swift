@@ -1,0 +1,65 @@
+public import PerdureModelCode
+public import PerdureModelFiles
+
+/// Generates code from a model file, and writes it.
+public struct ModelCodeGenerator: Sendable {
+  /// The generated code.
+  public let file: GeneratedFile
+  /// The warnings and notes about the model file.
+  public let warnings: [ModelFileProblem]
+
+  /// Reads a model file and generates its code.
+  ///
+  /// - Parameters:
+  ///   - path: An `.xcdatamodeld` folder, an `.xcdatamodel` folder, or its file `contents`. The
+  ///     model has the name of the folder.
+  ///   - version: The name of a version in the folder; by default the current one.
+  ///   - options: The choices for the code.
+  /// - Throws: `ModelFileError` or `ModelCodeError`, with all problems.
+  /// - Complexity: O(n) for a file of n bytes, and that of `ModelCode.file`.
+  public init(
+    contentsOf path: String, version: String? = nil, options: ModelCodeOptions = ModelCodeOptions()
+  ) throws {
+    let bundle = try ModelBundle(contentsOf: path)
+    let document = try bundle.document(version: version)
+    let model = try document.managedObjectModel()
+    warnings = document.problems()
+    file = try ModelCode.file(
+      of: model, named: Self.modelName(at: bundle.path), hints: document.codeHints(), options: options)
+  }
+
+  /// The name of the model at a path: that of the folder, without its extension.
+  private static func modelName(at path: String) -> String {
+    var names = path.split(separator: "/").map(String.init)
+    if names.last == "contents" { names.removeLast() }
+    return ModelFolder.stem(names.last ?? path)
+  }
+
+  /// Writes the code into a folder, which is created if it does not exist. A file that already has
+  /// the code is not written.
+  ///
+  /// - Returns: The path of the file, and whether it was written.
+  /// - Throws: `ModelFileError`. Then an existing file is as before.
+  public func write(toFolder folder: String) throws(ModelFileError) -> (path: String, isNew: Bool) {
+    try ModelFolder().makeFolder(folder)
+    let path = "\(folder)/\(file.name)"
+    return (path, try write(to: path))
+  }
+
+  /// Writes the code to a file, unless the file has it already.
+  ///
+  /// - Returns: Whether it was written.
+  /// - Throws: `ModelFileError`. Then an existing file is as before.
+  @discardableResult
+  public func write(to path: String) throws(ModelFileError) -> Bool {
+    try ModelFolder().write(Array(file.text.utf8), to: path)
+  }
+
+  /// An error in the form of compilers, one line for each problem.
+  ///
+  /// - Parameter path: The path of the model.
+  public static func words(for error: any Error, ofModel path: String) -> String {
+    guard let error = error as? ModelCodeError else { return "\(error)" }
+    return error.problems.map { "\(path): error: \($0)" }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,39 @@
+// The tool of the plugin PerdureModelPlugin:
+//
+//     perdure-model-tool MODEL FILE
+//
+// It generates the classes of a model into a file. It parses its arguments by itself, because it is
+// a part of the first build of every package that uses the plugin. Findings have the form of
+// compilers, so that build systems show them at their lines.
+
+import PerdureFileIO
+import PerdureModelGenerating
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+@main
+enum ModelTool {
+  static func main() {
+    let arguments = CommandLine.arguments.dropFirst()
+    guard arguments.count == 2, let model = arguments.first, let file = arguments.last else {
+      report("usage: perdure-model-tool MODEL FILE")
+      exit(64)
+    }
+    do {
+      let generator = try ModelCodeGenerator(contentsOf: model)
+      for finding in generator.warnings where finding.severity == .warning { report("\(finding)") }
+      try generator.write(to: file)
+    } catch {
+      report(ModelCodeGenerator.words(for: error, ofModel: model))
+      exit(1)
+    }
+  }
+
+  private static func report(_ text: String) { StandardStreams.say(text + "\n", on: .error) }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import PerdureModelCode
+import PerdureModelFiles
+import PerdureModelGenerating
+import PerdureTestSupport
+import Testing
+
+@Suite("Code of model files")
+struct ModelCodeGeneratorTests {
+  private let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private static let text = """
+    <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+    <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+        <entity name="Shop" representedClassName="Store.Shop" syncable="YES" codeGenerationType="class">
+            <attribute name="address" optional="YES" attributeType="Composite" composite="Address"/>
+            <attribute name="hours" optional="YES" attributeType="Transformable" valueTransformerName="T" \
+    customClassName="[Int: String]"/>
+        </entity>
+        <entity name="Owner" representedClassName="Owner" syncable="YES" codeGenerationType="category"/>
+        <entity name="Visit" representedClassName="Visit" syncable="YES">
+            <attribute name="office" optional="YES" attributeType="Composite" composite="Address"/>
+        </entity>
+        <composite name="Address">
+            <attribute name="place" optional="YES" attributeType="Composite" composite="Place"/>
+            <attribute name="street" optional="YES" attributeType="String"/>
+        </composite>
+        <composite name="Place">
+            <attribute name="x" attributeType="Double"/>
+        </composite>
+    </model>
+    """
+
+  /// Writes a model folder and gives its path.
+  private func model(_ text: String = text) throws -> String {
+    let path = directory.file("Shops.xcdatamodel")
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: URL(filePath: path + "/contents"))
+    return path
+  }
+
+  @Test("A document says the kind of code, the types of attributes and the names of composites")
+  func hints() throws {
+    let hints = try ModelDocument(Array(Self.text.utf8), file: "contents").codeHints()
+    #expect(hints.entityCode == ["Shop": .classDefinition, "Owner": .categoryExtension, "Visit": .manual])
+    #expect(hints.attributeTypes == ["Shop.hours": "[Int: String]"])
+    #expect(
+      hints.compositeNames == [
+        "Shop.address": "Address", "Shop.address.place": "Place", "Visit.office": "Address",
+        "Visit.office.place": "Place",
+      ])
+  }
+
+  @Test("A composite that contains itself ends the walk")
+  func composites() throws {
+    let text = Self.text.replacing("composite=\"Place\"", with: "composite=\"Address\"")
+    let hints = try ModelDocument(Array(text.utf8), file: "contents").codeHints()
+    #expect(hints.compositeNames["Shop.address.place"] == "Address" && hints.compositeNames.count == 4)
+    #expect(throws: ModelFileError.self) { try ModelCodeGenerator(contentsOf: model(text)) }
+  }
+
+  @Test("The code of a file follows its hints, and the options replace them")
+  func generation() throws {
+    let path = try model()
+    let file = try ModelCodeGenerator(contentsOf: path).file
+    #expect(file.name == "Shops+Generated.swift")
+    #expect(file.text.contains("final class Shop:") && file.text.contains("var hours: [Int: String]?"))
+    #expect(file.text.contains("\nextension Owner {") && !file.text.contains("class Visit:"))
+    #expect(file.text.contains("struct Address:") && file.text.contains("struct Place:"))
+    var options = ModelCodeOptions()
+    options.entityCode = .classDefinition
+    let classes = try ModelCodeGenerator(contentsOf: path + "/contents", options: options).file
+    #expect(classes.name == file.name && classes.text.contains("final class Visit:"))
+  }
+
+  @Test("A file that has the code already is not written again")
+  func unchanged() throws {
+    let folder = directory.file("Generated")
+    let generator = try ModelCodeGenerator(contentsOf: model())
+    let first = try generator.write(toFolder: folder)
+    #expect(first.isNew && first.path == folder + "/Shops+Generated.swift")
+    #expect(try String(contentsOfFile: first.path, encoding: .utf8) == generator.file.text)
+    let date = try modificationDate(first.path)
+    let second = try generator.write(toFolder: folder)
+    #expect(!second.isNew && second.path == first.path)
+    #expect(try modificationDate(first.path) == date)
+    try Data("changed".utf8).write(to: URL(filePath: first.path))
+    #expect(try generator.write(toFolder: folder).isNew)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["Shops+Generated.swift"])
+  }
+
+  private func modificationDate(_ path: String) throws -> Date? {
+    try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+  }
+
+  @Test("Problems name the model in the form of compilers, one in each line")
+  func problems() throws {
+    let path = try model(
+      Self.text.replacing("Store.Shop", with: "a b").replacing("[Int: String]", with: "()"))
+    let error = #expect(throws: ModelCodeError.self) { try ModelCodeGenerator(contentsOf: path) }
+    let lines = ModelCodeGenerator.words(for: try #require(error), ofModel: path).split(separator: "\n")
+    #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("\(path): error: Shop") })
+  }
+}
