@@ -110,7 +110,8 @@ let package = Package(
     .target(
       name: "PerdureCommands",
       dependencies: [
-        "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModelDiagrams", "PerdureText", argumentParser,
+        "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModelDiagrams", "PerdureModelGenerating",
+        "PerdureText", argumentParser,
       ],
       swiftSettings: settings),
     // Its product is called perdure; the target is not, as some file systems do not tell it from

@@ -5,8 +5,8 @@ import PerdureText
 /// Commands about models.
 struct ModelCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "model", abstract: "Shows the model that is stored in a store.",
-    subcommands: [ModelShowCommand.self, ModelDiagramCommand.self])
+    commandName: "model", abstract: "Shows the model of a store, and generates code from model files.",
+    subcommands: [ModelShowCommand.self, ModelDiagramCommand.self, ModelGenerateCommand.self])
 }
 
 /// Shows the model of a store.

@@ -79,6 +79,7 @@ struct CommandTreeTests {
     let error = #expect(throws: (any Error).self) { try Outcome("model", "shw", "x") }
     let message = PerdureCommand.message(for: try #require(error))
     #expect(
-      message == "There is no subcommand \"shw\". Did you mean show? The subcommands are show, diagram.")
+      message
+        == "There is no subcommand \"shw\". Did you mean show? The subcommands are show, diagram, generate.")
   }
 }

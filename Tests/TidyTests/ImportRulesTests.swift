@@ -38,7 +38,8 @@ struct ImportRulesTests {
     "PerdureKeyedArchives": ["Foundation", "Perdure"],
     "PerdureLogging": ["Logging", "Perdure"],
     "PerdureCommands": [
-      "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModelDiagrams", "PerdureText", "ArgumentParser",
+      "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModelDiagrams", "PerdureModelGenerating",
+      "PerdureText", "ArgumentParser",
     ],
     "perdure-cli": ["PerdureCommands", "ArgumentParser"],
     // The targets of the proof. `PerdureProving`, which tests the engine, does not import the

@@ -1,0 +1,84 @@
+public import ArgumentParser
+public import PerdureModelGenerating
+
+/// Generates the classes of a model file.
+struct ModelGenerateCommand: ConsoleCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "generate", abstract: "Generates classes in Swift from a model file of Core Data.",
+    discussion: """
+      The file is called Notes+Generated.swift for Notes.xcdatamodeld. It has the classes of the entities, the types of \
+      composite attributes, the names as constants, the model, and functions for its fetch request templates. The same \
+      model gives the same bytes, and a file that has them is not written. For example:
+
+        perdure model generate Notes.xcdatamodeld --output Sources/Notes
+
+      Packages need no generated file in their sources: the plugin PerdureModelPlugin generates the code in each build, \
+      with the kind of code that the model file says.
+
+      Exit codes: 0 done; 2 the model has problems, which are all listed, or the file could not be written.
+      """)
+
+  /// What is generated for each entity.
+  enum Entities: String, CaseIterable, ExpressibleByArgument {
+    case `class`, `extension`, manual, file
+
+    var code: EntityCode? { self == .file ? nil : EntityCode(rawValue: rawValue) }
+  }
+
+  @Argument(help: "The model: an .xcdatamodeld or .xcdatamodel folder.", completion: .directory)
+  var model: String
+
+  @Option(
+    help: "The folder for the generated file. It is created if it does not exist.", completion: .directory)
+  var output: String
+
+  @Option(help: "The version of the model. (default: the current one)")
+  var modelVersion: String?
+
+  @Option(help: "How properties are written. Accessors express every model.")
+  var style = ModelCodeStyle.accessors
+
+  @Option(
+    help: """
+      What is generated for each entity: its class; an extension of a class of the program; only the description, for a \
+      class that the program writes; or what the model file says.
+      """)
+  var entities = Entities.class
+
+  @Option(help: "The access level of the code.")
+  var access = ModelCodeAccess.internal
+
+  @Option(help: "The module of the code. Classes of other modules are imported. (default: generate all)")
+  var module: String?
+
+  @Option(name: .customLong("import"), help: "A module to import; may be given several times.")
+  var imports: [String] = []
+
+  @Flag(inversion: .prefixedNo, help: "Whether names of entities and properties are constants.")
+  var names = true
+
+  var json: Bool { false }
+
+  func perform(on console: Console) throws -> ExitCode {
+    var options = ModelCodeOptions()
+    options.style = style
+    options.entityCode = entities.code
+    options.access = access
+    options.module = module
+    options.imports = imports
+    options.hasNameConstants = names
+    do {
+      let generator = try ModelCodeGenerator(contentsOf: model, version: modelVersion, options: options)
+      for finding in generator.warnings where finding.severity == .warning { console.error("\(finding)") }
+      let (path, isNew) = try generator.write(toFolder: output)
+      console.print("\(path): \(isNew ? "written" : "unchanged")")
+      return .success
+    } catch {
+      console.error(ModelCodeGenerator.words(for: error, ofModel: model))
+      return .failed
+    }
+  }
+}
+
+extension ModelCodeStyle: ExpressibleByArgument {}
+extension ModelCodeAccess: ExpressibleByArgument {}
