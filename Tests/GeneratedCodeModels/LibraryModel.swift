@@ -9,7 +9,7 @@ import PerdurePredicates
   import Foundation
 #endif
 
-/// A model with every kind of property. Its code has accessors.
+/// A model with every kind of property. Its code has accessors and is public.
 package enum LibraryModelSource {
   package static let name = "Library"
 
@@ -20,6 +20,12 @@ package enum LibraryModelSource {
   }
 
   private static let all = ["Item", "Book", "Author", "Shelf", "Note", "Words"]
+
+  package static var options: ModelCodeOptions {
+    var options = ModelCodeOptions()
+    options.access = .public
+    return options
+  }
 
   package static var hints: ModelCodeHints {
     var hints = ModelCodeHints()

@@ -2,18 +2,18 @@
 // Change the model instead of this file: it is written again.
 // swift-format-ignore-file
 
-import Perdure
-import Foundation
+public import Perdure
+public import Foundation
 
 /// The model "Library".
-enum LibraryModel {
+public enum LibraryModel {
   /// The classes of the entities, for a container.
-  static var classes: [ManagedObject.Type] {
+  public static var classes: [ManagedObject.Type] {
     [Author.self, LibraryBook.self, Item.self, Note.self, Shelf.self, Words.self]
   }
 
   /// Makes the model. It checks the descriptions of entities that the program declares.
-  static func managedObjectModel() throws(ModelError) -> ManagedObjectModel {
+  public static func managedObjectModel() throws(ModelError) -> ManagedObjectModel {
     try ManagedObjectModel(
       [AuthorEntity.description, BookEntity.description, ItemEntity.description, NoteEntity.description, ShelfEntity.description, WordsEntity.description],
       configurations: ["All": ["Author", "Book", "Item", "Note", "Shelf", "Words"], "People": ["Author"]],
@@ -22,7 +22,7 @@ enum LibraryModel {
   }
 
   /// The fetch request templates.
-  static var templates: [FetchRequestTemplate] {
+  public static var templates: [FetchRequestTemplate] {
     var templates: [FetchRequestTemplate] = []
     do {
       let request = FetchRequestDescription("Author")
@@ -42,22 +42,22 @@ enum LibraryModel {
   }
 
   /// Functions that make requests of the templates, with a parameter for each variable.
-  enum Requests {
-    static func all(
+  public enum Requests {
+    public static func all(
       in _model: ManagedObjectModel
     ) throws(FetchTemplateError) -> FetchRequest<Author> {
       try _model.fetchRequestFromTemplate(
         withName: "all", as: Author.self)
     }
 
-    static func byAuthor(
+    public static func byAuthor(
       author: Author, counts: [Int32], in _model: ManagedObjectModel
     ) throws(FetchTemplateError) -> FetchRequest<LibraryBook> {
       try _model.fetchRequestFromTemplate(
         withName: "byAuthor", substitutionVariables: ["author": author, "counts": counts], as: LibraryBook.self)
     }
 
-    static func longBooks(
+    public static func longBooks(
       least: Int32, start: String, in _model: ManagedObjectModel
     ) throws(FetchTemplateError) -> FetchRequest<LibraryBook> {
       try _model.fetchRequestFromTemplate(
@@ -67,62 +67,62 @@ enum LibraryModel {
 }
 
 /// An object of the entity Author.
-final class Author: ManagedObject {
-  override class var _entityName: String { "Author" }
-  override class var entityDescription: EntityDescription { AuthorEntity.description }
-  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+public final class Author: ManagedObject {
+  public override class var _entityName: String { "Author" }
+  public override class var entityDescription: EntityDescription { AuthorEntity.description }
+  public override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
     AuthorEntity.namesByKeyPath
   }
-  override class var _lifeCycle: _LifeCycle {
+  public override class var _lifeCycle: _LifeCycle {
     ManagedObject._lifeCycle
   }
 
-  var name: String {
+  public var name: String {
     get { _get(0) }
     set { _set(0, newValue) }
   }
 
-  var nick: String? {
+  public var nick: String? {
     get { _get(1) }
     set { _set(1, newValue) }
   }
 
-  var books: ToMany<LibraryBook> {
+  public var books: ToMany<LibraryBook> {
     get { _get(2) }
     set { _set(2, newValue) }
   }
 
-  func addToBooks(_ object: LibraryBook) {
+  public func addToBooks(_ object: LibraryBook) {
     books.insert(object)
   }
 
-  func addToBooks(_ objects: some Sequence<LibraryBook>) {
+  public func addToBooks(_ objects: some Sequence<LibraryBook>) {
     for object in objects { books.insert(object) }
   }
 
-  func removeFromBooks(_ object: LibraryBook) {
+  public func removeFromBooks(_ object: LibraryBook) {
     books.remove(object)
   }
 
-  func removeFromBooks(_ objects: some Sequence<LibraryBook>) {
+  public func removeFromBooks(_ objects: some Sequence<LibraryBook>) {
     for object in objects { books.remove(object) }
   }
 }
 
 /// The names and the description of the entity Author.
-enum AuthorEntity {
+public enum AuthorEntity {
   /// The entity's name.
-  static let entityName = "Author"
+  public static let entityName = "Author"
 
   /// The names of the properties, with the inherited ones.
-  enum Properties {
-    static let name = "name"
-    static let nick = "nick"
-    static let books = "books"
+  public enum Properties {
+    public static let name = "name"
+    public static let nick = "nick"
+    public static let books = "books"
   }
 
   /// The entity's description.
-  static let description: EntityDescription = {
+  public static let description: EntityDescription = {
     var entity = EntityDescription("Author", properties: [])
     entity.properties.append(.attribute(AttributeDescription("name", .string, isOptional: false)))
     entity.properties.append(.attribute(AttributeDescription("nick", .string, renamingIdentifier: "alias", userInfo: ["k": "v"])))
@@ -131,7 +131,7 @@ enum AuthorEntity {
   }()
 
   /// The names of the properties by key paths from the class.
-  static var namesByKeyPath: [AnyKeyPath: String] { names.names }
+  public static var namesByKeyPath: [AnyKeyPath: String] { names.names }
 
   private static let names = _PropertyNames([
     \Author.name: "name",
@@ -141,189 +141,189 @@ enum AuthorEntity {
 }
 
 /// An object of the entity Book.
-final class LibraryBook: Item {
-  override class var _entityName: String { "Book" }
-  override class var entityDescription: EntityDescription { BookEntity.description }
-  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+public final class LibraryBook: Item {
+  public override class var _entityName: String { "Book" }
+  public override class var entityDescription: EntityDescription { BookEntity.description }
+  public override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
     BookEntity.namesByKeyPath
   }
-  override class var _lifeCycle: _LifeCycle {
+  public override class var _lifeCycle: _LifeCycle {
     Item._lifeCycle
   }
 
-  var pages: Int32 {
+  public var pages: Int32 {
     get { _get(3) }
     set { _set(3, newValue) }
   }
 
-  var edition: Int16? {
+  public var edition: Int16? {
     get { _get(4) }
     set { _set(4, newValue) }
   }
 
-  var loans: Int64? {
+  public var loans: Int64? {
     get { _get(5) }
     set { _set(5, newValue) }
   }
 
-  var price: Decimal? {
+  public var price: Decimal? {
     get { _get(6) }
     set { _set(6, newValue) }
   }
 
-  var rating: Float? {
+  public var rating: Float? {
     get { _get(7) }
     set { _set(7, newValue) }
   }
 
-  var weight: Double {
+  public var weight: Double {
     get { _get(8) }
     set { _set(8, newValue) }
   }
 
-  var `default`: Bool {
+  public var `default`: Bool {
     get { _get(9) }
     set { _set(9, newValue) }
   }
 
-  var `in`: String? {
+  public var `in`: String? {
     get { _get(10) }
     set { _set(10, newValue) }
   }
 
-  var bought: Date? {
+  public var bought: Date? {
     get { _get(11) }
     set { _set(11, newValue) }
   }
 
-  var cover: Data? {
+  public var cover: Data? {
     get { _get(12) }
     set { _set(12, newValue) }
   }
 
-  var copyKey: UUID? {
+  public var copyKey: UUID? {
     get { _get(13) }
     set { _set(13, newValue) }
   }
 
-  var site: URL? {
+  public var site: URL? {
     get { _get(14) }
     set { _set(14, newValue) }
   }
 
-  var successor: ManagedObjectID? {
+  public var successor: ManagedObjectID? {
     get { _get(15) }
     set { _set(15, newValue) }
   }
 
-  var keywords: [String]? {
+  public var keywords: [String]? {
     get { _get(16) }
     set { _set(16, newValue) }
   }
 
-  var stamp: Stamp? {
+  public var stamp: Stamp? {
     get { _transformed(17, (Stamp?).self) }
     set { _setTransformed(17, newValue) }
   }
 
-  var cache: [Int: String]? {
+  public var cache: [Int: String]? {
     get { _transient(18, ([Int: String]?).self) }
     set { _setTransient(18, newValue) }
   }
 
-  var openings: Int32 {
+  public var openings: Int32 {
     get { _get(19) }
     set { _set(19, newValue) }
   }
 
-  var place: Place? {
+  public var place: Place? {
     get { _composite(20, (Place?).self) }
     set { _setComposite(20, newValue) }
   }
 
-  var authors: OrderedToMany<Author> {
+  public var authors: OrderedToMany<Author> {
     get { _get(23) }
     set { _set(23, newValue) }
   }
 
-  var shelf: Shelf? {
+  public var shelf: Shelf? {
     get { _get(24) }
     set { _set(24, newValue) }
   }
 
-  var authorCount: Int64 {
+  public var authorCount: Int64 {
     _get(25)
   }
 
-  var namesakes: [LibraryBook] {
+  public var namesakes: [LibraryBook] {
     fetchedObjects(forKey: "namesakes", as: LibraryBook.self)
   }
 
-  func addToAuthors(_ object: Author) {
+  public func addToAuthors(_ object: Author) {
     authors.append(object)
   }
 
-  func addToAuthors(_ objects: some Sequence<Author>) {
+  public func addToAuthors(_ objects: some Sequence<Author>) {
     for object in objects { authors.append(object) }
   }
 
-  func removeFromAuthors(_ object: Author) {
+  public func removeFromAuthors(_ object: Author) {
     authors.remove(object)
   }
 
-  func removeFromAuthors(_ objects: some Sequence<Author>) {
+  public func removeFromAuthors(_ objects: some Sequence<Author>) {
     for object in objects { authors.remove(object) }
   }
 
-  func insertIntoAuthors(_ object: Author, at position: Int) {
+  public func insertIntoAuthors(_ object: Author, at position: Int) {
     authors.insert(object, at: position)
   }
 
-  func removeFromAuthors(at position: Int) {
+  public func removeFromAuthors(at position: Int) {
     authors.remove(at: position)
   }
 
-  func replaceAuthors(at position: Int, with object: Author) {
+  public func replaceAuthors(at position: Int, with object: Author) {
     authors.replace(at: position, with: object)
   }
 }
 
 /// The names and the description of the entity Book.
-enum BookEntity {
+public enum BookEntity {
   /// The entity's name.
-  static let entityName = "Book"
+  public static let entityName = "Book"
 
   /// The names of the properties, with the inherited ones.
-  enum Properties {
-    static let title = "title"
-    static let created = "created"
-    static let key = "key"
-    static let pages = "pages"
-    static let edition = "edition"
-    static let loans = "loans"
-    static let price = "price"
-    static let rating = "rating"
-    static let weight = "weight"
-    static let `default` = "default"
-    static let `in` = "in"
-    static let bought = "bought"
-    static let cover = "cover"
-    static let copyKey = "copyKey"
-    static let site = "site"
-    static let successor = "successor"
-    static let keywords = "keywords"
-    static let stamp = "stamp"
-    static let cache = "cache"
-    static let openings = "openings"
-    static let place = "place"
-    static let authors = "authors"
-    static let shelf = "shelf"
-    static let authorCount = "authorCount"
-    static let namesakes = "namesakes"
+  public enum Properties {
+    public static let title = "title"
+    public static let created = "created"
+    public static let key = "key"
+    public static let pages = "pages"
+    public static let edition = "edition"
+    public static let loans = "loans"
+    public static let price = "price"
+    public static let rating = "rating"
+    public static let weight = "weight"
+    public static let `default` = "default"
+    public static let `in` = "in"
+    public static let bought = "bought"
+    public static let cover = "cover"
+    public static let copyKey = "copyKey"
+    public static let site = "site"
+    public static let successor = "successor"
+    public static let keywords = "keywords"
+    public static let stamp = "stamp"
+    public static let cache = "cache"
+    public static let openings = "openings"
+    public static let place = "place"
+    public static let authors = "authors"
+    public static let shelf = "shelf"
+    public static let authorCount = "authorCount"
+    public static let namesakes = "namesakes"
   }
 
   /// The entity's description.
-  static let description: EntityDescription = {
+  public static let description: EntityDescription = {
     var entity = EntityDescription("Book", superentity: "Item", className: "LibraryBook", properties: [], versionHashModifier: "x")
     entity.properties.append(.attribute(AttributeDescription("pages", .int32, isOptional: false, defaultValue: .integer(1), rules: [.minimum(.integer(1)), .predicate(format: "SELF != 13", message: "must not be 13")])))
     entity.properties.append(.attribute(AttributeDescription("edition", .int16)))
@@ -357,7 +357,7 @@ enum BookEntity {
   }()
 
   /// The names of the properties by key paths from the class.
-  static var namesByKeyPath: [AnyKeyPath: String] { names.names }
+  public static var namesByKeyPath: [AnyKeyPath: String] { names.names }
 
   private static let names = _PropertyNames([
     \LibraryBook.title: "title",
@@ -388,46 +388,46 @@ enum BookEntity {
 }
 
 /// An object of the entity Item.
-class Item: ManagedObject {
-  override class var _entityName: String { "Item" }
-  override class var entityDescription: EntityDescription { ItemEntity.description }
-  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+public class Item: ManagedObject {
+  public override class var _entityName: String { "Item" }
+  public override class var entityDescription: EntityDescription { ItemEntity.description }
+  public override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
     ItemEntity.namesByKeyPath
   }
-  override class var _lifeCycle: _LifeCycle {
+  public override class var _lifeCycle: _LifeCycle {
     self == Item.self ? ManagedObject._lifeCycle : .all
   }
 
-  var title: String {
+  public var title: String {
     get { _get(0) }
     set { _set(0, newValue) }
   }
 
-  var created: Date {
+  public var created: Date {
     get { _get(1) }
     set { _set(1, newValue) }
   }
 
-  var key: UUID {
+  public var key: UUID {
     get { _get(2) }
     set { _set(2, newValue) }
   }
 }
 
 /// The names and the description of the entity Item.
-enum ItemEntity {
+public enum ItemEntity {
   /// The entity's name.
-  static let entityName = "Item"
+  public static let entityName = "Item"
 
   /// The names of the properties, with the inherited ones.
-  enum Properties {
-    static let title = "title"
-    static let created = "created"
-    static let key = "key"
+  public enum Properties {
+    public static let title = "title"
+    public static let created = "created"
+    public static let key = "key"
   }
 
   /// The entity's description.
-  static let description: EntityDescription = {
+  public static let description: EntityDescription = {
     var entity = EntityDescription("Item", isAbstract: true, className: ".Item", properties: [], renamingIdentifier: "Thing", userInfo: ["a": "1", "b": "2"])
     entity.properties.append(.attribute(AttributeDescription("title", .string, isOptional: false, defaultValue: .string("a \"new\" \\(one)\n"), rules: [.maximumLength(80)])))
     entity.properties.append(.attribute(AttributeDescription("created", .date, isOptional: false, defaultValue: .now)))
@@ -437,7 +437,7 @@ enum ItemEntity {
   }()
 
   /// The names of the properties by key paths from the class.
-  static var namesByKeyPath: [AnyKeyPath: String] { names.names }
+  public static var namesByKeyPath: [AnyKeyPath: String] { names.names }
 
   private static let names = _PropertyNames([
     \Item.title: "title",
@@ -447,17 +447,17 @@ enum ItemEntity {
 }
 
 /// The names and the description of the entity Note.
-enum NoteEntity {
+public enum NoteEntity {
   /// The entity's name.
-  static let entityName = "Note"
+  public static let entityName = "Note"
 
   /// The names of the properties, with the inherited ones.
-  enum Properties {
-    static let text = "text"
+  public enum Properties {
+    public static let text = "text"
   }
 
   /// The entity's description.
-  static let description: EntityDescription = {
+  public static let description: EntityDescription = {
     var entity = EntityDescription("Note", properties: [])
     entity.properties.append(.attribute(AttributeDescription("text", .string, isOptional: false)))
     return entity
@@ -466,53 +466,53 @@ enum NoteEntity {
 
 // The properties of the entity Shelf. The program declares the class:
 //
-//     final class Shelf: ManagedObject {
-//       override class var entityDescription: EntityDescription { ShelfEntity.description }
-//       override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+//     public final class Shelf: ManagedObject {
+//       public override class var entityDescription: EntityDescription { ShelfEntity.description }
+//       public override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
 //         ShelfEntity.namesByKeyPath
 //       }
 //     }
 extension Shelf {
-  var label: String? {
+  public var label: String? {
     get { _get(0) }
     set { _set(0, newValue) }
   }
 
-  var books: ToMany<LibraryBook> {
+  public var books: ToMany<LibraryBook> {
     get { _get(1) }
     set { _set(1, newValue) }
   }
 
-  func addToBooks(_ object: LibraryBook) {
+  public func addToBooks(_ object: LibraryBook) {
     books.insert(object)
   }
 
-  func addToBooks(_ objects: some Sequence<LibraryBook>) {
+  public func addToBooks(_ objects: some Sequence<LibraryBook>) {
     for object in objects { books.insert(object) }
   }
 
-  func removeFromBooks(_ object: LibraryBook) {
+  public func removeFromBooks(_ object: LibraryBook) {
     books.remove(object)
   }
 
-  func removeFromBooks(_ objects: some Sequence<LibraryBook>) {
+  public func removeFromBooks(_ objects: some Sequence<LibraryBook>) {
     for object in objects { books.remove(object) }
   }
 }
 
 /// The names and the description of the entity Shelf.
-enum ShelfEntity {
+public enum ShelfEntity {
   /// The entity's name.
-  static let entityName = "Shelf"
+  public static let entityName = "Shelf"
 
   /// The names of the properties, with the inherited ones.
-  enum Properties {
-    static let label = "label"
-    static let books = "books"
+  public enum Properties {
+    public static let label = "label"
+    public static let books = "books"
   }
 
   /// The entity's description.
-  static let description: EntityDescription = {
+  public static let description: EntityDescription = {
     var entity = EntityDescription("Shelf", properties: [])
     entity.properties.append(.attribute(AttributeDescription("label", .string)))
     entity.properties.append(.relationship(RelationshipDescription("books", to: "Book", inverse: "shelf", maxCount: 100)))
@@ -520,7 +520,7 @@ enum ShelfEntity {
   }()
 
   /// The names of the properties by key paths from the class.
-  static var namesByKeyPath: [AnyKeyPath: String] { names.names }
+  public static var namesByKeyPath: [AnyKeyPath: String] { names.names }
 
   private static let names = _PropertyNames([
     \Shelf.label: "label",
@@ -529,508 +529,508 @@ enum ShelfEntity {
 }
 
 /// An object of the entity Words.
-final class Words: ManagedObject {
-  override class var _entityName: String { "Words" }
-  override class var entityDescription: EntityDescription { WordsEntity.description }
-  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+public final class Words: ManagedObject {
+  public override class var _entityName: String { "Words" }
+  public override class var entityDescription: EntityDescription { WordsEntity.description }
+  public override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
     WordsEntity.namesByKeyPath
   }
-  override class var _lifeCycle: _LifeCycle {
+  public override class var _lifeCycle: _LifeCycle {
     ManagedObject._lifeCycle
   }
 
-  var `Any`: String? {
+  public var `Any`: String? {
     get { _get(0) }
     set { _set(0, newValue) }
   }
 
-  var actor: String? {
+  public var actor: String? {
     get { _get(1) }
     set { _set(1, newValue) }
   }
 
-  var any: String? {
+  public var any: String? {
     get { _get(2) }
     set { _set(2, newValue) }
   }
 
-  var `as`: String? {
+  public var `as`: String? {
     get { _get(3) }
     set { _set(3, newValue) }
   }
 
-  var `associatedtype`: String? {
+  public var `associatedtype`: String? {
     get { _get(4) }
     set { _set(4, newValue) }
   }
 
-  var async: String? {
+  public var async: String? {
     get { _get(5) }
     set { _set(5, newValue) }
   }
 
-  var `await`: String? {
+  public var `await`: String? {
     get { _get(6) }
     set { _set(6, newValue) }
   }
 
-  var `borrowing`: String? {
+  public var `borrowing`: String? {
     get { _get(7) }
     set { _set(7, newValue) }
   }
 
-  var `break`: String? {
+  public var `break`: String? {
     get { _get(8) }
     set { _set(8, newValue) }
   }
 
-  var `case`: String? {
+  public var `case`: String? {
     get { _get(9) }
     set { _set(9, newValue) }
   }
 
-  var `catch`: String? {
+  public var `catch`: String? {
     get { _get(10) }
     set { _set(10, newValue) }
   }
 
-  var `consuming`: String? {
+  public var `consuming`: String? {
     get { _get(11) }
     set { _set(11, newValue) }
   }
 
-  var `continue`: String? {
+  public var `continue`: String? {
     get { _get(12) }
     set { _set(12, newValue) }
   }
 
-  var convenience: String? {
+  public var convenience: String? {
     get { _get(13) }
     set { _set(13, newValue) }
   }
 
-  var `default`: String? {
+  public var `default`: String? {
     get { _get(14) }
     set { _set(14, newValue) }
   }
 
-  var `defer`: String? {
+  public var `defer`: String? {
     get { _get(15) }
     set { _set(15, newValue) }
   }
 
-  var didSet: String? {
+  public var didSet: String? {
     get { _get(16) }
     set { _set(16, newValue) }
   }
 
-  var `do`: String? {
+  public var `do`: String? {
     get { _get(17) }
     set { _set(17, newValue) }
   }
 
-  var dynamic: String? {
+  public var dynamic: String? {
     get { _get(18) }
     set { _set(18, newValue) }
   }
 
-  var each: String? {
+  public var each: String? {
     get { _get(19) }
     set { _set(19, newValue) }
   }
 
-  var `else`: String? {
+  public var `else`: String? {
     get { _get(20) }
     set { _set(20, newValue) }
   }
 
-  var `enum`: String? {
+  public var `enum`: String? {
     get { _get(21) }
     set { _set(21, newValue) }
   }
 
-  var `extension`: String? {
+  public var `extension`: String? {
     get { _get(22) }
     set { _set(22, newValue) }
   }
 
-  var `fallthrough`: String? {
+  public var `fallthrough`: String? {
     get { _get(23) }
     set { _set(23, newValue) }
   }
 
-  var `false`: String? {
+  public var `false`: String? {
     get { _get(24) }
     set { _set(24, newValue) }
   }
 
-  var `fileprivate`: String? {
+  public var `fileprivate`: String? {
     get { _get(25) }
     set { _set(25, newValue) }
   }
 
-  var final: String? {
+  public var final: String? {
     get { _get(26) }
     set { _set(26, newValue) }
   }
 
-  var `for`: String? {
+  public var `for`: String? {
     get { _get(27) }
     set { _set(27, newValue) }
   }
 
-  var `func`: String? {
+  public var `func`: String? {
     get { _get(28) }
     set { _set(28, newValue) }
   }
 
-  var get: String? {
+  public var get: String? {
     get { _get(29) }
     set { _set(29, newValue) }
   }
 
-  var `guard`: String? {
+  public var `guard`: String? {
     get { _get(30) }
     set { _set(30, newValue) }
   }
 
-  var `if`: String? {
+  public var `if`: String? {
     get { _get(31) }
     set { _set(31, newValue) }
   }
 
-  var `import`: String? {
+  public var `import`: String? {
     get { _get(32) }
     set { _set(32, newValue) }
   }
 
-  var `in`: String? {
+  public var `in`: String? {
     get { _get(33) }
     set { _set(33, newValue) }
   }
 
-  var indirect: String? {
+  public var indirect: String? {
     get { _get(34) }
     set { _set(34, newValue) }
   }
 
-  var infix: String? {
+  public var infix: String? {
     get { _get(35) }
     set { _set(35, newValue) }
   }
 
-  var `inout`: String? {
+  public var `inout`: String? {
     get { _get(36) }
     set { _set(36, newValue) }
   }
 
-  var `internal`: String? {
+  public var `internal`: String? {
     get { _get(37) }
     set { _set(37, newValue) }
   }
 
-  var `is`: String? {
+  public var `is`: String? {
     get { _get(38) }
     set { _set(38, newValue) }
   }
 
-  var isolated: String? {
+  public var isolated: String? {
     get { _get(39) }
     set { _set(39, newValue) }
   }
 
-  var lazy: String? {
+  public var lazy: String? {
     get { _get(40) }
     set { _set(40, newValue) }
   }
 
-  var `let`: String? {
+  public var `let`: String? {
     get { _get(41) }
     set { _set(41, newValue) }
   }
 
-  var macro: String? {
+  public var macro: String? {
     get { _get(42) }
     set { _set(42, newValue) }
   }
 
-  var mutating: String? {
+  public var mutating: String? {
     get { _get(43) }
     set { _set(43, newValue) }
   }
 
-  var `nil`: String? {
+  public var `nil`: String? {
     get { _get(44) }
     set { _set(44, newValue) }
   }
 
-  var `nonisolated`: String? {
+  public var `nonisolated`: String? {
     get { _get(45) }
     set { _set(45, newValue) }
   }
 
-  var nonmutating: String? {
+  public var nonmutating: String? {
     get { _get(46) }
     set { _set(46, newValue) }
   }
 
-  var `open`: String? {
+  public var `open`: String? {
     get { _get(47) }
     set { _set(47, newValue) }
   }
 
-  var `operator`: String? {
+  public var `operator`: String? {
     get { _get(48) }
     set { _set(48, newValue) }
   }
 
-  var optional: String? {
+  public var optional: String? {
     get { _get(49) }
     set { _set(49, newValue) }
   }
 
-  var override: String? {
+  public var override: String? {
     get { _get(50) }
     set { _set(50, newValue) }
   }
 
-  var package: String? {
+  public var package: String? {
     get { _get(51) }
     set { _set(51, newValue) }
   }
 
-  var postfix: String? {
+  public var postfix: String? {
     get { _get(52) }
     set { _set(52, newValue) }
   }
 
-  var `precedencegroup`: String? {
+  public var `precedencegroup`: String? {
     get { _get(53) }
     set { _set(53, newValue) }
   }
 
-  var prefix: String? {
+  public var prefix: String? {
     get { _get(54) }
     set { _set(54, newValue) }
   }
 
-  var `private`: String? {
+  public var `private`: String? {
     get { _get(55) }
     set { _set(55, newValue) }
   }
 
-  var `public`: String? {
+  public var `public`: String? {
     get { _get(56) }
     set { _set(56, newValue) }
   }
 
-  var `repeat`: String? {
+  public var `repeat`: String? {
     get { _get(57) }
     set { _set(57, newValue) }
   }
 
-  var required: String? {
+  public var required: String? {
     get { _get(58) }
     set { _set(58, newValue) }
   }
 
-  var `rethrows`: String? {
+  public var `rethrows`: String? {
     get { _get(59) }
     set { _set(59, newValue) }
   }
 
-  var `return`: String? {
+  public var `return`: String? {
     get { _get(60) }
     set { _set(60, newValue) }
   }
 
-  var sending: String? {
+  public var sending: String? {
     get { _get(61) }
     set { _set(61, newValue) }
   }
 
-  var set: String? {
+  public var set: String? {
     get { _get(62) }
     set { _set(62, newValue) }
   }
 
-  var some: String? {
+  public var some: String? {
     get { _get(63) }
     set { _set(63, newValue) }
   }
 
-  var `static`: String? {
+  public var `static`: String? {
     get { _get(64) }
     set { _set(64, newValue) }
   }
 
-  var `struct`: String? {
+  public var `struct`: String? {
     get { _get(65) }
     set { _set(65, newValue) }
   }
 
-  var `subscript`: String? {
+  public var `subscript`: String? {
     get { _get(66) }
     set { _set(66, newValue) }
   }
 
-  var `switch`: String? {
+  public var `switch`: String? {
     get { _get(67) }
     set { _set(67, newValue) }
   }
 
-  var `throw`: String? {
+  public var `throw`: String? {
     get { _get(68) }
     set { _set(68, newValue) }
   }
 
-  var `throws`: String? {
+  public var `throws`: String? {
     get { _get(69) }
     set { _set(69, newValue) }
   }
 
-  var `true`: String? {
+  public var `true`: String? {
     get { _get(70) }
     set { _set(70, newValue) }
   }
 
-  var `try`: String? {
+  public var `try`: String? {
     get { _get(71) }
     set { _set(71, newValue) }
   }
 
-  var `typealias`: String? {
+  public var `typealias`: String? {
     get { _get(72) }
     set { _set(72, newValue) }
   }
 
-  var unowned: String? {
+  public var unowned: String? {
     get { _get(73) }
     set { _set(73, newValue) }
   }
 
-  var `var`: String? {
+  public var `var`: String? {
     get { _get(74) }
     set { _set(74, newValue) }
   }
 
-  var weak: String? {
+  public var weak: String? {
     get { _get(75) }
     set { _set(75, newValue) }
   }
 
-  var `where`: String? {
+  public var `where`: String? {
     get { _get(76) }
     set { _set(76, newValue) }
   }
 
-  var `while`: String? {
+  public var `while`: String? {
     get { _get(77) }
     set { _set(77, newValue) }
   }
 
-  var willSet: String? {
+  public var willSet: String? {
     get { _get(78) }
     set { _set(78, newValue) }
   }
 
-  var yield: String? {
+  public var yield: String? {
     get { _get(79) }
     set { _set(79, newValue) }
   }
 }
 
 /// The names and the description of the entity Words.
-enum WordsEntity {
+public enum WordsEntity {
   /// The entity's name.
-  static let entityName = "Words"
+  public static let entityName = "Words"
 
   /// The names of the properties, with the inherited ones.
-  enum Properties {
-    static let `Any` = "Any"
-    static let actor = "actor"
-    static let any = "any"
-    static let `as` = "as"
-    static let `associatedtype` = "associatedtype"
-    static let async = "async"
-    static let `await` = "await"
-    static let `borrowing` = "borrowing"
-    static let `break` = "break"
-    static let `case` = "case"
-    static let `catch` = "catch"
-    static let `consuming` = "consuming"
-    static let `continue` = "continue"
-    static let convenience = "convenience"
-    static let `default` = "default"
-    static let `defer` = "defer"
-    static let didSet = "didSet"
-    static let `do` = "do"
-    static let dynamic = "dynamic"
-    static let each = "each"
-    static let `else` = "else"
-    static let `enum` = "enum"
-    static let `extension` = "extension"
-    static let `fallthrough` = "fallthrough"
-    static let `false` = "false"
-    static let `fileprivate` = "fileprivate"
-    static let final = "final"
-    static let `for` = "for"
-    static let `func` = "func"
-    static let get = "get"
-    static let `guard` = "guard"
-    static let `if` = "if"
-    static let `import` = "import"
-    static let `in` = "in"
-    static let indirect = "indirect"
-    static let infix = "infix"
-    static let `inout` = "inout"
-    static let `internal` = "internal"
-    static let `is` = "is"
-    static let isolated = "isolated"
-    static let lazy = "lazy"
-    static let `let` = "let"
-    static let macro = "macro"
-    static let mutating = "mutating"
-    static let `nil` = "nil"
-    static let `nonisolated` = "nonisolated"
-    static let nonmutating = "nonmutating"
-    static let `open` = "open"
-    static let `operator` = "operator"
-    static let optional = "optional"
-    static let override = "override"
-    static let package = "package"
-    static let postfix = "postfix"
-    static let `precedencegroup` = "precedencegroup"
-    static let prefix = "prefix"
-    static let `private` = "private"
-    static let `public` = "public"
-    static let `repeat` = "repeat"
-    static let required = "required"
-    static let `rethrows` = "rethrows"
-    static let `return` = "return"
-    static let sending = "sending"
-    static let set = "set"
-    static let some = "some"
-    static let `static` = "static"
-    static let `struct` = "struct"
-    static let `subscript` = "subscript"
-    static let `switch` = "switch"
-    static let `throw` = "throw"
-    static let `throws` = "throws"
-    static let `true` = "true"
-    static let `try` = "try"
-    static let `typealias` = "typealias"
-    static let unowned = "unowned"
-    static let `var` = "var"
-    static let weak = "weak"
-    static let `where` = "where"
-    static let `while` = "while"
-    static let willSet = "willSet"
-    static let yield = "yield"
+  public enum Properties {
+    public static let `Any` = "Any"
+    public static let actor = "actor"
+    public static let any = "any"
+    public static let `as` = "as"
+    public static let `associatedtype` = "associatedtype"
+    public static let async = "async"
+    public static let `await` = "await"
+    public static let `borrowing` = "borrowing"
+    public static let `break` = "break"
+    public static let `case` = "case"
+    public static let `catch` = "catch"
+    public static let `consuming` = "consuming"
+    public static let `continue` = "continue"
+    public static let convenience = "convenience"
+    public static let `default` = "default"
+    public static let `defer` = "defer"
+    public static let didSet = "didSet"
+    public static let `do` = "do"
+    public static let dynamic = "dynamic"
+    public static let each = "each"
+    public static let `else` = "else"
+    public static let `enum` = "enum"
+    public static let `extension` = "extension"
+    public static let `fallthrough` = "fallthrough"
+    public static let `false` = "false"
+    public static let `fileprivate` = "fileprivate"
+    public static let final = "final"
+    public static let `for` = "for"
+    public static let `func` = "func"
+    public static let get = "get"
+    public static let `guard` = "guard"
+    public static let `if` = "if"
+    public static let `import` = "import"
+    public static let `in` = "in"
+    public static let indirect = "indirect"
+    public static let infix = "infix"
+    public static let `inout` = "inout"
+    public static let `internal` = "internal"
+    public static let `is` = "is"
+    public static let isolated = "isolated"
+    public static let lazy = "lazy"
+    public static let `let` = "let"
+    public static let macro = "macro"
+    public static let mutating = "mutating"
+    public static let `nil` = "nil"
+    public static let `nonisolated` = "nonisolated"
+    public static let nonmutating = "nonmutating"
+    public static let `open` = "open"
+    public static let `operator` = "operator"
+    public static let optional = "optional"
+    public static let override = "override"
+    public static let package = "package"
+    public static let postfix = "postfix"
+    public static let `precedencegroup` = "precedencegroup"
+    public static let prefix = "prefix"
+    public static let `private` = "private"
+    public static let `public` = "public"
+    public static let `repeat` = "repeat"
+    public static let required = "required"
+    public static let `rethrows` = "rethrows"
+    public static let `return` = "return"
+    public static let sending = "sending"
+    public static let set = "set"
+    public static let some = "some"
+    public static let `static` = "static"
+    public static let `struct` = "struct"
+    public static let `subscript` = "subscript"
+    public static let `switch` = "switch"
+    public static let `throw` = "throw"
+    public static let `throws` = "throws"
+    public static let `true` = "true"
+    public static let `try` = "try"
+    public static let `typealias` = "typealias"
+    public static let unowned = "unowned"
+    public static let `var` = "var"
+    public static let weak = "weak"
+    public static let `where` = "where"
+    public static let `while` = "while"
+    public static let willSet = "willSet"
+    public static let yield = "yield"
   }
 
   /// The entity's description.
-  static let description: EntityDescription = {
+  public static let description: EntityDescription = {
     var entity = EntityDescription("Words", properties: [])
     entity.properties.append(.attribute(AttributeDescription("Any", .string)))
     entity.properties.append(.attribute(AttributeDescription("actor", .string)))
@@ -1116,7 +1116,7 @@ enum WordsEntity {
   }()
 
   /// The names of the properties by key paths from the class.
-  static var namesByKeyPath: [AnyKeyPath: String] { names.names }
+  public static var namesByKeyPath: [AnyKeyPath: String] { names.names }
 
   private static let names = _PropertyNames([
     \Words.`Any`: "Any",
@@ -1204,14 +1204,26 @@ enum WordsEntity {
 
 /// A value of the composite attributes that are called Place in the model.
 @Composite
-struct Place: Hashable, Sendable {
-  var room: String = "hall"
-  var position: Position?
+public struct Place: Hashable, Sendable {
+  public var room: String = "hall"
+  public var position: Position?
+
+  /// Makes a value of its elements.
+  public init(room: String = "hall", position: Position? = nil) {
+    self.room = room
+    self.position = position
+  }
 }
 
 /// A value of the composite attributes that are called Position in the model.
 @Composite
-struct Position: Hashable, Sendable {
-  var x: Double
-  var y: Double
+public struct Position: Hashable, Sendable {
+  public var x: Double
+  public var y: Double
+
+  /// Makes a value of its elements.
+  public init(x: Double, y: Double) {
+    self.x = x
+    self.y = y
+  }
 }

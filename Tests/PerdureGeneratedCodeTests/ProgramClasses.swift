@@ -1,28 +1,29 @@
 // What programs with the models declare themselves.
 
 import Foundation
-import Perdure
+public import Perdure
 
 /// The class of an entity whose properties are generated as an extension. It has a hook.
-final class Shelf: ManagedObject {
-  override class var entityDescription: EntityDescription { ShelfEntity.description }
-  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] { ShelfEntity.namesByKeyPath }
+public final class Shelf: ManagedObject {
+  public override class var entityDescription: EntityDescription { ShelfEntity.description }
+  public override class var _propertyNamesByKeyPath: [AnyKeyPath: String] { ShelfEntity.namesByKeyPath }
 
-  override func awakeFromInsert() { label = "new" }
+  public override func awakeFromInsert() { label = "new" }
 }
 
 /// The class of an entity without generated properties.
-final class Note: ManagedObject {
-  override class var entityDescription: EntityDescription { NoteEntity.description }
+public final class Note: ManagedObject {
+  public override class var entityDescription: EntityDescription { NoteEntity.description }
 
-  var text: String {
+  /// The text.
+  public var text: String {
     get { _get(0) }
     set { _set(0, newValue) }
   }
 }
 
 /// The type of a transformable attribute.
-struct Stamp: Hashable {
+public struct Stamp: Hashable {
   var number: UInt8
 }
 

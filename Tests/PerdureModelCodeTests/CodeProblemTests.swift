@@ -107,6 +107,42 @@ struct CodeProblemTests {
     #expect(text.contains("class A:") && text.contains("class C:") && !text.contains("class B"))
   }
 
+  @Test("Public code imports publicly only the modules whose types it shows")
+  func imports() throws {
+    var options = ModelCodeOptions()
+    (options.module, options.access) = ("App", .public)
+    let entities = [
+      entity("A", class: ".A", [.toOne("b", "B"), .attribute(AttributeDescription("list", .transformable))]),
+      entity("B", class: "Shared.B"), entity("C", class: "Other.C", [.date("day")]),
+    ]
+    var hints = ModelCodeHints()
+    hints.attributeTypes["A.list"] = "[Int64]"
+    let plain = try imports(entities, hints, options)
+    #expect(
+      plain == [
+        "public import Perdure", "import Other", "public import Shared", "import FoundationEssentials",
+        "import Foundation",
+      ])
+    hints.attributeTypes["A.list"] = "Colour"
+    options.imports = ["Colours"]
+    let own = try imports(entities, hints, options)
+    #expect(
+      own == [
+        "public import Perdure", "public import Colours", "import Other", "public import Shared",
+        "import Foundation",
+      ])
+  }
+
+  private func imports(
+    _ entities: [EntityDescription], _ hints: ModelCodeHints, _ options: ModelCodeOptions
+  ) throws -> [String] {
+    let text = try ModelCode.file(
+      of: ManagedObjectModel(entities), named: "M", hints: hints, options: options
+    ).text
+    return text.split(separator: "\n").map { $0.drop { $0 == " " } }
+      .filter { $0.hasPrefix("import ") || $0.hasPrefix("public import ") }.map(String.init)
+  }
+
   @Test("Words that Swift reserves are escaped in names of properties, and others are not")
   func keywords() throws {
     let reserved = ["case", "in", "default", "Any", "repeat", "inout", "nil", "throws"]

@@ -7,7 +7,8 @@ struct GoldenCodeTests {
   @Test("The code of the models that a test target compiles is current")
   func compiledModels() throws {
     let library = try ModelCode.file(
-      of: LibraryModelSource.model(), named: LibraryModelSource.name, hints: LibraryModelSource.hints)
+      of: LibraryModelSource.model(), named: LibraryModelSource.name, hints: LibraryModelSource.hints,
+      options: LibraryModelSource.options)
     try Golden.check(library.text, "PerdureGeneratedCodeTests/\(library.name)")
     let studio = try ModelCode.file(
       of: StudioModelSource.model(), named: StudioModelSource.name, hints: StudioModelSource.hints,

@@ -11,7 +11,8 @@ struct CodePlanner {
   private var entityCode: [String: EntityCode] = [:]
   private var properties: [String: [PlannedProperty]] = [:]
   private var composites: [String: PlannedComposite] = [:]
-  private var importedModules: Set<String> = []
+  /// The modules of classes that are not generated, by the names of these classes.
+  private var importedModules: [String: String] = [:]
   private var hasProgramTypes = false
 
   init(_ model: ManagedObjectModel, _ hints: ModelCodeHints, _ options: ModelCodeOptions) {
@@ -38,7 +39,7 @@ struct CodePlanner {
     return CodePlan(
       modelName: modelName, namespace: "\(namespace ?? "")Model", model: model, options: options,
       entities: sorted.map { plan($0) }, composites: composites.values.sorted { $0.name < $1.name },
-      importedModules: importedModules.union(options.imports).sorted(), hasProgramTypes: hasProgramTypes)
+      importedModules: importedModules, hasProgramTypes: hasProgramTypes)
   }
 
   mutating func report(
@@ -72,7 +73,7 @@ struct CodePlanner {
     }
     if parts.count == 2, let own = options.module, !parts[0].isEmpty, parts[0] != own {
       code = .manual
-      importedModules.insert(parts[0])
+      importedModules[name] = parts[0]
     }
     let isModule = parts.count == 1 || parts[0].isEmpty || SwiftName.isIdentifier(parts[0])
     if parts.count > 2 || !isModule || !SwiftName.isIdentifier(name) || SwiftName.impossible.contains(name) {
@@ -174,7 +175,7 @@ struct CodePlanner {
         remedy: "Write a type such as [String: Int] or Module.Type.")
       return nil
     }
-    hasProgramTypes = true
+    if !SwiftName.isOfStandardLibrary(type) { hasProgramTypes = true }
     return type
   }
 

@@ -47,8 +47,24 @@ struct CodePlan {
   let entities: [PlannedEntity]
   /// In the order of names.
   let composites: [PlannedComposite]
-  /// Modules of classes that are not generated, in the order of names.
-  let importedModules: [String]
-  /// Whether attributes have types that the program declares.
+  /// The modules of classes that are not generated, by the names of these classes.
+  let importedModules: [String: String]
+  /// Whether attributes have types that may be the program's own.
   let hasProgramTypes: Bool
+}
+
+extension CodePlan {
+  func className(of entity: String) -> String {
+    entities.first { $0.name == entity }?.classSpelling ?? "ManagedObject"
+  }
+
+  /// The type of the parameter for a variable of a template.
+  func type(of variable: FetchVariableType) -> String {
+    switch variable {
+    case .attribute(let type): type.swiftName ?? "any PredicateArgument"
+    case .object(let entity): className(of: entity)
+    case .list(let element): "[\(type(of: element))]"
+    case .any: "any PredicateArgument"
+    }
+  }
 }

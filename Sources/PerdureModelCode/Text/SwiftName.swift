@@ -62,4 +62,23 @@ extension SwiftName {
   static func function(of text: String) -> String? {
     identifier(of: text).map { $0.prefix(1).lowercased() + $0.dropFirst() }
   }
+
+  /// The identifiers in the name of a type: `Dictionary` and `Date` in `Dictionary<Int, Date>?`.
+  static func words(inType type: String) -> Set<String> {
+    Set(type.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init))
+  }
+
+  /// Whether a type is made of types of the standard library alone.
+  static func isOfStandardLibrary(_ type: String) -> Bool { words(inType: type).isSubset(of: standardTypes) }
+
+  private static let standardTypes: Set<String> = [
+    "Any", "Array", "Bool", "Character", "Dictionary", "Double", "Float", "Int", "Int16", "Int32", "Int64",
+    "Int8",
+    "Optional", "Set", "String", "Swift", "UInt", "UInt16", "UInt32", "UInt64", "UInt8",
+  ]
+
+  /// Whether a type contains types of Foundation that attributes have.
+  static func isOfFoundation(_ type: String) -> Bool {
+    !words(inType: type).isDisjoint(with: ["Data", "Date", "Decimal", "URL", "UUID"])
+  }
 }

@@ -10,7 +10,7 @@ struct HeadWriter {
     lines.add("// swift-format-ignore-file")
     lines.add()
     lines.add("\(access(isShown: true))import Perdure")
-    for module in plan.importedModules { lines.add("\(access(isShown: isShown(module)))import \(module)") }
+    for module in modules { lines.add("\(access(isShown: isShown(module)))import \(module)") }
     guard needsFoundation else { return }
     let access = access(isShown: plan.showsFoundation)
     if plan.hasProgramTypes {
@@ -24,15 +24,22 @@ struct HeadWriter {
     }
   }
 
-  /// The access of an import. Swift wants a public one for modules whose types are in public
+  private var modules: [String] { Set(plan.importedModules.values).union(plan.options.imports).sorted() }
+
+  /// The access of an import. Swift demands a public one for modules whose types are in public
   /// declarations, and warns about others.
   private func access(isShown: Bool) -> String { isShown ? plan.options.access.modifier : "" }
 
-  /// Whether public declarations use a module. The types that the program declares are not known.
-  private func isShown(_ module: String) -> Bool { !plan.options.imports.contains(module) }
+  /// Whether public declarations use a module. Which module declares the type of an attribute is
+  /// not known: those that the options name are meant for such types.
+  private func isShown(_ module: String) -> Bool {
+    if plan.hasProgramTypes, plan.options.imports.contains(module) { return true }
+    let classes = Set(plan.importedModules.filter { $0.value == module }.keys)
+    return plan.shownTypes.contains { !SwiftName.words(inType: $0).isDisjoint(with: classes) }
+  }
 
   private var needsFoundation: Bool {
-    plan.hasProgramTypes || plan.showsFoundation
+    plan.showsFoundation || plan.hasProgramTypes
       || plan.entities.contains { $0.description.slotted.contains(where: \.isOfFoundation) }
   }
 }
@@ -40,9 +47,18 @@ struct HeadWriter {
 extension CodePlan {
   /// Whether generated declarations have types of Foundation.
   fileprivate var showsFoundation: Bool {
-    entities.contains { entity in
-      entity.code != .manual && entity.description.slotted.contains(where: \.isOfFoundation)
+    shownTypes.contains(where: SwiftName.isOfFoundation) || hasProgramTypes && options.imports.isEmpty
+  }
+
+  /// The types of public declarations, and the superclasses.
+  fileprivate var shownTypes: [String] {
+    let variables = model.fetchRequestTemplates.flatMap {
+      (model.fetchRequestTemplateVariables(forName: $0.name) ?? [:]).values
     }
+    let generated = entities.filter { $0.code != .manual }
+    return generated.flatMap { [$0.superclass] + $0.properties.map(\.type) + $0.fetchedClasses.values }
+      + composites.flatMap { $0.elements.map(\.type) } + variables.map(type)
+      + model.fetchRequestTemplates.map { className(of: $0.request.entityName) }
   }
 }
 

@@ -88,8 +88,8 @@ struct ModelWriter {
   private func write(_ template: FetchRequestTemplate, to lines: inout CodeLines) {
     let variables = (model.fetchRequestTemplateVariables(forName: template.name) ?? [:])
       .sorted { $0.key < $1.key }
-    let parameters = variables.map { "\(SwiftName.spelling($0.key)): \(type(of: $0.value))" }
-    let root = className(of: template.request.entityName)
+    let parameters = variables.map { "\(SwiftName.spelling($0.key)): \(plan.type(of: $0.value))" }
+    let root = plan.className(of: template.request.entityName)
     let values = variables.map { "\(SwiftLiteral.string($0.key)): \(SwiftName.spelling($0.key))" }
     let name = SwiftName.spelling(SwiftName.function(of: template.name) ?? "")
     lines.add("\(access)static func \(name)(")
@@ -98,19 +98,6 @@ struct ModelWriter {
       lines.add("try _model.fetchRequestFromTemplate(")
       let substitution = values.isEmpty ? "" : ", substitutionVariables: \(SwiftLiteral.array(values))"
       lines.add("  withName: \(SwiftLiteral.string(template.name))\(substitution), as: \(root).self)")
-    }
-  }
-
-  private func className(of entity: String) -> String {
-    plan.entities.first { $0.name == entity }?.classSpelling ?? "ManagedObject"
-  }
-
-  private func type(of variable: FetchVariableType) -> String {
-    switch variable {
-    case .attribute(let type): type.swiftName ?? "any PredicateArgument"
-    case .object(let entity): className(of: entity)
-    case .list(let element): "[\(type(of: element))]"
-    case .any: "any PredicateArgument"
     }
   }
 }
