@@ -18,7 +18,7 @@ struct ModelGenerateCommand: ConsoleCommand {
       Exit codes: 0 done; 2 the model has problems, which are all listed, or the file could not be written.
       """)
 
-  /// What is generated for each entity.
+  /// The code for each entity.
   enum Entities: String, CaseIterable, ExpressibleByArgument {
     case `class`, `extension`, manual, file
 
@@ -40,8 +40,8 @@ struct ModelGenerateCommand: ConsoleCommand {
 
   @Option(
     help: """
-      What is generated for each entity: its class; an extension of a class of the program; only the description, for a \
-      class that the program writes; or what the model file says.
+      The code for each entity: its class; an extension of a class of the program; only the description, for a \
+      class that the program writes; or as the model file says.
       """)
   var entities = Entities.class
 

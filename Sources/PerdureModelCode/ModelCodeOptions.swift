@@ -7,7 +7,7 @@ public enum ModelCodeStyle: String, Sendable, Hashable, CaseIterable {
   case macros
 }
 
-/// What is generated for an entity.
+/// The code that is generated for an entity.
 public enum EntityCode: String, Sendable, Hashable, CaseIterable {
   /// The class.
   case classDefinition = "class"
@@ -31,7 +31,7 @@ public enum ModelCodeAccess: String, Sendable, Hashable, CaseIterable {
 public struct ModelCodeOptions: Sendable, Hashable {
   /// How the properties of classes are written.
   public var style = ModelCodeStyle.accessors
-  /// What is generated for every entity; nil to follow ``ModelCodeHints/entityCode``.
+  /// The code for every entity; nil to follow ``ModelCodeHints/entityCode``.
   public var entityCode: EntityCode?
   /// The access level of all declarations.
   public var access = ModelCodeAccess.internal
@@ -47,11 +47,11 @@ public struct ModelCodeOptions: Sendable, Hashable {
   public init() {}
 }
 
-/// What a model file says about code. It is not a part of the model.
+/// Information in a model file about code. It is not a part of the model.
 ///
 /// Properties are named by their entity and their name: `Person.photo`.
 public struct ModelCodeHints: Sendable, Hashable {
-  /// What is generated for an entity, by name. It is the class for other entities.
+  /// The code for an entity, by name. Other entities have the class.
   public var entityCode: [String: EntityCode] = [:]
   /// The Swift types of transformable and undefined attributes, by property.
   public var attributeTypes: [String: String] = [:]

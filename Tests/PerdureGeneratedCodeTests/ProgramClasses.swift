@@ -1,4 +1,4 @@
-// What programs with the models declare themselves.
+// Declarations that programs with the models write themselves.
 
 import Foundation
 public import Perdure
