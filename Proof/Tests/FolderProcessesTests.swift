@@ -260,7 +260,7 @@ struct FolderPair: Sendable {
 
 /// The process that opens the store first.
 struct FirstFolderWriter {
-  /// What it did after the change, as text in a file.
+  /// The result of its call after the change, as text in a file.
   struct Outcome {
     /// The number of acknowledged commits.
     var acknowledged = 0

@@ -37,7 +37,7 @@ struct ModelReport {
   struct Entity {
     let heading: String
     let parts: [Part]
-    /// Sentences below the tables: what has no column.
+    /// Sentences below the tables, for parts that have no column.
     let notes: [String]
   }
 

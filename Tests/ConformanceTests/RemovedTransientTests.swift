@@ -13,7 +13,7 @@ private struct Mark: Equatable { var red = 0 }
   @Relationship(transient: true) var others: ToMany<Card>
 }
 
-/// A class that clears what it has computed, as programs do.
+/// A class that clears its computed values, as programs do.
 @Entity private final class Cache: ManagedObject {
   var title: String = ""
   @Attribute(.transient) var result: Mark?
@@ -121,7 +121,7 @@ struct RemovedTransientTests {
     try context.save()
   }
 
-  @Test("A class may clear transient values in didTurnIntoFault, also of an object that is gone")
+  @Test("A class may clear transient values in didTurnIntoFault, also of a removed object")
   func hook() throws {
     let context = container.newContext()
     let caches = (0..<2).map { _ in Cache(context: context) }

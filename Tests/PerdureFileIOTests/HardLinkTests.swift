@@ -134,7 +134,7 @@ struct HardLinkDurabilityTests {
     #expect(synced[0].bytes(at: "/d/b") == Array("text".utf8))
   }
 
-  @Test("A file whose new name was lost and whose old name was removed durably is gone")
+  @Test("A file whose new name was lost and whose old name was removed durably no longer exists")
   func bothLost() throws {
     let disks = try remains { fileSystem in
       try fileSystem.link("/a", to: "/d/b")

@@ -21,7 +21,7 @@ final class GuardedStores: @unchecked Sendable {
     return try body(&stores)
   }
 
-  /// - Returns: False if a forked child goes on without the lock.
+  /// - Returns: False if a forked child continues without the lock.
   private func acquire() -> Bool {
     guard mark?.isOwn ?? true else { return lock.tryLock() }
     lock.lock()

@@ -37,7 +37,7 @@ struct VariableSyntax: Hashable, Sendable {
   let modifiers: [String]
   let isLet: Bool
   let bindings: [BindingSyntax]
-  /// Whether the declaration stands inside `#if`.
+  /// Whether the declaration is inside `#if`.
   let isConditional: Bool
   let offset: Int
 

@@ -1,4 +1,4 @@
-// Reads the tags of a model file with Foundation's parser, which decides what is well-formed.
+// Reads the tags of a model file with Foundation's parser, which refuses malformed files.
 //
 //   XT1. Work and memory are linear in the bytes: entities cannot be declared, and elements are
 //        nested at most `depthMax` levels deep.

@@ -46,7 +46,7 @@ struct FollowerFeatureTests {
     try expectRefusal(reader, log, 5, in: .segment)
   }
 
-  @Test("A follower goes on if its writer sets a feature that only writers must have")
+  @Test("A follower continues if its writer sets a feature that only writers must have")
   func readOnlyCompatible() throws {
     for bit in [1, 40] {
       var log = try HandmadeLog()
@@ -60,7 +60,7 @@ struct FollowerFeatureTests {
     }
   }
 
-  @Test("A follower goes on if its writer begins to bind records")
+  @Test("A follower continues if its writer begins to bind records")
   func bound() throws {
     let log = try HandmadeLog()
     let reader = try log.open(readOnly: true)

@@ -70,7 +70,7 @@ struct ContainerBackupStreamTests {
     try container.close()
   }
 
-  @Test("An error of the writing closure is the cause, and what it received is not restored")
+  @Test("An error of the writing closure is the cause, and the received bytes are not restored")
   func thrown() throws {
     struct Full: Error {}
     var bytes: [UInt8] = []
