@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// A part of a model for which no code can be generated: the place, the reason and the remedy.
 public struct ModelCodeProblem: Sendable, Hashable {
   /// The kind of a problem.
@@ -39,4 +45,9 @@ public struct ModelCodeError: Error, Sendable, Hashable {
 extension ModelCodeError: CustomStringConvertible {
   /// One line for each problem.
   public var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+extension ModelCodeError: LocalizedError {
+  /// The description.
+  public var errorDescription: String? { description }
 }

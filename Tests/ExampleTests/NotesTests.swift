@@ -1,4 +1,5 @@
 import ChildProcesses
+import Foundation
 import Testing
 
 @Suite("The example of notes")
@@ -16,5 +17,25 @@ struct NotesTests {
         1 note is pinned
 
         """)
+  }
+
+  @Test("The program contains every line of the Swift blocks of the article, in order")
+  func article() throws {
+    var root = URL(fileURLWithPath: #filePath)
+    for _ in 0..<3 { root.deleteLastPathComponent() }
+    func lines(_ path: String) throws -> [String] {
+      try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+        .components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+    var rest = try lines("Examples/Notes/Notes.swift")[...]
+    let blocks = try lines("Sources/Perdure/Perdure.docc/ModelFiles.md").joined(separator: "\n")
+      .components(separatedBy: "```swift\n").dropFirst()
+    #expect(blocks.count == 3)
+    for line in blocks.flatMap({ $0.components(separatedBy: "```")[0].components(separatedBy: "\n") })
+    where !line.isEmpty {
+      let place = rest.firstIndex(of: line)
+      #expect(place != nil, "\(line)")
+      rest = rest[((place ?? rest.startIndex) + 1)...]
+    }
   }
 }

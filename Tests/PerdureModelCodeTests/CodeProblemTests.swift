@@ -1,3 +1,4 @@
+import Foundation
 import PerdureModelCode
 import PerdurePredicates
 import Testing
@@ -27,6 +28,17 @@ struct CodeProblemTests {
     -> EntityDescription
   {
     EntityDescription(name, className: className, properties: properties)
+  }
+
+  @Test("The error's text, debug text and localized description are the same")
+  func oneForm() throws {
+    let model = try ManagedObjectModel([entity("Thing", class: "A B")])
+    let thrown = #expect(throws: ModelCodeError.self) {
+      _ = try ModelCode.file(of: model, named: "Model", hints: ModelCodeHints(), options: ModelCodeOptions())
+    }
+    let error = try #require(thrown)
+    #expect(error.localizedDescription == "\(error)" && String(reflecting: error) == "\(error)")
+    #expect("\(error)".hasPrefix("Thing: "))
   }
 
   @Test(

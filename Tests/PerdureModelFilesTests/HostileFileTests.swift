@@ -1,3 +1,4 @@
+import Foundation
 import PerdureModel
 import PerdureModelFiles
 import PerdureTestSupport
@@ -65,6 +66,16 @@ struct HostileFileTests {
       let error = #expect(throws: ModelFileError.self) { try ModelDocument(bytes, file: "contents") }
       #expect(error?.problems.first?.line == line)
     }
+  }
+
+  @Test("The error's text, debug text and localized description are the same")
+  func oneForm() throws {
+    let thrown = #expect(throws: ModelFileError.self) {
+      try ModelDocument(Array("<model".utf8), file: "contents")
+    }
+    let error = try #require(thrown)
+    #expect(error.localizedDescription == "\(error)" && String(reflecting: error) == "\(error)")
+    #expect("\(error)".contains("contents"))
   }
 
   @Test("A document of another program is refused")

@@ -369,6 +369,60 @@ private enum Examples {
   }
 }
 
+/// The examples of templates and fetched properties.
+private enum RequestExamples {
+  @Entity final class Worker: ManagedObject {
+    var salary: Double = 0
+    @FetchTemplate("salary > $least", order: [FetchOrder("salary")])
+    static func rich(least: Double) -> FetchRequest<Worker>
+  }
+
+  @Entity final class Author: ManagedObject {
+    var lastSeen: Date?
+    @Fetched(
+      "author == $FETCH_SOURCE AND date > $FETCH_SOURCE.lastSeen",
+      order: [FetchOrder("date", ascending: false)], limit: 10)
+    var recent: [Message]
+    @Relationship(inverse: "author") var messages: ToMany<Message>
+  }
+
+  @Entity final class Message: ManagedObject {
+    var date: Date?
+    @Relationship(inverse: "messages") var author: Author?
+  }
+
+  static func run() throws {
+    let container = try PersistentContainer(
+      name: "Requests", classes: [Worker.self, Author.self, Message.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let workers = [500.0, 2000, 1500].map { Worker(context: context, salary: $0) }
+    let rich = try context.fetch(Worker.rich(least: 1000))
+    #expect(rich == [workers[2], workers[1]])
+    let author = Author(context: context)
+    author.lastSeen = Date(timeIntervalSince1970: 10)
+    let messages = [5.0, 20, 30].map { seconds in
+      let message = Message(context: context)
+      (message.date, message.author) = (Date(timeIntervalSince1970: seconds), author)
+      return message
+    }
+    #expect(author.recent == [messages[2], messages[1]])
+    try templates(context, workers)
+  }
+
+  private static func templates(_ context: ManagedObjectContext, _ workers: [Worker]) throws {
+    let entities = context.managedObjectModel.entities
+    let made = [
+      FetchRequestTemplate("rich", Worker.self, "salary > $least")
+    ]
+    let model = try ManagedObjectModel(entities, templates: FetchRequestTemplate.templates(of: [Worker.self]))
+    #expect(model.fetchRequestTemplates.map(\.name) == made.map(\.name))
+    let request = try model.fetchRequestFromTemplate(
+      withName: "rich", substitutionVariables: ["least": 1000], as: Worker.self)
+    #expect(try context.fetch(request) == [workers[2], workers[1]])
+  }
+}
+
 @Suite("The examples in doc comments")
 struct DocumentationTests {
   @Test("The examples in doc comments compile and run")
@@ -381,6 +435,7 @@ struct DocumentationTests {
     try Examples.library(directory.file("Books.perdure"), directory.file("Notes.perdure"))
     try Examples.ordered()
     try Examples.byClass()
+    try RequestExamples.run()
     try Examples.engine()
   }
 

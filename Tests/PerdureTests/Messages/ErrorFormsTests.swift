@@ -41,9 +41,9 @@ struct ErrorFormsTests {
   private static let internalTypes: Set = [
     "FormatError", "CompressionError", "StoreConflict", "UnsettledCommit", "Flaw",
   ]
-  /// Types whose tests are in PerdureKeyedArchivesTests, as this target does not link all of
-  /// Foundation's classes.
-  private static let otherTargets: Set = ["KeyedArchiveError"]
+  /// Types whose tests are in PerdureKeyedArchivesTests, PerdureModelFilesTests and
+  /// PerdureModelCodeTests, as this target does not link those modules.
+  private static let otherTargets: Set = ["KeyedArchiveError", "ModelFileError", "ModelCodeError"]
 
   private static func sources() throws -> [String] {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -92,6 +92,10 @@ struct ErrorFormsTests {
       thrown { _ = try FetchPredicate(format: "SELF MATCHES '('").evaluate(with: Value.string("a")) },
       thrown { _ = try Store(at: "/no/such/folder/s.perdure", options: StoreOptions()) },
       thrown { _ = try POSIXFileSystem().open("/no such folder/file", .read) },
+      thrown {
+        _ = try ManagedObjectModel([]).fetchRequestFromTemplate(
+          withName: "rich", substitutionVariables: [:], as: Employee.self)
+      },
       thrown { try crash.check() }, thrown { try sweep.check() }, thrown { try idle.check() },
     ]
   }
