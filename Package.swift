@@ -117,7 +117,7 @@ let package = Package(
     // Its product is called perdure; the target is not, as some file systems do not tell it from
     // Perdure.
     .executableTarget(
-      name: "PerdureCLI", dependencies: ["PerdureCommands", argumentParser], path: "Sources/perdure-cli",
+      name: "PerdureCLI", dependencies: ["PerdureCommands"], path: "Sources/perdure-cli",
       swiftSettings: settings),
     .target(
       name: "DebianIndexReading",

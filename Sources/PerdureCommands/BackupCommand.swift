@@ -52,7 +52,7 @@ struct BackupCommand: ConsoleCommand {
     let report = try console.withProgress("backing up") { show in
       if isStream {
         return try store.backup(options: options, progress: { show($0.bytesDone, $0.bytesTotal) }) { bytes in
-          try bytes.withUnsafeBytes { try StandardStreams.write($0, to: .output) }
+          try bytes.withUnsafeBytes { try StandardOutput.write($0) }
         }
       }
       return try store.backup(to: target, since: since, options: options) {
@@ -61,7 +61,7 @@ struct BackupCommand: ConsoleCommand {
     }
     try store.close()
     let text = json ? report.json(from: path, to: target).text : report.text("backed up")
-    if isStream { console.error(text) } else { console.print(text) }
+    if isStream { console.error(text) } else { try console.print(text) }
     return .success
   }
 
@@ -107,7 +107,7 @@ struct RestoreCommand: ConsoleCommand {
       }
       return try Store.restore(from: path, to: target) { show($0.bytesDone, $0.bytesTotal) }
     }
-    console.print(json ? report.json(from: path, to: target).text : report.text("restored"))
+    try console.print(json ? report.json(from: path, to: target).text : report.text("restored"))
     return .success
   }
 }

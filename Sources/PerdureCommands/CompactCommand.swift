@@ -28,7 +28,7 @@ struct CompactCommand: ConsoleCommand {
     }
     try store.close()
     if json {
-      console.print(
+      try console.print(
         JSONText.object([
           ("path", .string(path)), ("segmentsExamined", .integer(report.segmentsExamined)),
           ("segmentsRewritten", .integer(report.segmentsRewritten)),
@@ -39,7 +39,7 @@ struct CompactCommand: ConsoleCommand {
           ("bytesLeft", .integer(report.bytesLeft)),
         ]).text)
     } else {
-      console.print(
+      try console.print(
         "\(report.segmentsRewritten) of \(counted(report.segmentsExamined, "segment")) rewritten, "
           + "\(report.segmentsRemoved) removed: \(report.bytesBefore) bytes before, \(report.bytesAfter) after"
           + (report.bytesLeft == 0 ? "" : "; \(report.bytesLeft) bytes of garbage left in the last segment")

@@ -1,3 +1,4 @@
+import ArgumentParser
 import PerdureFileIO
 import PerdureText
 
@@ -16,19 +17,22 @@ final class Console {
     var width = 80
   }
 
-  private let output: (String) -> Void
+  private let output: (String) throws -> Void
+  private let flush: () throws -> Void
   private let errors: (String) -> Void
   private let terminal: Terminal
   private let now: () -> Duration
 
   /// - Parameter output: Receives a line without its line feed.
+  /// - Parameter flush: Called when all results were printed.
   /// - Parameter errors: Receives text, to be written unchanged.
   /// - Parameter now: Returns the time since some fixed moment.
   init(
-    output: @escaping (String) -> Void, errors: @escaping (String) -> Void, terminal: Terminal,
-    now: @escaping () -> Duration
+    output: @escaping (String) throws -> Void, flush: @escaping () throws -> Void = {},
+    errors: @escaping (String) -> Void, terminal: Terminal, now: @escaping () -> Duration
   ) {
     self.output = output
+    self.flush = flush
     self.errors = errors
     self.terminal = terminal
     self.now = now
@@ -41,12 +45,32 @@ final class Console {
       drawsProgress: StandardStreams.isTerminal(.error),
       coloursOutput: StandardStreams.takesColours(.output),
       coloursErrors: StandardStreams.takesColours(.error), width: StandardStreams.columns)
+    let output = StandardOutput()
     return Console(
-      output: { Swift.print($0) }, errors: { StandardStreams.say($0, on: .error) }, terminal: terminal,
+      output: { try output.add($0 + "\n") }, flush: { try output.flush() },
+      errors: { StandardStreams.say($0, on: .error) }, terminal: terminal,
       now: { ContinuousClock.now - start })
   }
 
-  func print(_ line: String) { output(line) }
+  /// Prints a line of the results.
+  ///
+  /// - Throws: `OutputFailure` if this line or an earlier one cannot be written.
+  func print(_ line: String) throws { try output(line) }
+
+  /// Does work that prints results, and writes those that are not written yet.
+  ///
+  /// - Returns: The code of `work`; `.failed` if the results could not be written. The failure is
+  ///   reported, unless the reader of the results is gone.
+  func checkingOutput(_ work: () throws -> ExitCode) -> ExitCode {
+    do {
+      let code = try work()
+      try flush()
+      return code
+    } catch {
+      if (error as? OutputFailure)?.isReaderGone != true { failure(error) }
+      return .failed
+    }
+  }
 
   /// Text for `print`, with a style if the output is a terminal that supports colours.
   func styled(_ text: String, _ style: TextStyle) -> String {

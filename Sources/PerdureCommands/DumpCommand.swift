@@ -93,14 +93,16 @@ struct DumpCommand: ConsoleCommand {
     var code = ExitCode.success
     for keyspace in all where self.keyspace.isEmpty || self.keyspace.contains(keyspace.name) {
       guard left > 0 else { return code }
-      func show(_ key: Key) -> Bool {
+      func show(_ key: Key) throws -> Bool {
+        let text: String
         do {
-          console.print(try line(keyspace, key, in: snapshot, &numbers))
+          text = try line(keyspace, key, in: snapshot, &numbers)
         } catch {
           code = .findings
-          console.print(line(keyspace, key, unreadable: error))
+          text = line(keyspace, key, unreadable: error)
           console.failure("\(keyspace.name) \(Self.text(of: key)) cannot be read: \(error)")
         }
+        try console.print(text)
         left -= 1
         return left > 0
       }
@@ -109,11 +111,11 @@ struct DumpCommand: ConsoleCommand {
         guard let ids = try ids() else { continue }
         try snapshot.visitIDs(keyspace, from: ids.lowerBound) { id in
           guard id <= ids.upperBound else { return false }
-          return show(.id(id))
+          return try show(.id(id))
         }
       case .bytes:
         try snapshot.forEachKey(in: keyspace, range: try range()) { key in
-          show(.bytes(key.withUnsafeBytes { Array($0) }))
+          try show(.bytes(key.withUnsafeBytes { Array($0) }))
         }
       }
     }
@@ -190,7 +192,7 @@ struct DumpCommand: ConsoleCommand {
     var left = limit ?? .max
     var code = ExitCode.success
     let isKnown = try graph.forEachObject(of: entity, ids: ids) { object in
-      console.print(line(object))
+      try console.print(line(object))
       if let problem = object.problem {
         code = .findings
         console.failure("\(object.entity)/p\(object.id) cannot be read: \(problem)")

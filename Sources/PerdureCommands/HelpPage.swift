@@ -56,12 +56,17 @@ extension String {
 }
 
 /// Prints the page. It is hidden, because only `make command-line-page` uses it.
-struct HelpPageCommand: ParsableCommand {
+struct HelpPageCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "help-page", abstract: "Prints the documentation page of the command line.",
     shouldDisplay: false)
 
-  func run() throws { print(HelpPage.text, terminator: "") }
+  var json: Bool { false }
+
+  func perform(on console: Console) throws -> ExitCode {
+    try console.print(String(HelpPage.text.dropLast()))  // `print` adds the line feed.
+    return .success
+  }
 }
 
 extension StringProtocol {

@@ -47,7 +47,7 @@ struct ModelShowCommand: ConsoleCommand {
       case .markdown: report.markdown
       case .table: report.lines(title: { console.styled($0, .bold) })
       }
-    for line in lines { console.print(line) }
+    for line in lines { try console.print(line) }
     return .success
   }
 }

@@ -65,7 +65,7 @@ struct ModelDiagramCommand: ConsoleCommand {
     if let output {
       try WholeFile.write(text, to: output)
     } else {
-      console.print(String(text.dropLast(text.hasSuffix("\n") ? 1 : 0)))
+      try console.print(String(text.dropLast(text.hasSuffix("\n") ? 1 : 0)))
     }
     return .success
   }

@@ -67,16 +67,17 @@ struct ModelGenerateCommand: ConsoleCommand {
     options.module = module
     options.imports = imports
     options.hasNameConstants = names
+    let (path, isNew): (String, Bool)
     do {
       let generator = try ModelCodeGenerator(contentsOf: model, version: modelVersion, options: options)
       for finding in generator.warnings where finding.severity == .warning { console.error("\(finding)") }
-      let (path, isNew) = try generator.write(toFolder: output)
-      console.print("\(path): \(isNew ? "written" : "unchanged")")
-      return .success
+      (path, isNew) = try generator.write(toFolder: output)
     } catch {
       console.error(ModelCodeGenerator.words(for: error, ofModel: model))
       return .failed
     }
+    try console.print("\(path): \(isNew ? "written" : "unchanged")")
+    return .success
   }
 }
 

@@ -17,8 +17,8 @@ package struct PerdureCommand: ParsableCommand {
       Colours and progress bars appear only on terminals. Set NO_COLOR to have no colours.
 
       Exit codes: 0 all is well; 1 something in the store is wrong or damaged (`salvage`: the new store has the \
-      readable part); 2 the work could not be done, for example because the store does not open; 64 the command \
-      line is wrong.
+      readable part); 2 the work could not be done, for example because the store does not open, or \
+      the results could not be written; 64 the command line is wrong.
 
       `perdure --generate-completion-script bash` prints completions for a shell: bash, zsh or fish.
       """,
@@ -61,6 +61,33 @@ package struct PerdureCommand: ParsableCommand {
   }
 }
 
+extension PerdureCommand {
+  /// Runs the command line of the process, and ends the process.
+  package static func runProcess() -> Never {
+    StandardStreams.reserveDescriptors()
+    do {
+      var command = try command(for: Array(CommandLine.arguments.dropFirst()))
+      try command.run()
+      exit()
+    } catch {
+      end(with: error)
+    }
+  }
+
+  /// Ends the process after an error, or after a request for help. Help goes to the standard
+  /// output, as results do.
+  private static func end(with error: any Error) -> Never {
+    let text = fullMessage(for: error)
+    guard exitCode(for: error) == .success, !text.isEmpty else { exit(withError: error) }
+    let console = Console.standard()
+    let code = console.checkingOutput {
+      try console.print(text)
+      return .success
+    }
+    exit(withError: code)
+  }
+}
+
 extension ExitCode {
   /// The store has findings.
   static let findings = ExitCode(1)
@@ -83,13 +110,20 @@ extension ConsoleCommand {
     if code != .success { throw code }
   }
 
-  /// Runs the command and reports errors.
+  /// Runs the command, writes its results and reports errors.
   func report(on console: Console) -> ExitCode {
+    console.checkingOutput { try performReporting(on: console) }
+  }
+
+  /// Runs the command and reports its errors. Throws only errors of the output.
+  private func performReporting(on console: Console) throws -> ExitCode {
     do {
       return try perform(on: console)
+    } catch let failure as OutputFailure {
+      throw failure
     } catch {
       console.failure(error)
-      if json { console.print(JSONText.object([("error", Self.describe(error))]).text) }
+      if json { try console.print(JSONText.object([("error", Self.describe(error))]).text) }
       return .failed
     }
   }

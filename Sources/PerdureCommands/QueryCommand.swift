@@ -74,12 +74,12 @@ struct QueryCommand: ConsoleCommand {
     let store = try OpenedStore(at: path, on: console, checksIndex: false)
     guard let graph = store.graph else { throw NoGraph(path: path) }
     let results = try graph.results(of: try query())
-    var output = QueryOutput(format, results.columns, width: width, console)
+    var output = try QueryOutput(format, results.columns, width: width, console)
     try results.forEach { values in
-      output.add(values)
+      try output.add(values)
       return true
     }
-    output.end()
+    try output.end()
     return .success
   }
 

@@ -15,44 +15,44 @@ struct QueryOutput {
   /// The number of rows that determine the column widths. Later rows may be wider.
   private static let heldMax = 200
 
-  init(_ format: QueryCommand.Format, _ columns: [InspectedColumn], width: Int, _ console: Console) {
+  init(_ format: QueryCommand.Format, _ columns: [InspectedColumn], width: Int, _ console: Console) throws {
     self.format = format
     self.columns = columns
     self.width = width
     self.console = console
-    if format == .csv { console.print(CSVText.line(columns.map(\.name))) }
+    if format == .csv { try console.print(CSVText.line(columns.map(\.name))) }
   }
 
-  mutating func add(_ values: [InspectedObject.Property]) {
+  mutating func add(_ values: [InspectedObject.Property]) throws {
     count += 1
     switch format {
     case .json:
-      console.print(JSONText.object(zip(columns, values).map { ($0.name, $1.json) }).text)
-    case .csv: console.print(CSVText.line(values.map(\.field)))
-    case .table: add(cells: values.map { $0.cell(limit: width) })
+      try console.print(JSONText.object(zip(columns, values).map { ($0.name, $1.json) }).text)
+    case .csv: try console.print(CSVText.line(values.map(\.field)))
+    case .table: try add(cells: values.map { $0.cell(limit: width) })
     }
   }
 
-  private mutating func add(cells: [String]) {
-    if let table { return console.print(table.line(cells)) }
+  private mutating func add(cells: [String]) throws {
+    if let table { return try console.print(table.line(cells)) }
     held.append(cells)
-    if held.count == Self.heldMax { showHeld() }
+    if held.count == Self.heldMax { try showHeld() }
   }
 
   /// Ends the output. After a table, it prints the number of objects.
-  mutating func end() {
+  mutating func end() throws {
     guard format == .table else { return }
-    showHeld()
-    console.print(counted(count, "object"))
+    try showHeld()
+    try console.print(counted(count, "object"))
   }
 
-  private mutating func showHeld() {
+  private mutating func showHeld() throws {
     guard table == nil, !held.isEmpty else { return }
     let header = columns.map { TextTable.cell($0.name, limit: max(width, $0.name.count)) }
     let table = TextTable(
       fitting: [header] + held, alignments: columns.map { $0.isNumeric ? .trailing : .leading })
-    console.print(console.styled(table.line(header), .bold))
-    for cells in held { console.print(table.line(cells)) }
+    try console.print(console.styled(table.line(header), .bold))
+    for cells in held { try console.print(table.line(cells)) }
     held = []
     self.table = table
   }

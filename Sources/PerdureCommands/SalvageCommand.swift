@@ -28,48 +28,48 @@ struct SalvageCommand: ConsoleCommand {
     let report = try console.withProgress("salvaging") { progress in
       try Store.salvage(from: path, to: target, keepsUnfinishedCommits: keepUnfinished, progress: progress)
     }
-    if json { console.print(text(report).text) } else { show(report, on: console) }
+    if json { try console.print(text(report).text) } else { try show(report, on: console) }
     return report.isClean ? .success : .findings
   }
 
   private static let keysShownMax = 100
 
-  private func show(_ report: SalvageReport, on console: Console) {
-    for damage in report.damages { console.print("\(damage)") }
+  private func show(_ report: SalvageReport, on console: Console) throws {
+    for damage in report.damages { try console.print("\(damage)") }
     if report.damageCount > report.damages.count {
-      console.print("and \(counted(report.damageCount - report.damages.count, "damaged place")) more")
+      try console.print("and \(counted(report.damageCount - report.damages.count, "damaged place")) more")
     }
     for contents in report.contents {
       let older =
         contents.keysMaybeOlder == 0 ? "" : ", of which \(contents.keysMaybeOlder) may have been newer"
       let name = contents.isNameLost ? " (its name is lost)" : ""
-      console.print("keyspace \(contents.keyspace)\(name): \(counted(contents.keys, "key"))\(older)")
+      try console.print("keyspace \(contents.keyspace)\(name): \(counted(contents.keys, "key"))\(older)")
     }
     for older in report.olderKeys.prefix(Self.keysShownMax) {
       let key = older.id.map { "id \($0)" } ?? "key \(older.key)"
       let how = older.isCertain ? "an older value: the newest is lost" : "perhaps an older value"
-      console.print("keyspace \(older.keyspace), \(key): \(how)")
+      try console.print("keyspace \(older.keyspace), \(key): \(how)")
     }
     if report.keysMaybeOlder > Self.keysShownMax {
-      console.print("and \(counted(report.keysMaybeOlder - Self.keysShownMax, "key")) more")
+      try console.print("and \(counted(report.keysMaybeOlder - Self.keysShownMax, "key")) more")
     }
     if !report.commitsIncomplete.isEmpty {
-      console.print("\(counted(report.commitsIncomplete.count, "commit")) partly restored")
+      try console.print("\(counted(report.commitsIncomplete.count, "commit")) partly restored")
     }
     for lost in report.commitsLost {
       let numbers =
         lost.count == 1 ? "commit \(lost.lowerBound)" : "commits \(lost.lowerBound) to \(lost.upperBound)"
-      console.print("\(numbers): no record certainly restored")
+      try console.print("\(numbers): no record certainly restored")
     }
     if report.recordsUnfinished > 0 {
       let records = counted(report.recordsUnfinished, "record")
-      console.print("left out because their commits were never finished: \(records)")
+      try console.print("left out because their commits were never finished: \(records)")
     }
     if report.bytesUnfinished > 0 {
       let bytes = counted(Int(report.bytesUnfinished), "damaged byte")
-      console.print("left out because they may be incomplete: \(bytes)")
+      try console.print("left out because they may be incomplete: \(bytes)")
     }
-    console.print(
+    try console.print(
       "\(counted(report.keys, "key")) from \(counted(report.records, "record")) in "
         + "\(counted(report.segments, "segment")): "
         + (report.isClean ? "no damage" : counted(report.damageCount, "damaged place")))

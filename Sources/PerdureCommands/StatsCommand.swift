@@ -23,7 +23,7 @@ struct StatsCommand: ConsoleCommand {
     let snapshot = store.engine.snapshot()
     let keyspaces = try store.engine.keyspaces.map { ($0.name, snapshot.count(in: $0)) }
     if json {
-      console.print(
+      try console.print(
         JSONText.object([
           ("path", .string(path)), ("store", .string(store.engine.identifier)),
           ("closedProperly", .bool(report.wasClosed)), ("tornTailBytes", .integer(report.tornTailBytes)),
@@ -45,7 +45,7 @@ struct StatsCommand: ConsoleCommand {
       ?? []
     if store.graph == nil { rows += keyspaces.map { ("keys of \($0.0)", "\($0.1)") } }
     for line in TextTable.lines(rows.map { [$0.0, $0.1] }, alignments: [.leading, .leading]) {
-      console.print(line)
+      try console.print(line)
     }
     return .success
   }

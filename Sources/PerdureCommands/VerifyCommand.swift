@@ -38,14 +38,14 @@ struct VerifyCommand: ConsoleCommand {
     }
     let engine = try console.withProgress("verifying") { try store.engine.verify(progress: $0) }
     // Print now, because the check of the graph may take long.
-    if !json { show(engine, on: console) }
+    if !json { try show(engine, on: console) }
     let graph = try store.graph.map { graph in
       try console.withProgress("verifying the graph") { try graph.verifyGraph(progress: $0) }
     }
     if json {
-      console.print(Self.text(path, engine, graph).text)
+      try console.print(Self.text(path, engine, graph).text)
     } else if let graph {
-      show(graph, on: console)
+      try show(graph, on: console)
     }
     return engine.isClean && graph?.isClean ?? true ? .success : .findings
   }
@@ -64,13 +64,13 @@ struct VerifyCommand: ConsoleCommand {
     }
     let count = max(report.damageCount, found.count)
     if json {
-      console.print(Self.text(path, failure, found, count, report).text)
+      try console.print(Self.text(path, failure, found, count, report).text)
       return .findings
     }
-    console.print("The store does not open: \(failure)")
-    show(FindingGroup.groups(found), on: console)
-    if count > found.count { console.print("and \(counted(count - found.count, "damaged place")) more") }
-    console.print(
+    try console.print("The store does not open: \(failure)")
+    try show(FindingGroup.groups(found), on: console)
+    if count > found.count { try console.print("and \(counted(count - found.count, "damaged place")) more") }
+    try console.print(
       "log: \(counted(report.segments, "segment")), \(counted(report.records, "record")) readable: "
         + summary(count, on: console))
     return .findings
@@ -89,33 +89,33 @@ struct VerifyCommand: ConsoleCommand {
 
   // MARK: - Text
 
-  private func show(_ groups: [FindingGroup], on console: Console) {
+  private func show(_ groups: [FindingGroup], on console: Console) throws {
     for group in groups {
-      console.print(console.styled(group.title, .red))
-      for line in group.lines(limit: findings) { console.print(line) }
+      try console.print(console.styled(group.title, .red))
+      for line in group.lines(limit: findings) { try console.print(line) }
     }
   }
 
-  private func show(_ engine: VerificationReport, on console: Console) {
+  private func show(_ engine: VerificationReport, on console: Console) throws {
     let counts = engine.findingCounts.map { ("V\($0.key.rawValue)", $0.value) }
     let groups = FindingGroup.groups(
       engine.findings.map { ShownFinding($0) }, counts: Dictionary(uniqueKeysWithValues: counts))
-    show(groups, on: console)
+    try show(groups, on: console)
     // The number of commits is known only if the whole log could be read.
     let readsWhole = !engine.findings.contains { $0.invariant == .log }
     let commits = readsWhole ? counted(engine.commits, "commit") + ", " : ""
-    console.print(
+    try console.print(
       "log: \(commits)\(counted(engine.records, "record")), "
         + "\(counted(engine.indexEntries, "index entry", plural: "index entries")), "
         + "\(counted(engine.blobs, "blob file")): \(summary(engine.findingCount, on: console))")
   }
 
-  private func show(_ graph: GraphVerificationReport, on console: Console) {
-    show(FindingGroup.groups(graph.findings.map { ShownFinding($0) }), on: console)
+  private func show(_ graph: GraphVerificationReport, on console: Console) throws {
+    try show(FindingGroup.groups(graph.findings.map { ShownFinding($0) }), on: console)
     let left = graph.referencesLeft
     let leftText =
       left == 0 ? "" : ", \(counted(left, "reference")) to deleted objects left by the rule noAction"
-    console.print(
+    try console.print(
       "graph: \(counted(graph.rows, "object")), \(counted(graph.links, "link"))\(leftText): "
         + summary(graph.findings.count, on: console))
   }

@@ -51,6 +51,11 @@ extension FileIOError {
   }
 }
 
+extension FileIOError {
+  /// Whether the reader of a pipe or a socket has closed it.
+  package var isBrokenPipe: Bool { errno == EPIPE }
+}
+
 /// The error numbers that tests inject into system calls.
 package enum ErrorNumber {
   package static let mediaError = EIO
@@ -62,6 +67,7 @@ package enum ErrorNumber {
   package static let readOnly = EROFS
   package static let accessDenied = EACCES
   package static let noMemory = ENOMEM
+  package static let brokenPipe = EPIPE
 }
 
 /// Error numbers that other files test for.

@@ -18,6 +18,17 @@ package enum StandardStreams {
     fileprivate var name: String { self == .output ? "the standard output" : "the standard error stream" }
   }
 
+  /// Opens the null device for each standard stream that is closed, so that no other file gets its
+  /// descriptor. Reading or writing such a stream still fails, because the device is opened for the
+  /// other direction.
+  package static func reserveDescriptors() {
+    // In ascending order, because `open` returns the lowest free descriptor.
+    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
+      // If this fails, the process has no descriptors left, and the opening of a store fails too.
+      _ = openNullDevice(descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
+  }
+
   /// Whether the stream is a terminal.
   package static func isTerminal(_ stream: Output) -> Bool { isatty(stream.descriptor) == 1 }
 
@@ -74,6 +85,8 @@ package enum StandardStreams {
     FileIOError(FileIOError.Code(errno: errno), operation: operation, path: name, errno: errno)
   }
 }
+
+private func openNullDevice(_ flags: Int32) -> Int32 { open("/dev/null", flags) }
 
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
   write(descriptor, bytes, count)

@@ -225,10 +225,10 @@ struct QueryCommandTests {
     let console = Console(
       output: { printed.append($0) }, errors: { _ in }, terminal: .init(), now: { .zero })
     let columns = try inspection.results(of: query).columns
-    var output = QueryOutput(.table, columns, width: 40, console)
-    for number in 1...500 { output.add([.text("name \(number)")]) }
+    var output = try QueryOutput(.table, columns, width: 40, console)
+    for number in 1...500 { try output.add([.text("name \(number)")]) }
     #expect(printed.count == 501)
-    output.end()
+    try output.end()
     #expect(printed.count == 502 && printed.last == "500 objects")
   }
 }

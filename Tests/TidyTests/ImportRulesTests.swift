@@ -41,7 +41,7 @@ struct ImportRulesTests {
       "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModelDiagrams", "PerdureModelGenerating",
       "PerdureText", "ArgumentParser",
     ],
-    "perdure-cli": ["PerdureCommands", "ArgumentParser"],
+    "perdure-cli": ["PerdureCommands"],
     // The targets of the proof. `PerdureProving`, which tests the engine, does not import the
     // graph.
     "PerdureProving": foundation + system + [
