@@ -31,7 +31,7 @@ extension Store {
   ///
   /// - Throws: `StoreError`: `.closed`.
   public var keyspaces: [Keyspace] {
-    get throws { try engine.looking { Array($0.catalog.keyspaces.dropFirst()) } }
+    get throws { try engine.looking { $0.catalog.userKeyspaces } }
   }
 
   /// All derived indexes with their definitions, oldest first.

@@ -69,6 +69,9 @@ extension StoredModel {
     return writer.bytes
   }
 
+  /// Whether the bytes begin as those of `encode()` do, in any format version.
+  package static func hasHeader(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
+
   /// Reads what `encode()` wrote, and the versions before.
   ///
   /// - Parameter known: The model that the bytes probably contain. If the bytes equal its encoding,

@@ -45,6 +45,18 @@ func filesOfStore(at path: String) throws -> [String: [UInt8]] {
   return files
 }
 
+/// Changes the first byte of the first occurrence of a text in the log.
+func damageLog(_ text: String, in path: String) throws {
+  let fileSystem = POSIXFileSystem()
+  let name = try #require(try fileSystem.contents(of: path).first { $0.hasSuffix(".segment") })
+  let file = try fileSystem.open(path + "/" + name, .readWrite)
+  let bytes = try file.read(Int(file.size()), at: 0)
+  let text = Array(text.utf8)
+  let place = try #require(bytes.indices.first { bytes[$0...].starts(with: text) })
+  try file.write([text[0] ^ 1], at: UInt64(place))
+  try file.close()
+}
+
 /// The output and the exit code of a command.
 struct Outcome {
   var lines: [String] = []
@@ -134,19 +146,7 @@ struct CommandTests {
   }
 
   /// Changes a byte of the record of page `/index`.
-  func damage() throws { try damage("<h1>", in: path) }
-
-  /// Changes the first byte of the first occurrence of a text in the log.
-  private func damage(_ text: String, in path: String) throws {
-    let fileSystem = POSIXFileSystem()
-    let name = try #require(try fileSystem.contents(of: path).first { $0.hasSuffix(".segment") })
-    let file = try fileSystem.open(path + "/" + name, .readWrite)
-    let bytes = try file.read(Int(file.size()), at: 0)
-    let text = Array(text.utf8)
-    let place = try #require(bytes.indices.first { bytes[$0...].starts(with: text) })
-    try file.write([text[0] ^ 1], at: UInt64(place))
-    try file.close()
-  }
+  func damage() throws { try damageLog("<h1>", in: path) }
 
   // MARK: - verify
 
@@ -218,7 +218,7 @@ struct CommandTests {
     let opened = try OpenedStore(forWritingAt: path, on: .silent)
     try opened.engine.checkpoint()
     try opened.engine.close()
-    try damage("Biber", in: path)
+    try damageLog("Biber", in: path)
     let outcome = try Outcome("verify", path)
     #expect(outcome.code == .findings)
     let engine = try #require(outcome.lines.firstIndex { $0.hasPrefix("V") })

@@ -27,7 +27,14 @@ struct FoundCatalog: GraphCatalog {
 struct LogKeyspaces: Sendable {
   static let metaName = "meta"
 
-  static func rowsName(_ entity: UInt16) -> String { "rows/\(entity)" }
+  private static let rowsPrefix = "rows/"
+
+  static func rowsName(_ entity: UInt16) -> String { rowsPrefix + "\(entity)" }
+
+  /// Whether `name` is `rowsName` of some entity.
+  static func isRowsName(_ name: String) -> Bool {
+    name.hasPrefix(rowsPrefix) && UInt16(name.dropFirst(rowsPrefix.count)).map(rowsName) == name
+  }
 
   /// Where the entries of a `StoreIndex` are.
   enum Place: Sendable {

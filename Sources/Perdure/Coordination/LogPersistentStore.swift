@@ -69,12 +69,7 @@ package final class LogPersistentStore: PersistentStore {
     self.factory = factory
     permission = ReadPermission(path: store.path)
     do {
-      if isReadOnly || model == nil,
-        try !store.keyspaces.contains(where: { $0.name == LogKeyspaces.metaName })
-      {
-        throw StoreError(
-          .notAStore, "The store holds no object graph; open it with PerdureLog", at: store.path)
-      }
+      if isReadOnly || model == nil { try GraphRecognition.check(store) }
       let meta = try store.keyspace(LogKeyspaces.metaName, .bytes)
       let record = StoredModelRecord(meta, in: store, decode: factory.model)
       let adoption = try record.adoption(of: model, isReadOnly: isReadOnly)

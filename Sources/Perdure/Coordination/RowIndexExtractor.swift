@@ -121,10 +121,18 @@ struct RowIndexExtractor: IndexExtractor {
 }
 
 extension RowIndexExtractor.Factory: AdmittingFactory {
-  /// A model that this version cannot read ends the opening.
+  /// A model that this version cannot read ends the opening. Without a program's model, the store
+  /// may hold no graph.
   func admit(_ store: borrowing StoredValues) throws {
-    let bytes = try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
-    if let bytes { _ = try decode(bytes) }
+    if programModel == nil {
+      let isGraph = try GraphRecognition.isGraph(store.keyspaces) { _ in try storedModel(in: store) }
+      guard isGraph else { return }
+    }
+    if let bytes = try storedModel(in: store) { _ = try decode(bytes) }
+  }
+
+  private func storedModel(in store: borrowing StoredValues) throws -> [UInt8]? {
+    try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
   }
 }
 

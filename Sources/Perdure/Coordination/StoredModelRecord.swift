@@ -52,10 +52,7 @@ struct StoredModelRecord {
     case (let stored?, let model?): return try stored.adopting(model, at: sequence).stored
     case (let stored?, nil): return stored
     case (nil, let model?): return try StoredModel.initial(for: model, at: sequence)
-    case (nil, nil):
-      throw StoreError(
-        .notAStore, "The store holds no object graph: open it with a model, or with PerdureLog alone",
-        at: store.path)
+    case (nil, nil): throw GraphRecognition.noGraph(at: store.path)
     }
   }
 }

@@ -12,6 +12,8 @@ struct Catalog: Sendable {
   private let store: StoreID?
   /// The keyspaces, by id. Ids are assigned without gaps. The first keyspace is the catalog itself.
   private(set) var keyspaces: [Keyspace] = [.catalog]
+  /// The keyspaces of the program, oldest first.
+  var userKeyspaces: [Keyspace] { Array(keyspaces.dropFirst()) }
   /// The indexes, by id. Removed indexes keep their places.
   private(set) var indexes: [IndexEntry] = []
   /// The dictionaries, by number, from 1.

@@ -24,6 +24,9 @@ public struct StoredValues: ~Copyable {
     self.contents = contents
   }
 
+  /// All keyspaces, oldest first.
+  package var keyspaces: [Keyspace] { catalog.userKeyspaces }
+
   /// The keyspace of this name; nil if there is none.
   public func keyspace(named name: String) -> Keyspace? { catalog.keyspace(named: name) }
 
