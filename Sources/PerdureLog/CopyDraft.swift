@@ -80,14 +80,22 @@ struct CopyDraft {
       at: path)
   }
 
-  /// Renames the complete copy to `target`, or removes the copy if that fails. If the last sync
-  /// fails, this throws although the copy has been renamed.
-  func take(_ target: String) throws(FileIOError) {
+  /// Renames the complete copy to `target`, or removes the copy if that fails.
+  ///
+  /// - Throws: `FileIOError` if the copy was removed; `StoreError` if it was renamed, and the last
+  ///   sync failed.
+  func take(_ target: String) throws {
     do throws(FileIOError) { try fileSystem.rename(path, to: target) } catch {
       remove()
       throw error
     }
-    try didTake(target)
+    do throws(FileIOError) { try didTake(target) } catch {
+      throw StoreError(
+        .io,
+        "The copy is complete, but a power cut may remove it: its name could not be synced. Open it and use it, or "
+          + "destroy it and copy again",
+        at: target, cause: error)
+    }
   }
 
   private func didTake(_ target: String) throws(FileIOError) {

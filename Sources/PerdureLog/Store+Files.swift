@@ -115,6 +115,10 @@ extension Store {
   /// the store with that name, it completes the replacement first. The draft of the replacement has
   /// the name that the copy's draft would have, and may be the only store left (RP2).
   static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
+    if path.isEmpty {
+      throw StoreError(
+        .invalidArgument, "The path of the new store is empty; name the directory that it goes into")
+    }
     try Replacement(of: path, fileSystem).complete()
     guard let kind = try fileSystem.kind(of: path) else { return }
     guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {

@@ -69,6 +69,15 @@ struct BackupCommandTests {
     #expect(try POSIXFileSystem().kind(of: directory.file("nothing")) == nil)
   }
 
+  @Test("An empty target is rejected before anything is written")
+  func empty() throws {
+    for command in ["backup", "restore"] {
+      let outcome = try Outcome(command, directory.file("store"), "")
+      #expect(outcome.code == .failed && outcome.errors.contains("path of the new store is empty"))
+    }
+    #expect(try POSIXFileSystem().contents(of: directory.file("")) == ["store"])
+  }
+
   @Test("An existing target, a missing store and a stream with --since are rejected")
   func refused() throws {
     #expect(try Outcome("backup", directory.file("store"), directory.file("store")).code == .failed)
