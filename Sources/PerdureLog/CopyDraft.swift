@@ -38,18 +38,50 @@ struct CopyDraft {
   init(of target: String, _ fileSystem: any FileSystem) throws {
     try Self.checkLeadsSomewhere(target, fileSystem)
     let path = target + Self.suffix
-    if try fileSystem.kind(of: path) == nil { try fileSystem.createDirectory(path) }
-    try Self.checkIsDraft(path, fileSystem)
-    let lock = try fileSystem.writerLock(ofStore: path)
+    (self.path, self.fileSystem) = (path, fileSystem)
+    lock = try Self.lockedDirectory(path, fileSystem)
     do {
-      try Self.checkIsDraft(path, fileSystem)
       try Store.removeFiles(of: path, fileSystem, keepsLock: true)
-      (self.path, self.fileSystem, self.lock) = (path, fileSystem, lock)
       try write(Self.mark)
     } catch {
-      lock.release()
-      throw error
+      throw removed(after: error)
     }
+  }
+
+  /// Locks the directory of a draft, and creates it if it is absent. If that fails, a directory
+  /// that was created here is removed.
+  private static func lockedDirectory(
+    _ path: String, _ fileSystem: any FileSystem
+  ) throws -> any FileLock {
+    let isMade = try fileSystem.kind(of: path) == nil
+    if isMade { try fileSystem.createDirectory(path) }
+    var lock: (any FileLock)?
+    do {
+      try checkIsDraft(path, fileSystem)
+      let held = try fileSystem.writerLock(ofStore: path)
+      lock = held
+      try checkIsDraft(path, fileSystem)
+      return held
+    } catch {
+      let note = isMade ? removeNew(path, fileSystem, isLocked: lock != nil) : nil
+      lock?.release()
+      throw noting(note, in: error)
+    }
+  }
+
+  /// Removes a directory that was just created, unless another process has created files in it.
+  ///
+  /// - Returns: A clause that says why it stays; nil if it was removed, or if it is in use.
+  private static func removeNew(
+    _ path: String, _ fileSystem: any FileSystem, isLocked: Bool
+  ) -> String? {
+    do throws(FileIOError) {
+      if isLocked { try fileSystem.remove(path + "/" + StoreFileName.lock.string) }
+      try fileSystem.remove(path)
+    } catch {
+      return [.notFound, .directoryNotEmpty].contains(error.code) ? nil : stays(path, error)
+    }
+    return nil
   }
 
   /// Checks that `target` is no symbolic link to an absent directory. The rename would fail, after
@@ -86,8 +118,7 @@ struct CopyDraft {
   ///   sync failed.
   func take(_ target: String) throws {
     do throws(FileIOError) { try fileSystem.rename(path, to: target) } catch {
-      remove()
-      throw error
+      throw error.noting(remove())
     }
     do throws(FileIOError) { try didTake(target) } catch {
       throw StoreError(
@@ -161,9 +192,50 @@ struct CopyDraft {
   /// Keeps the draft, and releases its lock.
   func leave() { lock.release() }
 
+  // MARK: Failures
+
   /// Removes the files of a copy that failed, as far as possible.
-  func remove() {
-    _ = try? Store.removeFiles(of: path, fileSystem)
-    lock.release()
+  ///
+  /// - Returns: A clause that says why the draft stays; nil if it was removed.
+  @discardableResult
+  func remove() -> String? {
+    defer { lock.release() }
+    do { try Store.removeFiles(of: path, fileSystem) } catch { return Self.stays(path, error) }
+    return nil
+  }
+
+  /// Removes the files of a copy that failed, and returns the error to throw. It is `error`, with
+  /// the reason if the draft stays.
+  func removed(after error: any Error) -> any Error { Self.noting(remove(), in: error) }
+
+  private static func stays(_ path: String, _ refusal: any Error) -> String {
+    let reason = (refusal as? FileIOError).map { "\($0.operation) failed there (\($0.code))" } ?? "\(refusal)"
+    return "the unfinished copy stays in \(path), because \(reason); the next copy to this name replaces it"
+  }
+
+  /// Errors of the caller's handlers are not changed.
+  private static func noting(_ note: String?, in error: any Error) -> any Error {
+    switch error {
+    case let error as FileIOError: error.noting(note)
+    case let error as StoreError: error.noting(note)
+    default: error
+    }
+  }
+}
+
+extension FileIOError {
+  /// The same error, with a clause added to its message.
+  fileprivate func noting(_ note: String?) -> FileIOError {
+    guard let note else { return self }
+    let detail = detail.map { "\($0); \(note)" } ?? note
+    return FileIOError(code, operation: operation, path: path, offset: offset, errno: errno, detail: detail)
+  }
+}
+
+extension StoreError {
+  /// The same error, with a clause added to its message.
+  fileprivate func noting(_ note: String?) -> StoreError {
+    guard let note else { return self }
+    return StoreError(code, "\(message); \(note)", at: place, cause: cause, conflicts: conflicts)
   }
 }

@@ -42,8 +42,7 @@ extension Store {
         try copyFiles(source, draft.path, fileSystem)
         try markAsCopy(draft.path, fileSystem)
       } catch {
-        draft.remove()
-        throw error
+        throw draft.removed(after: error)
       }
       try draft.take(target)
     } catch let error as FileIOError {

@@ -65,8 +65,7 @@ extension Store {
       try markAsCopy(draft.path, fileSystem)
       try draft.markAsReplacement()
     } catch {
-      draft.remove()
-      throw error
+      throw draft.removed(after: error)
     }
     return draft
   }

@@ -47,8 +47,7 @@ final class BackupFolder: BackupTarget {
   /// Renames the folder to `target`. All files must have been written.
   func take(_ target: String) throws {
     do { try fileSystem.syncDirectory(draft.path) } catch {
-      draft.remove()
-      throw error
+      throw draft.removed(after: error)
     }
     try draft.take(target)
   }

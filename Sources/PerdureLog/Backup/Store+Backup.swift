@@ -127,8 +127,7 @@ extension Store {
         return report
       }
     } catch {
-      folder.draft.remove()
-      throw error
+      throw folder.draft.removed(after: error)
     }
     try folder.take(target)
     return report
@@ -138,7 +137,7 @@ extension Store {
     do { return try body() } catch let error as FileIOError {
       if error.code.isLackOfRoom {
         throw StoreError(
-          .diskFull, "The backup found no room, and was removed; make room, or choose another place",
+          .diskFull, "The backup found no room; make room, or choose another place",
           at: error.path, cause: error)
       }
       throw StoreError.io(error, "Making a backup or a restored store")

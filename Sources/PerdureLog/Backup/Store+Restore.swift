@@ -79,8 +79,7 @@ extension Store {
           }
         }
       } catch {
-        folder.draft.remove()
-        throw error
+        throw folder.draft.removed(after: error)
       }
       try folder.take(target)
       return report

@@ -24,6 +24,7 @@ struct CopyFailureTests {
         isMade = false
       }
       disk.removeInjectedFailures()
+      #expect(try disk.kind(of: "/copy.copy") == nil, "call \(nth)")
       if !isMade {
         try Store.destroy(at: "/copy", options: options)
         try Store.copy(at: "/store", to: "/copy", options: options)
@@ -34,5 +35,54 @@ struct CopyFailureTests {
       nth += 1
     }
     #expect(nth > 40)
+  }
+
+  /// Makes a copy of "/store" at "/copy".
+  enum Maker: String, CaseIterable {
+    case copy, backup, restore
+
+    func run(_ options: StoreOptions) throws {
+      switch self {
+      case .copy: try Store.copy(at: "/store", to: "/copy", options: options)
+      case .restore: try Store.restore(from: "/store", to: "/copy", options: options)
+      case .backup:
+        var readOptions = options
+        readOptions.isReadOnly = true
+        let store = try Store(at: "/store", options: readOptions)
+        defer { try? store.close() }
+        try store.backup(to: "/copy", options: BackedUpStore.unpaced)
+      }
+    }
+  }
+
+  @Test(
+    "If calls fail from any call on, the draft is removed, or the error says that it stays",
+    arguments: Maker.allCases, [false, true])
+  func drafts(_ maker: Maker, repeats: Bool) throws {
+    let disk = SimulatedFileSystem()
+    let subject = try BackedUpStore(BackedUpStore.options(disk, segmentCapacityBytes: 4096))
+    for number in 1...20 as ClosedRange<UInt64> { try subject.commit(number) }
+    try subject.store.close()
+    let image = disk.currentImage
+    var nth = 1
+    var kept = 0
+    while true {
+      let disk = image.fileSystem()
+      disk.inject(
+        InjectedFailure(of: nil, nth: nth, repeats: repeats, code: .noSpace, pathContains: "/copy"))
+      var failure: StoreError?
+      do { try maker.run(BackedUpStore.options(disk)) } catch let error as StoreError { failure = error }
+      let isStruck = disk.injectedFailureCount > 0
+      disk.removeInjectedFailures()
+      if try disk.kind(of: "/copy.copy") != nil {
+        kept += 1
+        let text = try #require(failure).description
+        #expect(repeats && text.contains("the unfinished copy stays in /copy.copy"), "call \(nth): \(text)")
+        try maker.run(BackedUpStore.options(disk))
+      }
+      if !isStruck { break }
+      nth += 1
+    }
+    #expect(nth > 20 && (kept > 0) == repeats, "\(nth) calls, \(kept) drafts kept")
   }
 }
