@@ -6,7 +6,8 @@ import PerdureFormat
 // Another store may have that name. So an existing directory is replaced only if it is empty or
 // marked as the draft of NAME. The mark is made durable before any other file is written, and
 // removed after the rename. It is a `*.tmp` file, which the next writer removes. So a directory
-// that was opened as a store is no longer a draft.
+// that was opened as a store is no longer a draft. A store that is made in the draft itself keeps
+// the mark (`StoreOptions.draft`).
 //
 // A mark contains the name of the copy. After a crash between the rename and the removal of the
 // marks, a complete copy named `OTHER.copy` still has marks. Their text shows that it is not the
@@ -28,6 +29,12 @@ struct CopyDraft {
   private static let unnamedMark = StoreFileName.temporary("MARK")
   /// Marks a complete draft that replaces the store of its name (Store+Replacing.swift).
   static let replacementMark = StoreFileName.temporary("REPLACEMENT")
+
+  /// The lock, for a store that is made in the draft. Closing that store does not release it.
+  var borrowedLock: any FileLock { BorrowedLock(lock) }
+
+  /// Whether a file of a draft is its mark.
+  static func isMark(_ name: String) -> Bool { name == mark.string }
 
   /// Creates a value for a draft that another process has left.
   init(_ path: String, _ fileSystem: any FileSystem, _ lock: any FileLock) {
@@ -238,4 +245,15 @@ extension StoreError {
     guard let note else { return self }
     return StoreError(code, "\(message); \(note)", at: place, cause: cause, conflicts: conflicts)
   }
+}
+
+/// A lock that its owner lends. Only the owner releases it.
+private final class BorrowedLock: FileLock {
+  private let lock: any FileLock
+
+  init(_ lock: any FileLock) { self.lock = lock }
+
+  func release() {}
+
+  func isNamed() throws(FileIOError) -> Bool { try lock.isNamed() }
 }

@@ -189,6 +189,10 @@ public struct StoreOptions: Sendable {
   /// so does the length of packed data.
   package var newStoreID: StoreID?
 
+  /// The draft in which a salvage makes its store; nil: none. The store uses the lock of the draft,
+  /// and keeps its mark.
+  var draft: CopyDraft?
+
   /// Whether new segments bind their records to their addresses (`RecordCheck`). False only in
   /// tests, which write stores like earlier versions.
   package var bindsRecords = true

@@ -95,9 +95,10 @@ extension Recovery {
     let void = files.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
       StoreFileName.segment($0).string
     }
-    for name in orphans.map({ StoreFileName.blob($0).string }) + indexes + void + files.temporaries {
+    let temporaries = files.temporaries.filter { options.draft == nil || !CopyDraft.isMark($0) }
+    for name in orphans.map({ StoreFileName.blob($0).string }) + indexes + void + temporaries {
       try directory.remove(name)
     }
-    report.orphansRemoved = orphans.count + indexes.count + void.count + files.temporaries.count
+    report.orphansRemoved = orphans.count + indexes.count + void.count + temporaries.count
   }
 }

@@ -7,7 +7,8 @@ enum Recovery {
     var wait = LockWait(options.isReadOnly ? .zero : options.lockTimeout)
     while true {
       do {
-        try Replacement.settle(path, options)
+        // A draft is locked, and no other copy replaces it.
+        if options.draft == nil { try Replacement.settle(path, options) }
         return try openNow(path, options)
       } catch let error as StoreError where error.code == .locked {
         guard try wait.next() else { throw error }
@@ -95,7 +96,7 @@ enum Recovery {
         try prepareDirectory(path, options)
         let directory = try options.fileSystem.openDirectory(path)
         try checkIsStore(directory, options)
-        return (directory, try directory.writerLock())
+        return (directory, try options.draft?.borrowedLock ?? directory.writerLock())
       } catch let error as FileIOError {
         guard attemptsLeft > 0, [.notFound, .alreadyExists].contains(error.code) else { throw error }
       }

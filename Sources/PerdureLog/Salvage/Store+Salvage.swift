@@ -28,7 +28,9 @@ extension Store {
   /// can reappear, and the report does not name them.
   ///
   /// - Parameter source: The damaged store's directory.
-  /// - Parameter target: The new store's directory: absent or empty.
+  /// - Parameter target: The new store's directory: absent or empty. The store is written to this
+  ///   path with the suffix `.copy`, and renamed when it is complete and durable. After a crash the
+  ///   target is a complete store or as before. The next salvage replaces an unfinished one.
   /// - Parameter options: The options of the new store; `fileSystem` is used for both.
   /// - Parameter keepsUnfinishedCommits: Whether records of commits without evidence of their end
   ///   are restored too. Then a commit may be restored in part.
@@ -37,9 +39,10 @@ extension Store {
   /// - Returns: The damages found, and the values restored and lost.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
   ///   `.invalidArgument` if the target is not empty; `.unsupportedFormat`, `.diskFull`; `.io`,
-  ///   also if the source is absent or the process has no file descriptor left. Errors of
-  ///   `progress`. After these errors the target is removed. `.locked` if another process made a
-  ///   store in the target meanwhile; that store is not changed.
+  ///   also if the source is absent, or if the process has no file
+  ///   descriptor left. `.locked` while another process
+  ///   writes a copy to the same target. Errors of `progress`. After an error the target is as
+  ///   before, unless the last sync failed: then it is complete, and may be lost in a power cut.
   /// - Complexity: O(n) for the bytes of all segments, whatever they contain. Reads every segment
   ///   twice, or three times if files disagree about the store, and the blob files of all keys.
   ///   Needs memory for one segment and two indexes.
@@ -48,60 +51,47 @@ extension Store {
     keepsUnfinishedCommits: Bool = false,
     progress: ((_ bytesDone: UInt64, _ bytesTotal: UInt64) throws -> Void)? = nil
   ) throws -> SalvageReport {
-    var targetOptions = options
-    targetOptions.isReadOnly = false
-    targetOptions.createsIfMissing = true
-    targetOptions.indexExtractors = [:]
+    let fileSystem = options.fileSystem
     do {
-      let source = try StorePath.fixed(source, options.fileSystem)
-      let target = try StorePath.fixed(target, options.fileSystem)
+      let source = try StorePath.fixed(source, fileSystem)
+      let target = try StorePath.fixed(target, fileSystem)
       return try withoutActuallyEscaping(progress ?? { _, _ in }) { progress in
         var salvage = try Salvage(
-          source, options.fileSystem, keepsUnfinished: keepsUnfinishedCommits, progress: progress)
-        let isMade = try checkTarget(target, options.fileSystem)
-        do {
-          let store = try Store(at: target, options: targetOptions)
-          var writer = SalvageWriter(store)
-          try salvage.findNewest()
-          try salvage.recover(into: &writer)
-          try store.close()
-          return salvage.report
-        } catch let error as StoreError where error.code == .locked {
-          // The existing content of the target belongs to another process.
-          throw error
-        } catch {
-          try remove(target, options.fileSystem, directoryToo: isMade)
-          // The new store can no longer be used, so the cause is thrown: the advice to close and
-          // open the store again does not apply.
-          guard let failure = error as? StoreError, failure.code == .poisoned, let cause = failure.cause
-          else {
-            throw error
-          }
-          throw cause
+          source, fileSystem, keepsUnfinished: keepsUnfinishedCommits, progress: progress)
+        try checkIsFree(target, fileSystem)
+        try salvage.findNewest()
+        let draft = try CopyDraft(of: target, fileSystem)
+        do { try write(&salvage, draft, options) } catch {
+          throw draft.removed(after: withoutPoison(error))
         }
+        try draft.take(target)
+        return salvage.report
       }
     } catch let error as FileIOError {
       throw StoreError.io(error, "Salvaging a store")
     }
   }
 
-  /// Returns whether the directory must be created.
-  private static func checkTarget(_ path: String, _ fileSystem: any FileSystem) throws -> Bool {
-    guard let kind = try fileSystem.kind(of: path) else { return true }
-    guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {
-      throw StoreError(
-        .invalidArgument, "A salvage needs a new or empty directory; name another",
-        at: path)
-    }
-    return false
+  /// Writes the new store into its draft. All of it is durable when this returns.
+  private static func write(
+    _ salvage: inout Salvage, _ draft: CopyDraft, _ options: StoreOptions
+  ) throws {
+    var options = options
+    options.isReadOnly = false
+    options.createsIfMissing = true
+    options.indexExtractors = [:]
+    options.draft = draft
+    let store = try Store(at: draft.path, options: options)
+    var writer = SalvageWriter(store)
+    try salvage.recover(into: &writer)
+    try store.close()
+    try options.fileSystem.syncDirectory(draft.path)
   }
 
-  /// Removes the unfinished target.
-  private static func remove(_ path: String, _ fileSystem: any FileSystem, directoryToo: Bool) throws {
-    guard try fileSystem.kind(of: path) == .directory else { return }
-    for name in try fileSystem.contents(of: path) where StoreFileName(name) != nil {
-      try fileSystem.remove(path + "/" + name)
-    }
-    if directoryToo { try fileSystem.remove(path) }
+  /// The cause of an error of a poisoned store. The store is removed, so the advice to close it and
+  /// open it again does not apply.
+  private static func withoutPoison(_ error: any Error) -> any Error {
+    guard let failure = error as? StoreError, failure.code == .poisoned else { return error }
+    return failure.cause ?? failure
   }
 }

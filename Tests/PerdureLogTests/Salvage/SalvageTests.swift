@@ -251,14 +251,17 @@ struct SalvageTests {
     #expect(report.damages.contains { $0.reason == .unreadable && $0.offset == 0 && $0.length > 2000 })
   }
 
-  @Test("A target with a locked store is refused and kept")
+  @Test("A target whose draft another process has locked is refused, and the draft is kept")
   func lockedTarget() throws {
     try fill()
+    try fileSystem.createDirectory(SalvagedStore.target + ".copy")
+    _ = try fileSystem.open(SalvagedStore.target + ".copy/LOCK", .create)
     fileSystem.inject(
       InjectedFailure(of: .lock, repeats: true, code: .locked, pathContains: SalvagedStore.target))
     let error = #expect(throws: StoreError.self) { try salvage() }
     #expect(error?.code == .locked)
-    #expect(try fileSystem.kind(of: SalvagedStore.target) == .directory)
+    #expect(try fileSystem.contents(of: SalvagedStore.target + ".copy") == ["LOCK"])
+    #expect(try fileSystem.kind(of: SalvagedStore.target) == nil)
   }
 
   @Test("A segment copied from another store is ignored and reported")

@@ -1,0 +1,88 @@
+import PerdureFileIO
+import PerdureProving
+import PerdureTestSupport
+import Testing
+
+@testable import PerdureLog
+
+@Suite("A salvage that is interrupted or refused")
+struct InterruptedSalvageTests {
+  private let source = SalvagedStore.path
+  private let target = SalvagedStore.target
+
+  private func options(_ disk: any FileSystem) -> StoreOptions {
+    var options = SalvagedStore.options(disk, 4096)
+    options.compactsAutomatically = false
+    options.checkpoints = .manual
+    options.reserveBytes = 0
+    return options
+  }
+
+  /// The disk with a closed store of three segments and a blob file.
+  private func disk() throws -> CrashImage {
+    let disk = SimulatedFileSystem()
+    let store = try Store(at: source, options: options(disk))
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...9 as ClosedRange<UInt64> {
+      try store.write { try $0.put([UInt8](repeating: 1, count: id == 4 ? 2000 : 700), id: id, in: rows) }
+    }
+    try store.close()
+    return disk.currentImage
+  }
+
+  private func salvage(_ disk: any FileSystem) throws -> SalvageReport {
+    try Store.salvage(from: source, to: target, options: options(disk))
+  }
+
+  private struct Wrong: Error { let what: String }
+
+  @Test("After a power cut at any step, the target is absent or complete, and the next salvage succeeds")
+  func everyCrash() throws {
+    let image = try disk()
+    let content = try SalvagedStore.content(of: source, image.fileSystem())
+    let disk = image.fileSystem()
+    disk.marker.begin(1)
+    #expect(try salvage(disk).isClean)
+    disk.marker.acknowledge(1)
+    var random = SeededGenerator.forTest("power cuts during a salvage")
+    var explorer = CrashExplorer(seed: random.next())
+    explorer.imagesPerOperationMax = 12
+    explorer.makesStaleBytes = true
+    var absences = 0
+    let report = explorer.examine(disk.journal) { image, context in
+      let left = image.fileSystem()
+      if try left.kind(of: target) == nil {
+        absences += 1
+        guard context.acknowledged.isEmpty else { throw Wrong(what: "the target is absent") }
+        guard try salvage(left).isClean else { throw Wrong(what: "the next salvage found damage") }
+      }
+      guard try SalvagedStore.content(of: target, left) == content else {
+        throw Wrong(what: "the target is not complete")
+      }
+    }
+    #expect(report.violation == nil, "\(report)")
+    #expect(absences > 100 && report.distinctImageCount > absences, "\(report.summary)")
+  }
+
+  @Test("Whichever call fails once, no draft stays, and the next salvage succeeds")
+  func everyCall() throws {
+    let image = try disk()
+    let content = try SalvagedStore.content(of: source, image.fileSystem())
+    var nth = 1
+    while true {
+      let disk = image.fileSystem()
+      disk.inject(InjectedFailure(of: nil, nth: nth, code: .noSpace, pathContains: target))
+      do { _ = try salvage(disk) } catch let error as StoreError {
+        #expect([.diskFull, .io].contains(error.code), "call \(nth): \(error)")
+      }
+      let isStruck = disk.injectedFailureCount > 0
+      disk.removeInjectedFailures()
+      #expect(try disk.kind(of: target + ".copy") == nil, "call \(nth)")
+      if try disk.kind(of: target) == nil { _ = try salvage(disk) }
+      #expect(try SalvagedStore.content(of: target, disk) == content, "call \(nth)")
+      if !isStruck { break }
+      nth += 1
+    }
+    #expect(nth > 40)
+  }
+}
