@@ -7,13 +7,13 @@ import PerdureFormat
 extension BlobFiles {
   /// Whether the value that a record references is present and undamaged.
   ///
-  /// - Throws: `FileIOError` for a shortage, which does not prove damage of the file.
+  /// - Throws: As `FileIOError.checkIsDamage`, for errors that do not prove damage of the file.
   func holds(_ reference: BlobReference) throws -> Bool { try visitPieces(of: reference) { _ in } }
 
   /// Reads a value in pieces, and verifies each piece before it calls `body` with the piece.
   ///
   /// - Returns: False if the file is damaged or cannot be read; some pieces may have been visited.
-  /// - Throws: `FileIOError` for a shortage, and the errors of `body`.
+  /// - Throws: As `FileIOError.checkIsDamage`, and the errors of `body`.
   func visitPieces(of reference: BlobReference, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
     -> Bool
   {
@@ -27,7 +27,7 @@ extension BlobFiles {
       }
       return true
     } catch let error as StoreError where !isBodyWrong {
-      if let cause = error.cause, cause.code.isShortage { throw cause }
+      try error.cause?.checkIsDamage()
       return false
     }
   }

@@ -2,15 +2,32 @@ import PerdureFileIO
 import PerdureFormat
 
 // Reads the files of a damaged store. A directory entry with a file's name may be anything: a pipe,
-// a directory, a dangling link, a file of another user. A file that cannot be read counts as
-// damaged, and the report names it. If the process lacks resources (memory, descriptors), the error
-// is thrown instead.
+// a directory, a dangling link. A file that cannot be read counts as damaged, and the report names
+// it. If the process lacks resources (memory, descriptors) or the permission to read, the error is
+// thrown instead.
+
+extension FileIOError {
+  /// Returns if an error of reading a damaged store is damage of the store. Only this function
+  /// decides that.
+  ///
+  /// - Throws: The error if it concerns the process and not the file: a shortage, or a
+  ///   `StoreError` for a missing permission.
+  func checkIsDamage() throws {
+    if code.isShortage { throw self }
+    guard code == .permissionDenied else { return }
+    throw StoreError(
+      .io,
+      "The process may not read a file of the store, so its damage is unknown; give it the permission to read all "
+        + "files of the store",
+      at: path, cause: self)
+  }
+}
 
 extension SalvageSource {
   /// Opens the segment files and reads their headers. The report names files that cannot be opened.
   ///
-  /// - Throws: `FileIOError` for a shortage. `StoreError` with code `.unsupportedFormat` if a newer
-  ///   version of Perdure has written a segment: its records may have another meaning.
+  /// - Throws: As `checkIsDamage`. `StoreError` with code `.unsupportedFormat` if a newer version
+  ///   of Perdure has written a segment: its records may have another meaning.
   mutating func readHeaders(_ numbers: [UInt64], _ report: inout SalvageReport) throws -> [SourceSegment] {
     var found: [SourceSegment] = []
     for number in numbers.sorted() {
@@ -21,7 +38,7 @@ extension SalvageSource {
         file = try directory.open(name, .read)
         size = try file.size()
       } catch {
-        if error.code.isShortage { throw error }
+        try error.checkIsDamage()
         report.add(.unreadable, in: name, 0, 0)
         noteMissing(number)
         continue
@@ -36,7 +53,11 @@ extension SalvageSource {
 
   /// The header of a segment file; nil if it is damaged or cannot be read.
   private func header(of file: any File, _ name: String) throws -> SegmentHeader? {
-    guard let bytes = try? file.read(SegmentHeader.length, at: 0) else { return nil }
+    let bytes: [UInt8]
+    do throws(FileIOError) { bytes = try file.read(SegmentHeader.length, at: 0) } catch {
+      try error.checkIsDamage()
+      return nil
+    }
     do {
       return try bytes.withUnsafeBytes { try SegmentHeader(reading: $0) }
     } catch let error as FormatError {
@@ -47,24 +68,24 @@ extension SalvageSource {
 
   /// Opens a file for reading; nil if it cannot be opened.
   ///
-  /// - Throws: `FileIOError` for a shortage.
-  func openIfReadable(_ name: String) throws(FileIOError) -> (any File)? {
+  /// - Throws: As `checkIsDamage`.
+  func openIfReadable(_ name: String) throws -> (any File)? {
     do throws(FileIOError) { return try directory.open(name, .read) } catch {
-      if error.code.isShortage { throw error }
+      try error.checkIsDamage()
       return nil
     }
   }
 
   /// Reads bytes of a file, fewer at its end. Returns nil if they cannot be read.
   ///
-  /// - Throws: `FileIOError` for a shortage.
-  func bytesIfReadable(_ name: String, _ offset: UInt64, _ count: Int) throws(FileIOError) -> [UInt8]? {
+  /// - Throws: As `checkIsDamage`.
+  func bytesIfReadable(_ name: String, _ offset: UInt64, _ count: Int) throws -> [UInt8]? {
     do throws(FileIOError) {
       let file = try directory.open(name, .read)
       defer { try? file.close() }
       return try file.read(count, at: offset)
     } catch {
-      if error.code.isShortage { throw error }
+      try error.checkIsDamage()
       return nil
     }
   }

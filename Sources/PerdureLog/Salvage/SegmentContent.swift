@@ -31,7 +31,7 @@ final class SegmentContent {
     memory = .allocate(byteCount: length, alignment: 8)
     memory.initializeMemory(as: UInt8.self, repeating: 0)
     if let file = try source.openIfReadable(segment.name) {
-      read(file, 0..<length, Self.pieceLength)
+      try read(file, 0..<length, Self.pieceLength)
     } else {
       unreadable = [0..<length]
     }
@@ -56,19 +56,22 @@ final class SegmentContent {
   }
 
   /// Reads in large pieces. Where a piece fails, it reads block by block.
-  private func read(_ file: any File, _ range: Range<Int>, _ step: Int) {
+  private func read(_ file: any File, _ range: Range<Int>, _ step: Int) throws {
     for start in stride(from: range.lowerBound, to: range.upperBound, by: step) {
       let part = start..<min(start + step, range.upperBound)
-      do {
+      do throws(FileIOError) {
         let target = UnsafeMutableRawBufferPointer(rebasing: memory[part])
         let count = try file.readToEnd(into: target, at: UInt64(start))
         // The file has become shorter since its length was read.
         if count < part.count { noteUnreadable((start + count)..<part.upperBound) }
-      } catch  where step > Self.blockLength {
-        read(file, part, Self.blockLength)
       } catch {
-        for place in part { memory[place] = 0 }
-        noteUnreadable(part)
+        try error.checkIsDamage()
+        if step > Self.blockLength {
+          try read(file, part, Self.blockLength)
+        } else {
+          for place in part { memory[place] = 0 }
+          noteUnreadable(part)
+        }
       }
     }
   }

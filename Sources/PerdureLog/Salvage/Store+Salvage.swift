@@ -39,7 +39,7 @@ extension Store {
   /// - Returns: The damages found, and the values restored and lost.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
   ///   `.invalidArgument` if the target is not empty; `.unsupportedFormat`, `.diskFull`; `.io`,
-  ///   also if the source is absent, or if the process has no file
+  ///   also if the source is absent, if a file of it may not be read, or if the process has no file
   ///   descriptor left. `.locked` while another process
   ///   writes a copy to the same target. Errors of `progress`. After an error the target is as
   ///   before, unless the last sync failed: then it is complete, and may be lost in a power cut.

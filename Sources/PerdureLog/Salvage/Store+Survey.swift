@@ -14,7 +14,8 @@ extension Store {
   /// - Returns: A report with the damages, and counts of segments, frames and records. It has no
   ///   `contents`, as nothing is restored.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
-  ///   `.unsupportedFormat`; `.io`. Errors of `progress`.
+  ///   `.unsupportedFormat`; `.io`, also if the process may not read a file of the store. Errors of
+  ///   `progress`.
   /// - Complexity: O(n) for the bytes of all segments and the blob files of all keys. Needs memory
   ///   for one segment and an index.
   public static func survey(

@@ -21,7 +21,7 @@ import Testing
 struct SalvageHostileFileTests {
   /// An entry with the name of a file.
   enum Thing: String, CaseIterable {
-    case directory, pipe, linkToNowhere, loop, empty, unreadable
+    case directory, pipe, linkToNowhere, loop, empty, noise
 
     func put(at path: String) throws {
       let fileSystem = POSIXFileSystem()
@@ -32,9 +32,7 @@ struct SalvageHostileFileTests {
       case .linkToNowhere: try #require(symlink("/nowhere/at/all", path) == 0)
       case .loop: try #require(symlink(path, path) == 0)
       case .empty: try fileSystem.open(path, .create).close()
-      case .unreadable:
-        try fileSystem.open(path, .create).write([1, 2, 3], at: 0)
-        try #require(chmod(path, 0) == 0)
+      case .noise: try fileSystem.open(path, .create).write([1, 2, 3], at: 0)
       }
     }
   }
@@ -134,23 +132,29 @@ struct SalvageHostileFileTests {
     }
   }
 
-  @Test("A file without permission to open is reported")
-  func permission() throws {
+  @Test(
+    "A file that may not be opened or read is an error that names the file, and nothing is written",
+    arguments: [StoreFileName.superblock, .segment(2), .blob(1)],
+    [FileOperation.open, .read])
+  func permission(_ name: StoreFileName, _ call: FileOperation) throws {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 4096))
     let rows = try store.keyspace("rows", .dense)
     for id in 1...12 as ClosedRange<UInt64> {
-      try store.write { try $0.put([UInt8](repeating: 1, count: 700), id: id, in: rows) }
+      try store.write { try $0.put([UInt8](repeating: 1, count: id == 3 ? 2000 : 700), id: id, in: rows) }
     }
     try store.close()
-    let name = StoreFileName.segment(2).string
+    let path = SalvagedStore.path + "/" + name.string
+    let paths = fileSystem.currentImage.paths
+    #expect(paths.contains(path))
     fileSystem.inject(
-      InjectedFailure(
-        of: .open, repeats: true, code: .permissionDenied, pathContains: SalvagedStore.path + "/" + name))
-    let report = try Store.salvage(
-      from: SalvagedStore.path, to: SalvagedStore.target, options: SalvagedStore.options(fileSystem, 4096))
-    #expect(report.damages.map(\.reason) == [.unreadable] && report.damages.map(\.file) == [name])
-    #expect(report.keys == 7 && report.keysMaybeOlder > 0)
+      InjectedFailure(of: call, repeats: true, code: .permissionDenied, pathContains: path))
+    let error = #expect(throws: StoreError.self) {
+      try Store.salvage(
+        from: SalvagedStore.path, to: SalvagedStore.target, options: SalvagedStore.options(fileSystem, 4096))
+    }
+    #expect(error?.code == .io && error?.cause?.code == .permissionDenied && error?.place == path)
+    #expect(fileSystem.currentImage.paths == paths)
   }
 
   @Test("A shortage of file descriptors is an error and no damage")
