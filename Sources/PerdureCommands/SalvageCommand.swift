@@ -35,6 +35,9 @@ struct SalvageCommand: ConsoleCommand {
   private static let keysShownMax = 100
 
   private func show(_ report: SalvageReport, on console: Console) throws {
+    if let failure = report.lockFailure {
+      try console.print("the store could not be locked, so it may be open for writing: \(failure)")
+    }
     for damage in report.damages { try console.print("\(damage)") }
     if report.damageCount > report.damages.count {
       try console.print("and \(counted(report.damageCount - report.damages.count, "damaged place")) more")
@@ -87,6 +90,7 @@ struct SalvageCommand: ConsoleCommand {
     .object([
       ("path", .string(path)), ("target", .string(target)), ("clean", .bool(report.isClean)),
       ("keys", .integer(report.keys)), ("keysMaybeOlder", .integer(report.keysMaybeOlder)),
+      ("lockFailure", report.lockFailure.map { .string($0) } ?? .null),
       ("damageCount", .integer(report.damageCount)),
       (
         "damages",

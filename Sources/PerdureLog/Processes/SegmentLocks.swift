@@ -99,14 +99,15 @@ extension SegmentLocks {
   /// is damaged and no segment can be read.
   ///
   /// - Throws: `StoreError` with code `.locked` if a writer holds the lock, or has created another
-  ///   segment meanwhile.
+  ///   segment meanwhile; `FileIOError` for a shortage, or if the newest segment cannot be locked.
   init(closedStoreIn directory: any Directory) throws {
     // A file that is not a readable segment has no writer. It stays so if a second attempt to read
     // it succeeds: otherwise it would look like a segment that was created meanwhile.
     var unreadable: Set<UInt64> = []
-    func isBorn(_ number: UInt64) -> Bool {
+    func isBorn(_ number: UInt64) throws(FileIOError) -> Bool {
       if unreadable.contains(number) { return false }
       do { return try Self.isBorn(number, in: directory) } catch {
+        if error.code.isShortage { throw error }
         unreadable.insert(number)
         return false
       }
@@ -116,7 +117,7 @@ extension SegmentLocks {
     }
     guard let lock = try Self.take(newest, in: directory) else { throw Self.isWritten(newest, directory) }
     hold(newest, lock)
-    try checkIsNewest(newest, in: directory) { number throws(FileIOError) in isBorn(number) }
+    try checkIsNewest(newest, in: directory) { number throws(FileIOError) in try isBorn(number) }
   }
 
   /// Checks that no newer segment exists, or releases the lock and throws. SL3

@@ -12,7 +12,7 @@ struct Salvage: ~Copyable {
   let keepsUnfinished: Bool
   private let blobs: BlobFiles?
   private let progress: (UInt64, UInt64) throws -> Void
-  private(set) var report: SalvageReport
+  var report: SalvageReport
   private var index = SalvageIndex()
   private var fates = CommitFates()
   // For the records held back: the state before them, their number, and the damages among them.

@@ -14,7 +14,7 @@ public struct SalvageReport: Sendable {
       case segmentMissing = "the segment is missing"
       /// The file ends before the end of the log.
       case truncated = "the file is too short"
-      /// The medium does not return these bytes.
+      /// The medium does not return these bytes, or the entry is not a file.
       case unreadable = "the medium cannot be read"
       /// Bytes that should be frames, but are not.
       case frames = "there should be frames"
@@ -98,6 +98,10 @@ public struct SalvageReport: Sendable {
   /// The number of derived indexes whose definitions were restored. They are built when the new
   /// store is opened.
   public internal(set) var indexes = 0
+  /// Why the damaged store could not be locked; nil if it was locked, or if its volume is
+  /// read-only. After a failure, a writer may have had the store open during the salvage. The
+  /// commits of such a writer can look like damage.
+  public internal(set) var lockFailure: String?
   /// The number of segments read.
   public internal(set) var segments = 0
   /// The number of frames with a valid header.

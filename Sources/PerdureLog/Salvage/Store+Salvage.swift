@@ -19,7 +19,9 @@ extension Store {
   /// is damaged or not yet written. The new store has its own identity, numbers its commits from
   /// the start, and builds its derived indexes when it is opened.
   ///
-  /// The damaged store must not be open meanwhile. A moved sector can bring older versions of the
+  /// The damaged store is locked meanwhile, as far as its files allow
+  /// (`SalvageReport.lockFailure`). A file that the process may not read is no damage: the salvage
+  /// throws before it writes anything. A moved sector can bring older versions of the
   /// keys in it. It can also make a commit have more records than its count. In this case all
   /// records that only their own checksum confirms are omitted, including intact ones.
   ///
@@ -40,7 +42,7 @@ extension Store {
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
   ///   `.invalidArgument` if the target is not empty; `.unsupportedFormat`, `.diskFull`; `.io`,
   ///   also if the source is absent, if a file of it may not be read, or if the process has no file
-  ///   descriptor left. `.locked` while another process
+  ///   descriptor left. `.locked` while the source is open for writing, or while another process
   ///   writes a copy to the same target. Errors of `progress`. After an error the target is as
   ///   before, unless the last sync failed: then it is complete, and may be lost in a power cut.
   /// - Complexity: O(n) for the bytes of all segments, whatever they contain. Reads every segment
@@ -56,8 +58,12 @@ extension Store {
       let source = try StorePath.fixed(source, fileSystem)
       let target = try StorePath.fixed(target, fileSystem)
       return try withoutActuallyEscaping(progress ?? { _, _ in }) { progress in
+        var failure: FileIOError?
+        var lock = try ClosedStoreLock(damagedStoreAt: source, fileSystem, &failure)
+        defer { lock.release() }
         var salvage = try Salvage(
           source, fileSystem, keepsUnfinished: keepsUnfinishedCommits, progress: progress)
+        salvage.report.lockFailure = failure?.message
         try checkIsFree(target, fileSystem)
         try salvage.findNewest()
         let draft = try CopyDraft(of: target, fileSystem)

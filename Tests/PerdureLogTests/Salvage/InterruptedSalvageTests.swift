@@ -85,4 +85,42 @@ struct InterruptedSalvageTests {
     }
     #expect(nth > 40)
   }
+
+  @Test(
+    "A store that a writer has open is refused as locked, also if LOCK was removed", arguments: [false, true])
+  func openStore(losesLock: Bool) throws {
+    let disk = try disk().fileSystem()
+    let store = try Store(at: source, options: options(disk))
+    if losesLock { try disk.remove(source + "/LOCK") }
+    let error = #expect(throws: StoreError.self) { try salvage(disk) }
+    #expect(error?.code == .locked)
+    #expect(try disk.kind(of: target) == nil && disk.kind(of: target + ".copy") == nil)
+    if !losesLock {
+      try store.close()
+      let report = try salvage(disk)
+      #expect(report.isClean && report.lockFailure == nil)
+    }
+  }
+
+  @Test("A salvage creates no LOCK in the damaged store, and releases the locks that it took")
+  func locks() throws {
+    let disk = try disk().fileSystem()
+    _ = try salvage(disk)
+    try Store(at: source, options: options(disk)).close()
+    try Store.destroy(at: target, options: options(disk))
+    try disk.remove(source + "/LOCK")
+    #expect(try salvage(disk).lockFailure == nil)
+    #expect(try disk.kind(of: source + "/LOCK") == nil)
+  }
+
+  @Test(
+    "If LOCK or the newest segment cannot be locked, the report says so",
+    arguments: [FileOperation.lock], [FileIOError.Code.permissionDenied, .mediaError, .readOnly])
+  func lockFailure(_ call: FileOperation, _ code: FileIOError.Code) throws {
+    let disk = try disk().fileSystem()
+    disk.inject(InjectedFailure(of: call, repeats: true, code: code, pathContains: source + "/"))
+    let report = try salvage(disk)
+    #expect(report.isClean && report.keys == 9)
+    #expect((report.lockFailure == nil) == (code == .readOnly), "\(report.lockFailure ?? "nil")")
+  }
 }

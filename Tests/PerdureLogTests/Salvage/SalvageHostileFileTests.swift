@@ -186,30 +186,38 @@ struct SalvageHostileFileTests {
   }
 }
 
-/// A file system on which one file has only half of its bytes after its first opening.
+/// A file system on which one file has only half of its bytes after its length was first read.
 private final class ShrinkingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
   private let name: String
-  private let openings = Atomic<Int>(0)
+  private let state = ShrinkingState()
 
   init(behind: any FileSystem, name: String) { (self.behind, self.name) = (behind, name) }
 
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
     let file = try behind.open(path, mode)
-    guard path == SalvagedStore.path + "/" + name else { return file }
-    return openings.add(1, ordering: .relaxed).oldValue == 0 ? file : ShrunkFile(behind: file)
+    return path == SalvagedStore.path + "/" + name ? ShrinkingFile(behind: file, state) : file
   }
 }
 
-private final class ShrunkFile: ForwardingFile {
+private final class ShrinkingState: Sendable {
+  let isShort = Atomic<Bool>(false)
+}
+
+private final class ShrinkingFile: ForwardingFile {
   let behind: any File
+  private let state: ShrinkingState
 
-  init(behind: any File) { self.behind = behind }
+  init(behind: any File, _ state: ShrinkingState) { (self.behind, self.state) = (behind, state) }
 
-  func size() throws(FileIOError) -> UInt64 { try behind.size() / 2 }
+  func size() throws(FileIOError) -> UInt64 {
+    let size = try behind.size()
+    return state.isShort.exchange(true, ordering: .relaxed) ? size / 2 : size
+  }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
-    let end = try size()
+    let size = try behind.size()
+    let end = state.isShort.load(ordering: .relaxed) ? size / 2 : size
     guard offset < end else { return 0 }
     let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, Int(end - offset))])
     return try behind.read(into: part, at: offset)
