@@ -28,9 +28,9 @@ struct SegmentChain {
     var size: UInt64
     /// The end of the valid log in this segment; nil for the last segment, which must be read.
     var end: UInt64?
-    /// For the last segment: the offset after its last nonzero byte. The bytes after it are not
-    /// part of the log (R8). They may be a hole, which must not be accessed in a mapping, because
-    /// some file systems need space for that.
+    /// For the last segment: the offset after its last nonzero byte below its capacity. The bytes
+    /// after it are not part of the log (R8). They may be a hole, which must not be accessed in a
+    /// mapping, because some file systems need space for that.
     var dataEnd: UInt64?
 
     /// The part of the file that may belong to the log.
@@ -83,7 +83,9 @@ struct SegmentChain {
     try didOpen(opened[last]?.segment)
     for (number, link) in opened { opened[number]?.size = try link.segment.file.size() }
     if let link = opened[last], link.segment.map == nil {
-      opened[last]?.dataEnd = try link.segment.file.lastData(below: link.size)
+      // Bytes after the capacity are not part of the segment (R8), however long the file is.
+      let length = min(link.size, UInt64(link.segment.capacity))
+      opened[last]?.dataEnd = try link.segment.file.lastData(below: length)
     }
     for candidate in unborn where candidate.number > last { try Self.judge(candidate, superblock) }
     try link(opened, unborn)
