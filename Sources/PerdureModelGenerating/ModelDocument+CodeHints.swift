@@ -2,7 +2,7 @@ public import PerdureModelCode
 public import PerdureModelFiles
 
 extension ModelDocument {
-  /// Information in the file about code: the kind of code for each entity, the types of transformable
+  /// Information in the file about code: the kind of code for each entity, types of transformable
   /// attributes, and the names of composites.
   ///
   /// The hints suit the model of a document without errors.
