@@ -90,8 +90,8 @@ struct SalvageCommand: ConsoleCommand {
     .object([
       ("path", .string(path)), ("target", .string(target)), ("clean", .bool(report.isClean)),
       ("keys", .integer(report.keys)), ("keysMaybeOlder", .integer(report.keysMaybeOlder)),
-      ("lockFailure", report.lockFailure.map { .string($0) } ?? .null),
       ("damageCount", .integer(report.damageCount)),
+      ("lockFailure", report.lockFailure.map { .string($0) } ?? .null),
       (
         "damages",
         .array(
