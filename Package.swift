@@ -150,9 +150,10 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "Journal", dependencies: ["Perdure"], path: "Examples/Journal", swiftSettings: settings),
-    // Its model is a file of Core Data, from which the plugin makes classes.
+    // Its model is a file of Core Data, from which the plugin makes classes. The plugin finds it in
+    // the folder; the build would warn of a file that is neither a source nor excluded.
     .executableTarget(
-      name: "Notes", dependencies: ["Perdure"], path: "Examples/Notes",
+      name: "Notes", dependencies: ["Perdure"], path: "Examples/Notes", exclude: ["Notes.xcdatamodeld"],
       swiftSettings: settings, plugins: ["PerdureModelPlugin"]),
     // The last step of the tutorial.
     .executableTarget(
