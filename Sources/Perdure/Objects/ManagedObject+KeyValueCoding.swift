@@ -136,8 +136,8 @@ extension ManagedObject {
   ///
   /// - Throws: `PerdureError`; then nothing has changed. 1550 with `details` if the property cannot
   ///   hold the value, if the property's type or its transformer does not know it, or if an object
-  ///   is of another entity. `PerdureError.Code.unknownKey`, 139001, if the entity has no such property, the
-  ///   property is derived, or an object belongs to another context.
+  ///   is of another entity. `PerdureError.Code.unknownKey`, 139001, if the entity has no such
+  ///   property, the property is derived, or an object belongs to another context.
   public func setCheckedValue(_ value: Any?, forKey key: String) throws(PerdureError) {
     let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
       try checkedChanges(value, key)
