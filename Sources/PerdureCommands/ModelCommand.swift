@@ -5,11 +5,11 @@ import PerdureText
 /// Commands about models.
 struct ModelCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "model", abstract: "Shows the model of a store, and generates code from model files.",
+    commandName: "model", abstract: "Shows models of stores and of model files, and generates code.",
     subcommands: [ModelShowCommand.self, ModelDiagramCommand.self, ModelGenerateCommand.self])
 }
 
-/// Shows the model of a store.
+/// Shows the model of a store or of a model file.
 struct ModelShowCommand: ConsoleCommand {
   /// The output format of the model.
   enum Format: String, CaseIterable, ExpressibleByArgument {
@@ -17,16 +17,22 @@ struct ModelShowCommand: ConsoleCommand {
   }
 
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Shows the stored model: entities, properties, constraints, indexes.",
+    commandName: "show", abstract: "Shows a model: entities, properties, constraints, indexes.",
     discussion: """
       Each entity has a table of the attributes and one of the relationships that it declares. Inherited ones are with \
       the entity that declares them. An element of a composite attribute has its whole path as a name.
 
-      Exit codes: 0 done; 2 the store could not be opened, or holds no objects.
+      The findings about a model file go to the standard error stream, with its lines. An error among them means that \
+      there is no model. For example:
+
+        perdure model show Staff.perdure
+        perdure model show Staff.xcdatamodeld --model-version "Staff 2" --entity Worker
+
+      Exit codes: 0 done; 2 the store could not be opened, or holds no objects; or the model file has errors.
       """)
 
-  @Argument(help: "The store's directory.", completion: .directory)
-  var path: String
+  @OptionGroup
+  var input: ModelInput
 
   @Option(help: "Only this entity; may be given several times.", completion: EntityCompletion.kind)
   var entity: [String] = []
@@ -37,40 +43,17 @@ struct ModelShowCommand: ConsoleCommand {
   var json: Bool { format == .json }
 
   func perform(on console: Console) throws -> ExitCode {
-    let model = try StoredModelReading.model(at: path, on: console)
-    try StoredModelReading.check(entity, in: model)
+    let model = try input.model(on: console)
+    try ModelInput.check(entity, in: model)
     let report = ModelReport(model, model.entities.filter { entity.isEmpty || entity.contains($0.name) })
     let lines =
       switch format {
       case .json: [report.json.text]
-      case .html: report.html(name: StoredModelReading.name(at: path))
+      case .html: report.html(name: input.name)
       case .markdown: report.markdown
       case .table: report.lines(title: { console.styled($0, .bold) })
       }
     for line in lines { try console.print(line) }
     return .success
-  }
-}
-
-/// Reads the model of a store for a command.
-enum StoredModelReading {
-  /// - Throws: `NoGraph` if the store holds no objects, and the errors of opening.
-  static func model(at path: String, on console: Console) throws -> ManagedObjectModel {
-    let store = try OpenedStore(at: path, on: console, checksIndex: false)
-    guard let graph = store.graph else { throw NoGraph(path: path) }
-    return graph.model
-  }
-
-  /// Throws an error with similar names if an entity is not in the model.
-  static func check(_ entities: [String], in model: ManagedObjectModel) throws {
-    for name in entities where model.entitiesByName[name] == nil {
-      throw NotInStore.unknown("entity", name, model.entities.map(\.name), near: NearMisses.of)
-    }
-  }
-
-  /// The name of the store: the last part of the path, without an extension.
-  static func name(at path: String) -> String {
-    let last = path.split(separator: "/").last ?? "Model"
-    return last.lastIndex(of: ".").map { String(last[..<$0]) } ?? String(last)
   }
 }

@@ -3,7 +3,7 @@ import Perdure
 import PerdureFileIO
 import PerdureModelDiagrams
 
-/// Draws the model of a store.
+/// Draws the model of a store or of a model file.
 struct ModelDiagramCommand: ConsoleCommand {
   /// The output format of the diagram.
   enum Format: String, CaseIterable, ExpressibleByArgument {
@@ -11,7 +11,7 @@ struct ModelDiagramCommand: ConsoleCommand {
   }
 
   static let configuration = CommandConfiguration(
-    commandName: "diagram", abstract: "Draws the stored model: entities, inheritance, relationships.",
+    commandName: "diagram", abstract: "Draws a model: entities, inheritance, relationships.",
     discussion: """
       A relationship and its inverse are one line between their rows. An end with one arrow head has one object, an end \
       with two has many, and a triangle is at a superentity. A row has the type of an attribute, or the destination of a \
@@ -23,13 +23,14 @@ struct ModelDiagramCommand: ConsoleCommand {
 
         perdure model diagram Staff.perdure --output Staff.svg
         perdure model diagram Staff.perdure --entity Worker --depth 2 --attributes keys --format mermaid
+        perdure model diagram Staff.xcdatamodeld --output Staff.svg
 
-      Exit codes: 0 done; 2 the store could not be opened, holds no objects or has no such entity, or the file could not \
-      be written.
+      Exit codes: 0 done; 2 the store could not be opened or holds no objects; the model file has errors; the model has \
+      no such entity; or the file could not be written.
       """)
 
-  @Argument(help: "The store's directory.", completion: .directory)
-  var path: String
+  @OptionGroup
+  var input: ModelInput
 
   @Option(
     help: "Begin with this entity; may be given several times. (default: the whole model)",
@@ -57,8 +58,8 @@ struct ModelDiagramCommand: ConsoleCommand {
   }
 
   func perform(on console: Console) throws -> ExitCode {
-    let model = try StoredModelReading.model(at: path, on: console)
-    try StoredModelReading.check(entity, in: model)
+    let model = try input.model(on: console)
+    try ModelInput.check(entity, in: model)
     let options = DiagramOptions(
       entities: entity, depth: entity.isEmpty ? nil : depth ?? 1, attributes: attributes)
     let text = text(of: ModelDiagram(of: model, options))
@@ -72,7 +73,7 @@ struct ModelDiagramCommand: ConsoleCommand {
 
   private func text(of diagram: ModelDiagram) -> String {
     switch format {
-    case .svg: SVGWriter.text(DiagramLayout(diagram), title: StoredModelReading.name(at: path))
+    case .svg: SVGWriter.text(DiagramLayout(diagram), title: input.name)
     case .mermaid: MermaidWriter.text(diagram)
     case .dot: DOTWriter.text(diagram)
     }

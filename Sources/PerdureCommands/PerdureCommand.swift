@@ -2,6 +2,7 @@ package import ArgumentParser
 import Perdure
 import PerdureFileIO
 import PerdureLog
+import PerdureModelGenerating
 import PerdureText
 
 /// The commands of the program `perdure`.
@@ -122,7 +123,8 @@ extension ConsoleCommand {
     } catch let failure as OutputFailure {
       throw failure
     } catch {
-      console.failure(error)
+      // Findings about files have the form of compilers, with the severity in each line.
+      if error is ModelFileError { console.error("\(error)") } else { console.failure(error) }
       if json { try console.print(JSONText.object([("error", Self.describe(error))]).text) }
       return .failed
     }
@@ -145,7 +147,20 @@ extension ConsoleCommand {
         ("code", .string("\(error.code)")), ("message", .string(error.message)),
         ("place", .string(error.path)),
       ])
+    case let error as ModelFileError:
+      .object([
+        ("message", .string("\(error)")), ("problems", .array(error.problems.map(describe))),
+      ])
     default: .object([("message", .string("\(error)"))])
     }
+  }
+
+  private static func describe(_ problem: ModelFileProblem) -> JSONText {
+    .object([
+      ("severity", .string(problem.severity.rawValue)), ("file", .string(problem.file)),
+      ("line", problem.line.map(JSONText.integer) ?? .null),
+      ("place", problem.place.map(JSONText.string) ?? .null), ("message", .string(problem.message)),
+      ("remedy", .string(problem.remedy)),
+    ])
   }
 }

@@ -25,14 +25,7 @@ public struct ModelCodeGenerator: Sendable {
     let model = try document.managedObjectModel()
     warnings = document.problems()
     file = try ModelCode.file(
-      of: model, named: Self.modelName(at: bundle.path), hints: document.codeHints(), options: options)
-  }
-
-  /// The name of the model at a path: that of the folder, without its extension.
-  private static func modelName(at path: String) -> String {
-    var names = path.split(separator: "/").map(String.init)
-    if names.last == "contents" { names.removeLast() }
-    return ModelFolder.stem(names.last ?? path)
+      of: model, named: ModelBundle.modelName(at: bundle.path), hints: document.codeHints(), options: options)
   }
 
   /// Writes the code into a folder, which is created if it does not exist. A file that already has

@@ -178,8 +178,8 @@ struct ModelCommandTests {
   func refused() throws {
     let near = try Outcome("model", "show", path, "--entity", "Wrker", "--format", "json")
     #expect(
-      near.code == .failed && near.errors.contains("The store has no entity Wrker. Did you mean Worker?"))
-    #expect(near.lines.first?.hasPrefix(#"{"error":{"message":"The store has no entity Wrker"#) == true)
+      near.code == .failed && near.errors.contains("The model has no entity Wrker. Did you mean Worker?"))
+    #expect(near.lines.first?.hasPrefix(#"{"error":{"message":"The model has no entity Wrker"#) == true)
     try Store(at: directory.file("plain")).close()
     let plain = try Outcome("model", "show", directory.file("plain"))
     #expect(

@@ -77,7 +77,7 @@ struct ModelDiagramCommandTests {
   func refused() throws {
     let near = try diagram("--entity", "Wrker")
     #expect(
-      near.code == .failed && near.errors.contains("The store has no entity Wrker. Did you mean Worker?"))
+      near.code == .failed && near.errors.contains("The model has no entity Wrker. Did you mean Worker?"))
     #expect(try Outcome("model", "diagram", directory.file("none")).code == .failed)
     for arguments in [["--depth", "-1", "--entity", "Worker"], ["--depth", "1"], ["--format", "png"]] {
       #expect(throws: (any Error).self, "\(arguments)") {

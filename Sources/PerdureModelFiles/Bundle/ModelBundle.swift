@@ -132,6 +132,13 @@ extension ModelBundle {
       "Choose one of \(versionNames.joined(separator: ", ")).\(NearMisses.question(name, in: versionNames))")
   }
 
+  /// The name of the model at a path: that of the folder, without its extension.
+  package static func modelName(at path: String) -> String {
+    var names = path.split(separator: "/").map(String.init)
+    if names.last == "contents" { names.removeLast() }
+    return ModelFolder.stem(names.last ?? path)
+  }
+
   static func withoutSuffix(_ version: String) -> String {
     version.hasSuffix(versionSuffix) ? ModelFolder.stem(version) : version
   }
