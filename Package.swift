@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "PerdureKeyedArchives", targets: ["PerdureKeyedArchives"]),
     .library(name: "PerdureLogging", targets: ["PerdureLogging"]),
     .library(name: "PerdureModelFiles", targets: ["PerdureModelFiles"]),
+    .library(name: "PerdureBundledModels", targets: ["PerdureBundledModels"]),
     .library(name: "PerdureLog", targets: ["PerdureLog"]),
     .library(name: "PerdureTestSupport", targets: ["PerdureTestSupport"]),
     .executable(name: "perdure", targets: ["PerdureCLI"]),
@@ -103,6 +104,10 @@ let package = Package(
       name: "PerdureTestSupport", dependencies: ["PerdureFileIO", "PerdureText"], swiftSettings: settings),
     // By itself, as it takes all of Foundation.
     .target(name: "PerdureKeyedArchives", dependencies: ["Perdure"], swiftSettings: settings),
+    // Containers whose model is a file in a bundle. By itself, as it takes all of Foundation, and as
+    // the tool of the plugin reads model files without the database.
+    .target(
+      name: "PerdureBundledModels", dependencies: ["Perdure", "PerdureModelFiles"], swiftSettings: settings),
     // By itself, as it takes swift-log.
     .target(name: "PerdureLogging", dependencies: ["Perdure", logging], swiftSettings: settings),
 
@@ -282,6 +287,10 @@ let package = Package(
     .testTarget(
       name: "PerdureKeyedArchivesTests", dependencies: ["PerdureKeyedArchives", "Perdure"],
       swiftSettings: settings),
+    .testTarget(
+      name: "PerdureBundledModelsTests",
+      dependencies: ["PerdureBundledModels", "Perdure", "PerdureTestSupport"],
+      resources: [.copy("Staff.xcdatamodeld"), .copy("Broken.xcdatamodel")], swiftSettings: settings),
     .testTarget(
       name: "PerdureLoggingTests", dependencies: ["PerdureLogging", "Perdure", logging],
       swiftSettings: settings),

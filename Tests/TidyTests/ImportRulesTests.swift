@@ -36,6 +36,7 @@ struct ImportRulesTests {
       "FoundationEssentials", "Foundation", "PerdureFileIO", "PerdureText", "Synchronization",
     ],
     "PerdureKeyedArchives": ["Foundation", "Perdure"],
+    "PerdureBundledModels": ["Foundation", "Perdure", "PerdureModelFiles"],
     "PerdureLogging": ["Logging", "Perdure"],
     "PerdureCommands": [
       "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModelDiagrams", "PerdureModelGenerating",

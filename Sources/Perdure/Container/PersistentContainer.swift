@@ -158,6 +158,49 @@ public final class PersistentContainer: Sendable {
   ) throws(ModelError) {
     try self.init(name: name, classes: classes, description: .init(path: path))
   }
+
+  /// Makes a container whose store is `name.perdure` in the default directory.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the container and of its store. It may not contain a slash.
+  ///   - managedObjectModel: The entities of the store.
+  ///   - classes: The classes of the objects, as for `init(name:model:classes:at:)`.
+  ///   - classesByEntityName: The classes of particular entities.
+  /// - SeeAlso: ``defaultDirectoryURL()``
+  public convenience init(
+    name: String, managedObjectModel: ManagedObjectModel, classes: [ManagedObject.Type] = [],
+    classesByEntityName: [String: ManagedObject.Type] = [:]
+  ) {
+    self.init(
+      name: name, model: managedObjectModel, classes: classes, classesByEntityName: classesByEntityName,
+      description: .inDefaultDirectory(named: name))
+  }
+
+  /// Makes a container for the entities of classes, whose store is `name.perdure` in the default
+  /// directory; see ``defaultDirectoryURL()``.
+  ///
+  /// - Throws: `ModelError` when the entities do not make a valid model.
+  public convenience init(name: String, classes: [ManagedObject.Type]) throws(ModelError) {
+    try self.init(name: name, classes: classes, description: .inDefaultDirectory(named: name))
+  }
+}
+
+// MARK: - The default directory
+
+extension PersistentContainer {
+  /// The folder of stores for which a program names no path.
+  ///
+  /// | platform | folder |
+  /// |---|---|
+  /// | Linux and others | `$XDG_DATA_HOME/<process>`, or `~/.local/share/<process>` |
+  /// | Apple platforms | `~/Library/Application Support/<process>` |
+  /// | Windows | `%LOCALAPPDATA%\<process>` |
+  ///
+  /// `<process>` is the name of the program's file. The folder may not exist yet: loading a store
+  /// of ``PersistentStoreDescription/inDefaultDirectory(named:)`` creates it.
+  public static func defaultDirectoryURL() -> URL {
+    URL(fileURLWithPath: DefaultDirectory.ofProcess(), isDirectory: true)
+  }
 }
 
 // MARK: - Open stores

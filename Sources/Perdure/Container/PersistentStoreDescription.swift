@@ -37,6 +37,9 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// has them. No relationship of the configuration may lead out of it. A store that was created
   /// with a configuration accepts a larger one, or all entities, but no smaller one.
   public var configuration: String?
+  /// Whether loading the store creates missing folders above it. They are durable before the store
+  /// is created. False by default, because a missing folder is often a wrong path.
+  public var createsFolders = false
   /// Changes the options with which the engine opens the store. It is called at each opening, on
   /// the opening thread.
   ///
@@ -87,6 +90,21 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// A store in memory, for tests and scratch work.
   public static let inMemory = PersistentStoreDescription(location: .memory)
 
+  /// A store in the default directory of programs, `name.perdure`. Loading it creates the folder.
+  ///
+  /// - Parameter name: A name without slashes.
+  /// - SeeAlso: ``PersistentContainer/defaultDirectoryURL()``
+  public static func inDefaultDirectory(
+    named name: String, file: StaticString = #fileID, line: UInt = #line
+  ) -> PersistentStoreDescription {
+    if name.isEmpty || name.contains("/") {
+      stop("\"\(name)\" cannot be the name of a store. Give a name without slashes.", file: file, line: line)
+    }
+    var description = PersistentStoreDescription(path: "\(DefaultDirectory.ofProcess())/\(name).perdure")
+    description.createsFolders = true
+    return description
+  }
+
   /// The directory, if the store is in one.
   public var path: String? {
     if case .directory(let path) = location { path } else { nil }
@@ -108,10 +126,12 @@ extension PersistentStoreDescription {
     let isReadOnly: Bool
     let durability: Durability
     let configuration: String?
+    let createsFolders: Bool
   }
 
   private var compared: Compared {
     Compared(
-      location: location, isReadOnly: isReadOnly, durability: durability, configuration: configuration)
+      location: location, isReadOnly: isReadOnly, durability: durability, configuration: configuration,
+      createsFolders: createsFolders)
   }
 }

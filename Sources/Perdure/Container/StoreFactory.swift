@@ -37,6 +37,9 @@ package struct StoreFactory: Sendable {
     description.configuresEngine?(&options)
     options.isReadOnly = description.isReadOnly
     options.durability = description.durability
+    if description.createsFolders, !description.isReadOnly {
+      try DefaultDirectory.createFolders(above: path, in: options.fileSystem)
+    }
     return try LogPersistentStore(at: path, model: model, options: options)
   }
 }
