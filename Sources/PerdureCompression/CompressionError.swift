@@ -1,6 +1,6 @@
-/// Why bytes could not be compressed or decompressed, and at which byte.
+/// A failure of compression or decompression, with its byte offset.
 ///
-/// This module never traps on input: any bytes give either the original bytes or one of these
+/// The functions of this module never trap on input. They return a result or throw one of these
 /// errors.
 package struct CompressionError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure, which determines the remedy.
@@ -8,13 +8,13 @@ package struct CompressionError: Error, Sendable, CustomStringConvertible {
     private enum Raw: String { case truncated, damaged, unsupported, outputTooSmall, tooLarge }
     private let raw: Raw
 
-    /// The input ends before its format allows it to end.
+    /// The input is incomplete: it ends too early for its format.
     package static let truncated = Code(raw: .truncated)
     /// The input breaks a rule of its format.
     package static let damaged = Code(raw: .damaged)
     /// The input is well formed but uses a feature that this reader lacks.
     package static let unsupported = Code(raw: .unsupported)
-    /// The result does not fit in the buffer the caller gave.
+    /// The result does not fit in the caller's buffer.
     package static let outputTooSmall = Code(raw: .outputTooSmall)
     /// The input is longer than the format can hold.
     package static let tooLarge = Code(raw: .tooLarge)

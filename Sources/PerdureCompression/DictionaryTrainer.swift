@@ -1,12 +1,14 @@
-// Makes a dictionary from samples. It consists of pieces of samples that occur in many others.
+// Makes a dictionary from samples. The dictionary consists of pieces of samples. Each piece occurs
+// in many samples.
 //
 // The algorithm is a greedy cover. The worth of a run of 6 bytes is the number of samples that
-// contain it, or zero if only one does. The worth of a piece is the sum over its runs. The samples
-// are divided into parts, and each part contributes its best piece in turn, so all parts are
-// represented. The runs of a chosen piece are worth nothing from then on.
+// contain it, or zero if only one sample contains it. The worth of a piece is the sum over its
+// runs. The samples are divided into parts, and each part contributes its best piece in turn, so
+// all parts are represented. Choosing a piece sets the worth of its runs to zero.
 //
-// The best piece length depends on the data. So half of the samples is used to train dictionaries
-// of several piece lengths. The other half is compressed with each of them to compare them.
+// The best piece length depends on the data. So one half of the samples trains one dictionary for
+// each piece length. The other half is compressed with each dictionary. The piece length with the
+// best result is then used with all samples.
 //
 //  TR1. The same samples give the same dictionary.
 //  TR2. A dictionary is at most as long as requested, and consists of pieces of samples. If no run

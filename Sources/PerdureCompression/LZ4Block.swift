@@ -25,7 +25,7 @@ package enum LZ4Block: LZ4BlockDecoding {
   ///   - acceleration: 1 compresses best. Each further step trades about 3 % of size for speed.
   /// - Returns: The size of the block in bytes, at least 1.
   /// - Throws: `.outputTooSmall` (the contents of `output` are then unspecified), `.tooLarge`,
-  ///   `.unsupported` where this build has no liblz4.
+  ///   `.unsupported` if this build has no liblz4.
   package static func compress(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, acceleration: Int32 = 1
   ) throws(CompressionError) -> Int {

@@ -1,10 +1,10 @@
 // An LZ4 decoder in Swift.
 //
 // A sequence:   token | more literal length... | literals | offset (2 bytes) | more match length...
-//   token       high 4 bits: literal length; low 4 bits: match length - 4. 15 means "more follows": bytes are
-//               added up to and including the first one below 255.
-//   offset      little-endian, 1...65535, counted back from where the match is written; a match may overlap
-//               what it writes (offset 1 repeats one byte).
+//   token       high 4 bits: literal length; low 4 bits: match length - 4. The value 15 means that
+//               more bytes follow. They are added up to and including the first byte below 255.
+//   offset      little-endian, 1...65535: the distance from the output position back to the start
+//               of the match. A match may overlap its copy (offset 1 repeats one byte).
 // The last sequence ends after its literals.
 //
 // This decoder checks only the bounds of the block and of the output. The format also forbids

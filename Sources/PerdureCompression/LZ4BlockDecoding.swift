@@ -9,22 +9,23 @@
 //  LB1. No byte outside the block is read, and no byte outside the output is written.
 //  LB2. A match never starts before the first byte of the output buffer, or of the dictionary.
 //  LB3. Both decoders give the same bytes for a block that conforms to the format.
-//  LB4. A decoder rejects any other block or gives some bytes. If liblz4 decompresses a block,
-//       `LZ4BlockDecoder` gives the same bytes, except for a match with offset 0. The format
-//       forbids that offset: `LZ4BlockDecoder` rejects it, and liblz4 writes arbitrary bytes.
-//       `LZ4BlockDecoder` also accepts matches that are nearer to the end than the format allows.
+//  LB4. For any other block, a decoder throws an error or gives unspecified bytes. If liblz4
+//       decompresses a block, `LZ4BlockDecoder` gives the same bytes, except for a match with
+//       offset 0. The format forbids that offset: `LZ4BlockDecoder` rejects it, and liblz4 writes
+//       arbitrary bytes. `LZ4BlockDecoder` also accepts matches that are nearer to the end than the
+//       format allows.
 // A block has no checksum. A caller that must detect damage checks its own checksum first.
 
 /// A decoder of LZ4 blocks.
 package protocol LZ4BlockDecoding: Sendable {
-  /// Decompresses one block that was made with a dictionary: its matches may copy from that
-  /// separate buffer.
+  /// Decompresses one block that was made with a dictionary. Its matches may copy bytes of the
+  /// dictionary, which is a separate buffer.
   ///
   /// - Parameters:
   ///   - block: Exactly one compressed block; at least 1 byte.
   ///   - output: The buffer for the result. The result starts at its first byte.
-  ///   - dictionary: The same dictionary as for compression. A match can start in its last 64 KiB
-  ///     only.
+  ///   - dictionary: The same dictionary as for compression. Matches use at most its last 65,535
+  ///     bytes.
   /// - Returns: The number of bytes written.
   /// - Throws: `CompressionError` with an offset in `block`. The bytes of `output` are then
   ///   unspecified.
@@ -47,7 +48,7 @@ extension LZ4BlockDecoding {
 
   /// Decompresses one block whose decompressed size the caller knows.
   ///
-  /// - Throws: `CompressionError`, with `.damaged` also if the block contains another number of
+  /// - Throws: `CompressionError`. The code is `.damaged` also if the block contains more or fewer
   ///   bytes.
   package static func decompress(
     _ block: UnsafeRawBufferPointer, size: Int

@@ -135,8 +135,7 @@ private struct Matcher {
     var anchor = 0
     while place <= lastStart {
       guard var match = find(at: place, note: true) else {
-        // The longer the search finds no match, the more positions it skips: one more for each 128
-        // bytes.
+        // The step grows by one position for each 128 bytes without a match.
         place += 1 + (place - anchor) >> 7
         continue
       }
@@ -192,8 +191,8 @@ private struct Matcher {
     }
   }
 
-  /// The number of equal bytes from `source` and from `place` on, up to `lengthMax`. The first four
-  /// are known to be equal.
+  /// The number of equal bytes that start at `source` and at `place`, at most `lengthMax`. The
+  /// caller has already compared the first four bytes.
   @inline(__always)
   private func commonLength(
     _ bytes: UnsafeRawBufferPointer, _ source: Int, _ place: Int, max lengthMax: Int
