@@ -1,21 +1,22 @@
 // An open directory of a file system.
 //
 // Each call with a path looks the path up again. If the directory was moved, or removed and created
-// again, the same path means another directory. So a program that keeps several files in a
+// again, the same path refers to another directory. So a program that keeps several files in a
 // directory opens the directory once, and names its files relative to it.
 
 /// An open directory, in which files are named relative to the directory.
 ///
-/// The object refers to the opened directory, even if that is renamed or its path now means another
-/// directory. A removed directory is empty, and no file can be created in it (`.notFound`). The
-/// directory stays open until the object is released.
+/// The object always refers to the directory that was opened. It does so even if the directory is
+/// renamed or its path later refers to another directory. A removed directory is empty, and no file
+/// can be created in it (`.notFound`). The directory stays open until the object is released.
 ///
 /// On a system without calls relative to a directory, such as Windows, an implementation can hold a
 /// handle that prevents renaming and removing the directory.
 ///
 /// Every method may be called from any thread, and from several threads at once.
 public protocol Directory: AnyObject, Sendable {
-  /// The path with which the directory was opened, for messages only. It does not follow renames.
+  /// The path with which the directory was opened, for messages only. Renaming the directory does
+  /// not change it.
   var path: String { get }
 
   /// The names in the directory, sorted by their UTF-8 bytes, without `.` and `..`.
@@ -37,7 +38,8 @@ public protocol Directory: AnyObject, Sendable {
   /// - Throws: The errors of `FileSystem.open(_:_:)`. Then no file was created.
   func open(_ name: String, _ mode: FileMode) throws(FileIOError) -> any File
 
-  /// Renames the file `source` to `destination`, and replaces a file of that name atomically.
+  /// Renames the file `source` to `destination`. An existing file with the name `destination` is
+  /// replaced atomically.
   ///
   /// Works like `FileSystem.rename(_:to:)`, within this directory.
   ///
@@ -70,7 +72,7 @@ public protocol Directory: AnyObject, Sendable {
 }
 
 extension FileSystem {
-  /// Opens a directory that works by path, through this file system's own methods.
+  /// Opens a directory whose methods pass paths to the methods of this file system.
   ///
   /// - Throws: `.notFound`, `.notADirectory`.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
@@ -82,7 +84,7 @@ extension FileSystem {
   }
 }
 
-/// An open directory of a file system that has only paths. Each call looks the path up again.
+/// An open directory of a file system that supports only paths. Each call looks the path up again.
 private final class PathDirectory: Directory {
   let path: String
   private let fileSystem: any FileSystem

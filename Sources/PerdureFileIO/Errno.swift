@@ -84,12 +84,12 @@ enum KnownErrno {
     [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENODEV].contains(errno)
   }
 
-  /// The file cannot be opened for writing, but perhaps for reading.
+  /// The file cannot be opened for writing. Opening it for reading may succeed.
   static func isWritingRefused(_ errno: Int32) -> Bool {
     [EACCES, EPERM, EROFS].contains(errno)
   }
 
-  /// The name is that of an entry that cannot be opened as a file: a socket, or an absent device.
+  /// The name refers to an entry that cannot be opened as a file: a socket, or an absent device.
   static func isOpeningRefused(_ errno: Int32) -> Bool {
     [ENXIO, ENODEV, ENOTSUP, EOPNOTSUPP].contains(errno)
   }
@@ -97,7 +97,8 @@ enum KnownErrno {
   /// The file has no more written bytes. See `SystemCall.nextData`.
   static func isEndOfData(_ errno: Int32) -> Bool { errno == ENXIO }
 
-  /// Whether `unlink` may have failed because the name is a directory. Some systems report EPERM.
+  /// Whether `unlink` may have failed because the name refers to a directory. Some systems report
+  /// EPERM.
   static func isUnlinkingRefused(_ errno: Int32) -> Bool { [EISDIR, EPERM].contains(errno) }
 
   static func isNoDirectory(_ errno: Int32) -> Bool { errno == ENOTDIR }

@@ -2,8 +2,8 @@ extension File {
   /// The default implementation, which writes bytes.
   public func allocate(_ length: UInt64) throws(FileIOError) { try allocateByWriting(length) }
 
-  /// Allocates like `allocate(_:)`, by writing incompressible bytes. So a compressing file system
-  /// reserves the full length too.
+  /// Allocates like `allocate(_:)`, by writing bytes. The bytes are incompressible, so a
+  /// compressing file system also reserves the full length.
   func allocateByWriting(_ length: UInt64) throws(FileIOError) {
     var offset = try size()
     let noise = Noise.bytes(count: Int(min(Noise.pieceLength, length - min(offset, length))))

@@ -1,10 +1,10 @@
 /// An open file.
 ///
 /// Every method may be called from any thread, and from several threads at once. A read that runs
-/// concurrently with a write to the same bytes sees any mixture of old and new bytes. After a write
-/// has returned, every later read and every mapping sees it.
+/// concurrently with a write to the same bytes returns any mixture of old and new bytes. After a
+/// write has returned, every later read and every mapping contains its bytes.
 public protocol File: AnyObject, Sendable {
-  /// The path with which the file was opened. It does not follow renames.
+  /// The path with which the file was opened. Renaming the file does not change it.
   var path: String { get }
 
   /// The current length of the file in bytes.
@@ -30,12 +30,12 @@ public protocol File: AnyObject, Sendable {
 
   /// The offset of the next byte, at or after `offset`, that may be non-zero; nil if there is none.
   ///
-  /// It lets callers skip the holes of a long file.
+  /// Callers use it to skip the holes of a long file.
   ///
   /// - Throws: `.closed`, `.mediaError`, `.invalidArgument` (offset above `Int64.max`).
   func nextData(from offset: UInt64) throws(FileIOError) -> UInt64?
 
-  /// Writes all of `bytes` from `offset` on, and extends the file if necessary.
+  /// Writes all of `bytes`, starting at `offset`. Extends the file if necessary.
   ///
   /// A gap between the old end and `offset` reads as zeros.
   ///
@@ -67,13 +67,13 @@ public protocol File: AnyObject, Sendable {
 
   /// Maps the first `length` bytes of the file for reading.
   ///
-  /// `length` may exceed the file's size: the call reserves address space. Bytes that any opener
-  /// writes later appear in the mapping without another call. The mapping stays valid after
+  /// `length` may exceed the file's size: the call reserves address space. Bytes that are written
+  /// to the file later appear in the mapping without another call. The mapping stays valid after
   /// `close()`, and after the file's name is removed.
   ///
   /// - Parameter length: 1 or more bytes.
-  /// - Warning: Do not read behind the end of the file: on POSIX that ends the process. A medium
-  ///   that fails during a read of the mapping ends it too.
+  /// - Warning: Do not read behind the end of the file: on POSIX that ends the process. A failure
+  ///   of the medium during a read of the mapping also ends the process.
   /// - Throws: `.outOfMemory` (no address space left), `.notSupported`, `.closed`.
   func map(_ length: Int) throws(FileIOError) -> FileMapping
 
@@ -143,7 +143,7 @@ extension File {
     }
   }
 
-  /// Reads at most `count` bytes from `offset` on. It returns fewer only at the end of the file.
+  /// Reads `count` bytes, starting at `offset`. It returns fewer bytes only at the end of the file.
   ///
   /// - Throws: The errors of `read(into:at:)`.
   public func read(_ count: Int, at offset: UInt64) throws(FileIOError) -> [UInt8] {
@@ -156,8 +156,7 @@ extension File {
   /// Reads like `read(into:at:)`, but repeats short reads until the buffer is full or the file
   /// ends.
   ///
-  /// Without this, a caller would take the bytes after a short read for bytes that were never
-  /// written.
+  /// Without the repetition, a caller could mistake a short read for the end of the file.
   ///
   /// - Throws: The errors of `read(into:at:)`, and `.mediaError` if a read before the end of the
   ///   file returns no bytes.
@@ -220,7 +219,7 @@ public protocol FileLock: AnyObject, Sendable {
   /// The lock is also released when its object is freed, and when its process ends in any way.
   func release()
 
-  /// Whether the lock's file still has the name under which the lock was taken.
+  /// Whether the lock's file still has the name with which the lock was acquired.
   ///
   /// If false, the lock no longer has an effect: its file or directory was removed or replaced. A
   /// lock acquired through `Directory.lock(_:_:holder:)` looks the name up in that directory, even

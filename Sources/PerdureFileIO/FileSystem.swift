@@ -10,7 +10,7 @@
 //   FS2  Before a sync returns, any subset of the pending changes may be durable, in any order. A
 //        file may have its new length and zeros instead of its bytes.
 //   FS3  A rename replaces its destination atomically. After a crash the name refers to the old
-//        file or to the new one, and always to one of them.
+//        file or to the new file. It never disappears.
 //   FS4  After a failed sync nothing is known about the changes that it covered. A second sync that
 //        succeeds proves nothing about them.
 //
@@ -62,13 +62,13 @@ public enum SyncMode: Sendable, Hashable {
 ///
 /// Every method may be called from any thread, and from several threads at once.
 public protocol FileSystem: Sendable {
-  /// The absolute path of the file or directory that `path` names now.
+  /// The absolute path of the file or directory to which `path` refers now.
   ///
-  /// It contains no symbolic links, on systems that have them. The last name may be absent.
+  /// It contains no symbolic links. The last name in `path` need not exist.
   ///
   /// A later change of the working directory or of a link does not change the meaning of the
-  /// result. The default implementation returns `path` unchanged. It suits file systems in memory,
-  /// where no path is relative to the process.
+  /// result. The default implementation returns `path` unchanged. It is right for file systems in
+  /// memory, where no path is relative to the process.
   ///
   /// - Throws: `.notFound` if the working directory does not exist, `.permissionDenied`.
   func absolutePath(_ path: String) throws(FileIOError) -> String
@@ -96,9 +96,9 @@ public protocol FileSystem: Sendable {
 
   /// Opens or creates a file.
   ///
-  /// The caller owns the result and closes it. A file that is released without `close()` is closed
-  /// then, and errors of closing are lost. A created file is visible at once. Its name is durable
-  /// after `syncDirectory` of its directory, and its bytes are durable after `File.sync`.
+  /// The caller owns the result and closes it. If the file is released without `close()`, it is
+  /// closed then, and errors of closing are ignored. A created file is visible at once. Its name is
+  /// durable after `syncDirectory` of its directory, and its bytes are durable after `File.sync`.
   ///
   /// The call never waits, because it rejects files that are not regular files.
   ///
@@ -106,10 +106,12 @@ public protocol FileSystem: Sendable {
   ///   `.permissionDenied`, `.readOnly`, `.noSpace`, `.tooManyOpenFiles`. Then no file was created.
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File
 
-  /// Opens the directory that `path` names now. Later changes of the path do not affect it.
+  /// Opens the directory to which `path` refers now. Later changes of the path do not affect the
+  /// result.
   ///
-  /// The default implementation returns a directory that works by path, through this file system's
-  /// other methods. It suits file systems that wrap another file system or have only paths.
+  /// The default implementation returns a directory whose methods pass paths to the other methods
+  /// of this file system. It is right for file systems that wrap another file system or have only
+  /// paths.
   ///
   /// - Throws: `.notFound`, `.notADirectory`, `.permissionDenied`, `.tooManyOpenFiles`.
   func openDirectory(_ path: String) throws(FileIOError) -> any Directory
@@ -159,12 +161,12 @@ public protocol FileSystem: Sendable {
 
   /// Acquires the lock of the file at `path`, and creates that file if it is absent. Never waits.
   ///
-  /// The lock excludes other openers in this process and in others, on systems that respect the
-  /// lock. It ends with `FileLock.release()`, when the object is freed, or when the process ends.
-  /// The file is not removed; its presence has no meaning.
+  /// The lock excludes other callers in this process. It also excludes other processes, if the
+  /// system enforces the lock. It ends with `FileLock.release()`, when the object is freed, or when
+  /// the process ends. The file is not removed; its presence has no meaning.
   ///
-  /// - Parameter holder: A line of text that is stored with the lock (on a disk: in the file). The
-  ///   errors of rejected callers quote it.
+  /// - Parameter holder: A line of text that is stored with the lock (on a disk: in the file). If
+  ///   another caller is rejected, its error quotes the text.
   /// - Throws: `.locked`, whose message quotes the holder (the latest one, if shared);
   ///   `.permissionDenied`, `.readOnly`, `.notSupported`. Then no lock is held.
   func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock

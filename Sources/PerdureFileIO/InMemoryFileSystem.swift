@@ -34,7 +34,8 @@ public final class InMemoryFileSystem: FileSystem {
     try open(.init(path), mode)
   }
 
-  /// Opens the directory. The object refers to it even if its path later means another directory.
+  /// Opens the directory. The result refers to this directory even if the path later refers to
+  /// another one.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     let node = try state.withLock { state throws(FileIOError) in
       try state.tree.directory(at: .init(path), for: "openDirectory")

@@ -90,7 +90,7 @@ package final class Condition: @unchecked Sendable {
     precondition(result == 0, "The lock is not held by this thread")
   }
 
-  /// Like `wait(_:)`, but no longer than until `Clock.nowNanoseconds()` reaches
+  /// Like `wait(_:)`, but returns at the latest when `Clock.nowNanoseconds()` reaches
   /// `deadlineNanoseconds`.
   ///
   /// - Returns: False if the deadline has passed.

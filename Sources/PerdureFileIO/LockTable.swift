@@ -15,7 +15,7 @@ package struct LockTable: Sendable {
 
   /// Acquires the lock of `node`.
   ///
-  /// - Returns: The number with which to release the lock.
+  /// - Returns: A number that identifies the lock when it is released.
   package mutating func take(_ node: NameTree.NodeID, _ kind: LockKind, holder: String, path: String)
     throws(FileIOError) -> UInt64
   {

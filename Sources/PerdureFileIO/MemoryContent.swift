@@ -51,7 +51,7 @@ package final class MemoryContent: @unchecked Sendable {
     }
   }
 
-  /// Returns false, without having written anything, if no memory is left. Amortised O(n).
+  /// Writes the bytes. If no memory is left, writes nothing and returns false. Amortised O(n).
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> Bool {
     guard !bytes.isEmpty else { return true }
     return lock.withLock {
@@ -99,7 +99,7 @@ extension Int {
 
 /// Zeroed memory at a constant address.
 private final class MemoryRegion: Sendable {
-  /// Regions of at least this length are reserved by the system, so untouched memory costs nothing.
+  /// The system allocates memory for regions of at least this length only when it is touched.
   private static let reservationLengthMin = 1 << 16
 
   // Unsafe: the address is constant; MemoryContent's lock orders the writes to its bytes.

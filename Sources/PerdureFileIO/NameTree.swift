@@ -1,23 +1,23 @@
 // The names of a file system in memory, as a value. It contains no bytes of files.
 //
 // Invariants:
-//   NT1  Every directory but the root is named by exactly one entry of one directory. Every file is
-//        named by one entry or several (hard links); its node counts them.
+//   NT1  Exactly one entry names each directory, except the root, which has none. One or more
+//        entries (hard links) name each file; the file's node counts them.
 //   NT2  Node numbers are never reused, so a number always means the same file.
 
 /// Directories, the names in them, and the numbers of the named nodes.
 package struct NameTree: Sendable {
   package typealias NodeID = UInt64
 
-  /// The entry of a directory to which a path leads. `node` is nil if the entry does not exist. The
-  /// root is its own directory.
+  /// The directory entry to which a path leads. `node` is nil if the entry does not exist. For the
+  /// root, `directory` is the root itself.
   package struct Place: Sendable, Hashable {
     package var directory: NodeID
     package var name: String
     package var node: NodeID?
   }
 
-  /// A changed entry: it now names `node`, or was removed if `node` is nil.
+  /// A changed entry. It now names `node`. If `node` is nil, the entry was removed.
   package struct Change: Sendable, Hashable {
     package var directory: NodeID
     package var name: String
@@ -177,7 +177,7 @@ extension NameTree {
     return change
   }
 
-  /// Gives a file another name.
+  /// Adds a name to a file.
   package mutating func link(_ source: Path, to name: Path) throws(FileIOError) -> Change {
     let node = try file(at: source, for: "link")
     let place = try place(of: name, for: "link")
@@ -188,7 +188,8 @@ extension NameTree {
     return change
   }
 
-  /// - Returns: The removed entry, and the node that it named, if that is no longer in the tree.
+  /// - Returns: The removed entry. Also the node that it named, if the node is no longer in the
+  ///   tree.
   package mutating func remove(_ path: Path) throws(FileIOError) -> (change: Change, removed: NodeID?) {
     let place = try place(of: path, for: "remove")
     guard let node = place.node else { throw FileIOError(.notFound, operation: "remove", path: path.text) }
@@ -201,8 +202,8 @@ extension NameTree {
     return (change, unname(node) ? node : nil)
   }
 
-  /// Notes that a node has lost a name. Returns whether it was the last one; then the node is no
-  /// longer in the tree.
+  /// Removes a name from a node's count. If it was the last name, removes the node from the tree
+  /// and returns true.
   private mutating func unname(_ node: NodeID) -> Bool {
     let count = linkCount(of: node)
     nodes[node] = count > 1 ? .file(linkCount: count - 1) : nil

@@ -1,5 +1,5 @@
-// Names as system calls expect them: a path, and the open directory at which a relative path
-// starts. A `POSIXFileSystem` uses the working directory, and a `POSIXDirectory` uses its own
+// Names in the form that system calls expect: a path, and the open directory at which a relative
+// path starts. A `POSIXFileSystem` uses the working directory, and a `POSIXDirectory` uses its own
 // descriptor.
 
 /// The descriptor of an open directory. It is closed when the object is freed.

@@ -1,10 +1,10 @@
 // Locks on ranges of a file.
 //
-// They are the system's locks of open file descriptions (OFD locks), so they belong to the opening,
-// as with `flock`. Two openings in one process exclude each other, and closing another descriptor
-// of the file does not release a lock. The locks end with the process. (The older POSIX locks
-// belong to the process and end when it closes any descriptor of the file, so a library cannot use
-// them.)
+// These are the system's locks of open file descriptions (OFD locks). Like an `flock` lock, each
+// lock belongs to one opened file, not to the process. If a process opens a file twice, the two
+// openings exclude each other, and closing one does not release the locks of the other. The locks
+// end with the process. (The older POSIX locks belong to the process and end when it closes any
+// descriptor of the file, so a library cannot use them.)
 
 #if canImport(Darwin)
   import Darwin

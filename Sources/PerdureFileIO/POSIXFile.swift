@@ -3,9 +3,9 @@ import Synchronization
 // An open file of the operating system.
 //
 // The system may reuse a descriptor's number as soon as the descriptor is closed. So a write that
-// runs concurrently with a close could go to the wrong file. The gate prevents this. It is one word
-// with the number of running calls and a bit that says whether the file was closed. The call that
-// reduces the count of a closed file to zero closes the descriptor, once.
+// runs concurrently with a close could go to the wrong file. The gate prevents this. The gate is
+// one word. It contains the number of running calls and a bit that is set when the file is closed.
+// After that, the descriptor is closed as soon as no call is running. It is closed once.
 
 final class POSIXFile: File {
   let path: String
@@ -14,11 +14,11 @@ final class POSIXFile: File {
   let isWritable: Bool
   private let gate = Atomic<UInt64>(0)
   private let mark = ProcessMark.currentIfAny()
-  /// Writes up to this offset do not check the file size limit of the process.
+  /// Writes that end at or before this offset do not check the file size limit of the process.
   private let allowedEnd = Atomic<UInt64>(0)
 
-  /// The bits of `gate` above the number of running calls: the file is closed, and its descriptor
-  /// too.
+  /// The bits of `gate` above the number of running calls. `closedBit` means that the file is
+  /// closed. `surrenderedBit` means that a call has closed the descriptor or is closing it.
   private static let closedBit: UInt64 = 1 << 63
   private static let surrenderedBit: UInt64 = 1 << 62
 
@@ -128,11 +128,11 @@ extension POSIXFile {
 
 // File length and allocation.
 extension POSIXFile {
-  /// The length after an allowed write within which the limit is not checked again.
+  /// After an allowed write, the limit is not checked again for this number of bytes.
   private static let limitStep: UInt64 = 1 << 20
 
-  /// Throws if the file would exceed the file size limit of the process (RLIMIT_FSIZE). The system
-  /// would send SIGXFSZ, which ends a process that has no handler.
+  /// Throws if the file would exceed the file size limit of the process (RLIMIT_FSIZE). Without the
+  /// check, the system would send SIGXFSZ, which ends a process that has no handler.
   ///
   /// The limit is checked once per mebibyte, because the check costs as much as a small write. A
   /// lowered limit takes effect at the next check.

@@ -1,8 +1,8 @@
 // A lock that ends with the process of its holder.
 //
-// The lock is the system's `flock` on an open file. It belongs to the opening, so two openings
-// exclude each other even in one process. The system releases it when the process ends. The text in
-// the file is for messages only; the lock does not depend on it.
+// The lock is the system's `flock` on an open file. If the file is opened twice, the two openings
+// exclude each other, even in one process. The system releases it when the process ends. The text
+// in the file is for messages only; the lock does not depend on it.
 //
 // The lock's holder may remove the file between another process's `open` and `flock`. A lock on a
 // removed file excludes no process. So the new holder checks the name after it has acquired the
@@ -116,7 +116,7 @@ enum LockHolder {
     holder.map { "held by \($0)" } ?? "held by an unnamed process"
   }
 
-  /// Nil if there is no text or it cannot be read. That does not justify another error.
+  /// The text; nil if there is none or it cannot be read. Missing text is not an error.
   private static func read(from file: POSIXFile) -> String? {
     guard let bytes = try? file.read(lengthMax, at: 0) else { return nil }
     let line = bytes.prefix { $0 != UInt8(ascii: "\n") }

@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// A number that no other thread of this process has while this thread exists.
+/// The number of this thread. No other thread of this process has the same number at the same time.
 package func currentThreadID() -> UInt64 {
   #if canImport(Darwin)
     var id: UInt64 = 0

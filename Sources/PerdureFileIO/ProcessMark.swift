@@ -26,10 +26,10 @@ package struct ProcessMark: @unchecked Sendable {
   /// The mark of this process; nil if the system has no memory page left for it.
   package static func currentIfAny() -> ProcessMark? { perdure_process_mark().map(ProcessMark.init) }
 
-  /// Makes forks clear the marks of this process by a handler only, as on systems whose kernel
-  /// cannot clear a page. Tests call it before the first mark.
+  /// Selects the fork handler as the only way to clear the marks of this process. Systems whose
+  /// kernel cannot clear a page use this way. Tests call this function before the first mark.
   ///
-  /// - Returns: False, and nothing has changed, if the process has a mark already.
+  /// - Returns: False if the process already has a mark. Then nothing has changed.
   package static func clearByHandlerOnly() -> Bool { perdure_process_mark_by_handler() != 0 }
 
   /// A mark that no fork clears. Tests use it to fork without the check.

@@ -22,8 +22,8 @@ package final class RangeLockTable: Sendable {
       }
     }
 
-    /// Acquires the lock. Returns false, and acquires nothing, if another holder has some of the
-    /// bytes.
+    /// Acquires the lock. If another holder has a lock on some of the bytes, acquires nothing and
+    /// returns false.
     package func take(_ range: Range<UInt64>) -> Bool {
       table.state.withLock { state in
         guard !state.isTaken(range, byOtherThan: number) else { return false }

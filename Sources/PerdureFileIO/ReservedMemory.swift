@@ -1,8 +1,8 @@
 /// Zeroed memory that the system allocates page by page when it is touched. It is for tables whose
 /// length comes from a number in a file.
 ///
-/// Some systems count untouched memory (without overcommit, or with a limit of address space). They
-/// refuse a huge length, which only a hostile file requests.
+/// Systems without overcommit, or with a limit of the address space, also count untouched memory.
+/// They refuse a huge length. Only a hostile file requests one.
 package final class ReservedMemory: Sendable {
   // Unsafe: the address is constant; its readers and writers synchronize the access.
   package nonisolated(unsafe) let base: UnsafeMutableRawPointer

@@ -18,7 +18,7 @@ package enum StandardStreams {
     fileprivate var name: String { self == .output ? "the standard output" : "the standard error stream" }
   }
 
-  /// Opens the null device for each standard stream that is closed, so that no other file gets its
+  /// Opens the null device for each closed standard stream, so that no other file gets its
   /// descriptor. Reading or writing such a stream still fails, because the device is opened for the
   /// other direction.
   package static func reserveDescriptors() {

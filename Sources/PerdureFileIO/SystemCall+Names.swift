@@ -66,7 +66,8 @@ extension SystemCall {
     repeating { renameat(directory, source, other, destination) }.errno
   }
 
-  /// Adds a second name to a file; of a symbolic link, to the file that it leads to.
+  /// Adds a second name to a file. If `source` is a symbolic link, the name is added to the link's
+  /// target.
   static func link(_ source: String, to name: String) -> Int32 {
     repeating {
       linkat(workingDirectoryNumber, source, workingDirectoryNumber, name, Int32(AT_SYMLINK_FOLLOW))
@@ -78,7 +79,7 @@ extension SystemCall {
     let number = repeating { unlinkat(directory, path, 0) }.errno
     guard KnownErrno.isUnlinkingRefused(number) else { return number }
     let second = repeating { unlinkat(directory, path, Int32(AT_REMOVEDIR)) }.errno
-    // It is not a directory, so the error of the first call is the right one.
+    // The entry is not a directory, so the error of the first call is the right one.
     return KnownErrno.isNoDirectory(second) ? number : second
   }
 

@@ -41,7 +41,7 @@ enum SystemCall {
 
 // Files.
 extension SystemCall {
-  /// Opens a file without blocking: otherwise opening a pipe would wait for its other end.
+  /// Opens a file without blocking. Otherwise, opening a pipe would wait for its other end.
   static func open(_ path: String, in directory: Int32, _ mode: FileMode) -> SystemResult<Int32> {
     let flags =
       switch mode {
@@ -167,7 +167,7 @@ extension SystemCall {
   }
 
   /// Acquires the advisory lock of an open file without waiting. The lock belongs to the open file,
-  /// so two openings in one process exclude each other. It ends when the descriptor is closed.
+  /// so two openings in one process exclude each other. Closing the descriptor releases the lock.
   static func lock(_ descriptor: Int32, _ kind: LockKind) -> Int32 {
     repeating { flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }.errno
   }
@@ -236,7 +236,7 @@ extension SystemCall {
     map(descriptor, length: length, protection: PROT_READ, flags: MAP_SHARED)
   }
 
-  /// Reserves `length` zero bytes of memory, which use no memory until they are touched.
+  /// Reserves `length` zero bytes of address space. They use no memory until they are touched.
   package static func reserveMemory(length: Int) -> SystemResult<UInt> {
     map(
       -1, length: length, protection: PROT_READ | PROT_WRITE,
@@ -251,7 +251,7 @@ extension SystemCall {
     return SystemResult(value: UInt(bitPattern: address), errno: 0)
   }
 
-  /// Frees memory that `map` or `reserveMemory` returned. The arguments are known to be valid, so a
+  /// Frees memory that `map` or `reserveMemory` returned. The arguments are always valid, so a
   /// failure is a bug.
   static func unmap(_ address: UInt, length: Int) {
     let value = munmap(UnsafeMutableRawPointer(bitPattern: address), length)
