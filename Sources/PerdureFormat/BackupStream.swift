@@ -33,7 +33,7 @@ package struct BackupStreamHeader: Hashable, Sendable {
 /// The header of a chunk: the 32 bytes before each piece of a file in a backup stream.
 ///
 /// The checksum also covers the store's id, the chunk's ordinal and the payload. So it detects a
-/// missing or repeated chunk, and a chunk from the backup of another store.
+/// missing chunk, a repeated chunk, and a chunk of another store's backup.
 package struct BackupChunk: Hashable, Sendable {
   package static let length = 32
 

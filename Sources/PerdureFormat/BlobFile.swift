@@ -53,7 +53,7 @@ package struct BlobHeader: Hashable, Sendable {
     if let place = bytes.firstNonZero(in: 48..<60) { throw wrong(.unsupported, place) }
   }
 
-  /// Throws unless the header has the store and number that the file's location implies.
+  /// Throws unless the header contains the id of this store and the number in the file's name.
   package func check(store: StoreID, number: UInt64) throws(FormatError) {
     guard self.store == store else { throw FormatError(.misplaced, in: "blob header", at: 16) }
     guard self.number == number else { throw FormatError(.misplaced, in: "blob header", at: 32) }

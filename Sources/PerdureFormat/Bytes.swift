@@ -1,8 +1,8 @@
 // Little-endian integers in raw memory. The bytes on disk are the same on every platform.
 //
 // Functions that run for every record are inlined into the engine. `@inlinable` alone is not enough
-// for that. The function's `package` type, and the stored properties that it uses, must be
-// `@usableFromInline`. Otherwise the function is called.
+// for that. The `package` type of the function and the stored properties that the function uses
+// must be `@usableFromInline`. Otherwise the compiler emits a call.
 
 extension UnsafeRawBufferPointer {
   /// Reads a little-endian integer. The caller must have checked the bounds.

@@ -1,5 +1,5 @@
-/// The content of a checkpoint: a position in the log, and the trees with the state up to there.
-/// FORMAT.md, "Checkpoints". The superblock that references it contains its checksum.
+/// The content of a checkpoint: a position in the log, and the trees with the store's state at that
+/// position. FORMAT.md, "Checkpoints". The superblock contains the checksum of this structure.
 package struct CheckpointRoot: Hashable, Sendable {
   /// The root of one tree in the index file.
   package struct Tree: Hashable, Sendable {
@@ -20,7 +20,7 @@ package struct CheckpointRoot: Hashable, Sendable {
     }
   }
 
-  /// The two trees of a keyspace. The kind of the keyspace determines which one is used.
+  /// The two trees of a keyspace. The kind of the keyspace determines which tree is used.
   package struct Keyspace: Hashable, Sendable {
     package var dense: Tree
     package var ordered: Tree
@@ -52,7 +52,7 @@ package struct CheckpointRoot: Hashable, Sendable {
   private static let keyspaceLength = 32
   private static let indexLength = 24
   private static let usageEntryLength = 40
-  /// A limit of keyspaces and of indexes that no writer reaches.
+  /// The maximum number of keyspaces, and of indexes, that a reader accepts. No writer reaches it.
   private static let listCountMax = 1 << 20
   private static let name = "checkpoint root"
 
@@ -64,7 +64,8 @@ package struct CheckpointRoot: Hashable, Sendable {
   package var sequence: UInt64
   /// One more than the highest allocated blob number.
   package var nextBlob: UInt64
-  /// The number of the file's units that nodes and root blocks used at that time. It is a hint.
+  /// The number of units in the index file that nodes and root blocks used when the checkpoint was
+  /// made. It is a hint.
   package var unitsInUse: UInt64
   /// The trees of the keyspaces, by keyspace id.
   package var keyspaces: [Keyspace]
@@ -72,8 +73,8 @@ package struct CheckpointRoot: Hashable, Sendable {
   package var indexes: [Index]
   /// The numbers of the blob files that live records reference, ascending.
   package var blobs: [UInt64]
-  /// Counters of live and dead bytes of the segments that have records. Empty only if no segment
-  /// has records.
+  /// Counters of live and dead bytes of the segments that have records. They are empty only if no
+  /// segment has records.
   package var segmentUsage: [UInt8]
 
   package init(
@@ -174,7 +175,8 @@ extension CheckpointRoot {
     segmentUsage = Array(bytes[blobsEnd...])
   }
 
-  /// Checks that the complete entries begin with ascending numbers from 1 on.
+  /// Checks that each complete entry begins with a number, that the numbers ascend, and that the
+  /// first is at least 1.
   private static func checkAscending(
     _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, stride: Int
   ) throws(FormatError) {

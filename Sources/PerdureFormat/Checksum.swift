@@ -26,7 +26,8 @@ public import CPerdureShims
     perdure_crc32c_word(previous, nil, 0, word)
   }
 
-  /// Undoes `crc32c(_:continuing:)`: the value that, continued over `bytes`, gives `checksum`.
+  /// The inverse of `crc32c(_:continuing:)`: returns the value of `previous` that gives `checksum`
+  /// for `bytes`.
   ///
   /// It works bit by bit: each step of the division is reversible, because the polynomial's highest
   /// bit is set.

@@ -22,7 +22,7 @@ extension ExactSum.Term {
     }
   }
 
-  /// Decodes the bytes of a term. Any bytes that are not a term give a term that is not a number.
+  /// Decodes the bytes of a term. Bytes that do not encode a term give the term "not a number".
   package init(decoding bytes: UnsafeRawBufferPointer) {
     switch (bytes.count, bytes.first) {
     case (8, _): self = .integer(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)))
@@ -54,8 +54,8 @@ extension ExactSum {
 
   private var digitBase: Int64 { radix == .binary ? 128 : 100 }
 
-  /// The possible positions of digits: from the least double or decimal up to the greatest one
-  /// times 2^63. FORMAT.md.
+  /// The possible positions of digits: from the least positive double or decimal to the greatest
+  /// one times 2^63. FORMAT.md.
   private var digitPlaces: ClosedRange<Int> { radix == .binary ? -154...155 : -1024...1052 }
 
   /// Bytes whose order is the order of the sums' values. No key is a prefix of another key.
@@ -124,7 +124,7 @@ extension ExactSum {
   }
 
   /// Appends a count with seven bits in each byte, the highest bits first. The lowest bit of each
-  /// byte says whether another byte follows.
+  /// byte is set if another byte follows.
   private static func append(count: Int, to bytes: inout [UInt8]) {
     let value = UInt64(max(0, count))
     var shift = 0
@@ -195,7 +195,7 @@ extension ExactSum {
     let high = try Self.byte(bytes, &place) ^ mask
     let biased = Int(high) << 8 | Int(try Self.byte(bytes, &place) ^ mask)
     let topPlace = biased - Self.placeBias
-    // Check the range: two bytes could request a number of half a million bits.
+    // Check the range. Otherwise two bytes could request a number of half a million bits.
     guard digitPlaces.contains(topPlace) else { throw Self.wrong(1) }
     var digits: [Int64] = []
     while true {

@@ -1,4 +1,4 @@
-/// Why bytes do not conform to FORMAT.md.
+/// A violation of FORMAT.md in bytes that were read.
 ///
 /// Decoders throw this for any invalid input. They never trap.
 @usableFromInline package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -8,7 +8,7 @@
   @inlinable package static var inlineValueLengthMax: Int { 1 << 20 }
   /// The longest value of a blob file, in bytes.
   @inlinable package static var blobLengthMax: UInt64 { 1 << 32 }
-  /// The longest dictionary, in bytes. LZ4 blocks cannot refer further back.
+  /// The longest dictionary, in bytes. A match in an LZ4 block cannot refer further back.
   @inlinable package static var dictionaryLengthMax: Int { 65_536 }
   /// The highest dictionary number.
   @inlinable package static var dictionaryNumberMax: Int { 2047 }
@@ -38,7 +38,7 @@
       && segmentCapacity % UInt64(alignment) == 0
   }
   /// The highest value of counters: the numbers of commits, generations, checkpoints and blob
-  /// files. The field of each counter can represent one more.
+  /// files. The field of each counter can represent at least one higher value.
   @inlinable package static var counterMax: UInt64 { 1 << 62 }
   /// The highest segment number that an address word can represent.
   @inlinable package static var segmentNumberMax: UInt64 { (1 << 26) - 1 }

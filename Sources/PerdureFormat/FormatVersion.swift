@@ -2,12 +2,12 @@
 package enum FormatVersion {
   /// The major version. A reader rejects any other major version.
   package static let major: UInt16 = 1
-  /// The minor version. A reader accepts any: an older reader may ignore the additions of a minor
-  /// version.
+  /// The minor version. A reader accepts any minor version, because an older reader may ignore its
+  /// additions.
   package static let minor: UInt16 = 0
-  /// Features that an older reader may ignore, but an older writer may not.
+  /// Features that an older reader may ignore. A writer without them must not write to the store.
   package static let readOnlyCompatibleFeaturesKnown: UInt64 = branches
-  /// Features without which the bytes cannot be read at all.
+  /// Features that a program must support to read the store.
   package static let incompatibleFeaturesKnown: UInt64 =
     rewrittenSegments | packedValues | groupedSegments | boundRecords
   /// The incompatible features that a segment's header may name.

@@ -19,18 +19,18 @@
   package var kind: Kind
   /// The ordinal of this frame in its commit, from 0.
   package var part: UInt32
-  /// The commit's number: one more than that of the commit before. In a mark, the number of the
-  /// last commit, or 0 before the first commit.
+  /// The commit's number: one more than the number of the previous commit. In a mark, the number of
+  /// the last commit, or 0 before the first commit.
   package var sequence: UInt64
   /// The length of the payload after the header in bytes, a multiple of 8.
   package var payloadLength: UInt32
   package var recordCount: UInt32
   /// The CRC32C of the records' checksums, in order.
   package var recordDigest: UInt32
-  /// The CRC32C of the record digests of the commit's parts up to and including this one.
+  /// The CRC32C of the record digests of all parts of the commit, from the first part to this one.
   package var chainDigest: UInt32
-  /// All bytes of this segment before this offset were synced when the frame was written. They
-  /// include at least the segment's header.
+  /// All bytes of this segment before this offset were synced when the frame was written. The range
+  /// includes at least the segment's header.
   package var syncedOffset: UInt64
 
   package init(
@@ -89,9 +89,9 @@
     try self.init(fields: bytes, at: position)
   }
 
-  /// Reads bytes that look like a header, without verifying the checksum, which depends on the
-  /// store and the position. For salvage, where these are unknown or wrong. The fields need other
-  /// evidence.
+  /// Reads bytes that look like a header, without verifying the checksum. Salvage uses it if the
+  /// store or the position, which the checksum covers, is unknown. The caller must verify the
+  /// fields in another way.
   package init(
     readingUnproven bytes: UnsafeRawBufferPointer, position: LogPosition
   ) throws(FormatError) {
@@ -151,20 +151,20 @@ extension FrameHeader {
 }
 
 extension FrameHeader {
-  /// The store id for which the header at the start of `bytes` would be valid at `position`. The
-  /// fields are not checked.
+  /// The store id with which the header at the start of `bytes` is valid at `position`. The fields
+  /// are not checked.
   ///
-  /// A header's checksum depends on 32 bits of information about the store, which can be computed
-  /// from it. Headers that are valid for the same store at their positions give the same result,
-  /// and other headers do not. The result can replace the store's id for frames and footers only.
-  /// For salvage.
+  /// A header's checksum depends on 32 bits of information about the store, so these bits can be
+  /// computed from the checksum. All valid headers of one store give the same result. Headers of
+  /// other stores, and headers at wrong positions, give other results. Salvage uses the result in
+  /// place of the store's id. It is valid for frames and footers only.
   package static func storeImplied(by bytes: UnsafeRawBufferPointer, at position: LogPosition) -> StoreID {
     var checksum = Checksum.rewound(bytes.integer(at: 4), over: bytes.part(8, length - 8))
     withUnsafeBytes(of: (position.segment.littleEndian, position.offset.littleEndian)) {
       checksum = Checksum.rewound(checksum, over: $0)
     }
-    // The id is twelve zero bytes, and four bytes that make the checksum reach its value after the
-    // id.
+    // The id consists of twelve zero bytes and four computed bytes. With these four bytes, the
+    // checksum after the id has the required value.
     let zeros = [UInt8](repeating: 0, count: 12)
     return zeros.withUnsafeBytes { zeros in
       let word = Checksum.crc32c(zeros) ^ Checksum.rewound(checksum, over: zeros.part(0, 4))
@@ -172,15 +172,16 @@ extension FrameHeader {
     }
   }
 
-  /// The position at which the header at the start of `bytes` would be valid. The fields are not
-  /// checked.
+  /// A word for the position at which the header at the start of `bytes` is valid. The fields are
+  /// not checked.
   ///
-  /// In a segment of a store, that position is the offset that equals the result xor `placeSeed`,
-  /// if the segment is that long. For salvage.
+  /// In a given segment of a given store, that position is the offset (result xor `placeSeed`), if
+  /// the segment is that long. Salvage uses it.
   ///
-  /// The checksum covers the store, the segment and the offset first. Its value after the offset
-  /// can be computed from the rest. The upper four bytes of an offset are zero, and over four bytes
-  /// the checksum is one to one.
+  /// The checksum covers the store, the segment and the offset before the other fields. So its
+  /// intermediate value after the offset can be computed backward from the other fields. The upper
+  /// four bytes of an offset are zero. Different values of the lower four bytes give different
+  /// checksums.
   package static func placeImplied(by bytes: UnsafeRawBufferPointer) -> UInt32 {
     let checksum = Checksum.rewound(bytes.integer(at: 4), over: bytes.part(8, length - 8))
     return withUnsafeBytes(of: 0 as UInt64) { Checksum.rewound(checksum, over: $0) }

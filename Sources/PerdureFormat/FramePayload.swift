@@ -1,10 +1,10 @@
-/// Verifies the records of one frame, each by its checksum and all of them against the frame's
-/// header.
+/// Verifies the records of one frame: each record by its checksum, and all records by the count and
+/// the digest in the frame's header.
 ///
 /// Offsets in errors are counted from the beginning of the frame, as for errors in its header.
 package enum FramePayload {
-  /// Calls `visit` with each record in order, and with its offset in `bytes`, the frame's payload.
-  /// `visit` is called only if the whole payload is valid.
+  /// Calls `visit` with each record in order and with the record's offset in `bytes`, the frame's
+  /// payload. If the payload is not completely valid, `visit` is never called.
   package static func visitRecords(
     of header: FrameHeader, in bytes: UnsafeRawBufferPointer, _ places: RecordPlaces,
     _ visit: (Record, Int) -> Void
@@ -29,7 +29,8 @@ package enum FramePayload {
       do {
         record = try Record(reading: bytes.part(offset, bytes.count - offset), places.check(at: offset))
       } catch {
-        // The lengths in a wrong record mean nothing, so the error is at the start of the record.
+        // The lengths in a damaged record have no meaning, so the error is at the start of the
+        // record.
         throw damaged(error.reason, at: offset + (error.reason == .incomplete ? 0 : error.offset))
       }
       let end = offset + record.header.paddedLength
@@ -45,8 +46,8 @@ package enum FramePayload {
     guard digest == header.recordDigest else { throw FormatError(.wrongChecksum, in: "frame", at: 32) }
   }
 
-  /// Whether the header's count and digest match the checksums of the records. The checksums are
-  /// not compared with the records.
+  /// Whether the header's count and digest match the checksums in the records. The checksums
+  /// themselves are not verified.
   package static func hasDigest(of header: FrameHeader, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count == Int(header.payloadLength) else { return false }
     var records = SealedRecords(in: bytes)
@@ -80,9 +81,9 @@ package enum FramePayload {
 
   @inlinable package init(in bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// The next record, with its offset and its length with padding; nil after the last.
+  /// The next record, with its offset and its length with padding; nil after the last record.
   ///
-  /// - Throws: `FormatError` for bytes that are not a record, which verified bytes never are.
+  /// - Throws: `FormatError` for bytes that are not a record. Verified bytes never cause it.
   @inline(__always)
   @inlinable package mutating func next() throws(FormatError) -> Element? {
     guard offset < bytes.count else { return nil }

@@ -1,17 +1,16 @@
 // The frames of a rewritten segment in groups. FORMAT.md, "Groups".
 //
-// The *body* of a rewritten segment consists of the bytes between the header and the map when the
-// segment has no groups. With groups, the body is divided into pieces of about 64 KiB, none of
-// which ends inside a record or a frame header. Each piece is stored as an LZ4 block, or unpacked.
-// All other structures use positions in the body: the map refers to them, and frame headers are
-// bound to them.
+// In a rewritten segment without groups, the *body* consists of the bytes between the header and
+// the map. With groups, the body is divided into pieces of about 64 KiB. No piece ends inside a
+// record or a frame header. Each piece is stored as an LZ4 block, or unpacked. All other structures
+// use positions in the body: the map refers to them, and frame headers are bound to them.
 //
 //     body:  | frame header | record | record | record | frame header | record ...
 //     file:  | group 0   | group 1 |   ...   | map | checksums | entry 0 | entry 1 | ... | footer
 //
 // Invariants
-//   GT1  In the body, groups follow each other without gaps. In the file, only alignment is between
-//        them.
+//   GT1  In the body, groups follow each other without gaps. In the file, only padding for
+//        alignment separates them.
 //   GT2  An entry is used only after its checksum was verified. At most `groupLengthMax` bytes of
 //        memory are allocated for its group.
 //   GT3  Every record is in exactly one group.
@@ -88,8 +87,8 @@ package struct GroupEntry: Hashable, Sendable {
 }
 
 extension GroupEntry {
-  /// Whether this group can precede `next` with `between` groups in the gap. Each of those takes at
-  /// least 8 bytes (GT1).
+  /// Whether this group can precede `next` with `between` other groups in the gap. Each of the
+  /// other groups takes at least 8 bytes (GT1).
   fileprivate func precedes(_ next: GroupEntry, by between: Int) -> Bool {
     if between == 0 { return end == next.offset && fileEnd == next.fileOffset }
     return end + 8 * between <= next.offset && fileEnd + 8 * between <= next.fileOffset
@@ -120,7 +119,7 @@ package struct GroupTable: Sendable {
   }
 
   /// The index of the group that contains a position of the body. For a position after the end, the
-  /// last group.
+  /// result is the index of the last group.
   ///
   /// - Complexity: O(log n) for n groups.
   package func index(of offset: Int) -> Int {
@@ -149,14 +148,14 @@ package struct GroupTable: Sendable {
     return fileOffset
   }
 
-  /// Searches for entries in a file whose other parts may be damaged, from the footer back to the
-  /// first group. In a file without groups, the found entries may be bytes of values.
+  /// Searches for entries backward, from the footer to the first group. Other parts of the file may
+  /// be damaged. In a file without groups, the found entries may be bytes of values.
   ///
-  /// - Returns: The entries in ascending order, without overlaps. The gaps between them have space
-  ///   for the damaged entries (GT1).
+  /// - Returns: The entries in ascending order, without overlaps. The gaps between them are large
+  ///   enough for the groups of the damaged entries (GT1).
   package static func search(in file: UnsafeRawBufferPointer) -> [GroupEntry] {
     var found: [GroupEntry] = []
-    // The number of positions since the last valid entry where no entry is valid.
+    // The number of positions without a valid entry since the last valid entry.
     var passed = 0
     var place = (file.count - GroupEntry.length) / 8 * 8
     while place >= SegmentHeader.length {

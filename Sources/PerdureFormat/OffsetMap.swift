@@ -1,24 +1,23 @@
 // The new positions of the records of a rewritten segment. FORMAT.md, "The map".
 //
 // Rewriting a segment removes units of 8 bytes. The map has one bit for each unit of the original
-// segment, which is set for the kept units. Kept units stay in order, so a unit is now located
-// after the header and all kept units before it. To count those with one memory access, bits and
-// counts share a cache line:
+// segment. The bits of kept units are set. Kept units stay in order, so the present offset of a
+// unit follows from the number of kept units before it. The bits and the counts share a cache line,
+// so one memory access is enough to compute that number:
 //
 //     line:  u64 rank | 7 x u64 bits           64 bytes for 448 units, 3,584 bytes of the segment
 //
-// `rank` is the number of kept units in all lines before. Lines after the last kept unit are
+// `rank` is the number of kept units in all previous lines. Lines after the last kept unit are
 // omitted.
 //
 // Invariants
 //   OM1  A record's first unit is kept if and only if all of its units are kept. An address whose
 //        first unit is not kept is dead.
-//   OM2  Over the kept units, physicalOffset and originalOffset are monotone and inverse to each
-//        other.
+//   OM2  For kept units, physicalOffset and originalOffset are monotone and inverse functions.
 //   OM3  A segment that is rewritten again gets a map from its original offsets to its newest
 //        offsets. So maps are never composed.
 
-/// The offset map of a rewritten segment, over the bytes of its lines.
+/// The offset map of a rewritten segment. It reads the bytes of its lines.
 @usableFromInline package struct OffsetMap: Sendable {
   /// The length of a line in bytes.
   @inlinable package static var lineLength: Int { 64 }
@@ -109,7 +108,7 @@
 }
 
 extension UInt64 {
-  /// The position of the set bit with `rank` set bits below it.
+  /// The position of the set bit that has `rank` set bits below it.
   fileprivate func indexOfSetBit(_ rank: Int) -> Int {
     var bits = self
     for _ in 0..<rank { bits &= bits &- 1 }
@@ -119,7 +118,7 @@ extension UInt64 {
 
 /// Builds an offset map from the kept units of a segment.
 package struct OffsetMapBuilder: Sendable {
-  /// The lines as they are in the file, with ranks of zero until `finish()`.
+  /// The lines in the form of the file. The ranks are zero until `finish()`.
   private var words: [UInt64]
 
   /// - Parameter originalEnd: The end of the segment's frames when it was first written.
@@ -129,7 +128,7 @@ package struct OffsetMapBuilder: Sendable {
     words = [UInt64](repeating: 0, count: 8 * lines)
   }
 
-  /// Keeps the units from `original` on. `original` and `length` are multiples of 8.
+  /// Keeps the units of `length` bytes at `original`. Both are multiples of 8.
   package mutating func keep(_ original: Int, length: Int) {
     let first = (original - SegmentHeader.length) / 8
     for unit in first..<(first + length / 8) {
@@ -155,7 +154,7 @@ package struct OffsetMapBuilder: Sendable {
     8 * (unit / OffsetMap.unitsALine) + 1 + unit % OffsetMap.unitsALine / 64
   }
 
-  /// Fills in the ranks and drops the lines behind the last kept unit.
+  /// Writes the ranks and removes the lines behind the last kept unit.
   ///
   /// - Returns: The number of kept units.
   package mutating func finish() -> Int {

@@ -1,7 +1,7 @@
 /// The entry of a reader in the file of readers. FORMAT.md, "Reading beside a writer".
 ///
-/// A slot is valid only while its reader holds the lock on it. A slot that cannot be decoded counts
-/// as that of a reader that is about to open the store and may need everything.
+/// A slot is valid only while its reader holds the lock on it. A locked slot that cannot be decoded
+/// means that its reader is about to open the store and may need all data.
 package struct ReaderSlot: Hashable, Sendable {
   package static let length = 64
   /// The maximum number of slots.
@@ -31,7 +31,7 @@ package struct ReaderSlot: Hashable, Sendable {
   package var processID: UInt32
   /// The start time of the reader in seconds since 1970, for display.
   package var since: UInt64
-  /// Nil if the reader is about to open the store and may need everything.
+  /// Nil if the reader is about to open the store and may need all data.
   package var hold: Hold?
 
   package init(processID: UInt32, since: UInt64, hold: Hold? = nil) {

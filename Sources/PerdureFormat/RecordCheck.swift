@@ -1,19 +1,20 @@
 /// How a record's checksum is verified. FORMAT.md, "Record".
 ///
-/// A checksum over the record alone also accepts an older version of the key that was copied over
-/// the newer one. The checksum of a *bound* record continues over its address word, so the record
-/// is valid at one address only.
+/// If the checksum covers only the record, it does not detect that an older record of the key was
+/// copied over a newer one. The checksum of a *bound* record continues over its address word, so
+/// the record is valid at one address only.
 @usableFromInline package enum RecordCheck: Sendable {
-  /// The checksum is not compared, because the caller has verified or written these bytes.
+  /// The checksum is not verified, because the caller has verified or written these bytes.
   case none
-  /// The checksum covers the record alone.
+  /// The checksum covers only the record.
   case alone
   /// The checksum covers the record and this address word.
   case word(UInt64)
   /// The checksum covers the record and the address word of its original position.
   case place(segment: UInt64, offset: Int)
 
-  /// Whether `checksum` matches the record. `covered` contains its bytes from byte 4 on.
+  /// Whether `checksum` matches the record. `covered` contains the record without its first four
+  /// bytes.
   package func accepts(_ checksum: UInt32, of covered: UnsafeRawBufferPointer) -> Bool {
     switch self {
     case .none: true
@@ -24,7 +25,7 @@
     }
   }
 
-  /// The address word of a record. `covered` contains its bytes from byte 4 on.
+  /// The address word of a record. `covered` contains the record without its first four bytes.
   private static func word(
     _ segment: UInt64, _ offset: Int, _ covered: UnsafeRawBufferPointer
   ) -> UInt64 {
@@ -45,7 +46,7 @@ package struct RecordPlaces: Sendable {
   /// The map of a rewritten segment between its present and its original offsets.
   private let map: OffsetMap?
 
-  /// For records whose checksums cover the record alone.
+  /// For records whose checksums cover only the record.
   package static let unbound = RecordPlaces(segment: nil, start: 0, map: nil)
 
   private init(segment: UInt64?, start: Int, map: OffsetMap?) {

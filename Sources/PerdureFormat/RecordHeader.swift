@@ -15,7 +15,7 @@
     /// The value is packed (`PackedValueHeader`).
     case packed = 4
 
-    /// The lengths that a value of this kind may have in the record.
+    /// The permitted lengths of a value of this kind in the record.
     @inlinable package var valueLengths: ClosedRange<Int> {
       switch self {
       case .put: 0...FormatLimits.inlineValueLengthMax
@@ -25,8 +25,8 @@
       }
     }
 
-    /// Whether the value in the record needs no decoding. It is a single comparison, to keep reads
-    /// fast.
+    /// Whether the value in the record needs no decoding. The test is a single comparison, to keep
+    /// reads fast.
     @inlinable package var holdsPlainValue: Bool { rawValue <= Kind.tombstone.rawValue }
   }
 
@@ -66,7 +66,7 @@
   }
 }
 
-/// A checked record in memory. It is valid as long as the bytes that it was read from.
+/// A checked record in memory. It is valid as long as the bytes from which it was read are valid.
 @usableFromInline package struct Record {
   @usableFromInline package let header: RecordHeader
   @usableFromInline package let checksum: UInt32
@@ -91,11 +91,11 @@
     try self.init(reading: bytes) { check.accepts($0, of: $1) }
   }
 
-  /// Reads the record at the start of `bytes` and verifies its checksum with a closure. It is
-  /// inlined, so reads by address avoid a call.
+  /// Reads the record at the start of `bytes` and verifies its checksum with a closure. This
+  /// function is inlined, so reads by address avoid a call.
   ///
-  /// - Parameter isRight: Returns whether a checksum matches a record, given the record's bytes
-  ///   from byte 4 on.
+  /// - Parameter isRight: Returns whether a checksum matches a record. It receives the record
+  ///   without its first four bytes.
   @inline(__always)
   @inlinable package init(
     reading bytes: UnsafeRawBufferPointer, isRight: (UInt32, UnsafeRawBufferPointer) -> Bool

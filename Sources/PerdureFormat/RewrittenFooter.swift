@@ -23,8 +23,8 @@ package struct RewrittenFooter: Hashable, Sendable {
   /// The offset of the map in the file: the first multiple of 64 behind the frames or groups.
   package let mapOffset: Int
 
-  /// - Parameter groups: The number of groups, and the end of the last one in the file; nil if the
-  ///   frames are not grouped.
+  /// - Parameter groups: The number of groups, and the end of the last group in the file. Nil if
+  ///   the frames are not grouped.
   package init(
     generation: UInt64, originalEnd: UInt64, dataEnd: UInt64, recordBytes: UInt64, tombstoneBytes: UInt64,
     lineCount: UInt32, mapDigest: UInt32, groups: (count: Int, end: Int)? = nil
@@ -68,16 +68,16 @@ package struct RewrittenFooter: Hashable, Sendable {
     bytes.setInteger(Checksum.crc32c(UnsafeRawBufferPointer(bytes).part(0, 60), continuing: place), at: 60)
   }
 
-  /// The checksum of the segment's identity. The footer's checksum continues from it, which binds
-  /// the footer to its segment.
+  /// The checksum of the segment's identity. The footer's checksum continues from this checksum,
+  /// which binds the footer to its segment.
   private static func placeChecksum(_ store: StoreID, _ number: UInt64) -> UInt32 {
     withUnsafeBytes(of: (store.high.littleEndian, store.low.littleEndian, number.littleEndian)) {
       Checksum.crc32c($0)
     }
   }
 
-  /// - Parameter fileLength: The length of the file that ends with the footer. It gives the end of
-  ///   the groups, which the footer does not contain.
+  /// - Parameter fileLength: The length of the file that ends with the footer. It is needed because
+  ///   the footer does not contain the end of the groups.
   package init(
     reading bytes: UnsafeRawBufferPointer, store: StoreID, number: UInt64, fileLength: Int
   ) throws(FormatError) {
@@ -141,7 +141,7 @@ package struct RewrittenFooter: Hashable, Sendable {
   /// Reads and verifies the offset map of the segment in `file`.
   ///
   /// Verifies the checksums, the ranks, the number of units, and that the groups are adjacent.
-  /// Errors contain an offset in the file.
+  /// Thrown errors contain an offset in the file.
   package func verifiedMap(in file: UnsafeRawBufferPointer) throws(FormatError) -> OffsetMap {
     guard file.count == fileLength else {
       throw FormatError(.incomplete, in: "rewritten segment", at: file.count)

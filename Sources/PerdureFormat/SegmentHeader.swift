@@ -10,8 +10,8 @@
   package var capacity: UInt64
   /// No commit in this segment has a lower sequence number.
   package var firstSequence: UInt64
-  /// The end of the valid log before this segment. Segments between that position and this one are
-  /// void.
+  /// The end of the valid log before this segment. Segments between that position and this segment
+  /// are void.
   package var predecessorEnd: LogPosition
   /// Compaction removed only records that were dead at this sequence number. 0 if it removed none.
   package var cleanedThrough: UInt64
@@ -96,7 +96,7 @@
     if let place = bytes.firstNonZero(in: 100..<124) { throw wrong(.unsupported, place) }
   }
 
-  /// Throws unless the header has the store and number that the file's location implies.
+  /// Throws unless the header contains the id of this store and the number in the file's name.
   package func check(store: StoreID, number: UInt64) throws(FormatError) {
     guard self.store == store else { throw FormatError(.misplaced, in: "segment header", at: 16) }
     guard self.number == number else { throw FormatError(.misplaced, in: "segment header", at: 32) }

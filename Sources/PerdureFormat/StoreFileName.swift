@@ -2,7 +2,7 @@
 package enum StoreFileName: Hashable, Sendable {
   case lock
   case superblock
-  /// The registered readers of the store. The content has a meaning only while they run.
+  /// The registered readers of the store. The content has a meaning only while the readers run.
   case readers
   case segment(UInt64)
   case blob(UInt64)
@@ -26,8 +26,9 @@ package enum StoreFileName: Hashable, Sendable {
     }
   }
 
-  /// The names that belong to a store, among the names in a directory. Temporary files belong to it
-  /// only beside another file of a store: elsewhere `letter.tmp` is a file of the user.
+  /// The names that belong to a store, among the names in a directory. Temporary files belong to a
+  /// store only if the directory contains another file of a store. In other directories,
+  /// `letter.tmp` is a file of the user.
   package static func ownNames(among names: [String]) -> [String] {
     let own = names.filter { StoreFileName($0) != nil }
     return own.contains(where: { StoreFileName($0)?.isTemporary == false }) ? own : []
@@ -39,7 +40,7 @@ package enum StoreFileName: Hashable, Sendable {
 
   /// The meaning of a name in the directory; nil for a file that does not belong to the store.
   package init?(_ string: String) {
-    // Compare bytes: Swift's == would treat a Kelvin sign as the K of LOCK.
+    // Compare bytes. Swift's == would treat a Kelvin sign as the K of LOCK.
     func isExactly(_ name: StoreFileName) -> Bool { string.utf8.elementsEqual(name.string.utf8) }
     if isExactly(.lock) {
       self = .lock
@@ -69,7 +70,8 @@ package enum StoreFileName: Hashable, Sendable {
     return string.utf8[cut...].elementsEqual(suffix.utf8) ? string[..<cut] : nil
   }
 
-  /// The number, at least 1, that sixteen lower-case hexadecimal digits represent.
+  /// The number before the suffix, in sixteen lower-case hexadecimal digits; nil unless it is at
+  /// least 1.
   private static func number(in string: String, before suffix: String) -> UInt64? {
     guard let stem = stem(of: string, before: suffix), let value = UInt64(stem, radix: 16), value > 0,
       stem.utf8.elementsEqual(hex(value).utf8)

@@ -1,5 +1,5 @@
-/// Sixteen random bytes that bind a store's files to each other. They are chosen when the store is
-/// created.
+/// Sixteen random bytes that bind a store's files to each other. They are generated when the store
+/// is created.
 package struct StoreID: Hashable, Sendable, CustomStringConvertible {
   package var high: UInt64
   package var low: UInt64

@@ -1,8 +1,8 @@
 /// The store's metadata outside the log. FORMAT.md, "Superblock".
 ///
-/// The file has four slots, which are written in turn. The valid slot with the highest generation
-/// is the current one. Its version is checked only after this choice: an older slot must not hide
-/// the features that a newer one requires.
+/// The file has four slots, which are written in turn. The current slot is the valid slot with the
+/// highest generation. Its version is checked after this choice: an older slot must not be used
+/// instead of a newer slot that requires unknown features.
 package struct Superblock: Hashable, Sendable {
   package static let slotLength = 4096
   package static let slotCount = 4
@@ -17,15 +17,15 @@ package struct Superblock: Hashable, Sendable {
   package var compatibleFeatures: UInt64 = 0
   package var readOnlyCompatibleFeatures: UInt64 = 0
   package var incompatibleFeatures: UInt64 = 0
-  /// The log before this position was synced when the slot was written. Damage before it is
-  /// corruption.
+  /// The log before this position was synced when the slot was written. So damage before this
+  /// position is corruption.
   package var durableEnd: LogPosition
   /// The sequence number of the last commit before `durableEnd`.
   package var durableSequence: UInt64
   /// The durable log has never referenced a blob file with this number or a higher one.
   package var nextBlob: UInt64
-  /// Whether the store was closed and not written to since. For information only: recovery does not
-  /// depend on it.
+  /// Whether the store was closed after the last write. For information only: recovery does not use
+  /// it.
   package var isClosed: Bool
   /// The segment capacity with which the store was created, in bytes.
   package var segmentCapacity: UInt32
@@ -146,13 +146,13 @@ package struct Superblock: Hashable, Sendable {
 
   /// The current slot of a superblock file: the valid slot with the highest generation.
   ///
-  /// - Throws: If the current slot is not supported, its error with an offset in the file. If no
-  ///   slot is valid, `.wrongChecksum`.
+  /// - Throws: The error of the current slot, with an offset in the file, if this code does not
+  ///   support it; `.wrongChecksum` if no slot is valid.
   package static func newest(in file: UnsafeRawBufferPointer) throws(FormatError) -> Superblock {
     var winner: (slot: Int, generation: UInt64)?
     for slot in 0..<slotCount where (slot + 1) * slotLength <= file.count {
       guard let generation = try? generation(of: file.part(slot * slotLength, slotLength)),
-        generation % UInt64(slotCount) == UInt64(slot)  // otherwise the slot is in the wrong place
+        generation % UInt64(slotCount) == UInt64(slot)  // otherwise the slot is at the wrong offset
       else { continue }
       if generation > winner?.generation ?? 0 { winner = (slot, generation) }
     }

@@ -1,11 +1,11 @@
 /// The value of a tombstone: the address of the newest record that it shadows, or zero.
 ///
-/// Compaction may drop it only if none of the shadowed records can reappear. FORMAT.md,
+/// Compaction may remove the tombstone only if no shadowed record can reappear. FORMAT.md,
 /// "Tombstones".
 @usableFromInline package struct Tombstone: Hashable, Sendable {
   @inlinable package static var valueLength: Int { 8 }
 
-  /// Nil if the writer knew no record of the key.
+  /// Nil if the writer found no record of the key.
   package var shadowed: RecordAddress?
 
   package init(shadowing shadowed: RecordAddress?) {
