@@ -1,7 +1,7 @@
-// The value of a sum, as numbers of other kinds.
+// Conversion of sums to other number types.
 
 extension ExactSum {
-  /// The effect of non-finite terms on the sum; nil if there are none.
+  /// The value of a sum with non-finite terms; nil if all terms are finite.
   private var specialValue: Double? {
     if notNumberCount > 0 || positiveInfinityCount > 0 && negativeInfinityCount > 0 { return .nan }
     if positiveInfinityCount > 0 { return .infinity }
@@ -90,7 +90,7 @@ extension ExactSum {
     return (top < 0, text, exponent)
   }
 
-  /// Uses that n / 2^k equals n * 5^k / 10^k.
+  /// Converts limbs of base 2^28 to decimal limbs. It uses the identity n / 2^k = n * 5^k / 10^k.
   private static func decimalLimbs(ofBinary limbs: [UInt64], _ low: Int) -> ([UInt64], exponent: Int) {
     var result: [UInt64] = []
     func scale(by factor: UInt64, adding start: UInt64) {

@@ -1,16 +1,16 @@
-/// An exact sum of numbers that are added and removed in any order: FORMAT.md, "Sums of groups".
+/// An exact sum. Terms can be added and removed in any order. FORMAT.md, "Sums of groups".
 ///
 /// The sum is stored in *limbs* of base 2^28 or 10^8. Only the limbs that the terms need are
 /// stored.
 ///
 /// Invariants
 ///  ES1  The number is the sum of limb i times base^(low + i).
-///  ES2  Between normalizations a limb may have any sign and any size below 2^60. A term, or
-///       another sum, adds less than 2^28 to each limb, and the limbs are normalized at the latest
-///       after `pendingMax` additions.
-///  ES3  In normal form, all limbs have the sign of the sum and are smaller than the base, and
-///       neither the first nor the last limb is zero. So equal sums have equal limbs and equal
-///       bytes.
+///  ES2  Between normalizations a limb may have any sign and any size below 2^60. Each addition of
+///       a term, or of another sum, adds less than 2^28 to each limb. The limbs are normalized
+///       after at most `pendingMax` additions.
+///  ES3  In normal form, all limbs have the sign of the sum, and their magnitudes are less than the
+///       base. Neither the first nor the last limb is zero. So equal sums have equal limbs and
+///       equal bytes.
 ///  ES4  Terms that are not finite numbers are counted, not added, so they can be removed again.
 package struct ExactSum: Equatable, Sendable {
   /// The base of a sum's limbs. A sum with one base accepts no finite terms of the other kind.
@@ -24,7 +24,7 @@ package struct ExactSum: Equatable, Sendable {
   package let radix: Radix
   /// The number of terms, including those that are not finite numbers.
   package var termCount = 0
-  /// The number of terms that are not numbers, or are not numbers of this sum's base.
+  /// The number of terms that are not a number, or do not fit this sum's base.
   package var notNumberCount = 0
   package var positiveInfinityCount = 0
   package var negativeInfinityCount = 0
@@ -34,7 +34,7 @@ package struct ExactSum: Equatable, Sendable {
   private var pending = 0
 
   private static let pendingMax = 1 << 20
-  /// The number of digits in one limb, as sums are encoded: a digit has base 128 or 100.
+  /// The number of digits in one limb of an encoded sum. A digit has base 128 or 100.
   package static let digitsPerLimb = 4
   static let decimalsPerLimb = 8
   static let bitsPerLimb = 28
@@ -46,7 +46,8 @@ package struct ExactSum: Equatable, Sendable {
   /// Whether this state can occur: the counts are consistent, and a sum without finite terms is
   /// zero.
   package var isPossible: Bool {
-    // Subtract the counts one by one: each may be the greatest Int, so adding them could overflow.
+    // Subtract the counts one by one. Each count may be the greatest Int, so adding the counts
+    // could overflow.
     var finiteCount = termCount
     guard notNumberCount >= 0, notNumberCount <= finiteCount else { return false }
     finiteCount -= notNumberCount
@@ -72,7 +73,7 @@ package struct ExactSum: Equatable, Sendable {
 // MARK: - Terms
 
 extension ExactSum {
-  /// One number that is summed.
+  /// One term of a sum.
   package enum Term: Hashable, Sendable {
     case integer(Int64)
     case double(Double)
@@ -117,7 +118,7 @@ extension ExactSum {
     noteChange()
   }
 
-  /// - Parameter shift: The exponent of the magnitude: in bits, or in decimal places.
+  /// - Parameter shift: The exponent of the magnitude, in bits or in decimal places.
   private mutating func add(_ magnitude: UInt128, shiftedBy shift: Int, isNegative: Bool) {
     guard magnitude != 0 else { return }
     let unit = radix == .binary ? Self.bitsPerLimb : Self.decimalsPerLimb
@@ -126,7 +127,7 @@ extension ExactSum {
       radix == .binary ? Int64(1) << Int64(shift - place * unit) : Self.power(of: 10, shift - place * unit)
     var rest = magnitude
     var carry: Int64 = 0
-    // Reserve the limbs that the magnitude needs, and one more for the carry.
+    // Reserve the limbs that the magnitude needs, and one additional limb for the carry.
     makeRoom(place, Self.pieceCount(magnitude, radix) + 1)
     var position = place - low
     let base = base
@@ -161,7 +162,7 @@ extension ExactSum {
     if pending >= Self.pendingMax { putInOrder() }
   }
 
-  /// Extends the limbs to cover `count` places from `place` on.
+  /// Extends the limbs to cover `count` places, starting at `place`.
   private mutating func makeRoom(_ place: Int, _ count: Int) {
     if count == 0 { return }
     if limbs.isEmpty { low = place }
@@ -203,7 +204,7 @@ extension ExactSum {
     return carry
   }
 
-  /// The sum in normal form (ES3). A sum that is already in normal form is returned as it is.
+  /// The sum in normal form (ES3). A sum that is already in normal form is returned unchanged.
   package var inOrder: ExactSum {
     if pending == 0 { return self }
     var copy = self
