@@ -13,7 +13,7 @@ package enum Hexadecimal {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// The bytes that an even number of digits describes; nil for any other text.
+  /// The bytes that the digits represent; nil unless the text is an even number of digits.
   package static func bytes(_ digits: some StringProtocol) -> [UInt8]? {
     let values = digits.compactMap(\.hexDigitValue)
     guard values.count % 2 == 0, values.count == digits.utf8.count else { return nil }

@@ -1,4 +1,4 @@
-/// A value as JSON writes it. Members keep their order.
+/// A JSON value that can be written as text. Members keep their order.
 package enum JSONText: Equatable, Sendable {
   case null
   case bool(Bool)
@@ -9,7 +9,8 @@ package enum JSONText: Equatable, Sendable {
 
   package static func integer(_ value: some BinaryInteger) -> JSONText { .number(String(value)) }
 
-  /// A number, or the text nan, inf or -inf, which JSON numbers cannot express.
+  /// A number. Values that are not finite become one of the strings nan, inf and -inf, because JSON
+  /// has no such numbers.
   package static func double(_ value: Double) -> JSONText {
     value.isFinite ? .number("\(value)") : .string("\(value)")
   }

@@ -1,8 +1,9 @@
 /// Text for XML and HTML.
 package enum MarkupText {
-  /// The text as it is written between tags and in attributes.
+  /// The text with escapes, for use between tags and in attributes.
   ///
-  /// XML has no escapes for most control characters. They become the replacement character.
+  /// XML has no escapes for most control characters, so each of them becomes the replacement
+  /// character.
   package static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {

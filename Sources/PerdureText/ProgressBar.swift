@@ -1,11 +1,11 @@
 /// The text that shows the progress of long-running work.
 ///
 /// On a terminal it is a bar that overwrites itself. Elsewhere it is a line every two seconds, so
-/// short work writes nothing. The bar reads no clock and writes nothing itself: its functions take
-/// the time and return the text to write.
+/// short work produces no text. This type does not read a clock and does not write: its functions
+/// take the time and return the text to write.
 package struct ProgressBar: Sendable {
   private let title: String
-  /// The name of the counted things, in the plural. If it is nil, only the percentage is shown.
+  /// The name of the counted items, in the plural. If it is nil, only the percentage is shown.
   private let unit: String?
   private let isTerminal: Bool
   /// The columns of the terminal.
@@ -50,7 +50,7 @@ package struct ProgressBar: Sendable {
     return isTerminal ? overwriting(bar(fraction, count, time)) : line(fraction, count, time) + "\n"
   }
 
-  /// The text that ends the work and leaves a last line.
+  /// The last line, to be written when the work is finished.
   package mutating func finish(count: Int, at time: Duration) -> String {
     (isTerminal ? overwriting(bar(1, count, time)) : line(1, count, time)) + "\n"
   }

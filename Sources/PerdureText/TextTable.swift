@@ -8,7 +8,8 @@ package struct TextTable: Sendable {
   private let widths: [Int]
   private let alignments: [Alignment]
 
-  /// Makes a table with fixed widths, in characters. A longer cell moves the rest of its line.
+  /// Makes a table with fixed widths, in characters. A longer cell shifts the rest of its line to
+  /// the right.
   package init(widths: [Int], alignments: [Alignment]) {
     self.widths = widths
     self.alignments = alignments
