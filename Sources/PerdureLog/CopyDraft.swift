@@ -10,8 +10,8 @@ import PerdureFormat
 // the mark (`StoreOptions.draft`).
 //
 // A mark contains the name of the copy. After a crash between the rename and the removal of the
-// marks, a complete copy named `OTHER.copy` still has marks. Their text shows that it is not the
-// draft of OTHER.
+// marks, a complete copy named `OTHER.copy` still has marks. Their text shows that the copy is not
+// the draft of OTHER.
 
 /// A copy in progress, and the lock on its directory.
 struct CopyDraft {
@@ -78,7 +78,8 @@ struct CopyDraft {
 
   /// Removes a directory that was just created, unless another process has created files in it.
   ///
-  /// - Returns: A clause that says why it stays; nil if it was removed, or if it is in use.
+  /// - Returns: A clause with the reason why the directory stays; nil if it was removed, or if it
+  ///   is in use.
   private static func removeNew(
     _ path: String, _ fileSystem: any FileSystem, isLocked: Bool
   ) -> String? {
@@ -91,11 +92,11 @@ struct CopyDraft {
     return nil
   }
 
-  /// Checks that `target` is no symbolic link to an absent directory. The rename would fail, after
-  /// everything was written.
+  /// Checks that `target` is not a symbolic link to an absent directory. Otherwise the rename would
+  /// fail after all files were written.
   private static func checkLeadsSomewhere(_ target: String, _ fileSystem: any FileSystem) throws {
     guard try fileSystem.kind(of: target) == nil,
-      // If the parent cannot be read, a link is found only by the rename.
+      // If the parent cannot be read, only the rename finds a link.
       let names = try? fileSystem.contents(of: StorePath.parent(of: target)),
       names.contains(StorePath.name(of: target))
     else { return }
@@ -175,7 +176,7 @@ struct CopyDraft {
     // Errors are ignored, because the file was only read.
     defer { try? file.close() }
     let expected = StorePath.name(of: path).dropLast(suffix.count) + "\n"
-    // One byte more than a complete mark is read, so that a longer text is different.
+    // Reads one byte more than the length of a complete mark, so that a longer text does not match.
     let text = try file.read(expected.utf8.count + 1, at: 0)
     return text.isEmpty || text.elementsEqual(expected.utf8)
   }
@@ -203,7 +204,7 @@ struct CopyDraft {
 
   /// Removes the files of a copy that failed, as far as possible.
   ///
-  /// - Returns: A clause that says why the draft stays; nil if it was removed.
+  /// - Returns: A clause with the reason why the draft stays; nil if it was removed.
   @discardableResult
   func remove() -> String? {
     defer { lock.release() }
@@ -211,8 +212,8 @@ struct CopyDraft {
     return nil
   }
 
-  /// Removes the files of a copy that failed, and returns the error to throw. It is `error`, with
-  /// the reason if the draft stays.
+  /// Removes the files of a copy that failed, and returns the error to throw. It is `error`. If the
+  /// draft stays, the error also contains the reason.
   func removed(after error: any Error) -> any Error { Self.noting(remove(), in: error) }
 
   private static func stays(_ path: String, _ refusal: any Error) -> String {
@@ -247,7 +248,7 @@ extension StoreError {
   }
 }
 
-/// A lock that its owner lends. Only the owner releases it.
+/// A lock that another object owns. Only the owner releases it.
 private final class BorrowedLock: FileLock {
   private let lock: any FileLock
 

@@ -201,7 +201,7 @@ extension Store {
   }
 
   /// Removes a store's files: the superblock first, then files with content, then temporary files,
-  /// and the lock last. The directory is removed if it is empty then.
+  /// and the lock last. Then the directory is removed if it is empty.
   ///
   /// - Parameter keepsLock: Whether the lock file and the directory are kept.
   static func removeFiles(

@@ -9,8 +9,8 @@ import PerdureFormat
 //   RP2. If the path has no superblock, a draft with this mark is the store of the path. It is
 //        renamed to the path before the path is opened for writing, copied from or replaced.
 //   RP3. If the path has a superblock, the mark has no effect, because destroying has not begun.
-//        The next opening for writing removes the draft. Otherwise the draft would become the store
-//        of the path when the store is destroyed later.
+//        The next opening for writing removes the draft. Otherwise, if the store were destroyed
+//        later, the draft would become the store of the path.
 
 extension Store {
   /// Replaces a store with a copy of another one. The replaced store must not be open for writing.
@@ -181,7 +181,8 @@ struct Replacement {
 
   /// Completes or removes an unfinished replacement before an opening (RP2, RP3).
   ///
-  /// - Throws: `StoreError` with code `.notAStore` for a reader, which must not complete it.
+  /// - Throws: `StoreError` with code `.notAStore` for a reader, which must not complete a
+  ///   replacement.
   /// - Complexity: Two file system calls if there is no unfinished replacement.
   static func settle(_ path: String, _ options: StoreOptions) throws {
     do {

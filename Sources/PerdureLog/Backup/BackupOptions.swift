@@ -17,7 +17,7 @@ public struct BackupOptions: Sendable {
   /// another file system.
   public var fileSystem: (any FileSystem)?
 
-  /// The time by which the speed is limited; nil: that of the system.
+  /// The clock for the speed limit; nil: the clock of the system.
   var clock: BackupClock?
 
   /// Creates options with all defaults.
@@ -36,10 +36,11 @@ public struct BackupProgress: Hashable, Sendable {
   /// The number of bytes of files done so far: written to the backup, shared, or read from the
   /// backup.
   public var bytesDone: UInt64 = 0
-  /// The number of bytes of all files known so far. It grows when values with own files are found.
+  /// The number of bytes of all files known so far. It grows when values with files of their own
+  /// are found.
   public var bytesTotal: UInt64 = 0
 
-  /// Creates a progress; by default nothing is done yet.
+  /// Creates a progress value. By default, both counts are zero.
   public init(bytesDone: UInt64 = 0, bytesTotal: UInt64 = 0) {
     (self.bytesDone, self.bytesTotal) = (bytesDone, bytesTotal)
   }

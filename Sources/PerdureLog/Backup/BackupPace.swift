@@ -3,13 +3,13 @@
 /// The speed is limited while commits are made. The limit ends `busyNanoseconds` after the last
 /// commit. If commits are not visible, the limit always applies.
 struct BackupPace {
-  /// How long after a commit the store counts as busy.
+  /// The duration after a commit during which the store counts as busy.
   static let busyNanoseconds: UInt64 = 250_000_000
 
   private let bytesPerSecond: Double?
   private var activity: UInt64?
   private var busyUntil: UInt64
-  /// The time from which the next piece may be read, in nanoseconds.
+  /// The earliest time at which the next piece may be read, in nanoseconds.
   private var next: UInt64
 
   /// - Parameter bytesPerSecond: The maximum speed; nil if it is unlimited.
@@ -22,7 +22,7 @@ struct BackupPace {
 
   /// Records that a piece was copied.
   ///
-  /// - Returns: The time from which the next piece may be copied, in nanoseconds.
+  /// - Returns: The earliest time at which the next piece may be copied, in nanoseconds.
   mutating func pass(_ bytes: Int, activity: UInt64?, now: UInt64) -> UInt64 {
     guard let bytesPerSecond else { return now }
     if activity == nil || activity != self.activity { busyUntil = now + Self.busyNanoseconds }

@@ -30,8 +30,8 @@ final class BackupRun {
   private var sharedParts: [BackupSource.Part] = []
   private var canShare = true
   private var isPacked = false
-  /// For a source that does not know its live records: the numbers of blob files that records name
-  /// but the source lacks.
+  /// The numbers of blob files that records reference and that the source lacks. It is used if the
+  /// source does not know its live records.
   private(set) var absentBlobs: Set<UInt64> = []
 
   init(
@@ -92,8 +92,8 @@ final class BackupRun {
     try target.end()
   }
 
-  /// Notes values with files of their own, and whether values are packed, which the superblock must
-  /// declare.
+  /// Notes the values with files of their own. Also notes whether values are packed, because the
+  /// superblock must declare it.
   private func note(_ frame: LogScan.Part) throws {
     var records = SealedRecords(in: frame.payload)
     while let (record, _, _) = try records.next() {

@@ -20,16 +20,16 @@ struct BackupSource {
   /// The segments of the log, oldest first.
   var parts: [Part]
   let blobs: BlobFiles
-  /// The numbers of the blob files that records name at that commit.
+  /// The numbers of the blob files that records reference at that commit.
   let liveBlobs: Set<UInt64>
-  /// Whether live records name every number in `liveBlobs`. If not, some may belong to dead
-  /// records.
+  /// Whether live records reference every file in `liveBlobs`. If not, some of these files may
+  /// belong to dead records.
   let knowsAllBlobs: Bool
   /// Retains the blob files; nil if there are none.
   let snapshot: Snapshot?
 
-  /// The superblock of a copy of the log up to `end`. It names no checkpoint, and marks the copy as
-  /// not yet opened by a writer.
+  /// The superblock of a copy of the log up to `end`. It references no checkpoint, and marks the
+  /// copy as not yet opened by a writer.
   static func superblock(
     copying current: Superblock, end: LogPosition, sequence: UInt64, nextBlob: UInt64, _ parts: [Part]
   ) throws(StoreError) -> Superblock {
@@ -55,7 +55,7 @@ struct BackupSource {
 
 extension BackupSource {
   /// The newest state of an open store. If the store is open for writing, the state is durable in
-  /// the store when this returns.
+  /// the store when the initializer returns.
   ///
   /// - Complexity: O(n) for n segments, while commits wait; then one sync.
   init(of engine: Engine) throws {
@@ -78,7 +78,7 @@ extension BackupSource {
         // No commit is published during the turn, so the snapshot has this state.
         snapshot: state.liveBlobs.isEmpty ? nil : Snapshot(engine))
     }
-    // A backup must not have commits that the store can still lose in a power cut. After such a
+    // A backup must not contain commits that the store can still lose in a power cut. After such a
     // loss, the store's log could continue differently.
     if !engine.options.isReadOnly { try engine.gate.waitUntilSynced(superblock.durableEnd) }
   }

@@ -17,7 +17,7 @@ final class EarlierBackup {
 
   /// - Throws: `StoreError`: `.invalidArgument` if it is a backup of another store or branch, was
   ///   opened for writing, or is newer than `source`; `.notAStore`, `.corruption`. `FileIOError`,
-  ///   with code `.locked` while a writer has it open.
+  ///   with code `.locked` while a writer has the backup open.
   init(at path: String, for source: Superblock, _ fileSystem: any FileSystem) throws {
     guard try fileSystem.kind(of: path) == .directory else { throw Self.absent(path) }
     let directory = try fileSystem.openDirectory(path)

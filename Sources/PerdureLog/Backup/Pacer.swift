@@ -34,7 +34,7 @@ struct Pacer {
   }
 }
 
-/// The time by which a backup limits its speed. Tests replace it.
+/// The clock for the speed limit of a backup. Tests replace it.
 struct BackupClock: Sendable {
   /// The time, in nanoseconds.
   var now: @Sendable () -> UInt64

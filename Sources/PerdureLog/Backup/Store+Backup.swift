@@ -7,27 +7,28 @@ import PerdureFormat
 extension Store {
   /// Makes a backup of the store in a folder, while the store is read and written.
   ///
-  /// The backup is a store. It has every commit made before the call, durable both in the store
-  /// and in the backup. Frames, records and values are verified as they are copied. The index is
-  /// not copied: the first opening of a backup builds it from the log. Never write to a backup:
-  /// restore it, with `restore(from:to:options:progress:)`, or copy it. A backup that is opened for
-  /// writing becomes a separate store, and no longer serves as an earlier backup.
+  /// The backup is a store. It contains every commit made before the call. When the call returns,
+  /// these commits are durable in the store and in the backup. Frames, records and values are
+  /// verified as they are copied. The index is not copied: the first opening of a backup builds it
+  /// from the log. Never write to a backup: restore it, with `restore(from:to:options:progress:)`,
+  /// or copy it. A backup that is opened for writing becomes a separate store, and no longer serves
+  /// as an earlier backup.
   ///
-  /// With an earlier backup, files that have not changed since are shared with it as hard links.
-  /// They are copied where the file system has no hard links. Each backup is complete, and either
+  /// If an earlier backup is given, unchanged files are shared with it as hard links. If the file
+  /// system has no hard links, these files are copied. Each backup is complete, and either backup
   /// may be removed. A segment is shared if its bytes are equal in both. A file of a value is
   /// shared if its header and checksums are equal; the value itself is not read. Later damage to a
   /// shared file is damage in both backups.
   ///
-  /// A store that was opened for reading can be backed up too, beside a writer in another process.
-  /// The backup then has the state of the last opening or `refresh()`. The last commits of that
-  /// state may not be durable in the store yet. Register as a reader
+  /// A store that was opened for reading can also be backed up, while another process writes to it.
+  /// The backup then contains the state of the last opening or `refresh()`. The last commits of
+  /// that state may not be durable in the store yet. Register as a reader
   /// (`StoreOptions.registersAsReader`): otherwise the writer may remove files of values before
   /// they are copied.
   ///
-  /// Until the backup is done, the store keeps files that compaction replaces and files that
-  /// commits make unnecessary, as it does for a snapshot. A store that is closed during the backup
-  /// keeps them too.
+  /// Until the backup is finished, the store keeps files that compaction replaces and files that
+  /// commits make unnecessary. A snapshot has the same effect. If the store is closed during the
+  /// backup, these files are also kept.
   ///
   /// - Parameters:
   ///   - target: The backup's directory. It must be absent or empty. The backup is written to this
@@ -40,10 +41,11 @@ extension Store {
   ///     the backup and is rethrown. It must not wait for another backup to the same target.
   /// - Returns: The contents of the backup.
   /// - Throws: `StoreError`: `.corruption` if the store is damaged, with file and offset;
-  ///   `.invalidArgument` if the target is not empty, or `earlier` is no backup of this branch of
-  ///   the store; `.diskFull`, `.io`, `.locked`, `.closed`, `.poisoned`, `.forked`,
+  ///   `.invalidArgument` if the target is not empty, or `earlier` is not a backup of this branch
+  ///   of the store; `.diskFull`, `.io`, `.locked`, `.closed`, `.poisoned`, `.forked`,
   ///   `.unsupportedFormat`. `CancellationError` if the task is cancelled. Errors of `progress`.
-  ///   After an error there is no backup, unless the last sync failed. The store can still be used.
+  ///   After an error the target contains no backup, except that it may contain one if the last
+  ///   sync failed. The store can still be used.
   /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared; memory
   ///   for a few mebibytes, and 24 bytes for each value with a file of its own.
   @discardableResult
@@ -51,7 +53,7 @@ extension Store {
     to target: String, since earlier: String? = nil, options: BackupOptions = BackupOptions(),
     progress: (BackupProgress) throws -> Void = { _ in }
   ) throws -> BackupReport {
-    // Before the target is looked at, which may complete a replacement there. FK2
+    // This check comes first, because an access to the target may complete a replacement there. FK2
     try checkProcess()
     try options.validate()
     let engine = engine

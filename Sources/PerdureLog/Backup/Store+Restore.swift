@@ -6,10 +6,10 @@ extension Store {
   /// writing.
   ///
   /// The new store has the identity and the history of the store that was backed up. Files are
-  /// verified as they are copied. The backup is not changed, except that an interrupted replacement
-  /// at its path is completed first. The new store is independent of the backup and of the original
-  /// store: its first opening for writing makes it a new branch. Earlier backups do not belong to
-  /// that branch.
+  /// verified as they are copied. The call first completes an interrupted replacement at the
+  /// backup's path. Apart from that, it does not change the backup. The new store is independent of
+  /// the backup and of the original store: its first opening for writing makes it a new branch.
+  /// Earlier backups do not belong to that branch.
   ///
   /// - Parameters:
   ///   - backup: The backup's directory, or a file with a backup stream.
@@ -20,8 +20,8 @@ extension Store {
   ///     the restore and is rethrown.
   /// - Throws: `StoreError`: `.notAStore`; `.corruption`, with file and offset; `.invalidArgument`
   ///   if the target is not empty; `.locked`, `.diskFull`, `.io`, `.unsupportedFormat`.
-  ///   `CancellationError`. Errors of `progress`. After an error there is no new store, unless the
-  ///   last sync failed.
+  ///   `CancellationError`. Errors of `progress`. After an error there is no new store, except that
+  ///   one may exist if the last sync failed.
   /// - Complexity: O(n) for n bytes of the backup.
   @discardableResult
   public static func restore(
@@ -130,8 +130,8 @@ extension Store {
     return try store.backup(to: target, options: backup, progress: progress)
   }
 
-  /// Checks that no live record of a copy names a blob file in `absent`. Dead records may name such
-  /// files, because the backup does not contain them.
+  /// Checks that no live record of a copy references a blob file in `absent`. Dead records may
+  /// reference such files, because a backup does not contain the blob files of dead records.
   ///
   /// - Complexity: O(1) if `absent` is empty; otherwise that of opening the copy, which builds its
   ///   index.
@@ -155,8 +155,8 @@ extension Store {
     return options
   }
 
-  /// Acquires the writer's lock. Nil if the medium is read-only, if the lock file may not be
-  /// written, or if the file system has no locks.
+  /// Acquires the writer's lock. Returns nil if the medium is read-only, if the lock file may not
+  /// be written, or if the file system has no locks.
   private static func lockUnlessReadOnly(
     _ path: String, _ fileSystem: any FileSystem
   ) throws(FileIOError) -> (any FileLock)? {
