@@ -19,10 +19,10 @@ public struct CheckpointOptions: Hashable, Sendable {
   /// as fast without a checkpoint.
   public var idleTailBytes = 4 << 20
 
-  /// How long a store must be without a commit to count as idle.
+  /// The duration without a commit after which a store counts as idle.
   ///
-  /// Unit: seconds. Range: 0.01 to 3,600. Default: 2. Why: longer than the pauses of a working
-  /// program.
+  /// Unit: seconds. Range: 0.01 to 3,600. Default: 2. Why: a working program rarely pauses that
+  /// long.
   public var idleSeconds = 2.0
 
   /// A checkpoint is written at close when the tail has at least this many bytes.
@@ -34,8 +34,8 @@ public struct CheckpointOptions: Hashable, Sendable {
   /// Creates options with all defaults.
   public init() {}
 
-  /// No automatic checkpoints. Only `Store.checkpoint()` writes one, and compaction renews one that
-  /// exists.
+  /// No automatic checkpoints. `Store.checkpoint()` writes one, and compaction replaces an existing
+  /// one.
   public static var manual: CheckpointOptions {
     var options = CheckpointOptions()
     (options.tailBytes, options.idleTailBytes, options.closeTailBytes) = (.max, .max, .max)
@@ -55,14 +55,14 @@ public struct CheckpointOptions: Hashable, Sendable {
 
 // The policy: it computes decisions from lengths.
 extension CheckpointOptions {
-  /// The length of the tail from which a checkpoint is due during commits, in bytes.
+  /// The tail length at which a checkpoint becomes due during commits, in bytes.
   ///
   /// Uniform updates change nearly every node of an index before the tail reaches half the index's
-  /// length. So waiting for that length limits what checkpoints write to a small multiple of the
-  /// log.
+  /// length. So waiting for that length limits the bytes written by checkpoints to a small multiple
+  /// of the log's length.
   func dueTailBytes(indexBytes: Int) -> UInt64 { UInt64(max(tailBytes, indexBytes / 2)) }
 
-  /// The length of the tail from which commits check whether a checkpoint is due, in bytes.
+  /// The tail length at which commits begin to check whether a checkpoint is due, in bytes.
   func nextLookBytes(indexBytes: Int) -> UInt64 {
     min(dueTailBytes(indexBytes: indexBytes), UInt64(idleTailBytes))
   }

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The input of a checkpoint. It is taken in a turn, and valid as long as the root is pinned.
+/// The input of a checkpoint. It is created in a turn, and is valid as long as the root is pinned.
 struct CheckpointSource {
   let root: UnsafeMutablePointer<Root>
   let catalog: Catalog
@@ -9,10 +9,10 @@ struct CheckpointSource {
   let untrusted: Set<UInt32>
   /// The unique indexes with a duplicate key at the last check.
   let duplicated: Set<UInt32>
-  /// The blob files that live records name.
+  /// The blob files that live records reference.
   let blobs: Set<UInt64>
   let nextBlob: UInt64
-  /// The units that neither this root nor a later one reaches.
+  /// The units that neither this root nor a later root reaches.
   let freed: [FreedSlot]
   let segmentUsage: [UInt8]
   /// The number of bytes of the log after the previous checkpoint.
@@ -23,8 +23,8 @@ struct CheckpointSource {
 /// uses it.
 ///
 /// The order (FORMAT.md, K-rules): the caller makes the log durable up to the checkpoint's
-/// position. This writer writes and syncs nodes and root block. Then the caller names the root
-/// block in a superblock, and calls `didName`.
+/// position. This writer writes and syncs the nodes and the root block. Then the caller writes a
+/// superblock that references the root block, and calls `didName`.
 ///
 /// After a failed sync the content of the file is unknown, so the file is never written again (S7).
 /// The next checkpoint begins a new file and copies all nodes to it, including those of the mapped
@@ -32,7 +32,7 @@ struct CheckpointSource {
 struct CheckpointWriter: ~Copyable {
   private let directory: any Directory
   private let store: StoreID
-  /// The checkpoint that the store was opened with; nil if there is none. The free units of its
+  /// The checkpoint with which the store was opened; nil if there is none. The free units of its
   /// file are determined only when the first checkpoint is written.
   private var opened: OpenedCheckpoint?
   private var file: IndexFile?
@@ -40,22 +40,23 @@ struct CheckpointWriter: ~Copyable {
   private let readers: ReaderTable
   /// Whether the next checkpoint begins a new file.
   private(set) var beginsAnew: Bool
-  /// The slots, in the file being written, of nodes from the file that the store was opened with.
-  /// Nil while both are the same file.
+  /// The nodes of the file with which the store was opened, and their slots in the file that is
+  /// being written. Nil while both are the same file.
   private var relocation: NodeRelocation?
   private var writtenBefore: UInt64 = 0
   /// The number of the newest checkpoint; 0 if there is none.
   private var number: UInt64
-  /// The number of the checkpoint that the second newest superblock names, or an earlier number.
-  /// SA2
+  /// The number of a checkpoint. The second newest superblock references this checkpoint or a later
+  /// one. SA2
   private var confirmedNumber: UInt64
   private var root: SlotAllocator.Run?
   /// Root blocks to overwrite before their units are used again.
   private var formerRoots: [(reached: Range<UInt64>, slot: UInt32)] = []
   private var written: (reference: CheckpointReference, root: SlotAllocator.Run, version: UInt64)?
-  /// The numbers and versions of the checkpoints named since the opening, in order.
+  /// The numbers and versions of the checkpoints that superblocks have referenced since the
+  /// opening, in order.
   private var named: [(number: UInt64, version: UInt64)] = []
-  /// Called before each node; true cancels writing.
+  /// Called before each node. The result true cancels writing.
   var isCancelled: () -> Bool = { false }
 
   init(
@@ -81,7 +82,7 @@ struct CheckpointWriter: ~Copyable {
 
   /// Writes the nodes that are not in the file yet, and makes them durable.
   ///
-  /// - Parameter source: The nodes to write. If `beginsAnew`, it must be made after
+  /// - Parameter source: The nodes to write. If `beginsAnew`, the source must be made after
   ///   `NodeArena.forgetSlots`.
   mutating func write(_ source: CheckpointSource) throws -> CheckpointReference {
     if beginsAnew { beginAnew(source) }
@@ -98,12 +99,14 @@ struct CheckpointWriter: ~Copyable {
     }
   }
 
-  /// Stops writing the current file. It is kept if a superblock may name a checkpoint in it.
+  /// Stops writing the current file. The file is kept if a superblock may reference a checkpoint in
+  /// it.
   private mutating func beginAnew(_ source: CheckpointSource) {
     beginsAnew = false
     if let file {
       writtenBefore += file.writtenByteCount
-      // No superblock names the file. If it cannot be removed now, the next opening removes it.
+      // No superblock references the file. If it cannot be removed now, the next opening removes
+      // it.
       if root == nil { try? file.remove(from: directory) }
     }
     file = nil
@@ -123,7 +126,7 @@ struct CheckpointWriter: ~Copyable {
   private mutating func writeUnguarded(_ source: CheckpointSource) throws -> CheckpointReference {
     let next = number + 1
     let file = try openFile()
-    // No superblock names the checkpoint of this root block.
+    // No superblock references the checkpoint of this root block.
     if let written { file.slots.free(written.root, notReachedFrom: 0) }
     written = nil
     for slot in source.freed {
@@ -163,8 +166,8 @@ struct CheckpointWriter: ~Copyable {
     return slot == .none ? nil : SlotAllocator.Run(slot: slot.number, unitCount: freed.unitCount)
   }
 
-  /// The first checkpoint that may reach a node with this stamp: the first one with the stamp's
-  /// version or a later one.
+  /// The first checkpoint that may reach a node with this stamp: the first checkpoint whose version
+  /// is at least the stamp's version.
   private func firstToReach(_ stamp: UInt64) -> UInt64 {
     if stamp == 0 { return 0 }
     var (low, high) = (0, named.count)
@@ -175,16 +178,16 @@ struct CheckpointWriter: ~Copyable {
     return low < named.count ? named[low].number : number + 1
   }
 
-  /// Whether only the newest superblock names the newest checkpoint, and units wait until two
-  /// superblocks name it.
+  /// Whether only the newest superblock references the newest checkpoint, and units wait until two
+  /// superblocks reference it.
   var isUnconfirmed: Bool {
     !beginsAnew && confirmedNumber < number && (file?.slots.waitingUnitCount ?? 0) > 0
   }
 
-  /// Notes that both of the newest superblocks name the newest checkpoint.
+  /// Notes that the two newest superblocks reference the newest checkpoint.
   mutating func didConfirm() { confirmedNumber = number }
 
-  /// Notes that the newest superblock names the checkpoint that was written last.
+  /// Notes that the newest superblock references the checkpoint that was written last.
   mutating func didName() {
     guard let written else { return }
     confirmedNumber = number
@@ -208,7 +211,7 @@ struct CheckpointWriter: ~Copyable {
     return created
   }
 
-  /// Determines the free units of the file that the store was opened with.
+  /// Determines the free units of the file with which the store was opened.
   private mutating func takeOver(_ opened: OpenedCheckpoint) throws -> IndexFile {
     let extent: OpenedCheckpoint.Extent
     do { extent = try opened.extent() } catch {
@@ -223,12 +226,12 @@ struct CheckpointWriter: ~Copyable {
     return file
   }
 
-  /// Checks that the nodes of the file that the store was opened with are undamaged: the trees may
-  /// lead to them. FN3
+  /// Checks the nodes of the file with which the store was opened, because the trees may contain
+  /// them. FN3
   private func checkNodes() throws(FormatError) { try opened?.nodes.check() }
 
-  /// Frees the units that neither of the two newest superblocks reaches, and no reader in another
-  /// opening. SA2, RT4
+  /// Frees the units that neither the two newest superblocks nor readers in other openings reach.
+  /// SA2, RT4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
     let needs = readers.needs()
     let (confirmed, fileNumber) = (confirmedNumber, file.number)

@@ -8,8 +8,8 @@ import Synchronization
 /// readers wait for the thread.
 ///
 /// Invariants
-///  CP1  The thread that writes has set `isRunning`; it owns `writer`. After `stop` the thread that
-///       closes the store owns it.
+///  CP1  A thread that writes sets `isRunning` first, and then owns `writer`. After `stop`, the
+///       thread that closes the store owns `writer`.
 ///  CP2  After `stop` this object neither writes nor uses the engine.
 // Unchecked: its state is guarded by `lock`; `writer` by CP1.
 final class Checkpointer: @unchecked Sendable {
@@ -25,8 +25,8 @@ final class Checkpointer: @unchecked Sendable {
   private var counters = CheckpointCounters()
   /// The checkpoint writer. CP1
   var writer: CheckpointWriter
-  // Unsafe: unowned, so that retaining and releasing the engine costs nothing more. The engine
-  // calls `stop` before it is freed (CP2).
+  // Unsafe: the reference is unowned, because a counted reference would make each retain and
+  // release of the engine slower. The engine calls `stop` before it is freed (CP2).
   private unowned(unsafe) var engine: Engine?
 
   init(_ writer: consuming CheckpointWriter, _ options: CheckpointOptions) {
@@ -51,7 +51,7 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
-  /// Writes a checkpoint on this thread, after waiting for one that is being written.
+  /// Writes a checkpoint on this thread. If another thread is writing one, waits for it first.
   func perform(for engine: Engine) throws {
     lock.lock()
     defer { lock.unlock() }
@@ -116,7 +116,7 @@ final class Checkpointer: @unchecked Sendable {
   private func runInBackground() {
     guard let engine else { return }
     // The failure is counted, and the checkpoint is retried when the tail has grown. The store does
-    // not depend on it.
+    // not depend on the checkpoint.
     do { try run(engine) } catch { return }
   }
 

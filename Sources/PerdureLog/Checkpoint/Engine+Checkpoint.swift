@@ -65,7 +65,7 @@ extension Engine {
     return (state.checkpointSource(held(state), beginsAnew), pin)
   }
 
-  /// Step 4. Without a reference, the superblock names the previous checkpoint again.
+  /// Step 4. Without a reference, the new superblock references the previous checkpoint again.
   private func name(_ reference: CheckpointReference?, _ source: CheckpointSource) throws {
     let root = source.root
     try replaceSuperblock { superblock in
@@ -112,7 +112,7 @@ extension CommitterState {
 }
 
 extension Store {
-  /// Writes a checkpoint of everything committed so far. The next opening then has no log to read.
+  /// Writes a checkpoint of all commits so far. The next opening then need not read the log.
   ///
   /// Stores write checkpoints automatically (`StoreOptions.checkpoints`). Reads and commits
   /// continue meanwhile. When this returns, the commits and the checkpoint are durable.
@@ -120,7 +120,7 @@ extension Store {
   /// - Throws: `StoreError`: `.corruption` if the index file is damaged (no record is lost: the
   ///   next opening builds the index from the log); `.diskFull` or `.io` if the index file could
   ///   not be written (the store can be used, and a later checkpoint can succeed; after a failed
-  ///   sync it goes into another file); `.poisoned`, `.closed`, `.readOnly`, `.forked`.
+  ///   sync it is written to another file); `.poisoned`, `.closed`, `.readOnly`, `.forked`.
   /// - Complexity: writes the nodes that changed since the last checkpoint, or the whole index
   ///   after a failed sync; three syncs.
   public func checkpoint() throws {

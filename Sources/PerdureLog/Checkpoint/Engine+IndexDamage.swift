@@ -1,13 +1,12 @@
 import PerdureFileIO
 import PerdureFormat
 
-// What happens when a read finds a damaged node of the index file (FileNodes.swift).
+// The handling of a damaged node of the index file (FileNodes.swift).
 //
-// No data is lost, because the index follows from the log. But a part of the trees cannot be read.
-// So from then on every lookup throws, commits are refused, and no checkpoint is written. The
-// file's header is overwritten with zeros, so that the next opening does not use the file and
-// builds the index from the log. (Snapshots that outlive the writer's place do not change the
-// file.)
+// No data is lost, because the index can be built from the log. But a part of the trees cannot be
+// read. So every later lookup throws, commits are refused, and no checkpoint is written. The file's
+// header is overwritten with zeros, so that the next opening does not use the file and builds the
+// index from the log. (Snapshots that outlive the writer's place do not change the file.)
 
 extension Engine {
   /// FN3: called after every walk in the committer's turn, before the result of the walk is used.
@@ -17,7 +16,7 @@ extension Engine {
 
   var isIndexDamaged: Bool { indexNodes?.isDamaged ?? false }
 
-  /// As `checkIndex()`, for walks of one tree.
+  /// Like `checkIndex()`, for walks of one tree.
   @inline(__always)
   func check(_ file: FileNodes) throws(StoreError) {
     if file.isDamaged { try checkIndex() }
@@ -65,7 +64,7 @@ extension Engine {
     checkpoint.nodes.damage.error == Self.outdated
   }
 
-  /// The error that is noted for a file that another writer may own.
+  /// The error for an index file that another writer may own.
   static let outdated = FormatError(.misplaced, in: "index file of a closed store", at: 0)
 
   /// Overwrites the file's header, or removes the name of a shared file, so that the next opening

@@ -18,7 +18,7 @@ final class IndexFile: NodeSink {
   private(set) var writtenByteCount: UInt64 = 0
   /// Whether the file's name may be missing after a power cut.
   private(set) var needsDirectorySync = false
-  /// Called before each node; true cancels writing with `Cancelled`.
+  /// Called before each node. The result true cancels writing with `Cancelled`.
   var isCancelled: () -> Bool = { false }
 
   // The bytes that are not written yet. They stay here when a write fails, and the next attempt
@@ -56,7 +56,7 @@ final class IndexFile: NodeSink {
     return NodeSlot(number: try slots.allocate(unitCount))
   }
 
-  /// Frees a run that no checkpoint reaches. It can be reused from the next checkpoint on.
+  /// Frees a run that no checkpoint reaches. The next checkpoint can reuse it.
   func free(_ slot: NodeSlot, unitCount: Int) {
     slots.free(SlotAllocator.Run(slot: slot.number, unitCount: unitCount), notReachedFrom: 0)
   }
@@ -79,20 +79,20 @@ final class IndexFile: NodeSink {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Overwrites an obsolete root block before its units are reused. Even if newer superblocks are
-  /// lost, no opening then uses a tree with replaced parts.
+  /// Overwrites an obsolete root block before its units are reused. Then no opening uses a tree
+  /// with replaced parts, even if newer superblocks are lost.
   func invalidate(rootAt slot: UInt32) throws(FileIOError) {
     let zeros = [UInt8](repeating: 0, count: IndexFileHeader.unitLength)
     try file.write(zeros, at: UInt64(slot) * UInt64(IndexFileHeader.unitLength))
     writtenByteCount += UInt64(zeros.count)
   }
 
-  /// Removes the file. No superblock may name it.
+  /// Removes the file. No superblock may reference it.
   func remove(from directory: any Directory) throws(FileIOError) {
     try directory.remove(StoreFileName.index(number).string)
   }
 
-  /// Makes all written bytes durable, and the file's name.
+  /// Makes all written bytes and the file's name durable.
   func sync(in directory: any Directory) throws(FileIOError) {
     try flush()
     try file.sync(.full)
@@ -103,7 +103,7 @@ final class IndexFile: NodeSink {
 }
 
 /// The checksums of the nodes written since the file was opened, by the first unit of each node.
-/// They are stored in pages, because a large file may be written in a few places only.
+/// They are stored in pages, because often only a few parts of a large file are written.
 private struct NodeChecksums {
   private static let pageBits: UInt32 = 10
   private var pages: [[UInt32]] = []

@@ -4,16 +4,18 @@ import PerdureFormat
 //
 // Invariants
 //  SA1  Every unit from the first after the header to `end` is in exactly one state: in use,
-//       waiting or free. Units from `end` on were never used.
+//       waiting or free. Units at `end` and after it were never used.
 //  SA2  If checkpoint n is the first that does not reach a run of units, the run waits with tag n.
-//       It becomes free under two conditions. Both of the newest two superblocks must name
-//       checkpoint n or a later one. And no reader in another opening may use an earlier checkpoint
-//       that reaches the run (ReaderTable, RT4). Then no root that can still be opened leads to the
-//       run. (The readers of this opening have released a run before it is passed to `free`.)
+//       It becomes free under two conditions. First, the two newest superblocks reference
+//       checkpoint n or a later one. Second, no reader in another opening may use an earlier
+//       checkpoint that reaches the run (ReaderTable, RT4). Then no root that can still be opened
+//       contains the run. (The readers of this opening have released a run before it is passed to
+//       `free`.)
 //  SA3  Right after `release`, no two free runs are adjacent, because adjacent runs are joined.
 //
-// Nodes have few sizes. Free runs of up to 32 units are kept by length, and a node mostly fits one
-// exactly. Longer runs are cut from the front, so that successive nodes are adjacent in the file.
+// Nodes have few sizes. Free runs of up to 32 units are grouped by length, so a node usually gets a
+// run of exactly its length. Longer runs are cut from the front, so that successive nodes are
+// adjacent in the file.
 
 /// The units of an index file.
 struct SlotAllocator {
@@ -96,16 +98,17 @@ struct SlotAllocator {
     return run.slot
   }
 
-  /// Adds a run that no checkpoint from `checkpoint` on reaches. It waits until it is free. SA2
+  /// Adds a run that neither `checkpoint` nor a later checkpoint reaches. The run waits until it is
+  /// free. SA2
   ///
-  /// - Parameter first: No checkpoint before `first` reaches the run either.
+  /// - Parameter first: Checkpoints before `first` also do not reach the run.
   mutating func free(_ run: Run, reachedFrom first: UInt64 = 0, notReachedFrom checkpoint: UInt64) {
     waiting.append((min(first, checkpoint)..<checkpoint, run))
     waitingUnitCount += run.unitCount
   }
 
-  /// Frees the units that waited for `checkpoint` or an earlier one. Both of the newest superblocks
-  /// name `checkpoint` or a later one. SA2, SA3
+  /// Frees the units that waited for `checkpoint` or an earlier one. The two newest superblocks
+  /// reference `checkpoint` or a later one. SA2, SA3
   ///
   /// - Parameter isRead: Whether a reader uses one of the given checkpoints.
   /// - Complexity: O(n log n) for n free runs.
@@ -128,7 +131,7 @@ struct SlotAllocator {
     insert(Self.joined(all))
   }
 
-  /// The runs in ascending order, adjacent ones joined.
+  /// The runs in ascending order, with adjacent runs joined.
   private static func joined(_ runs: [Run]) -> [Run] {
     var joined: [Run] = []
     for run in runs.sorted(by: { $0.slot < $1.slot }) {
