@@ -132,10 +132,10 @@ public final class WrittenBlob {
     }
   }
 
-  /// Makes the value available again: its transaction was certainly not committed.
+  /// Makes the value available again. The caller knows that its transaction was not committed.
   func release() { lock.withLock { use = .none } }
 
-  /// Gives up the ownership of the file, because the log references it or may reference it.
+  /// Ends the ownership of the file, because the log references the file or may reference it.
   func didCommit() { lock.withLock { use = .committed } }
 }
 
@@ -153,7 +153,7 @@ extension Store {
 }
 
 extension WriteTransaction {
-  /// Puts a value that was written in pieces under an id of a dense keyspace.
+  /// Puts a value, which was written in pieces, under an id of a dense keyspace.
   ///
   /// - Throws: `StoreError` with code `.invalidArgument` if the value was put before, or was
   ///   written for another store.
@@ -162,7 +162,7 @@ extension WriteTransaction {
     try withUnsafeBytes(of: id.littleEndian) { try append($0, blob, keyspace) }
   }
 
-  /// Puts a value that was written in pieces under a byte-string key of 0 to 65,535 bytes.
+  /// Puts a value, which was written in pieces, under a byte-string key of 0 to 65,535 bytes.
   ///
   /// - Throws: The errors of `put(_:id:in:)`.
   public mutating func put(_ blob: WrittenBlob, key: [UInt8], in keyspace: Keyspace) throws {

@@ -8,10 +8,10 @@ public struct RecordVersion: RawRepresentable, Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A condition of a commit. It is checked in the commit's turn against everything committed before,
-/// not against the snapshot that the caller read.
+/// A condition of a commit. It is checked in the commit's turn against all earlier commits, not
+/// against the snapshot that the caller read.
 public enum Precondition: Sendable {
-  /// The key still has this version; if it is nil, the key is still absent.
+  /// The key still has this version. If the version is nil, the key is still absent.
   case unchanged(Keyspace, Key, RecordVersion?)
   /// The key exists, in any version.
   case exists(Keyspace, Key)
@@ -25,7 +25,7 @@ public enum Precondition: Sendable {
   case idRangeUnchanged(Keyspace, ClosedRange<UInt64>, since: Snapshot)
 }
 
-/// Why a commit was refused.
+/// The reason why a commit was refused.
 public enum Conflict: Sendable {
   /// The precondition with this index in the transaction's list was not met.
   case precondition(index: Int, Precondition)
@@ -62,7 +62,8 @@ public struct KeyRange: Hashable, Sendable {
     }
   }
 
-  /// The lowest byte string greater than all that begin with `bytes`; nil if there is none.
+  /// The lowest byte string that is greater than all byte strings with the prefix `bytes`; nil if
+  /// there is none.
   static func successor(ofPrefix bytes: [UInt8]) -> [UInt8]? {
     guard let last = bytes.lastIndex(where: { $0 != 0xFF }) else { return nil }
     return Array(bytes[..<last]) + [bytes[last] + 1]

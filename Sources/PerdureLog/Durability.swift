@@ -6,9 +6,9 @@
 ///
 /// | level | process killed | system crash or power cut | waits for |
 /// |---|---|---|---|
-/// | `relaxed` | kept (today; not promised) | may be lost with all after it | nothing |
-/// | `processCrash` | kept | may be lost with all after it | one write |
-/// | `ordered` | kept | lost at most as part of a suffix of commits; a sync is running | one write |
+/// | `relaxed` | kept (today; not promised) | may be lost, with all later commits | nothing |
+/// | `processCrash` | kept | may be lost, with all later commits | one write |
+/// | `ordered` | kept | may be lost, with all later commits; a sync was requested | one write |
 /// | `powerLoss` | kept | kept | one sync, shared with concurrent commits |
 ///
 /// The sync is the strongest of the system: `F_FULLFSYNC` on Apple's platforms, `fdatasync` on

@@ -10,15 +10,15 @@ struct CommitterState: ~Copyable {
   var root: UnsafeMutablePointer<Root>
   var catalog: Catalog
   var indexes: IndexSet
-  /// The dictionaries for unpacking values: those of `catalog`.
+  /// The dictionaries of `catalog`, for unpacking values.
   let dictionaries = DictionaryTable()
   /// Indexes whose trees do not match their definitions: a value could not be read at opening, or
   /// the index was not maintained for some time. They stay unavailable until they are rebuilt.
   var incompleteIndexes: Set<UInt32> = []
-  /// Unique indexes that a commit stopped maintaining because entries were missing. Those that are
-  /// still incomplete cannot show whether a key is taken.
+  /// Unique indexes that a commit stopped maintaining because entries were missing. While such an
+  /// index is incomplete, it cannot show whether a key exists.
   var lostUniqueIndexes: Set<UInt32> = []
-  /// For indexes that lack a value, the error at opening, by index id.
+  /// The errors at opening of the indexes that lack a value, by index id.
   var indexDamage: [UInt32: StoreError] = [:]
   /// The position of the next frame. `root.end` is the same position.
   var end: LogPosition
@@ -55,8 +55,8 @@ struct CommitterState: ~Copyable {
   /// The versions that a running compaction must keep complete, ascending. `CompactionControl`
   /// allows one compaction at a time, and none after the store was closed.
   var compactedVersions: [UInt64] = []
-  /// The first version that reads the present file of a segment, by segment number, for segments
-  /// created or rewritten since the opening.
+  /// The first version that reads the present file of a segment, by segment number. It contains the
+  /// segments that were created or rewritten since the opening.
   private var readableSince: [UInt64: UInt64] = [:]
   /// The first version that reads the present segment table.
   private var tableSince: UInt64 = 0
@@ -67,17 +67,17 @@ struct CommitterState: ~Copyable {
   var usage = SegmentUsageTable()
   /// The changes that the present commit will make to `usage`; empty between commits.
   var usageChange = UsageChange()
-  /// The blob files that live records name.
+  /// The blob files that live records reference.
   var liveBlobs: Set<UInt64> = []
   /// Unique indexes with a duplicate key at the last check.
   var duplicatedIndexes: Set<UInt32> = []
   /// The number of bytes of the log after the newest checkpoint.
   var tailBytes: UInt64 = 0
-  /// The length of the tail from which the checkpointer is notified.
+  /// The tail length at which the checkpointer is notified.
   var nextTailCheck: UInt64 = .max
-  /// The offset in the last segment from which more space may have to be reserved.
+  /// The offset in the last segment at which more space may have to be reserved.
   var nextReserveCheck: UInt64 = .max
-  /// The offset in the last segment from which the segment is synced in the background.
+  /// The offset in the last segment at which a background sync of the segment starts.
   var nextSyncAhead: UInt64 = .max
   /// The offset up to which the last segment's file was extended ahead of the log.
   var roomEnd: UInt64 = 0
@@ -111,8 +111,8 @@ struct CommitterState: ~Copyable {
 
   /// Makes a copy of the published root, to be changed and published.
   ///
-  /// - Parameter newCatalog: The copy gets the entries of this catalog. Nil: those of the present
-  ///   one, which may have keyspaces that the published root lacks.
+  /// - Parameter newCatalog: The copy gets the entries of this catalog. If nil, it gets the entries
+  ///   of the present catalog, which may have keyspaces that the published root lacks.
   mutating func makeWorkingRoot(for newCatalog: Catalog? = nil) -> UnsafeMutablePointer<Root> {
     rootPool.changes.beginCommit()
     let next: UnsafeMutablePointer<Root>
@@ -127,8 +127,8 @@ struct CommitterState: ~Copyable {
     return next
   }
 
-  /// Replaces the extractors. Indexes that they cannot maintain are incomplete from now on, even if
-  /// later extractors could maintain them.
+  /// Replaces the extractors. Indexes that the new extractors cannot maintain become incomplete.
+  /// They stay incomplete even if later extractors could maintain them.
   mutating func adopt(_ indexes: IndexSet) {
     self.indexes = indexes
     incompleteIndexes.formUnion(indexes.unavailable)
@@ -251,10 +251,12 @@ struct CommitterState: ~Copyable {
     return unread.map(\.outdated)
   }
 
-  /// The total length of the segment files that have lost their names but that old snapshots read.
+  /// The total length of the segment files that have no name any more and that old snapshots still
+  /// read.
   var outdatedSegmentBytes: Int { outdatedSegments.reduce(0) { $0 + $1.outdated.fileBytes } }
 
-  /// Notes blob files that the published root is the first to name, or the first not to name.
+  /// Notes the blob files that the published root references and the previous root does not, and
+  /// those that only the previous root references.
   mutating func note(_ blobs: BlobChanges) {
     liveBlobs.formUnion(blobs.named)
     liveBlobs.subtract(blobs.superseded)
@@ -263,8 +265,8 @@ struct CommitterState: ~Copyable {
     retire(blobs: blobs.superseded)
   }
 
-  /// Notes blob files that the published root does not name or, during an opening, that the first
-  /// root will not name.
+  /// Notes blob files that the published root does not reference. During an opening, notes files
+  /// that the first root will not reference.
   mutating func retire(blobs numbers: [UInt64]) {
     let (version, sequence, end) = (root.pointee.version, root.pointee.sequence, root.pointee.end)
     for number in numbers {
@@ -272,13 +274,13 @@ struct CommitterState: ~Copyable {
     }
   }
 
-  /// Whether a state that readers may hold names a blob file.
+  /// Whether a state that readers may hold references a blob file.
   var mayReadBlobs: Bool { !liveBlobs.isEmpty || !retiredBlobs.isEmpty }
 
   /// Applies the commit's changes to the counts. SU3
   mutating func applyUsageChange() { usageChange.apply(to: &usage) }
 
-  /// Whether enough has been retired to make reading the pins worthwhile.
+  /// Whether enough objects are retired to justify the cost of reading the pins.
   var shouldReclaim: Bool {
     arena.unsortedByteCount > 256 << 10 || unsortedRootCount >= rootPool.batchCount
   }
@@ -294,8 +296,8 @@ struct CommitterState: ~Copyable {
   }
 }
 
-/// The blob files that a commit's records name, and those of the records that it replaces or
-/// removes.
+/// The blob files that a commit's records reference, and the blob files of the records that the
+/// commit replaces or removes.
 struct BlobChanges {
   var named: [UInt64] = []
   var superseded: [UInt64] = []

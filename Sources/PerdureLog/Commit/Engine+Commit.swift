@@ -7,7 +7,8 @@ import PerdureFormat
 //  1  check that the handles in the commit belong to this store (Engine+Handles), and check the
 //     preconditions against the newest root
 //  2  lay the records out as frames (LogEncoder), which determines their addresses
-//  3  put the addresses into a working copy of the index; note which record each one replaces
+//  3  put the addresses into a working copy of the index; note which record each new record
+//     replaces
 //  4  update derived indexes and check uniqueness
 //  5  write the frames. Before a new segment begins, all bytes before it are synced. Without free
 //     space, the log is rolled back to its previous end. A commit that makes the store smaller is
@@ -45,8 +46,8 @@ extension Engine {
   /// Steps 2 to 6, in a turn.
   ///
   /// - Parameters:
-  ///   - newCatalog: The catalog that results from the commit; nil if it differs from the present
-  ///     one at most in keyspaces that the caller has already added to `state.catalog`.
+  ///   - newCatalog: The catalog after the commit. Nil if the commit adds at most keyspaces, which
+  ///     the caller has already added to `state.catalog`.
   ///   - prepare: Changes the working root first. Only for commits with a new catalog, because
   ///     these changes are not noted (`RootChanges`).
   func append(
@@ -111,7 +112,7 @@ extension Engine {
   }
 
   /// Refuses to put records into the keyspaces of a unique index that a commit stopped maintaining:
-  /// two of them could have the same key. Removals are allowed.
+  /// two records could have the same key. Removals are allowed.
   private func checkUniquenessCanBeJudged(
     _ batch: borrowing WriteBatch, _ state: borrowing CommitterState
   ) throws {
@@ -216,12 +217,13 @@ extension Engine {
   /// Calls `body` with the value of a record that may be absent.
   private func withValue(of record: Record?, _ body: (UnsafeRawBufferPointer?) throws -> Void) throws {
     guard let record else { return try body(nil) }
-    // Also checked here, because a call of `contents` costs a commit more than this check.
+    // This check saves a call of `contents`, which takes more time than the check.
     if record.header.kind.holdsPlainValue { return try body(record.value) }
     try contents.withValue(of: record) { try body($0) }
   }
 
-  /// Appends a tombstone. It contains the address that it shadows, which only the committer knows.
+  /// Appends a tombstone. It contains the address of the shadowed record, which only the committer
+  /// knows.
   private func appendTombstone(
     _ record: Record, shadowing word: UInt64, to encoder: inout LogEncoder
   ) -> RecordAddress {
@@ -243,8 +245,8 @@ extension Engine {
 
   /// Reads the record that `newer` replaces.
   ///
-  /// - Throws: `.corruption` if the record has another key. Its entries would otherwise stay in the
-  ///   indexes.
+  /// - Throws: `.corruption` if the record has another key. Otherwise the entries of the replaced
+  ///   record would stay in the indexes.
   private func record(
     at word: UInt64, replacedBy newer: Record, _ state: borrowing CommitterState, _ hold: inout GroupHold
   ) throws -> Record {

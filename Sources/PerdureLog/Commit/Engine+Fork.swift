@@ -2,16 +2,17 @@ import PerdureFileIO
 
 // After a fork, parent and child share the open files of the store. The writer's lock belongs to
 // the open file, so both processes hold it. If the child wrote, its frames would overwrite the
-// parent's. So only the process that opened a store may use that opening.
+// parent's frames. So only the process that opened a store may use that opening.
 //
 // Invariants
-//  FK1  `mark` says which process opened the store. A call checks it before it acquires a lock. A
-//       thread of the parent may have held the lock at the fork, and the child lacks that thread.
-//  FK2  In a child every call that can throw throws `.forked`. A snapshot that a child takes is the
-//       last state before the fork. Its `sequence` and `count(in:)` answer from memory, and its
-//       reads throw. It is not pinned: the memory of the child stays as it was at the fork.
-//  FK3  Closing and releasing in a child change no file, release no lock and wait for none. They
-//       release the child's own memory and descriptors only.
+//  FK1  `mark` identifies the process that opened the store. Each call checks the mark before it
+//       acquires a lock. A thread of the parent may have held the lock at the fork, and that thread
+//       does not exist in the child.
+//  FK2  In a child every call that can throw throws `.forked`. A snapshot that a child takes has
+//       the last state before the fork. Its `sequence` and `count(in:)` return values from memory,
+//       and its reads throw. It is not pinned: the memory of the child stays as it was at the fork.
+//  FK3  In a child, closing and releasing do not change files, do not release locks and do not wait
+//       for locks. They release only the child's own memory and descriptors.
 
 extension Engine {
   /// Checks that this process opened the store. FK1

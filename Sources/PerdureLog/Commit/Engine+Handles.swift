@@ -2,8 +2,8 @@ import PerdureFormat
 
 // Handles of keyspaces and indexes are values with a number that each store assigns. A handle of
 // another store may lead to a wrong keyspace, or to none. When a commit gets its turn, it first
-// checks all its handles. A snapshot compares the mark of a handle with the mark in its root. Its
-// reads that cannot throw return no entries for a handle of another store.
+// checks all its handles. A snapshot compares the mark of a handle with the mark in its root. Reads
+// that cannot throw return no entries for a handle of another store.
 
 extension Catalog {
   /// - Throws: `StoreError` with code `.invalidArgument` if the handle belongs to another store.
@@ -13,8 +13,8 @@ extension Catalog {
     }
   }
 
-  /// As for keyspaces. Only the mark is compared, because the source of the index may have changed
-  /// since the handle was returned.
+  /// Like `check(_:)` for keyspaces. Only the mark is compared, because the source of the index may
+  /// have changed since the handle was returned.
   func check(_ index: DerivedIndex) throws(StoreError) {
     guard Int(index.id) < indexes.count, indexes[Int(index.id)].index.mark == index.mark else {
       throw .foreign(index)
@@ -85,8 +85,8 @@ extension Snapshot {
     return trees
   }
 
-  /// As `trees(of:)`, for reads that cannot throw: empty trees if the handle belongs to another
-  /// store.
+  /// Like `trees(of:)`, for reads that cannot throw. Returns empty trees if the handle belongs to
+  /// another store.
   @inline(__always)
   func knownTrees(of keyspace: Keyspace) -> KeyspaceRoot {
     let trees = root.trees(of: keyspace)

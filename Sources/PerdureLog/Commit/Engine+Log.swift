@@ -10,7 +10,7 @@ extension Engine {
   /// commit is in the log.
   func writeEncoded(_ state: inout CommitterState) throws(StoreError) {
     let before = LogMark(state)
-    // An index extractor may have forked.
+    // An index extractor may have forked the process.
     try checkProcess()
     do {
       if state.encoder.byteCount >= Self.checkedLengthMin { try checkRoom(for: state.encoder) }
@@ -45,8 +45,8 @@ extension Engine {
   }
 
   /// Whether all bytes of a commit may be in the log although writing them failed. True also if
-  /// they cannot be read. The length of the file does not show it, because the file may have been
-  /// longer than the log before (`LogRoom`).
+  /// they cannot be read. The length of the file does not show it, because the file may already
+  /// have been longer than the log (`LogRoom`).
   private func mayBeWhole(_ state: borrowing CommitterState) -> Bool {
     guard let last = state.encoder.extents.indices.last,
       let segment = state.segments.segments[state.encoder.end.segment]
@@ -66,8 +66,8 @@ extension Engine {
       do throws(FileIOError) {
         try state.segments.write(bytes, at: UInt64(extent.offset), toLast: extent.segment)
       } catch {
-        // If the bytes that were not written are zeros that the file had before, the file contains
-        // the whole extent. A sync decides whether it is durable.
+        // The bytes that were not written may be zeros that the file already contained. Then the
+        // file contains the whole extent. The next sync decides whether the extent is durable.
         guard error.isRefusal,
           state.segments.segments[extent.segment]?.file.holds(bytes, at: extent.offset) == true
         else { throw error }
@@ -101,9 +101,8 @@ extension Engine {
   }
 
   /// Starts preparing the next segment. If many written bytes are unsynced, also syncs them in the
-  /// background. Then the creation of the next segment, which delays a commit, has little left to
-  /// do. If commits wait for their own syncs, few bytes are unsynced, and only the preparation of
-  /// the file helps.
+  /// background. This shortens the creation of the next segment, which delays a commit. If commits
+  /// wait for their own syncs, few bytes are unsynced, and only the preparation of the file helps.
   private func syncAhead(_ state: inout CommitterState) {
     prepareSegment(state.nextSegment)
     let synced = gate.syncedEnd
@@ -123,8 +122,8 @@ extension Engine {
     }
   }
 
-  /// Begins a new segment before the last one is full, so that compaction may rewrite the last one.
-  /// It is called while no part of a commit is being written. If the system refuses the new
+  /// Begins a new segment before the last segment is full, so that compaction may rewrite the full
+  /// one. It is called while no part of a commit is being written. If the system refuses the new
   /// segment, the store can still be used, except after a failed sync.
   func rollLog(_ state: inout CommitterState) throws {
     do {
@@ -143,8 +142,8 @@ extension Engine {
     }
   }
 
-  /// Publishes a root that differs from the previous one only in its files, or in which indexes are
-  /// unavailable.
+  /// Publishes a root that differs from the previous root only in its files or in its unavailable
+  /// indexes.
   func showRoot(_ next: UnsafeMutablePointer<Root>, _ state: inout CommitterState) {
     next.pointee.end = state.end
     state.replaceRoot(next)
@@ -152,7 +151,8 @@ extension Engine {
   }
 
   /// Creates a segment in the order that FORMAT.md prescribes. Everything before the segment is
-  /// durable before its header is. So a frame's promises never extend into another segment.
+  /// durable before the segment's header is written. So the promises of a frame never cover bytes
+  /// of another segment.
   ///
   /// The gate syncs the old segment, and runs one sync at a time. If two syncs of one file ran at
   /// once, some systems would report a failed write to only one of them.
@@ -220,12 +220,13 @@ extension Engine {
 
   /// Removes the file of a segment that was not created completely.
   ///
-  /// The written part of its header may reappear after a power cut. The header says where the log
-  /// ended, so the log must not continue there. Therefore the next frame begins a new segment.
+  /// The written part of its header may reappear after a power cut. The header contains the
+  /// position at which the log ended, so the log must not continue there. Therefore the next frame
+  /// begins a new segment.
   private func cancelBirth(of number: UInt64, _ file: any File, _ state: inout CommitterState) {
     if !isBlank(file) { state.segmentCapacity = 0 }
-    // The segment never held a frame, so its number may be used again, unless the file's name
-    // stays.
+    // The segment never held a frame, so its number may be used again if the file's name is
+    // removed.
     if (try? directory.remove(StoreFileName.segment(number).string)) == nil {
       // If the header is complete, this is the newest segment, and it stays locked (SegmentLocks,
       // SL1).
@@ -242,18 +243,18 @@ extension Engine {
     return bytes.allSatisfy { $0 == 0 }
   }
 
-  /// Removes the segments of a commit that was rolled back: they occupy space, perhaps the last
-  /// that was free. Their numbers must not be used again (FORMAT.md, M8), so an empty file takes
-  /// the next number before they are removed. The highest number is removed first, so that no
-  /// remaining segment names a missing one. If this fails, the files stay until the next segment is
-  /// created.
+  /// Removes the segments of a commit that was rolled back: they occupy space, and may have filled
+  /// the volume. Their numbers must not be used again (FORMAT.md, M8), so an empty file takes the
+  /// next number before they are removed. The segment with the highest number is removed first, so
+  /// that no remaining segment references a missing segment. If this fails, the files stay until
+  /// the next segment is created.
   private func releaseVoidSegments(_ state: inout CommitterState) {
     let number = state.nextSegment
     let voids = state.voidSegments.sorted(by: >)
     guard !voids.isEmpty, number < FormatLimits.segmentNumberMax else { return }
     do {
       let prepared = try preparation.takeOrMake(number)
-      // The number counts as used from here on, whatever fails later.
+      // The number counts as used now, even if a later step fails.
       state.nextSegment += 1
       state.voidSegments.append(number)
       try prepared.file.close()
@@ -273,9 +274,9 @@ extension Engine {
     }
   }
 
-  /// Removes the segments of commits that were rolled back. The header of the segment just created
-  /// says where the log ends, and its number is greater than theirs. So they are no longer needed,
-  /// and can be removed in any order. FORMAT.md, B5, B8 and R12
+  /// Removes the segments of commits that were rolled back. The new segment has a greater number,
+  /// and its header contains the end of the log. So the void segments are no longer needed, and can
+  /// be removed in any order. FORMAT.md, B5, B8 and R12
   private func removeVoidSegments(_ state: inout CommitterState) {
     for number in state.voidSegments {
       // Files that cannot be removed now are removed by the next opening.
@@ -325,9 +326,9 @@ struct LogMark {
 }
 
 extension CommitterState {
-  /// Resets the end of the log to where it was before a commit that was written in part. The
-  /// commit's bytes in the files count as a torn tail. The next frame begins a new segment, whose
-  /// header says where the log ended (FORMAT.md, B7).
+  /// Resets the end of the log to its position before a partly written commit. The commit's bytes
+  /// in the files count as a torn tail. The next frame begins a new segment, whose header contains
+  /// the end of the log (FORMAT.md, B7).
   mutating func rollBack(to mark: LogMark) {
     for number in segments.segments.keys where number > mark.end.segment {
       forgetSegment(number)

@@ -8,7 +8,8 @@ import Synchronization
 ///  - The committer holds `turn`, which guards everything in `state`.
 ///  - Readers acquire no lock: they pin a version and load the published root (`PinTable`).
 ///  - `gate` has its own lock. Lock order: `turn`, then the gate's lock, never the other way round.
-// Unchecked: `state` is guarded by `turn`; the rest is constant, atomic, or guards itself.
+// Unchecked: `state` is guarded by `turn`; the other properties are constant, atomic, or have their
+// own locks.
 final class Engine: @unchecked Sendable {
   /// The open directory of the store. All files are opened through it, even if the directory was
   /// moved.
@@ -41,13 +42,14 @@ final class Engine: @unchecked Sendable {
   private var misfits: [UInt32: String] = [:]
   /// Whether `unavailable` has elements. Every read loads it without the lock.
   private let hasUnavailable = Atomic<Bool>(false)
-  /// Why indexes could not be built at opening, by index id.
+  /// The errors of indexes that could not be built at opening, by index id.
   let indexDamage: [UInt32: StoreError]
-  // Not checked for exclusivity, which would cost each commit time. `turn` ensures exclusivity.
+  // The compiler's check for exclusive access is off, because it would make each commit slower.
+  // `turn` ensures exclusive access.
   @exclusivity(unchecked) private var state: CommitterState
   /// The writer's lock. After closing, the slot that retains files for the remaining snapshots.
   let place: WriterPlace
-  /// The checkpoint that the store was opened with. Nodes of the trees may be in its file.
+  /// The checkpoint with which the store was opened. Nodes of the trees may be in its file.
   let checkpoint: OpenedCheckpoint?
   /// The nodes of `checkpoint`. Every commit uses them.
   let indexNodes: MappedNodes?
@@ -142,8 +144,8 @@ final class Engine: @unchecked Sendable {
     }
   }
 
-  /// Describes why a commit stopped maintaining an index; nil if none did. The mismatch was in this
-  /// index, in the index that it is made from, or in another index over its keyspace.
+  /// Describes why a commit stopped maintaining an index; nil if no commit did so. The mismatch was
+  /// in this index, in the index from which it is made, or in another index over its keyspace.
   func misfit(of index: UInt32) -> String? { indexAvailability.withLock { misfits[index] } }
 
   func noteMisfit(of indexes: Set<UInt32>, _ text: String) {
@@ -155,8 +157,8 @@ final class Engine: @unchecked Sendable {
     try checkProcess()
     turn.lock()
     defer {
-      // The system needs time to unmap a segment and to free a large file's space. Other threads do
-      // not wait for that.
+      // The segments are released after the turn, because unmapping a segment and freeing a large
+      // file's space take time.
       let released = state.takeReleasedSegments()
       turn.unlock()
       withExtendedLifetime(released) {}
@@ -182,11 +184,12 @@ final class Engine: @unchecked Sendable {
     publishedVersion.store(root.pointee.version, ordering: .sequentiallyConsistent)
   }
 
-  /// Releases the writer's place as the end of the process would. Snapshots can still read.
+  /// Releases the writer's place, in the same way as the end of the process. Snapshots can still
+  /// read.
   func abandon() { finish { _ in } }
 
   /// The newest root, for a forked child. It needs no pin, because the child neither replaces nor
-  /// frees it.
+  /// frees the root.
   @inline(never)
   func rootAtFork() -> (pin: Pin, root: UnsafeMutablePointer<Root>) {
     let address = publishedRoot.load(ordering: .acquiring)

@@ -2,17 +2,17 @@ import PerdureFormat
 
 /// Keeps track of blob files whose records were removed, until the files may be removed too.
 ///
-/// A file is named by the states from the commit that put its record until the commit that removed
-/// the record. The file is removed when
+/// The states that reference a file begin with the commit that put its record. They end before the
+/// commit that removed the record. The file is removed when
 ///
 ///  RB1  no snapshot holds one of these states,
 ///  RB2  the commit that removed the record is durable (FORMAT.md, S6), and
 ///  RB3  no reader in another opening has registered that it may read one of these states
 ///       (FORMAT.md, W5).
 struct RetiredBlobs {
-  /// A file whose record was put with version `born` and is absent from `version` on. The commit
-  /// that removed the record ends at `end`. The states with the sequence numbers `sequences` name
-  /// the file.
+  /// A file whose record was put with version `born` and removed with version `version`. The commit
+  /// that removed the record ends at `end`. The states with the sequence numbers `sequences`
+  /// reference the file.
   private struct Blob {
     var number: UInt64
     var born: UInt64
@@ -21,10 +21,11 @@ struct RetiredBlobs {
     var end: LogPosition
   }
 
-  /// The first state that names a file, by file number, for files named since the opening.
+  /// The first state that references a file, by file number. It contains only files that commits
+  /// since the opening have added.
   private var births: [UInt64: (version: UInt64, sequence: UInt64)] = [:]
-  /// Files that were not checked against the pins yet, or whose record's removal is not durable, in
-  /// the order of the removals.
+  /// Files that were not yet checked against the pins, and files whose record's removal is not
+  /// durable yet. They are in the order of the removals.
   private var fresh: [Blob] = []
   /// The files that snapshots hold. RB1
   private var held = HeldBack<Blob>()
@@ -37,12 +38,13 @@ struct RetiredBlobs {
   /// Whether snapshots hold files.
   var isHeldBack: Bool { !held.isEmpty }
 
-  /// Notes the first state that names a file.
+  /// Notes the first state that references a file.
   mutating func noteBirth(of number: UInt64, version: UInt64, sequence: UInt64) {
     births[number] = (version, sequence)
   }
 
-  /// Notes the first state that does not name a file any more. It is published or about to be.
+  /// Notes the first state that no longer references a file. That state is published or about to be
+  /// published.
   mutating func retire(_ number: UInt64, version: UInt64, sequence: UInt64, end: LogPosition) {
     let born = births.removeValue(forKey: number) ?? (0, 0)
     let sequences = min(born.sequence, sequence)..<sequence
@@ -53,7 +55,8 @@ struct RetiredBlobs {
   ///
   /// - Parameter published: The newest version.
   /// - Parameter readers: Returns the states that other openings may read. It is called only if a
-  ///   removal depends on them, after the removing commit was written (RT1 of ReaderTable).
+  ///   removal depends on these states, and only after the removing commit was written (RT1 of
+  ///   ReaderTable).
   mutating func takeFree(
     _ pinned: PinnedVersions, published: UInt64, synced: LogPosition, readers: () -> ReaderNeeds
   ) -> [UInt64] {

@@ -1,4 +1,4 @@
-/// Which entries of the root recent commits changed.
+/// A list of the root's entries that recent commits changed.
 ///
 /// The committer reuses the memory of old roots. With this list it copies only the entries in which
 /// an old root differs from the published one. Otherwise each commit would copy all keyspaces and
@@ -8,10 +8,10 @@
 /// Invariants
 ///  RC1  Each noted change has a position, ascending from 1. The ring contains the last `capacity`
 ///       of them. Changes before `start` are unknown.
-///  RC2  A root whose `changesSeen` is p differs from the published root only in entries that were
-///       noted at p or later, if p >= `start`. So every change of a working root is noted before it
-///       is made. Changes of a refused commit stay in the ring: such entries are only copied once
-///       more.
+///  RC2  Let p be the `changesSeen` of a root, with p >= `start`. Then the root differs from the
+///       published root only in entries that were noted at p or later. Therefore every change of a
+///       working root is noted before it is made. Changes of a refused commit stay in the ring; the
+///       only effect is one more copy of these entries.
 ///  RC3  A commit notes each keyspace once, with the indexes over it.
 ///
 /// Why a ring: its capacity is half the number of entries. Beyond that, copying the whole root is
@@ -45,7 +45,7 @@ struct RootChanges: ~Copyable {
     ring.deallocate()
     lastNoted.deallocate()
     let half = entryCount / 2
-    // The greatest power of two up to the half.
+    // The greatest power of two that is at most half of `entryCount`.
     capacity = entryCount < Self.entriesMin ? 0 : 1 << (Int.bitWidth - 1 - half.leadingZeroBitCount)
     ring = .allocate(capacity: capacity)
     let keyspaceCount = capacity == 0 ? 0 : keyspaceCapacity
@@ -54,7 +54,8 @@ struct RootChanges: ~Copyable {
     forgetAll()
   }
 
-  /// Makes all changes so far unknown. For changes of the root that are not noted one by one.
+  /// Makes all changes so far unknown. Used after changes of the root that are not noted one by
+  /// one.
   mutating func forgetAll() {
     end &+= 1
     start = end

@@ -5,18 +5,18 @@
 struct RootPool: ~Copyable {
   /// The entries of the published root that recent commits changed.
   var changes = RootChanges()
-  /// The number of retired roots after which the committer looks for roots that no reader holds,
-  /// and the maximum number of spare roots.
+  /// The number of retired roots at which the committer starts to look for roots that no reader
+  /// holds. It is also the maximum number of spare roots.
   private(set) var batchCount = Self.batchCountMax
   /// The number of keyspaces and indexes that were copied into new roots.
   private(set) var copiedEntryCount = 0
-  /// All have the layout of the published root.
+  /// Unused roots. All of them have the layout of the published root.
   private var spares = PointerStack()
 
-  /// As many small roots fit well into a cache.
+  /// This number of small roots fits into a cache.
   private static let batchCountMax = 64
-  /// Few long roots are kept: they occupy much memory. Each also lacks the changes of as many
-  /// commits as there are roots.
+  /// Only a few long roots are kept, because they occupy much memory. Also, with n roots, a reused
+  /// root lacks the changes of about n commits.
   private static let batchCountMin = 4
   private static let batchBytes = 256 << 10
 
@@ -29,7 +29,7 @@ struct RootPool: ~Copyable {
     return next
   }
 
-  /// Makes a copy that also has the keyspaces of `catalog` that the published root lacks.
+  /// Makes a copy, and adds the keyspaces of `catalog` that the published root lacks.
   mutating func copy(
     _ root: UnsafeMutablePointer<Root>, addingKeyspacesOf catalog: borrowing Catalog, _ indexes: IndexSet
   ) -> UnsafeMutablePointer<Root> {
@@ -84,7 +84,7 @@ struct RootPool: ~Copyable {
     }
   }
 
-  /// Notes how many retired roots readers hold.
+  /// Notes the number of retired roots that readers hold.
   mutating func didReclaim(publishing root: UnsafeMutablePointer<Root>, heldCount: Int) {
     setBatchCount(for: root, heldCount: heldCount)
     while spares.count > batchCount { freeLast() }
@@ -113,7 +113,7 @@ struct RootPool: ~Copyable {
 
   /// Copies the entries of the published root that `next` lacks.
   ///
-  /// - Returns: Whether they were known. If not, nothing was copied.
+  /// - Returns: Whether these entries were known. If not, nothing was copied.
   @inline(never)
   private mutating func copyChangedEntries(
     of root: UnsafeMutablePointer<Root>, to next: UnsafeMutablePointer<Root>

@@ -1,4 +1,4 @@
-/// A list that mostly has one element, and allocates no memory for a single element. In a commit of
+/// A list that usually has one element. It allocates no memory for a single element. In a commit of
 /// one record, the allocation would cost as much as the record.
 struct ShortList<Element> {
   private var first: Element?

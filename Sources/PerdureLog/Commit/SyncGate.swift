@@ -6,17 +6,17 @@ import Synchronization
 ///
 /// A commit is first appended and published in the committer's turn. If the commit must be durable,
 /// its caller then waits here. A caller that finds no running sync becomes the leader, and syncs
-/// everything appended so far. The others wait. Most of them find their commit covered when the
-/// leader's sync ends. Appending continues meanwhile.
+/// everything appended so far. The other callers wait. The leader's sync covers the commits of most
+/// of them. Appending continues meanwhile.
 ///
 /// Invariants
 ///  SG1  `synced <= appended`, and both only grow.
 ///  SG2  A commit is acknowledged as durable only if `synced` has passed its end.
-///  SG3  After a failed sync the gate stays poisoned: it retries nothing and acknowledges nothing
-///       more, because the system may have dropped the unwritten pages.
+///  SG3  After a failed sync the gate stays poisoned: it does not retry and acknowledges no further
+///       commit, because the system may have dropped the unwritten pages.
 ///  SG4  `appended` is a position in `file`. Within a segment the committer advances it without the
-///       lock, because the lock would cost every commit time. When the segment changes, the
-///       committer sets both under the lock.
+///       lock, because acquiring the lock would make every commit slower. When the segment changes,
+///       the committer sets both under the lock.
 // Unchecked: everything below is guarded by `lock`, or atomic.
 final class SyncGate: @unchecked Sendable {
   private let lock = Lock()
@@ -49,7 +49,7 @@ final class SyncGate: @unchecked Sendable {
   /// The position up to which the log is durable.
   var syncedEnd: LogPosition { LogPosition(packed: synced.load(ordering: .acquiring)) }
 
-  /// The reason why nothing more can be made durable; nil if there is none.
+  /// The error after which no further commit can become durable; nil if there was none.
   var poison: StoreError? { isPoisoned.load(ordering: .acquiring) ? lock.withLock { failure } : nil }
 
   /// The number of syncs.
@@ -117,7 +117,7 @@ final class SyncGate: @unchecked Sendable {
       if let failure { return resume(waiter, failure) }
       waiters.append(waiter)
       if startWorker() { return condition.broadcast() }
-      // No thread could be started, so this one syncs. The leader resumes the waiters.
+      // No thread could be started, so this thread syncs. The leader resumes the waiters.
       while syncedEnd < waiter.end, failure == nil {
         if isSyncing { condition.wait(lock) } else { lead() }
       }
@@ -197,7 +197,7 @@ extension LogPosition {
     self.init(segment: word &>> Self.offsetBits, offset: word & (1 &<< Self.offsetBits &- 1))
   }
 
-  /// The number of bits for the offset. No segment is longer, and segment numbers fit in the
-  /// remaining bits of a word (FORMAT.md, section 17).
+  /// The number of bits for the offset. No offset in a segment needs more bits, and segment numbers
+  /// fit in the remaining bits of a word (FORMAT.md, section 17).
   private static var offsetBits: UInt64 { 32 }
 }

@@ -6,9 +6,9 @@ import PerdureFormat
 struct WriteBatch: ~Copyable {
   private(set) var records = RawBuffer()
   private(set) var recordCount = 0
-  /// The keyspace of the first record, as the caller named it.
+  /// The keyspace of the first record, as the caller passed it.
   private(set) var keyspace: Keyspace?
-  /// Parts that few batches have.
+  /// Data that only few batches have.
   private(set) var extras: Extras?
   private var lastNoted: (id: UInt32, mark: UInt64) = (0, 0)
 
@@ -73,7 +73,7 @@ struct WriteBatch: ~Copyable {
     recordCount += 1
   }
 
-  /// Adds a tombstone; the committer fills in the address that it shadows.
+  /// Adds a tombstone. The committer later sets the address of the shadowed record.
   mutating func appendTombstone(keyspace: UInt32, key: UnsafeRawBufferPointer) {
     let nothing: UInt64 = 0
     withUnsafeBytes(of: nothing) { append(.tombstone, keyspace: keyspace, key: key, value: $0) }
