@@ -1,7 +1,7 @@
-/// Decides which segments hold records that have lived long. It only computes.
+/// Decides which segments contain long-lived records. It only computes.
 ///
-/// Records that survived a rewriting mostly stay live. So do old records. The age of a segment is
-/// the number of segments written since.
+/// Records that were kept in a rewriting usually stay live. Old records also usually stay live. The
+/// age of a segment is the number of segments written after it.
 enum ColdSegments {
   /// - Parameter generation: How often the segment was rewritten.
   /// - Parameter place: The number of segments of the log before it.
@@ -11,10 +11,10 @@ enum ColdSegments {
   }
 
   /// The expected length of the file of a segment in groups, in bytes. It assumes that the kept
-  /// frames shrink as much as all frames did before.
+  /// frames compress as well as the present frames.
   ///
   /// - Parameter length: The file's length with the kept frames unpacked.
-  /// - Parameter frames: The part of `length` that is frames.
+  /// - Parameter frames: The number of bytes of frames in `length`.
   /// - Parameter storedNow: The present size of the frames in the file, in groups.
   /// - Parameter framesNow: The present size of the frames when unpacked.
   static func expectedLength(length: Int, frames: Int, storedNow: Int, framesNow: Int) -> Int {

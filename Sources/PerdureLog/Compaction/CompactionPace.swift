@@ -1,9 +1,10 @@
 /// Decides when a run of compaction may write. It only computes.
 ///
-/// New garbage is compacted without a speed limit: the bytes needed to free as much may be written
-/// at once, up to `creditMax`. Beyond that, compaction writes at the speed of the policy. So a
-/// store under heavy writes is compacted as fast as garbage is added. If the store is idle, or its
-/// commits wait for the disk, compaction uses a fraction of the disk's speed, whatever the garbage.
+/// New garbage is compacted without a speed limit. Compaction may immediately write the bytes that
+/// are needed to free the same amount, up to `creditMax`. Beyond that, compaction writes at the
+/// speed of the policy. So a store under heavy writes is compacted as fast as garbage is added. If
+/// the store is idle, or its commits wait for the disk, compaction uses a fraction of the disk's
+/// speed, regardless of the amount of garbage.
 struct CompactionPace {
   /// The maximum number of bytes that may be written without a limit. It includes bytes for garbage
   /// that was added while a segment was read.

@@ -7,8 +7,8 @@ import PerdureFormat
 //  1  In the committer's turn: the log may begin a new segment. The newest root and every held root
 //     become keepers, and the committer notes that they must stay. Segments are chosen by their
 //     counts.
-//  2  The log is synced up to that point. A superblock records this, and that rewritten segments
-//     may follow.
+//  2  The log is synced up to that point. A superblock records this. It also records that rewritten
+//     segments may follow.
 //  3  For each segment, oldest first, outside every turn: mark the records that stay. If the
 //     rewriting is worth its cost, copy them into a new file, sync, rename it over the old one, and
 //     sync the directory.
@@ -16,13 +16,13 @@ import PerdureFormat
 //     the last root that reads it is freed.
 //
 // Invariants
-//  CM1  Every record that a keeper leads to stays. Commits after step 1 can make records dead, but
-//       never live again, and add none to the segments of this pass.
-//  CM2  The commit that made a dropped record dead is durable before the record's absence can be
-//       (step 2 before step 3).
-//  CM3  A tombstone is dropped only when the replacement of all files that could hold the shadowed
-//       record is durable: `CleanedSegments` is updated after the directory was synced. FORMAT.md,
-//       T3.
+//  CM1  Every record that a keeper leads to stays. Commits after step 1 can make records dead. They
+//       never make a record live again, and add no records to the segments of this pass.
+//  CM2  The commit that made a record dead is durable before the removal of the record can become
+//       durable (step 2 precedes step 3).
+//  CM3  A tombstone is dropped only after all files that could contain the shadowed record were
+//       replaced and the replacement is durable: `CleanedSegments` is updated after the directory
+//       was synced. FORMAT.md, T3.
 //  CM4  At any moment, a crash leaves each segment in its old or its new form. Both have the same
 //       meaning.
 
@@ -33,24 +33,25 @@ struct CompactionLimits {
   /// Whether `rollsLog` applies only if it does not make too many short segments
   /// (`CompactionPolicy.closesLastByHand`).
   var rollsSparingly = false
-  /// Whether segments are also rewritten only to put their records into groups. Segments that are
-  /// rewritten for another reason are grouped according to the store's options.
+  /// Whether a segment is rewritten even if the only effect is to put its records into groups.
+  /// Segments that are rewritten for another reason are grouped according to the store's options.
   var groupsAllCold = false
-  /// Chooses the segments to examine, from the counts of all segments but the last; nil: all.
+  /// Chooses the segments to examine, from the counts of all segments except the last. Nil: all
+  /// segments are examined.
   var choose: (([CompactionCandidate]) -> Set<UInt64>)?
   /// Called with the versions that are kept for snapshots.
   var didKeep: (_ versions: [UInt64]) -> Void = { _ in }
   /// Called for each examined segment: its number, and the garbage that only snapshots hold in it.
   var didExamine: (_ number: UInt64, _ held: [HeldGarbage.Share]) -> Void = { _, _ in }
-  /// Called with 0 after each frame read, and with the number of bytes before each write; throws to
-  /// cancel.
+  /// Called with 0 after each frame is read, and with the number of bytes before each write. It
+  /// throws to cancel the run.
   var pace: (_ bytes: Int) throws -> Void = { _ in }
   /// Called between segments with the numbers of finished segments and of all segments. Returning
   /// false stops the run.
   var progress: (_ done: Int, _ all: Int, CompactionReport) -> Bool = { _, _, _ in true }
 }
 
-/// The data of a segment from which a run chooses segments.
+/// The data of a segment that determine whether a run chooses it.
 struct CompactionCandidate: Hashable, Sendable {
   var number: UInt64
   var usage: SegmentUsage
@@ -72,7 +73,7 @@ struct CompactionPass {
     var segment: Segment
     var end: Int
     var usage: SegmentUsage
-    /// Whether its records have lived long.
+    /// Whether its records are long-lived.
     var isCold: Bool
 
     var fileLength: Int { segment.fileLength(end: end) }
@@ -82,14 +83,15 @@ struct CompactionPass {
   private enum Worth {
     case nothing
     case rewriting
-    /// The rewriting frees too little. Only a file that is a twentieth shorter is worth it.
+    /// Removing records frees too little. The file is replaced only if groups make it a twentieth
+    /// shorter.
     case grouping
   }
 
   private let engine: Engine
   private let limits: CompactionLimits
-  /// The states to keep. Their roots stay until the pass ends (`CommitterState.compactedVersions`),
-  /// because snapshots may be released meanwhile.
+  /// The states to keep. Their roots are retained until the pass ends
+  /// (`CommitterState.compactedVersions`), because snapshots may be released meanwhile.
   private let keepers: Keepers
   /// The segments of the pass, by number.
   private var members: [UInt64: Member] = [:]
@@ -97,17 +99,18 @@ struct CompactionPass {
   private var cleaned = CleanedSegments()
   private var chosen: Set<UInt64>
   private var report: CompactionReport
-  /// Why segments were skipped: their live records did not fit on the medium.
+  /// The error if segments were skipped because their live records did not fit on the medium.
   private var lackOfRoom: StoreError?
 
   /// Runs one pass. The caller has begun the compaction (`CompactionControl.begin`).
   ///
   /// - Parameter report: The work done so far; the pass adds to it.
-  /// - Returns: Why segments were skipped, if their live records did not fit on the medium.
+  /// - Returns: The error if segments were skipped because their live records did not fit on the
+  ///   medium; otherwise nil.
   static func run(
     _ engine: Engine, _ limits: CompactionLimits, _ report: inout CompactionReport
   ) throws -> StoreError? {
-    // Then the closing of the last segment, in the turn, finds little to sync.
+    // After this sync, closing the last segment in the turn needs to sync only few bytes.
     if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.looking { $0.end }) }
     var pass = try engine.inTurn { try CompactionPass(engine, limits, report, &$0) }
     defer { engine.endPass() }
@@ -178,7 +181,7 @@ struct CompactionPass {
         report.wasCancelled = true
         return
       }
-      // The closure may have forked.
+      // The closure may have forked the process.
       try engine.checkProcess()
       try engine.compaction.checkNotStopped()
       guard let member = members[number], isWorthReading(member) else { continue }
@@ -199,13 +202,13 @@ struct CompactionPass {
     return member.usage.deadBytes + member.usage.tombstoneBytes > 0 || member.usage.totalBytes == 0
   }
 
-  /// Whether rewriting puts a segment's records into groups, and they are not in groups yet.
+  /// Whether the segment has no groups yet and rewriting it creates groups.
   private func isToBeGrouped(_ member: Member) -> Bool {
     engine.options.compression.groupsColdRecords && !member.segment.isGrouped && member.isCold
   }
 
-  /// Whether grouping alone is a reason to rewrite the segment: no trial has shown that it would
-  /// not shrink.
+  /// Whether the segment may be rewritten only for grouping. It may not if a trial has shown that
+  /// groups do not make it shorter.
   private func isToBeGroupedAlone(_ member: Member) -> Bool {
     limits.groupsAllCold && isToBeGrouped(member)
       && !engine.compaction.doesNotShrink(member.segment.number, member.usage)
@@ -251,7 +254,7 @@ struct CompactionPass {
       try limits.pace(0)
     }
     marking.endVisits()
-    // A damaged index may not lead to live records, which must not be dropped. FN3
+    // A damaged index can fail to lead to live records. Such records must not be dropped. FN3
     try engine.checkIndex()
     limits.didExamine(segment.number, marking.held)
     let worth = try worthOfWriting(member, &marking)
@@ -296,8 +299,8 @@ struct CompactionPass {
     try LogScan.visitFrames(of: member.segment, upTo: member.end, engine.storeID, visit)
   }
 
-  /// Decides whether rewriting makes the file shorter, or allows dropping enough tombstones
-  /// elsewhere.
+  /// Decides whether rewriting makes the file shorter, or makes it possible to drop enough
+  /// tombstones in other segments.
   private func worthOfWriting(_ member: Member, _ marking: inout SegmentMarking) throws(StoreError)
     -> Worth
   {
@@ -326,8 +329,8 @@ struct CompactionPass {
       framesNow: Int(footer.dataEnd) - SegmentHeader.length)
   }
 
-  /// The header of the next generation, and the empty segments before it that it removes from the
-  /// log. T9
+  /// The header of the segment's next generation, and the empty segments before the segment that
+  /// this header removes from the log. T9
   private func header(of member: Member, isEmpty: Bool) -> (header: SegmentHeader, void: [UInt64]) {
     var header = member.segment.header
     header.generation += 1

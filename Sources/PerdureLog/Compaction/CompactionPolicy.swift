@@ -1,14 +1,16 @@
-/// Decides when the store compacts itself, which segments, and how fast. It only computes.
+/// Decides when the store is compacted, which segments are compacted, and how fast. It only
+/// computes.
 ///
 /// If two segments have equal garbage, the older one is compacted first. Old records tend to stay
-/// live, so the space freed there stays free. In a young segment more records are about to die.
+/// live, so the space freed there stays free. In a young segment, more records will soon become
+/// dead.
 struct CompactionPolicy: Hashable, Sendable {
   /// The part of the log's record bytes that may be garbage, from 0 to 1.
   var garbageRatio: Double
   /// The minimum number of garbage bytes for a compaction.
   var deadBytesMin: UInt64
-  /// The write speed while garbage is near the ratio, in bytes per second. Bytes that new garbage
-  /// makes necessary are written in addition.
+  /// The write speed while garbage is near the ratio, in bytes per second. Writes that are
+  /// necessary because of new garbage are not included.
   var bytesPerSecond: Double
 
   /// Counts of the whole log.
@@ -53,7 +55,7 @@ struct CompactionPolicy: Hashable, Sendable {
   /// A closed segment stays short permanently: segments are never merged, because addresses contain
   /// their numbers. Each segment costs a file descriptor and a mapping. So when many segments are
   /// short, the last one stays open. It is closed only in three cases: the background compaction
-  /// would close it, a quarter of a full segment's bytes in it is garbage, or no other free space
+  /// would close it, its garbage is as long as a quarter of a full segment, or no other free space
   /// exists.
   ///
   /// - Parameters:
@@ -64,13 +66,14 @@ struct CompactionPolicy: Hashable, Sendable {
     _ last: SegmentUsage, shortSegments: Int, capacity: Int, lacksRoom: Bool, makesGroups: Bool
   ) -> Bool {
     let garbage = last.deadBytes + last.tombstoneBytes
-    // Records to be put into groups need a closed segment, too.
+    // Grouping records also requires a closed segment.
     guard garbage > 0 || makesGroups || last.totalBytes == 0 else { return false }
     if shortSegments < Self.shortSegmentsMax || (lacksRoom && garbage > 0) { return true }
     return garbage >= UInt64(capacity) / 4 || closesLast(last)
   }
 
-  /// From this number of short segments on, compactions by hand avoid closing the last segment.
+  /// If there are at least this many short segments, compactions by hand avoid closing the last
+  /// segment.
   static let shortSegmentsMax = 8
 
   /// The segments that a run examines: those with the highest scores, until garbage is well below
@@ -107,7 +110,8 @@ struct CompactionPolicy: Hashable, Sendable {
   func speed(_ totals: Totals) -> Double { bytesPerSecond * excess(totals) }
 
   /// The number of bytes that are written without a speed limit for new garbage. If updates are
-  /// spread evenly over all keys, this frees as much in the segments with the most garbage.
+  /// spread evenly over all keys, these writes free the same amount of garbage in the segments with
+  /// the most garbage.
   func bytesToWrite(forGarbage bytes: UInt64, _ totals: Totals) -> Double {
     2 * Double(bytes) * excess(totals)
   }

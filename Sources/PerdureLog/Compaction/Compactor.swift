@@ -7,9 +7,9 @@ import PerdureFileIO
 /// Garbage that snapshots hold cannot be freed. It does not count until the snapshots are released
 /// (`HeldGarbage`).
 ///
-/// Invariant: `hasReleased` is reset before files are freed and pins are read, not after. So a
-/// release in between is either seen in the pins, or sets `hasReleased` again and causes one more
-/// round.
+/// Invariant: `hasReleased` is reset before files are freed and pins are read, not after. A release
+/// between these steps either is visible in the pins, or sets `hasReleased` again and causes one
+/// more round.
 // Unchecked: its state is guarded by `lock`.
 final class Compactor: @unchecked Sendable {
   private let lock = Lock()
@@ -25,7 +25,7 @@ final class Compactor: @unchecked Sendable {
   /// The counts of its runs since the store was opened.
   struct Counts: Hashable, Sendable {
     var runs = 0
-    /// Why the last run failed; nil if it did not fail.
+    /// The reason why the last run failed; nil if it did not fail.
     var failure: String?
     /// Garbage that the last run left, without garbage that snapshots hold.
     var futileBytes: UInt64 = 0
@@ -44,7 +44,7 @@ final class Compactor: @unchecked Sendable {
     if totals.garbageBytes >= policy.deadBytesMin { consider(totals, engine) }
   }
 
-  /// Whether a run has left garbage because of snapshots, or is about to.
+  /// Whether a run has left garbage because of snapshots, or is about to do so.
   var isHeldBack: Bool { lock.withLock { garbage.isAny } }
 
   /// Whether snapshots were released since the pins were last read.
@@ -80,7 +80,7 @@ final class Compactor: @unchecked Sendable {
     isStarted = PlatformThread.start(name: "perdure-compact") { [self, weak engine] in work { engine } }
     guard !isStarted else { return }
     counts.failure = "The system gave no thread to compact on"
-    // Retried when there is more garbage.
+    // The run is retried when there is more garbage.
     isWanted = false
     counts.futileBytes = totals.without(held: garbage.bytes).garbageBytes
   }
@@ -95,7 +95,7 @@ final class Compactor: @unchecked Sendable {
   private func work(_ engine: () -> Engine?) {
     while waitUntilWanted() {
       guard let engine = engine() else { return }
-      // Garbage may have been added meanwhile, perhaps by the last commit for a long time.
+      // Commits may have added garbage meanwhile, and no further commit may follow for a long time.
       while runIfDue(engine) {}
       lock.withLock { isWanted = hasReleased }
     }
@@ -153,7 +153,7 @@ final class Compactor: @unchecked Sendable {
     isHeldBack ? engine.pins.heldAndAwaited(published: engine.version) : engine.pins.held()
   }
 
-  /// Counts the garbage of released snapshots again.
+  /// Counts the garbage of released snapshots as freeable again.
   func forget(unless pinned: PinnedVersions) {
     lock.withLock { garbage.forget { pinned.mayHold($0...$0) } }
   }

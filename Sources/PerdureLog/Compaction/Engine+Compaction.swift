@@ -4,18 +4,18 @@ import PerdureFormat
 // The sync points of a compaction pass (CompactionPass, steps 2 and 3).
 
 extension Engine {
-  /// Step 2: makes the log durable up to the end of `promise`. The superblock then states this, and
-  /// that segments are rewritten. No later opening begins with an older checkpoint. FORMAT.md, T5,
-  /// T6 and T8.
+  /// Step 2: makes the log durable up to the end of `promise`. The superblock then states this and
+  /// the fact that segments are rewritten. After that, no opening uses an older checkpoint.
+  /// FORMAT.md, T5, T6 and T8.
   ///
   /// - Parameter withGroups: Whether frames may be put into groups.
   func promiseDurability(
     upTo promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64), withGroups: Bool
   ) throws {
     try gate.waitUntilSynced(promise.end)
-    // Waits for a checkpoint that began before the pass and that no superblock names yet. Otherwise
-    // it could be named after the segment in which it ends was rewritten, and could not be used
-    // (T4).
+    // Waits for a checkpoint that began before the pass and that no superblock references yet.
+    // Otherwise a superblock could reference it after the segment that contains the checkpoint's
+    // position was rewritten. Such a checkpoint cannot be used (T4).
     checkpointer.waitForRunning()
     guard let superblock = try looking({ $0.superblock }) else { return }
     if superblock.current.checkpoint != nil { try renewCheckpoint() }
@@ -29,9 +29,9 @@ extension Engine {
     }
   }
 
-  /// Writes a checkpoint of the newest state. If there is no space for it, the superblock drops its
-  /// checkpoint. Then compaction can still free space, but the next opening reads the whole log.
-  /// Any other failure is thrown, and the compaction does not begin.
+  /// Writes a checkpoint of the newest state. If there is no space for it, the superblock's
+  /// reference to the old checkpoint is removed. Then compaction can still free space, but the next
+  /// opening reads the whole log. Any other failure is thrown, and the compaction does not begin.
   private func renewCheckpoint() throws {
     do {
       try checkpointer.perform(for: self)
@@ -44,7 +44,7 @@ extension Engine {
         throw StoreError.io(error, "Writing a checkpoint for a compaction (the store is as it was)")
       }
       try replaceSuperblock { $0.checkpoint = nil }
-      // The next checkpoint is due when there is space.
+      // Makes the next checkpoint due as soon as there is space.
       try inTurn { state in state.tailBytes = max(state.tailBytes, state.logLengths.all) }
     }
   }
@@ -73,8 +73,8 @@ extension Engine {
 }
 
 extension CommitterState {
-  /// The number of segments before the last whose frames are shorter than half of a new segment.
-  /// For a segment in groups, the unpacked length counts.
+  /// The number of segments, without the last one, whose frames are shorter than half of a new
+  /// segment. For a segment in groups, the unpacked length counts.
   var shortSegmentCount: Int {
     var count = 0
     for (number, segment) in segments.segments where number != end.segment {

@@ -1,19 +1,19 @@
 import PerdureCompression
 import PerdureFormat
 
-/// How much shorter frames become in groups, estimated from some of them before anything is
-/// written.
+/// An estimate of how much shorter frames become in groups. Some of the frames are packed as a
+/// trial, before any file is written.
 ///
-/// It packs pieces with the length of a group, as far apart as possible. If there are few pieces,
-/// it packs all frames. A piece may begin and end anywhere: any bytes of that length repeat
-/// themselves about as much as a group.
+/// The estimate packs pieces with the length of a group, as far apart as possible. If there are few
+/// pieces, it packs all frames. A piece may begin and end at any byte, because any piece of that
+/// length compresses about as well as a group.
 struct GroupSample {
   /// Bytes that were packed as a trial, and their size in groups, including the group entries.
   private(set) var frameBytes = 0
   private(set) var storedBytes = 0
 
-  /// The maximum number of pieces. With the default lengths of groups and segments, 1 MiB of 64
-  /// MiB.
+  /// The maximum number of pieces. With the default lengths of groups and segments, this is 1 MiB
+  /// of 64 MiB.
   static let pieceCountMax = 16
 
   /// - Parameter frames: All frames of a segment, unpacked.

@@ -30,8 +30,8 @@ struct GroupWriter: ~Copyable {
     }
   }
 
-  /// Appends a group packed, or unpacked if less than a twentieth is saved; returns its stored
-  /// length.
+  /// Appends a group. The group is stored packed, or unpacked if packing saves less than a
+  /// twentieth. Returns the stored length.
   private func append(_ group: UnsafeRawBufferPointer, to output: inout RawBuffer) -> Int {
     let start = output.count
     let target = output.extend(by: ValuePacker.lengthMax(of: group.count))

@@ -6,12 +6,12 @@
 // until the segment is read again.
 //
 // Invariants
-//  HG1  A record that the newest state does not lead to is counted once, in its segment: under the
-//       oldest version that leads to it, as found by the last read. So if an older snapshot exists,
-//       a younger one is charged only for records added after the older one. Little is forgotten
-//       when the younger one is released.
-//  HG2  A kept tombstone that is younger than the oldest version is counted under that version. The
-//       records it shadows cannot all be freed earlier.
+//  HG1  If the newest state does not lead to a record, the record is counted once, in its segment.
+//       It counts for the oldest version that leads to it, as found by the last read. So if there
+//       are two snapshots, only records added after the older snapshot count for the younger one.
+//       Few bytes are forgotten when the younger snapshot is released.
+//  HG2  A kept tombstone that is younger than the oldest version counts for that version. The
+//       records that it shadows cannot all be freed before that version is released.
 //  HG3  Bytes are forgotten exactly when their version is found to be no longer held. No version
 //       becomes held again. The next read of the segment finds the garbage that younger versions
 //       hold. So at most one read follows for each released version.
@@ -50,13 +50,14 @@ struct HeldGarbage {
   /// The versions that the current run keeps, except the newest.
   private var kept: [UInt64] = []
 
-  /// Whether a run has left garbage because of snapshots, or is about to.
+  /// Whether a run has left garbage because of snapshots, or is about to do so.
   var isAny: Bool { !kept.isEmpty || !shares.isEmpty }
 
   /// The held garbage of a segment.
   func bytes(in segment: UInt64) -> Bytes { sum(shares[segment] ?? []) }
 
-  /// Begins a run that keeps the newest version and `versions`: all others that are held. HG3
+  /// Begins a run that keeps the newest version and `versions`, which are all other held versions.
+  /// HG3
   mutating func beginRun(keeping versions: [UInt64]) {
     kept = versions
     let held = PinnedVersions(exact: versions)

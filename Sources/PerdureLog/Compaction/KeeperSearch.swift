@@ -49,7 +49,8 @@ struct KeeperSearch {
     while start < candidates.count {
       let (keyspace, sequence) = (candidates[start].keyspace, candidates[start].sequence)
       let state = keepers.firstState(from: sequence)
-      // Adjacent records mostly belong to one keyspace, and the same root decides about them first.
+      // Adjacent records usually belong to one keyspace, and are usually looked up in the same root
+      // first.
       var end = start + 1
       while end < candidates.count, candidates[end].keyspace == keyspace,
         candidates[end].sequence == sequence || keepers.firstState(from: candidates[end].sequence) == state

@@ -1,11 +1,11 @@
 import PerdureFormat
 
-/// The states of the store that compaction must keep complete: the newest, and every held one.
+/// The states of the store that compaction must keep complete: the newest, and every held state.
 ///
-/// A record is visible from the commit that made it until the commit that makes it dead, and never
-/// again. So only the first root with the record's commit or a later one is checked. If the record
-/// is not in that root, it is in no later root. Each record needs one lookup in one root, however
-/// many snapshots are held (`KeeperSearch`).
+/// A record is visible from the commit that made it until the commit that makes it dead. It never
+/// becomes visible again. So only one root is checked: the first root that has the record's commit.
+/// If that root does not contain the record, no later root contains it. Each record needs one
+/// lookup in one root, regardless of the number of held snapshots (`KeeperSearch`).
 struct Keepers {
   /// The kept roots, in order of their sequence numbers. The newest root is the last.
   private let roots: [UnsafeMutablePointer<Root>]
@@ -75,8 +75,9 @@ struct Keepers {
   }
 }
 
-/// For each segment: the commit up to which it and all segments before it are free of dead records.
-/// This decides whether a tombstone may be dropped. FORMAT.md, T3.
+/// For each segment, the number of a commit. The segment and all segments before it contain no
+/// records that were dead at that commit. The numbers decide whether a tombstone may be dropped.
+/// FORMAT.md, T3.
 struct CleanedSegments {
   private var numbers: [UInt64] = []
   private var cleanedThrough: [UInt64] = []

@@ -7,7 +7,8 @@ import PerdureFormat
 /// After `visit` has returned, only the keys in a frame's bytes are read, and only if the bytes
 /// stay valid (`keysStay`).
 struct SegmentMarking {
-  /// The total length of the records that stay, by size classes, as `SegmentUsage` counts them.
+  /// The total length of the records that stay. As in `SegmentUsage`, each record counts with the
+  /// maximum length of its size class.
   private(set) var recordBytes: UInt64 = 0
   private(set) var tombstoneBytes: UInt64 = 0
   private(set) var recordsDropped = 0
@@ -40,7 +41,8 @@ struct SegmentMarking {
 
   /// - Parameter cleaned: Includes the segment itself in its rewritten form.
   /// - Parameter keysStay: Whether the bytes of a frame are valid until all frames were visited.
-  /// - Parameter keepsTombstones: False drops all tombstones. That is wrong, and only for tests.
+  /// - Parameter keepsTombstones: False drops all tombstones. This is incorrect, and only tests use
+  ///   it.
   init(
     _ segment: UInt64, originalEnd: Int, _ keepers: Keepers, _ cleaned: CleanedSegments, keysStay: Bool,
     keepsTombstones: Bool
@@ -61,7 +63,7 @@ struct SegmentMarking {
     guard let place = part.recordOffset(at: -FrameHeader.length) else {
       throw FormatError(.illegalField, in: "offset map", at: 0)
     }
-    // Frames with tombstones only need no lookups, but must be finished too.
+    // Frames that contain only tombstones need no lookups, but must also be finished.
     if frames.count >= KeeperSearch.countMax { judge() }
     frames.append(Frame(place: place, keptBytes: 0, openCount: 0))
     var records = SealedRecords(in: part.payload)

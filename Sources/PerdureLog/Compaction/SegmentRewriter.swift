@@ -131,12 +131,12 @@ struct SegmentRewriter: ~Copyable {
     synced = stored
   }
 
-  /// Bytes of the finished file.
+  /// The length of the finished file, in bytes.
   var fileLength: Int { stored }
 
   /// Renames the finished file to the segment's name.
   ///
-  /// - Throws: Errors before the file has that name. The segment is unchanged then.
+  /// - Throws: Errors that occur before the renaming. Then the segment is unchanged.
   func takePlace(_ cache: GroupCache) throws -> Segment {
     let segment = try readBack(cache)
     try directory.rename(name, to: StoreFileName.segment(header.number).string)

@@ -6,10 +6,12 @@ import PerdureFormat
 // So when a record is replaced, only its word is needed, and its bytes are not read.
 //
 // Invariants
-//  SU1  `liveBytes` of a segment is the sum over the words that the newest root maps a key to.
-//  SU2  `totalBytes` is the sum over all records in the segment's file, `tombstoneBytes` the sum
-//       over its tombstones. Bytes that are neither live nor of tombstones are dead.
-//  SU3  A commit changes the counts when it is published. It does not if it is refused or fails.
+//  SU1  `liveBytes` of a segment is the sum over all address words of that segment in the newest
+//       root.
+//  SU2  `totalBytes` is the sum over all records in the segment's file. `tombstoneBytes` is the sum
+//       over its tombstones. All other bytes that are not live are dead.
+//  SU3  A commit changes the counts when it is published. A refused or failed commit does not
+//       change them.
 
 /// The counts of one segment, in bytes of records.
 struct SegmentUsage: Hashable, Sendable {
@@ -62,7 +64,7 @@ struct SegmentUsageTable: Equatable, Sendable {
     for number in counted.map(\.segment) where isGone(number) { self[number] = SegmentUsage() }
   }
 
-  /// Counts an added record, which a key leads to.
+  /// Counts an added record that is live.
   mutating func add(_ address: RecordAddress) {
     add(liveBytes: UInt64(address.recordLengthMax), tombstoneBytes: 0, to: address.segment)
   }
@@ -72,7 +74,7 @@ struct SegmentUsageTable: Equatable, Sendable {
     add(liveBytes: 0, tombstoneBytes: UInt64(address.recordLengthMax), to: address.segment)
   }
 
-  /// Counts added records, which keys lead to, and added tombstones.
+  /// Counts added live records and added tombstones.
   fileprivate mutating func add(liveBytes: UInt64, tombstoneBytes: UInt64, to segment: UInt64) {
     usages.change(Int(segment)) { usage in
       usage.liveBytes += liveBytes
@@ -86,8 +88,8 @@ struct SegmentUsageTable: Equatable, Sendable {
 
   /// Counts a record as dead: the newest root no longer leads to it.
   ///
-  /// - Returns: Whether it was counted as live. A checkpoint's counts may be wrong. In that case
-  ///   counts stop at 0, which verification reports (V11).
+  /// - Returns: Whether it was counted as live. A checkpoint's counts may be wrong. Then the counts
+  ///   stop at 0, and verification reports the difference (V11).
   @discardableResult
   mutating func release(_ address: RecordAddress) -> Bool {
     let bytes = UInt64(address.recordLengthMax)
@@ -105,7 +107,7 @@ struct SegmentUsageTable: Equatable, Sendable {
   }
 }
 
-/// A commit's changes of the counts, kept until it is known to succeed. SU3
+/// A commit's changes of the counts. They are kept until the commit has succeeded. SU3
 struct UsageChange: ~Copyable {
   /// The changes of one segment, in bytes.
   private struct Added {
@@ -114,7 +116,7 @@ struct UsageChange: ~Copyable {
     var tombstones: UInt64 = 0
   }
 
-  /// The additions to the newest segment of the commit. A commit mostly adds to one segment only.
+  /// The additions to the newest segment of the commit. Most commits add to one segment only.
   private var last = Added()
   private var earlier: [Added] = []
   /// The address words of removed records.
@@ -178,8 +180,8 @@ extension SegmentUsageTable {
   /// Bytes of an entry. FORMAT.md, "Segment usage".
   static let entryLength = 40
 
-  /// The entries of segments with records, in order of their numbers: for the root block of a
-  /// checkpoint.
+  /// The entries of segments with records, in the form for the root block of a checkpoint. They are
+  /// in order of the segment numbers.
   func encode() -> [UInt8] {
     var bytes: [UInt8] = []
     for (number, usage) in counted where usage.totalBytes > 0 {

@@ -40,9 +40,9 @@ extension Store {
   /// Removes records from the log that neither the store nor any snapshot can read, and frees their
   /// space.
   ///
-  /// Reading and writing continue meanwhile. Writers wait for a sync at the beginning and for
-  /// moments later; readers never wait. Segments are compacted oldest first. Each finished segment
-  /// stays compacted if the run is cancelled, if it fails or if power is lost.
+  /// Reading and writing continue meanwhile. Writers wait for a sync at the beginning, and for
+  /// short times later. Readers never wait. Segments are compacted oldest first. Each finished
+  /// segment stays compacted if the run is cancelled, if it fails or if power is lost.
   ///
   /// The last segment is closed and compacted too. If eight or more segments are shorter than half
   /// of a full one, it is closed only in three cases: background compaction would close it, a
@@ -54,15 +54,16 @@ extension Store {
   /// their records are old and not in groups yet.
   ///
   /// On a full medium it uses the reserve (`StoreOptions.reserveBytes`), and restores the reserve
-  /// when it has freed as much.
+  /// when it has freed enough space.
   ///
-  /// - Parameter progress: Called between segments, on this thread; false stops. It must neither
-  ///   close nor compact the store: both would wait for this compaction, without end.
+  /// - Parameter progress: Called between segments, on this thread. The result false stops the
+  ///   compaction. It must neither close nor compact the store: both would wait for this
+  ///   compaction, without end.
   ///
   /// - Throws: `StoreError`: `.diskFull` when even the reserve is not enough, `.io` when the disk
   ///   fails, `.corruption` when a segment is damaged (it is left unchanged), `.closed`,
-  ///   `.poisoned`, `.readOnly`. After `.io` the remaining segments are unchanged and the store can
-  ///   be used, unless a sync of names failed: then it is poisoned.
+  ///   `.poisoned`, `.readOnly`. After `.io` the remaining segments are unchanged. If a sync of
+  ///   names failed, the store is poisoned. Otherwise it can still be used.
   /// - Complexity: reads the segments that have garbage, and writes their live records; memory for
   ///   one slice and one map, about 4 MiB.
   @discardableResult
