@@ -1,14 +1,14 @@
 import PerdureFormat
 import PerdureNumbers
 
-/// The keyspaces, derived indexes and dictionaries of a store: the meaning of keyspace 0.
-/// FORMAT.md, "Catalog".
+/// The keyspaces, derived indexes and dictionaries of a store, which keyspace 0 defines. FORMAT.md,
+/// "Catalog".
 ///
 /// It is a value. The committer changes a copy, and publishes the copy with the commit that
 /// contains the change. A single new keyspace is added in place, because a copy takes time for each
 /// keyspace. If its commit is refused, the committer removes it again.
 struct Catalog: Sendable {
-  /// The store, by which handles of other stores are recognized.
+  /// The id of the store. It distinguishes the store's handles from handles of other stores.
   private let store: StoreID?
   /// The keyspaces, by id. Ids are assigned without gaps. The first keyspace is the catalog itself.
   private(set) var keyspaces: [Keyspace] = [.catalog]
@@ -39,8 +39,8 @@ struct Catalog: Sendable {
   /// The entry under this name, even if it was removed.
   fileprivate func entry(named name: String) -> IndexEntry? { indexIDs[name].map { indexes[Int($0)] } }
 
-  /// Whether an index has a source from which it cannot be made. A writer defines such an index
-  /// only if it does not know the source's kind.
+  /// Whether an index cannot be made from its source. A writer defines such an index only if the
+  /// writer does not know the source's kind.
   func isStray(_ entry: IndexEntry) -> Bool {
     guard let base = entry.definition.source.base else { return false }
     return !entry.definition.source.canBeMade(from: indexes[Int(base.id)].definition.source)
@@ -61,8 +61,8 @@ struct Catalog: Sendable {
     return dependents
   }
 
-  /// A definition in the form in which it is stored. It names the present source index, not the one
-  /// of an earlier handle.
+  /// A definition in the form in which it is stored. It references the present source index, not
+  /// the source index of an earlier handle.
   func present(_ definition: IndexDefinition) -> IndexDefinition {
     guard let base = definition.source.base, Int(base.id) < indexes.count,
       indexes[Int(base.id)].index.mark == base.mark
@@ -83,8 +83,8 @@ struct Catalog: Sendable {
   /// Undoes the last `addKeyspace`.
   mutating func removeLastKeyspace() { keyspaceIDs[keyspaces.removeLast().name] = nil }
 
-  /// Adds an index, or replaces the definition under a known name. Definitions of indexes made from
-  /// that index then name the new definition.
+  /// Adds an index. If the name is known, replaces its definition. Definitions of indexes that are
+  /// made from that index then reference the new definition.
   mutating func setIndex(_ definition: IndexDefinition) -> DerivedIndex {
     let id = indexIDs[definition.name] ?? UInt32(indexes.count)
     let index = DerivedIndex(
@@ -112,8 +112,8 @@ extension Catalog {
 
   /// Makes the catalog from its records, in any order.
   ///
-  /// If a definition has replaced another one, it may name an index with a higher number than its
-  /// own. So all indexes are added first, and defined afterwards.
+  /// If a definition has replaced another definition, it may reference an index with a higher
+  /// number than its own. So all indexes are added first, and defined afterwards.
   init(_ records: [CatalogRecord.Entry], of store: StoreID) throws(FormatError) {
     self.init(of: store)
     let sorted = records.sorted { $0.order < $1.order }
@@ -164,7 +164,7 @@ enum CatalogRecord {
   private static let groupCountsExtractor = "group-counts"
   private static let groupSumsExtractor = "group-sums"
   private static let sumOrderExtractor = "sum-order"
-  /// Extractor names that have a meaning of their own in index entries.
+  /// Extractor names that have a special meaning in index entries.
   static let reservedExtractors: Set<String> = [
     groupCountsExtractor, groupSumsExtractor, sumOrderExtractor, IndexDefinition.removedExtractor,
   ]
@@ -232,7 +232,7 @@ enum CatalogRecord {
   ) throws(FormatError) {
     func wrong(_ offset: Int) -> FormatError { FormatError(.illegalField, in: "index entry", at: offset) }
     let entry = try indexEntry(value)
-    // An entry that names an absent index or absent keyspaces is damaged.
+    // An entry that references an absent index or absent keyspaces is damaged.
     let source = try entry.source(
       keyspace: { Int($0) < catalog.keyspaces.count ? catalog.keyspaces[Int($0)] : nil },
       index: { Int($0) < catalog.indexes.count ? catalog.indexes[Int($0)].index : nil })
@@ -317,7 +317,7 @@ extension CatalogRecord {
     }
 
     var isRemoved: Bool { extractor == IndexDefinition.removedExtractor }
-    /// Whether it is made from another index.
+    /// Whether the index is made from another index.
     var isMade: Bool { extractor == groupCountsExtractor || extractor == sumOrderExtractor }
   }
 

@@ -1,8 +1,8 @@
 import PerdureFormat
 
 // A change of the catalog in one commit. It defines keyspaces and indexes, removes indexes, and
-// puts the values that describe them. After a power cut the store has all of the change or nothing
-// of it.
+// puts the values that describe them. After a power cut the store contains the whole change or no
+// part of it.
 //
 // Indexes are built from the records committed before. Their extractors see the values that the
 // commit puts (`StoredValues.pending`).
@@ -80,8 +80,8 @@ extension Store {
   /// - Parameters:
   ///   - values: Values to put into existing byte-string keyspaces.
   ///   - body: Makes the change. It is called once, while other commits wait, and must not commit.
-  /// - Throws: Errors of `body`, `keyspace`, `defineIndex`, `removeIndex` and `write`. Nothing is
-  ///   changed then, with the same exceptions as for `write`.
+  /// - Throws: Errors of `body`, `keyspace`, `defineIndex`, `removeIndex` and `write`. Then nothing
+  ///   is changed. The exceptions are the same as for `write`.
   /// - Complexity: O(n) for n records in the keyspaces of the indexes that are built.
   package func changeCatalog<R>(
     putting values: [(value: [UInt8], key: [UInt8], keyspace: Keyspace)],
@@ -177,8 +177,8 @@ extension Engine {
 extension Catalog {
   /// Checks that an index can be removed.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument` if the index is not one of this store, or
-  ///   if another index is made from it.
+  /// - Throws: `StoreError` with code `.invalidArgument` if the index does not belong to this
+  ///   store, or if another index is made from it.
   func checkRemoval(of index: DerivedIndex) throws(StoreError) {
     try check(index)
     guard let counting = dependents[index.id]?.first else { return }

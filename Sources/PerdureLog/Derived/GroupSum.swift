@@ -1,14 +1,14 @@
 import PerdureFormat
 package import PerdureNumbers
 
-/// A number that is summed.
+/// A number in a sum.
 public enum SumTerm: Hashable, Sendable {
   /// A whole number.
   case integer(Int64)
-  /// A double. NaN and infinities are counted, and affect the sum as they affect additions.
+  /// A double. NaN and infinities are counted, and have the same effect as in an addition.
   case double(Double)
-  /// The coefficient times ten to the power of the exponent. Exponents outside -2,048 to 2,047 make
-  /// it count as NaN.
+  /// The coefficient times ten to the power of the exponent. If the exponent is outside -2,048 to
+  /// 2,047, the term counts as NaN.
   case decimal(isNegative: Bool, coefficient: UInt128, exponent: Int)
 
   /// Converts a term of the adder.
@@ -31,14 +31,14 @@ public enum SumTerm: Hashable, Sendable {
   }
 }
 
-/// An exact sum of numbers. Equal numbers make equal sums, in whatever order they were added and
-/// removed. A sum is rounded once, when it is read as a number of another type.
+/// An exact sum of numbers. Equal numbers give equal sums, regardless of the order in which they
+/// were added and removed. A sum is rounded once, when it is read as a number of another type.
 ///
-/// `Snapshot.sum(of:in:)` returns the sums of an index. A sum can also be made and changed by hand,
-/// to add unsaved numbers to saved ones.
+/// `Snapshot.sum(of:in:)` returns the sums of an index. A program can also create and change a sum,
+/// for example to add unsaved numbers to saved numbers.
 public struct GroupSum: Equatable, Sendable {
-  /// The kind of the numbers. Numbers of the other kind count as NaN. A double as a decimal can
-  /// have too many digits to be useful, and so can a decimal as a double.
+  /// The kind of the numbers. Numbers of the other kind count as NaN, because an exact sum of
+  /// doubles and decimals could need a very large number of digits.
   public enum Kind: Hashable, Sendable {
     /// Whole numbers and doubles.
     case integersAndDoubles
@@ -72,25 +72,25 @@ public struct GroupSum: Equatable, Sendable {
   public mutating func remove(_ term: SumTerm) { sum.apply(term.term, isRemoval: true) }
 
   /// Adds all numbers of another sum.
-  /// - Precondition: Both sums are of one kind.
+  /// - Precondition: Both sums have the same kind.
   public mutating func add(_ other: GroupSum) { sum.merge(other.sum) }
 
   /// The sum, if it is a whole number that fits in 64 bits; nil otherwise.
   public var int64: Int64? { sum.int64 }
 
-  /// The double nearest to the sum. If two are equally near, it is the even one. It is infinite if
-  /// the sum is beyond all doubles. NaN and infinite terms have the effect that they have in
-  /// additions, but their order does not matter.
+  /// The double nearest to the sum. A tie rounds to even. The result is infinite if the sum exceeds
+  /// the range of doubles. NaN and infinite terms have the same effect as in additions, regardless
+  /// of their order.
   public var double: Double { sum.double }
 
-  /// The sum in decimal digits. If there are more than 38, it is rounded to the nearest, and to the
-  /// even one if two are equally near. Nil if a number in the sum is NaN or infinite.
+  /// The sum in decimal digits. If there are more than 38 digits, the sum is rounded to the nearest
+  /// value with 38 digits. A tie rounds to even. Nil if a number in the sum is NaN or infinite.
   public var decimal: (isNegative: Bool, coefficient: UInt128, exponent: Int)? {
     sum.isFinite ? sum.coefficientAndExponent : nil
   }
 
-  /// The key of the sum in an index of `IndexDefinition.Source.sumOrder`. NaN is first, then the
-  /// order is that of the numbers. Sums of one kind have the same key if they are exactly equal.
+  /// The key of the sum in an index of `IndexDefinition.Source.sumOrder`. NaN is first. The numbers
+  /// follow in their order. Sums of one kind have the same key if they are exactly equal.
   public var orderKey: [UInt8] { sum.orderKey }
 }
 

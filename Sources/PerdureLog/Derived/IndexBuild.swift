@@ -11,8 +11,8 @@ struct IndexBuild {
   private let contents: RecordContents
   private let arena: NodeArena
 
-  /// Whether an unreadable value in a blob file, or an unreadable packed value, only leaves its
-  /// index incomplete. Otherwise it is an error.
+  /// If true, an unreadable value (in a blob file, or packed) only leaves its index incomplete. If
+  /// false, it is an error.
   var toleratesDamage = false
   /// The indexes that were left incomplete, with the error for each.
   private(set) var incomplete: [UInt32: StoreError] = [:]
@@ -37,8 +37,8 @@ struct IndexBuild {
   /// Fills the given indexes, which must be empty. Group counts and orders of sums are filled after
   /// the indexes that they are made from.
   ///
-  /// - Returns: The duplicate keys of unique indexes. They are in the index nevertheless: a store
-  ///   never refuses to open because of them.
+  /// - Returns: The duplicate keys of unique indexes. The indexes also contain these entries,
+  ///   because duplicate keys never prevent the opening of a store.
   mutating func fill(_ ids: Set<UInt32>) throws -> DuplicateKeys {
     for keyspace in catalog.keyspaces {
       let wanted = indexes.indexes(over: keyspace.id).filter { ids.contains($0.index.id) }

@@ -7,9 +7,9 @@ public struct IndexDefinition: Hashable, Sendable {
   public var name: String
   /// The origin of the entries.
   public var source: Source
-  /// Whether an index key may lead to only one reference. A commit that would add a second
-  /// reference to a key is refused while the index is available. An index that is not maintained
-  /// refuses nothing. The opening that can maintain it again reports duplicates
+  /// Whether each index key must lead to only one reference. While the index is available, a commit
+  /// that would add a second reference to a key is refused. While the index is not maintained, no
+  /// commit is refused. The next opening that can maintain the index reports duplicates
   /// (`RecoveryReport.duplicates`).
   public var isUnique: Bool
 
@@ -19,9 +19,9 @@ public struct IndexDefinition: Hashable, Sendable {
     /// records, in one keyspace or in two, may give the same key with the same reference
     /// (`IndexExtractor`).
     case records(keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
-    /// Entries from another index, whose keys begin with a group's 8-byte reference. Each group
-    /// with entries there has one entry here. Its key is the number of these entries (8 bytes
-    /// big-endian).
+    /// Entries from another index, whose keys begin with a group's 8-byte reference. The new index
+    /// has one entry for each group that has entries. The key of that entry is the number of the
+    /// group's entries (8 bytes big-endian).
     case groupCounts(of: DerivedIndex)
     /// Sums from the records of these keyspaces, one entry for each group. The entry has the exact
     /// sum of the numbers that the extractor with this name gives for records of the group
@@ -29,7 +29,8 @@ public struct IndexDefinition: Hashable, Sendable {
     /// of a group changes the group's entry, and reads no other member. Groups without a number
     /// have no entry.
     ///
-    /// An extractor may give several numbers for one record, including equal ones. Each counts.
+    /// An extractor may give several numbers for one record, including equal ones. Each number
+    /// counts.
     case groupSums(of: GroupSum.Kind, keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
     /// The groups of an index of `groupSums`, in the order of their sums. The key is
     /// `GroupSum.orderKey`, the reference is the group.
@@ -48,8 +49,8 @@ extension IndexDefinition {
   /// The extractor name of removed indexes. The name is reserved (FORMAT.md, "Catalog").
   static let removedExtractor = "removed"
 
-  /// The definition that replaces the one of a removed index. It has no entries. The name and the
-  /// number stay in use, because later indexes have the numbers after it.
+  /// The definition that replaces the definition of a removed index. It has no entries. The name
+  /// and the number stay in use, because the numbers of later indexes follow it.
   static func removed(_ name: String) -> IndexDefinition {
     IndexDefinition(
       name: name, source: .records(keyspaces: [], extractor: removedExtractor, parameters: []))
@@ -80,7 +81,7 @@ extension IndexDefinition.Source {
     }
   }
 
-  /// The index that the entries are made from; nil if they are made from records.
+  /// The index from which the entries are made; nil if they are made from records.
   var base: DerivedIndex? {
     switch self {
     case .groupCounts(let index), .sumOrder(let index): index
@@ -96,7 +97,7 @@ extension IndexDefinition.Source {
     }
   }
 
-  /// The same source with another index to make the entries from.
+  /// The same source, but its entries are made from another index.
   func based(on index: DerivedIndex) -> Self {
     switch self {
     case .groupCounts: .groupCounts(of: index)
@@ -121,13 +122,12 @@ public struct DerivedIndex: Hashable, Sendable {
   public let id: UInt32
   /// The name in its definition.
   public let name: String
-  /// Whether an index key may lead to one reference only.
+  /// Whether each index key must lead to only one reference.
   public let isUnique: Bool
   /// A hash of the store and the name. It distinguishes indexes with the same number in two stores.
   let mark: UInt64
 
-  /// - Parameter isRemoved: Whether the index was removed. No handle returned before matches it
-  ///   then.
+  /// - Parameter isRemoved: Whether the index was removed. Then no earlier handle matches it.
   init(id: UInt32, name: String, isUnique: Bool, of store: StoreID? = nil, isRemoved: Bool = false) {
     (self.id, self.name, self.isUnique) = (id, name, isUnique)
     mark = isRemoved ? 0 : HandleMark.of(name, 0, store)

@@ -31,15 +31,14 @@ package protocol AdmittingFactory: IndexExtractorFactory {
 /// An entry has an index key and a reference, and belongs to one record. Two records must not give
 /// the same key with the same reference. The index has such an entry only once: it is removed with
 /// the first of these records that is removed or changed. Verification (V4) then reports the
-/// missing entry. References that distinguish records are enough, such as the ids within a dense
-/// keyspace. Otherwise the keys must distinguish the records. One record may give the same entry
-/// twice.
+/// missing entry. Unique references, such as the ids of one dense keyspace, are sufficient.
+/// Otherwise the keys must distinguish the records. One record may give the same entry twice.
 ///
 /// If an extractor is not pure, an index of entries lacks entries or has too many. With sums
-/// (`IndexDefinition.Source.groupSums`), a commit can remove numbers that were never added. If that
-/// is detected, the commit is made, and the index becomes unavailable. The next opening or
-/// `Store.defineIndex(_:)` rebuilds it. If it is not detected, the sum is wrong until the index is
-/// removed and defined again.
+/// (`IndexDefinition.Source.groupSums`), a commit can remove numbers that were never added. If the
+/// store detects that, it makes the commit, and the index becomes unavailable. The next opening or
+/// `Store.defineIndex(_:)` rebuilds the index. If the store does not detect it, the sum is wrong
+/// until the index is removed and defined again.
 public protocol IndexExtractor: Sendable {
   /// Adds the entries of one record to `entries`. The buffers are valid during the call only.
   func extract(
@@ -47,12 +46,13 @@ public protocol IndexExtractor: Sendable {
     into entries: inout IndexEntries)
 }
 
-/// The entries that an extractor found. Each has an index key and the reference that it leads to.
+/// The entries that an extractor found. Each entry has an index key and the reference to which the
+/// key leads.
 public struct IndexEntries: ~Copyable {
   /// Tree keys, one after another. A tree key is the index key, then the reference as 8 bytes
   /// big-endian.
   private(set) var bytes: [UInt8] = []
-  /// Where each tree key ends in `bytes`.
+  /// The end of each tree key in `bytes`.
   private(set) var ends: [Int] = []
 
   init() { bytes.reserveCapacity(256) }
@@ -60,15 +60,15 @@ public struct IndexEntries: ~Copyable {
   /// Adds an entry. No other record may give the same entry (`IndexExtractor`).
   ///
   /// - Parameters:
-  ///   - key: At most 65,000 bytes; a longer key is cut there. No key of an index may be the
-  ///     beginning of another: use keys of one length, or end them (`IndexKey.text`).
+  ///   - key: At most 65,000 bytes; a longer key is truncated. No key of an index may be a prefix
+  ///     of another key. Use keys of one length, or keys with an end mark (`IndexKey.text`).
   ///   - reference: The number to store with the key, such as the id of the record.
   public mutating func add(key: UnsafeRawBufferPointer, reference: UInt64) {
     bytes.append(contentsOf: key.prefix(IndexKey.lengthMax))
     finish(reference)
   }
 
-  /// As `add(key:reference:)` with a buffer.
+  /// Like `add(key:reference:)` with a buffer.
   public mutating func add(key: [UInt8], reference: UInt64) {
     bytes.append(contentsOf: key.prefix(IndexKey.lengthMax))
     finish(reference)
@@ -84,7 +84,7 @@ public struct IndexEntries: ~Copyable {
     if hasKey { finish(reference) }
   }
 
-  /// As `add(key:reference:)` with a key of 8 bytes, big-endian.
+  /// Like `add(key:reference:)`, with a key of 8 bytes, big-endian.
   package mutating func add(key: UInt64, reference: UInt64) {
     withUnsafeBytes(of: (key.bigEndian, reference.bigEndian)) { bytes.append(contentsOf: $0) }
     ends.append(bytes.count)
@@ -129,7 +129,7 @@ public struct IndexEntries: ~Copyable {
     }
   }
 
-  /// All tree keys, and where each ends.
+  /// All tree keys, and their ends.
   func withAll<R>(_ body: (UnsafeRawBufferPointer, UnsafeBufferPointer<Int>) throws -> R) rethrows -> R {
     try bytes.withUnsafeBytes { bytes in try ends.withUnsafeBufferPointer { try body(bytes, $0) } }
   }
@@ -151,7 +151,8 @@ public enum IndexKey {
   static let referenceLength = 8
 
   /// Encodes bytes of any length as a key, or as a part of one, so that no encoding is a prefix of
-  /// another: a zero byte becomes 00 FF, and 00 00 ends the bytes. The order is that of the bytes.
+  /// another. A zero byte becomes 00 FF, and 00 00 ends the bytes. Encodings have the same order as
+  /// the bytes.
   public static func text(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var key: [UInt8] = []
     for byte in bytes {

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// A derived index that does not match the records that it was made from.
+/// A derived index that does not match the records from which it was made.
 enum IndexMisfit: Error {
   /// The entry of a group does not decode, or numbers are removed that were never added.
   case sum(index: UInt32, group: UInt64)
@@ -20,10 +20,11 @@ enum IndexMisfit: Error {
     }
   }
 
-  /// The indexes that may be wrong, with those made from them.
+  /// The indexes that may be wrong, and the indexes that are made from them.
   ///
-  /// A missing entry can mean that the index was made from another record. So no index over its
-  /// keyspace can be trusted, even if it lacks no entry: wrong numbers were subtracted from sums.
+  /// A missing entry can mean that the index was made from another record. So every index over its
+  /// keyspace may be wrong, even if it lacks no entry: wrong numbers may have been subtracted from
+  /// sums.
   func affected(in catalog: Catalog) -> Set<UInt32> {
     let dependents = catalog.dependents
     let wrong: [UInt32]

@@ -27,13 +27,13 @@ struct IndexOperations: ~Copyable {
   }
 
   private(set) var keys = IndexEntries()
-  /// The first index that lacked entries to remove, and their number, since the beginning. An entry
-  /// that one record gives twice is counted once at most.
+  /// The first index that lacked entries to remove, and the number of missing entries so far. An
+  /// entry that one record gives twice is counted at most once.
   private(set) var missing: (index: UInt32, count: Int)?
   /// The operations on each index, by index id.
   private var lists: [List] = []
 
-  /// From this number of collected operations on, they are applied.
+  /// When this number of operations is collected, they are applied.
   private static let countMax = 1 << 16
   private static let keyByteCountMax = 8 << 20
 
@@ -117,7 +117,7 @@ struct IndexOperations: ~Copyable {
     return missingCount
   }
 
-  /// Whether the operation before removes the same entry.
+  /// Whether the previous operation removes the same entry.
   @inline(never)
   private func repeatsRemoval(_ operations: [Operation], _ place: Int) -> Bool {
     guard place > 0, operations[place - 1].isRemoval else { return false }

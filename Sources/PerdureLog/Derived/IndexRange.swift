@@ -1,12 +1,13 @@
 import PerdureFormat
 
 extension OrderedTree {
-  /// Turns a range of index keys into the range of the tree keys (index key and reference) whose
-  /// index key is in that range.
+  /// Converts a range of index keys to a range of tree keys (index key and reference). It contains
+  /// the tree keys whose index key is in the given range.
   ///
-  /// A tree key compares with a bound as its index key does, with one exception. If the index key
-  /// is a prefix of the bound, the reference's bytes would decide. No key of an index is a prefix
-  /// of another, so there is at most one such key. It is found at the position of the bound.
+  /// A tree key and its index key compare with a bound in the same way, with one exception. If the
+  /// index key is a prefix of the bound, the reference's bytes would decide. No key of an index is
+  /// a prefix of another, so there is at most one such key. It is found at the position of the
+  /// bound.
   func treeRange(of range: KeyRange) -> KeyRange {
     guard let lower = treeBound(range.lower) else { return KeyRange(lower: [], upper: []) }
     return KeyRange(lower: lower, upper: range.upper.flatMap { treeBound($0) })
@@ -27,7 +28,8 @@ extension OrderedTree {
   static func isUnchanged(index range: KeyRange, from old: OrderedTree, to new: OrderedTree) -> Bool {
     let before = old.treeRange(of: range)
     let after = new.treeRange(of: range)
-    // The wider range of the two. It may include a change outside `range`, but it misses none.
+    // The union of the two ranges. It may include a change outside `range`, but it includes every
+    // change in `range`.
     let lower = before.lower.lexicographicallyPrecedes(after.lower) ? before.lower : after.lower
     guard let left = before.upper, let right = after.upper else {
       return KeyRange(lower: lower, upper: nil).withRaw { isUnchanged(in: $0, from: old, to: new) }

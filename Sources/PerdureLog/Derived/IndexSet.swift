@@ -1,9 +1,9 @@
 import PerdureFormat
 import PerdureNumbers
 
-/// The derived indexes of an open store, arranged by their sources: which indexes depend on a
-/// changed record, and which on a changed entry. A new set is made whenever the catalog changes,
-/// except for a new keyspace, which has no indexes yet.
+/// The derived indexes of an open store, arranged by their sources. The set shows which indexes
+/// depend on a changed record, and which indexes depend on a changed entry. A new set is made
+/// whenever the catalog changes, except for a new keyspace, which has no indexes yet.
 final class IndexSet: Sendable {
   /// An index over records. It is a class, because it is passed along with every record.
   final class RecordIndex: Sendable {
@@ -27,7 +27,8 @@ final class IndexSet: Sendable {
 
   /// The indexes over the records of each keyspace, by keyspace id. Newer keyspaces have none.
   private let byKeyspace: [KeyspaceIndexes]
-  /// The indexes that are not maintained: they are incomplete, or cannot be made here.
+  /// The indexes that are not maintained: they are incomplete, or this process cannot make their
+  /// entries.
   let unavailable: Set<UInt32>
 
   /// - Parameter incomplete: Indexes whose trees do not match their definitions. They are not
@@ -55,8 +56,8 @@ final class IndexSet: Sendable {
       }
       let index = RecordIndex(
         index: entry.index, extractor: extractor, radix: extraction.kind?.radix, dependents: made)
-      // Each keyspace once, even if a definition names it several times. Sums would count its
-      // numbers several times.
+      // Adds the index to each keyspace once, even if a definition lists a keyspace several times.
+      // Otherwise sums would count its numbers several times.
       for id in Set(extraction.keyspaces.map(\.id)) { byKeyspace[Int(id)].append(index) }
     }
     self.byKeyspace = byKeyspace.enumerated().map {

@@ -30,8 +30,8 @@ struct IndexUpdate: ~Copyable {
     self.arena = arena
   }
 
-  /// Notes that a record of a source keyspace changed from `old` to `new`. Nil: the record was, or
-  /// is, absent.
+  /// Notes that a record of a source keyspace changed from `old` to `new`. Nil means that the
+  /// record was absent or is absent.
   mutating func change(
     _ index: IndexSet.RecordIndex, keyspace: UInt32, key: UnsafeRawBufferPointer,
     from old: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?

@@ -6,14 +6,14 @@
 
 /// An extractor that knows on which parts of a record its entries depend.
 ///
-/// Each part of a record is assigned to a bit. A superfluous bit costs time; a missing one makes an
+/// Each part of a record is assigned to a bit. A superfluous bit costs time. A missing bit makes an
 /// index wrong.
 package protocol PartwiseExtractor: IndexExtractor {
   /// Identifies the numbering of the parts. Extractors of one keyspace with the same numbering can
   /// use each other's comparison.
   var numbering: ObjectIdentifier { get }
 
-  /// The parts of the records of a keyspace that the entries depend on.
+  /// The parts of a keyspace's records on which the entries depend.
   func parts(ofKeyspace keyspace: UInt32) -> UInt64
 
   /// The parts in which two records of one key differ; all parts if the records cannot be compared.
@@ -35,7 +35,7 @@ extension IndexSet {
     let all: [RecordIndex]
     /// The ids of all indexes that a changed record may change: `all`, and those made from them.
     let changedIndexes: [UInt32]
-    /// The parts that each index depends on.
+    /// The parts on which each index depends.
     private let parts: [UInt64]
     /// The extractor that compares records for all indexes with its numbering.
     private let comparing: (any PartwiseExtractor)?

@@ -1,8 +1,9 @@
 /// The built-in extractor: index keys are slices of the record's key and value.
 ///
 /// It is for programs with values at fixed offsets, and for the reverse direction of links
-/// (`[.key(offset: 8, length: 8)]` with the reference `.keyPrefix`). This example defines an index
-/// over names in the values from byte 4 on, and reads its entries for one name:
+/// (`[.key(offset: 8, length: 8)]` with the reference `.keyPrefix`). In this example, each value
+/// contains a name that starts at byte 4. The example defines an index over the names, and reads
+/// the index's entries for one name:
 ///
 ///     let byName = try store.defineIndex(IndexDefinition(
 ///       name: "byName",
@@ -12,9 +13,9 @@
 ///     let ada = KeyRange.prefix(IndexKey.text("Ada".utf8))
 ///     try snapshot.forEachEntry(in: byName, range: ada) { _, id in … }
 ///
-/// A reference is 8 bytes: byte-string keys shorter than that have no entry. Longer keys may share
-/// these 8 bytes. Then the slices must include the bytes that distinguish the records, such as the
-/// rest of the key. No two records may give the same entry (`IndexExtractor`).
+/// A reference has 8 bytes, so shorter byte-string keys have no entry. Longer keys may share these
+/// 8 bytes. Then the slices must include the bytes that distinguish the records, such as the rest
+/// of the key. No two records may give the same entry (`IndexExtractor`).
 public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   /// The name that definitions use.
   public static let name = "slices"
@@ -29,7 +30,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
     case valueRest(offset: Int)
   }
 
-  /// Where an entry's reference comes from.
+  /// The source of an entry's reference.
   public enum Reference: UInt8, Sendable {
     /// The id of a dense keyspace.
     case id = 0

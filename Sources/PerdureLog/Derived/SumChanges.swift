@@ -51,12 +51,12 @@ struct SumChanges: ~Copyable {
 /// Builds sums of groups from records in any order.
 ///
 /// When there are `groupsMax` groups, their sums are written into the tree and freed. So memory is
-/// bounded, however many groups there are. Sums are exact, so adding them in parts gives the same
-/// result.
+/// bounded, regardless of the number of groups. Sums are exact, so adding them in parts gives the
+/// same result.
 struct SumBuild {
-  /// The maximum number of groups in memory, with some 200 bytes each. Why: sorting this many
-  /// groups, and one descent into the tree for each, costs little compared with reading their
-  /// records.
+  /// The maximum number of groups in memory, of about 200 bytes each. Why: sorting this number of
+  /// groups and descending into the tree once for each group takes little time, compared with
+  /// reading their records.
   static let groupsMax = 1 << 16
 
   private let groupsMax: Int
@@ -120,8 +120,8 @@ enum SumEntry {
 
   /// Adds a change to the sum of a group.
   ///
-  /// - Returns: The sums before and after, each nil for none. The whole result is nil if the entry
-  ///   or the new sum is impossible.
+  /// - Returns: The sum before the change and the sum after it; each is nil if there is no sum. The
+  ///   whole result is nil if the entry or the new sum is impossible.
   static func add(
     _ change: ExactSum, to group: UInt64, in tree: UnsafeMutablePointer<OrderedTree>, _ arena: NodeArena
   ) -> (old: ExactSum?, new: ExactSum?)? {
@@ -147,7 +147,7 @@ enum SumEntry {
   }
 
   /// The group and the number in an entry of an extractor. The entry's reference has no meaning.
-  /// Nil for a key that is too short to name a group.
+  /// Nil for a key that is too short to contain a group.
   static func groupAndTerm(in entry: UnsafeRawBufferPointer) -> (group: UInt64, term: ExactSum.Term)? {
     guard entry.count >= 8 + IndexKey.referenceLength else { return nil }
     let term = ExactSum.Term(decoding: entry.part(8, entry.count - 8 - IndexKey.referenceLength))
