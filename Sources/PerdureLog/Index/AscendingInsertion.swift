@@ -1,7 +1,7 @@
 // Many changes to an ordered tree, in ascending order of their keys.
 //
 // A change to a tree walks from the root to a leaf, and then updates the counts on the way back up.
-// Ascending keys mostly stay in the leaf of the previous key, or in a neighbour below the same
+// Ascending keys usually belong to the leaf of the previous key, or to a neighbour below the same
 // parent. Therefore the path is kept open, and only its end is walked again. The counts of the path
 // are not updated for each key: the pending difference is added when the path moves on to another
 // leaf.
@@ -10,8 +10,8 @@
 //  AI1  While the path is open, its nodes are those from the root to the leaf, and each belongs to
 //       the working version. The count in each of its slots does not include `added` yet, which is
 //       negative after more removals than insertions. The tree's own count is always up to date.
-//  AI2  A key that is not less than the previous one belongs into the leaf, unless a separator to
-//       the right of the path is less than or equal to it. A split of the leaf closes the path.
+//  AI2  A key that is not less than the previous key belongs in the leaf if every separator to the
+//       right of the path is greater than the key. A split of the leaf closes the path.
 //  AI3  Removals keep at least one entry in the leaf. Sparseness is checked once, when the path
 //       moves on to another leaf. So removing a run of keys costs one merge for each leaf. A merge
 //       closes the path.

@@ -28,9 +28,9 @@ struct DenseCursor {
     return DenseNode(leaf.unsafelyUnwrapped).word(Int(id & 63))
   }
 
-  /// Passes words of this leaf to `body` before a walk in one direction reaches them: those of the
-  /// ids up to `distance` ahead. It passes 0 for absent ids. If it is called at each entry, it
-  /// passes each word once.
+  /// Passes words of this leaf to `body` before a walk in one direction reaches them. It passes the
+  /// words of ids that are up to `distance` ahead, and 0 for absent ids. If it is called at each
+  /// entry, it passes each word once.
   @inline(__always)
   mutating func forEachWordAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor is on no entry")

@@ -1,8 +1,8 @@
 import CPerdureShims
 
 extension DenseTable {
-  /// Looks up many ids, a few at a time. It descends one level for all of these before it descends
-  /// the next, so that their cache misses overlap.
+  /// Looks up many ids, in small groups. It descends one level for all ids of a group before the
+  /// next level, so that their cache misses overlap.
   ///
   /// - Parameter words: Receives the word of each id, 0 if the id is absent. It has at least as
   ///   many elements as `ids`.

@@ -5,7 +5,7 @@
 extension DenseTable {
   /// Whether `old` and `new` hold the same ids with the same words in `range`.
   ///
-  /// Both must be versions of one table, because nodes with the same address are taken as equal.
+  /// Both must be versions of one table, because nodes with the same address count as equal.
   static func isUnchanged(in range: ClosedRange<UInt64>, from old: DenseTable, to new: DenseTable) -> Bool {
     if old.root == new.root { return true }
     let (low, high) = old.height <= new.height ? (old, new) : (new, old)
@@ -13,7 +13,7 @@ extension DenseTable {
   }
 }
 
-/// Two versions of a table, walked in step.
+/// Two versions of a table, which are walked in parallel.
 private struct DenseComparison {
   let range: ClosedRange<UInt64>
   // The files differ if one of the versions is from another opening of the store.

@@ -63,7 +63,7 @@ extension DenseTable {
       level -= 1
     }
     var bits = DenseNode(node).presence
-    // A substitute node (FN2) can have fewer entries than the position demands.
+    // A substitute node (FN2) can have fewer entries than the position requires.
     for _ in 0..<min(rest, DenseNode.slotCount &- 1) { bits &= bits &- 1 }
     return DensePlace(leaf: DenseNode(node), id: id << 6 | UInt64(bits.lowestBit))
   }

@@ -6,11 +6,12 @@
 // which decides whether a node is written in place or copied (NodeArena.swift, NA1 to NA5).
 //
 // Invariants
-//  DT1  height == 0 exactly if the table is empty; otherwise every id < 64^height.
-//  DT2  A node's presence bit is set exactly if its slot holds a word or a child; no node is empty.
+//  DT1  height == 0 if and only if the table is empty. Otherwise every id < 64^height.
+//  DT2  A node's presence bit is set if and only if its slot holds a word or a child. No node is
+//       empty.
 //  DT3  The count beside a child is the number of entries below it; `count` is their sum at the
 //       root.
-//  DT4  A node's level is one less than its parent's, the root's height - 1.
+//  DT4  A node's level is one less than its parent's level. The root's level is height - 1.
 
 /// A copy-on-write map from dense 64-bit ids to nonzero words.
 // Unchecked, because of the pointer: the memory it reaches is never written once its version is
@@ -141,7 +142,7 @@ extension DenseTable {
     }
   }
 
-  /// Removes roots whose only child is in the first slot.
+  /// Removes the root as long as its only child is in the first slot.
   private mutating func lowerRoot(in arena: NodeArena) {
     guard let top = root else { return }
     if count == 0 {

@@ -16,11 +16,11 @@ import Synchronization
 // walk the caller checks `isDamaged` before it uses the result.
 //
 // Invariants
-//  FN1  A node in the file is read only after it was checked. The nodes that lead there were
-//       checked before, or are in memory and replaced checked ones.
+//  FN1  A node in the file is read only after it was checked. The nodes on the path to it were
+//       checked before, or are in memory and have replaced checked nodes.
 //  FN2  `isDamaged` is set before a substitute is returned, and stays set.
-//  FN3  No result of a walk leaves the engine, is written to a file or is published before
-//       `isDamaged` was read after the walk.
+//  FN3  `isDamaged` is read after each walk. Before that, no result of the walk leaves the engine,
+//       is written to a file or is published.
 //
 // Any thread may call these functions. Two threads that check the same node get the same result.
 
@@ -135,7 +135,7 @@ extension DenseTable {
   }
 }
 
-/// Which nodes of one mapped file were checked, and whether a check failed.
+/// Records which nodes of one mapped file were checked, and whether a check failed.
 private struct NodeChecks: ~Copyable {
   let start: UInt
   let byteCount: UInt

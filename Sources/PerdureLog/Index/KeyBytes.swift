@@ -21,7 +21,7 @@ enum KeyBytes {
     return 0
   }
 
-  /// The order of two byte strings: bytewise, a prefix before longer strings.
+  /// Compares two byte strings byte by byte. A prefix precedes longer strings.
   @inline(__always)
   static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)

@@ -1,29 +1,29 @@
 // Allocates the memory of the index structures, and decides when it may be used again.
 //
-// One writer builds version after version of a set of copy-on-write trees. Any number of readers
-// walk published versions without a lock. A root is a plain value (a pointer and two counts). A
-// version is the set of roots that the writer published together. The arena does not know the
-// readers: the engine passes it the pinned versions.
+// One writer builds successive versions of a set of copy-on-write trees. Any number of readers walk
+// published versions without a lock. A root is a plain value (a pointer and two counts). A version
+// is the set of roots that the writer published together. The arena does not know the readers: the
+// engine passes it the pinned versions.
 //
 // Invariants
 //  NA1  The header of every node has the node's stamp: the version that created the node. A stamp
 //       is never greater than workingVersion.
 //  NA2  A node with stamp < workingVersion is published and is never written again. `writable`
-//       returns the node itself if stamp == workingVersion, and otherwise a copy, retiring the
-//       original.
+//       returns the node itself if stamp == workingVersion. Otherwise it retires the node and
+//       returns a copy.
 //  NA3  A node with stamp s that was retired while version v was built is reachable only from roots
 //       of the versions s ..< v. A node in the index file is reachable only from roots of versions
 //       before v. The node may be freed when none of these versions is pinned, and the published
 //       version is >= v. The published version is workingVersion - 1, so nodes retired by the
-//       working version are never freed. A node that a pinned version retains is filed under that
+//       working version are never freed. A node that a pinned version retains is listed under that
 //       version (`HeldBack`).
 //  NA4  Nodes are retired at most once, by the version whose roots no longer reach them.
 //  NA5  Abandoning the working version frees every node with stamp == workingVersion and restores
 //       the nodes it retired. The caller returns to the published roots.
 //
-//  NA6  A published node has a slot exactly if the index file holds a copy of it, or the node
-//       itself. Freeing the node also frees its slot. The writer of the file decides when the slot
-//       is used again.
+//  NA6  A published node has a slot if and only if the index file contains the node or a copy of
+//       it. Freeing the node also frees its slot. The writer of the file decides when the slot is
+//       used again.
 //
 // Pins must be visible to the engine before the reader uses a root: `PinTable`, PT2.
 //
@@ -57,8 +57,8 @@ final class NodeArena {
 
   private let slabs: UnsafeMutablePointer<SlabState>
   private var slabBases = PointerStack(capacity: 16)
-  // The exclusivity of accesses is not checked, because that check would cost a commit more than
-  // the work here. No function that runs during a change of one of these calls the arena again.
+  // The compiler's check for exclusive access is off, because in a commit it would take longer than
+  // the work here. While one of these properties is changed, no function calls the arena again.
   @exclusivity(unchecked) private var created = PointerStack(capacity: 256)
   @exclusivity(unchecked) private var retired = RetiredQueue(capacity: 256)
   /// Retired nodes that a pinned version reaches. NA3
@@ -98,8 +98,9 @@ final class NodeArena {
     return freedSlots
   }
 
-  /// Clears the slots of retired nodes when a new index file is begun: they have no slots there to
-  /// free. The checkpoint writer assigns new slots to the nodes of the published version. NA6
+  /// Clears the slots of retired nodes when a new index file is begun: in the new file, they have
+  /// no slots to free. The checkpoint writer assigns new slots to the nodes of the published
+  /// version. NA6
   func forgetSlots() {
     freedSlots = []
     let forget = { (element: RetiredQueue.Element) in
@@ -259,7 +260,7 @@ extension NodeArena {
     liveByteCount &-= byteCount
     if nodeClass == .block { return freeBlock(BlockView(node), byteCount: byteCount) }
     #if DEBUG
-      // Code that still uses a freed node fails at once.
+      // Overwrites the node, so that code that still uses it fails at once.
       node.initializeMemory(as: UInt8.self, repeating: 0xDD, count: byteCount)
     #endif
     let slab = slabs + Int(nodeClass.rawValue)
@@ -325,8 +326,7 @@ extension NodeArena {
 
   /// Frees every node that no root of version `oldestPinnedVersion` or later reaches. NA3
   ///
-  /// - Parameter oldestPinnedVersion: The least of the versions that readers have pinned and the
-  ///   published one.
+  /// - Parameter oldestPinnedVersion: The lowest of the pinned versions and the published version.
   /// - Returns: The number of nodes and blocks that were freed.
   @discardableResult
   func reclaim(oldestPinnedVersion: UInt64) -> Int {
@@ -337,7 +337,7 @@ extension NodeArena {
   ///
   /// - Returns: The number of nodes and blocks that were freed.
   /// - Complexity: O(k log n) for n pinned versions. k is the number of nodes that were retired, or
-  ///   lost the version that held them, since the last call.
+  ///   whose holding version was released, since the last call.
   @discardableResult
   func reclaim(_ pinned: PinnedVersions) -> Int {
     let end = pinned.settledEnd(published: publishedVersion)
@@ -358,7 +358,7 @@ extension NodeArena {
     return freedCount
   }
 
-  /// Frees a retired node, or files it under the pinned version that reaches it.
+  /// Frees a retired node, or lists it under the pinned version that reaches it.
   private func retire(_ element: RetiredQueue.Element, byteCount: Int, _ pinned: PinnedVersions) -> Bool {
     let header = NodeHeader(element.node)
     let born = header.isInFile ? 0 : header.stamp

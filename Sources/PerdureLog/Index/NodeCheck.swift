@@ -107,7 +107,7 @@ struct NodeCheck {
 extension NodeCheck {
   /// Checks the content of an ordered node, and counts the entries below it.
   private func entryCount(of node: OrderedNode, at offset: Int) throws(FormatError) -> Int {
-    // In a node with blocks, the layout was already checked for the checksum.
+    // In a node with blocks, the layout was already checked when the checksum was computed.
     if !node.hasBlocks { try checkLayout(of: node, at: offset) }
     if node.isLeaf {
       for index in 0..<node.count { try check(word: node.word(index), at: offset) }

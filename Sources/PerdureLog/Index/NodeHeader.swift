@@ -1,10 +1,11 @@
-// The sixteen bytes every node begins with, in the arena's memory and in the index file. The bytes
-// after them belong to the structure that allocated the node.
+// The sixteen bytes at the beginning of every node, in the arena's memory and in the index file.
+// The bytes after them belong to the structure that allocated the node.
 //
 //   offset  bytes  meaning
-//   0       8      stamp: the version that created the node; in the index file bit 63 and a checksum
-//   8       4      while the working version makes it: its index in the arena's list of created nodes;
-//                  afterwards its slot in the index file (0: none yet)
+//   0       8      stamp: the version that created the node. In the index file: bit 63, and a
+//                  checksum
+//   8       4      in the working version: the node's index in the arena's list of created nodes.
+//                  Afterwards: its slot in the index file (0 if it has none yet)
 //   12      1      level: 0 for a leaf
 //   13      1      node class
 //   14      2      free for the owner (the ordered tree keeps its entry count there)

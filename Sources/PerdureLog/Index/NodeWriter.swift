@@ -2,11 +2,11 @@ import PerdureFormat
 
 // Writes nodes into the index file.
 //
-// A published node never changes. So a node that has a slot is in the file as it is in memory, and
-// so are all nodes below it. A checkpoint visits only nodes made since the last checkpoint, and
-// writes children before parents. The file's copy of a node differs in four things. The stamp is
-// bit 63 and a checksum. Distances lead to the children's offsets in the file. The tags of children
-// are beside them. Unused bytes are zero.
+// A published node never changes. So if a node has a slot, the file contains its present content.
+// The same holds for all nodes below it. A checkpoint visits only nodes made since the last
+// checkpoint, and writes children before parents. The file's copy of a node differs in four ways.
+// The stamp is bit 63 and a checksum. Distances lead to the children's offsets in the file. The
+// tags of children are beside them. Unused bytes are zero.
 //
 // The checksum of an ordered node also covers the checksums of the blocks with its long keys. So it
 // also detects a stale block that remained after a lost write.
@@ -47,7 +47,7 @@ struct TreeImage: Equatable {
   var isEmpty: Bool { self == TreeImage() }
 }
 
-/// Writes those nodes of trees that are not in the file yet. Only one writer may run at a time. It
+/// Writes the nodes of trees that are not in the file yet. Only one writer may run at a time. It
 /// may run on any thread while the version of the trees is pinned.
 struct NodeWriter<Sink: NodeSink>: ~Copyable {
   private(set) var sink: Sink
@@ -255,8 +255,8 @@ final class NodeRelocation {
   }
 }
 
-/// The checksum of a node in the index file: it covers all bytes after the stamp. The first of them
-/// is the slot, so that a misplaced node is detected too.
+/// The checksum of a node in the index file: it covers all bytes after the stamp. These begin with
+/// the slot, so that a misplaced node is also detected.
 enum NodeChecksum {
   static func of(_ units: UnsafeRawBufferPointer) -> UInt32 {
     Checksum.crc32c(UnsafeRawBufferPointer(rebasing: units[8...]))

@@ -7,7 +7,7 @@ struct OrderedCursor: ~Copyable {
   let tree: OrderedTree
   private(set) var place: CursorPlace = .beforeFirst
 
-  /// The leaf the cursor is on, the index in it, and the number of its entries.
+  /// The cursor's leaf, the index of the cursor's entry in it, and the number of its entries.
   private var leaf: OrderedNode
   private var index = 0
   private var leafCount = 0
@@ -37,12 +37,12 @@ struct OrderedCursor: ~Copyable {
     case descending
   }
 
-  /// How far a walk has prefetched ahead of the cursor. The entries left in the leaf are counted in
-  /// one direction only.
+  /// The progress of prefetching ahead of the cursor. The remaining entries of the leaf are counted
+  /// in one direction only.
   private struct Ahead {
     /// The leaf that is read: the cursor's own, or the next one.
     var leaf: OrderedNode
-    /// The index of the next entry in that leaf, and the number of entries from there on.
+    /// The index of the next entry in that leaf, and the number of remaining entries.
     var index = 0
     var left = 0
     /// The number of entries passed, counted from the cursor's own entry.
@@ -100,8 +100,8 @@ struct OrderedCursor: ~Copyable {
     }
   }
 
-  /// The number of entries of this leaf in a range, from the cursor's entry on in the direction of
-  /// a walk.
+  /// The number of entries of this leaf in a range. It counts from the cursor's entry in the
+  /// direction of a walk.
   func countLeft(in range: RawKeyRange, descending: Bool) -> Int {
     precondition(isValid, "the cursor is on no entry")
     if descending {
@@ -110,9 +110,9 @@ struct OrderedCursor: ~Copyable {
     return max(0, (range.upper.map { leaf.search($0).index } ?? leafCount) &- index)
   }
 
-  /// Passes payloads to `body` before a walk in one direction reaches them, up to the one
-  /// `distance` entries ahead. They are in this leaf, and in the next leaf below the same parent.
-  /// If it is called at each entry, it passes each payload once, including the first.
+  /// Passes payloads to `body` before a walk in one direction reaches them. It passes the payloads
+  /// of entries that are up to `distance` ahead, in this leaf and in the next leaf below the same
+  /// parent. If it is called at each entry, it passes each payload once, including the first.
   @inline(__always)
   mutating func forEachPayloadAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor is on no entry")
@@ -136,8 +136,8 @@ struct OrderedCursor: ~Copyable {
     neighbour(1, descending: descending)?.prefetch()
   }
 
-  /// Continues in the next leaf if that was checked before. It was prefetched when the cursor
-  /// entered this leaf.
+  /// Continues in the next leaf if that leaf was checked before. The leaf was prefetched when the
+  /// cursor entered the present leaf.
   @inline(never)
   private mutating func goAhead(descending: Bool) -> Bool {
     guard ahead.leaf.base == leaf.base, let next = neighbour(1, descending: descending),
@@ -219,7 +219,7 @@ extension OrderedCursor {
       level &-= 1
     }
     arrive(at: node)
-    // A substitute node (FN2) can have fewer entries than the position demands.
+    // A substitute node (FN2) can have fewer entries than the position requires.
     index = min(rest, leafCount &- 1)
     return true
   }

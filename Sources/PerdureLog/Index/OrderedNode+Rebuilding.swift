@@ -80,9 +80,9 @@ struct OrderedEntryList {
     return sum
   }
 
-  /// The length of the prefix that the keys of a node made of `range` share, at most
-  /// `inlineKeyLimit` bytes. A single key would share all its bytes with itself. So it is compared
-  /// with the key at `neighbour` instead, which predicts later keys.
+  /// The length of the common prefix of the keys in `range`, at most `inlineKeyLimit` bytes. A
+  /// single key has all its bytes in common with itself. So it is compared with the key at
+  /// `neighbour`, because later keys probably share that prefix.
   func prefixLength(_ range: Range<Int>, neighbour: Int? = nil, scratch: NodeScratch) -> Int {
     let start = isInner ? range.lowerBound + 1 : range.lowerBound
     guard start < range.upperBound else { return 0 }

@@ -2,7 +2,7 @@
 // heads are equal.
 
 extension OrderedNode {
-  /// The position of a key, or the one for inserting it.
+  /// The position of a key, or the position at which to insert it.
   struct SearchResult {
     var index: Int
     var isFound: Bool
@@ -85,8 +85,8 @@ extension OrderedNode {
     return head == lastHead ? compareBehindHead(key, last) > 0 : head > lastHead
   }
 
-  /// The entry of an inner node whose child has `key` if the tree has it: the last entry whose key
-  /// is not greater than `key`.
+  /// The index of the last entry of an inner node whose key is not greater than `key`. If the tree
+  /// contains `key`, the key is below the child of that entry.
   @inline(__always)
   func childIndex(for key: UnsafeRawBufferPointer) -> Int {
     let result = search(key)

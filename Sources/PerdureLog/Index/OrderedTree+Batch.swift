@@ -1,6 +1,6 @@
 extension OrderedTree {
-  /// Looks up many keys, a few at a time. It descends one level for all of these before it descends
-  /// the next, so that their cache misses overlap.
+  /// Looks up many keys, in small groups. It descends one level for all keys of a group before the
+  /// next level, so that their cache misses overlap.
   ///
   /// - Parameter payloads: Receives the payload of each key, nil if the key is absent. It has at
   ///   least as many elements as `keys`.

@@ -1,11 +1,11 @@
 // Checks whether two versions agree on a range of keys. Two walks, one in each version, advance in
-// step. If both are before the same node, or at the same position in it, both skip the node. So the
-// cost depends on the differences, not on the length of the range.
+// parallel. If both are before the same node, or at the same position in it, both skip the node. So
+// the cost depends on the differences, not on the length of the range.
 
 extension OrderedTree {
   /// Whether `old` and `new` hold the same keys with the same payloads in `range`.
   ///
-  /// Both must be versions of one tree, because nodes with the same address are taken as equal.
+  /// Both must be versions of one tree, because nodes with the same address count as equal.
   static func isUnchanged(in range: RawKeyRange, from old: OrderedTree, to new: OrderedTree) -> Bool {
     if old.root == new.root { return true }
     var left = SubtreeWalk(old, from: range.lower)
@@ -92,7 +92,7 @@ private struct SubtreeWalk: ~Copyable {
     }
   }
 
-  /// Skips in both walks what they share: the rest of a node, or a whole subtree. Returns false if
+  /// Skips the part that both walks share: the rest of a node, or a whole subtree. Returns false if
   /// they share nothing.
   mutating func skipShared(with other: inout SubtreeWalk) -> Bool {
     guard depth > 0, other.depth > 0 else { return false }

@@ -46,7 +46,7 @@ extension OrderedTree {
       }
       node = OrderedNode(node.child(index, in: file))
     }
-    // A substitute node (FN2) can have fewer entries than the position demands.
+    // A substitute node (FN2) can have fewer entries than the position requires.
     return node.word(min(rest, node.count &- 1))
   }
 }

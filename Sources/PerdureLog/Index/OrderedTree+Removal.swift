@@ -83,8 +83,8 @@ struct Removal {
     return index > 0 && merge(index - 1, index, in: node)
   }
 
-  /// Removes a child's entry. If it is the first, the second child takes over its range and loses
-  /// its separator.
+  /// Removes a child's entry. If it is the first entry, the second child takes over its range and
+  /// loses its separator.
   private func removeChild(_ index: Int, from node: OrderedNode) {
     if index == 0, node.count > 1 {
       node.setChild(0, node.childAddress(1), node.countWord(1))
@@ -127,8 +127,8 @@ struct Removal {
     return true
   }
 
-  /// The key of a parent's entry, and its block. Its child's first entry lacks exactly this key
-  /// (OT3).
+  /// The key of a parent's entry, and its block. The first entry of the child lacks exactly this
+  /// key (OT3).
   private func separator(_ index: Int, of parent: OrderedNode, child: OrderedNode) -> OrderedEntry {
     OrderedEntry(
       key: parent.key(index, in: arena.scratch.separator), block: parent.block(index),

@@ -1,13 +1,14 @@
-// Splits full nodes. If a node grows at its end, a new entry there begins a new node, and the full
-// node is kept as it is: ascending insertions produce no half-empty nodes. An entry that does not
-// share the node's prefix is before or after all other keys. It is split off, so that the others
-// keep the prefix. In all other cases both halves get about the same number of bytes.
+// Splits full nodes. If a node grows at its end, a new last entry begins a new node. The full node
+// stays unchanged, so ascending insertions produce no half-empty nodes. An entry that does not
+// share the node's prefix is before or after all other keys. Such an entry is split off, so that
+// the other entries keep the prefix. In all other cases both halves get about the same number of
+// bytes.
 //
 // The separator between leaves is the shortest string that separates them. The separator between
 // inner nodes is the key that the right node's first entry loses (OT3).
 
 extension Insertion {
-  /// Keeps the old node unchanged, and makes the new entry the first one of a right neighbour.
+  /// Keeps the old node unchanged, and makes the new entry the first entry of a right neighbour.
   static func splitOff(last entry: OrderedEntry, of node: OrderedNode, arena: NodeArena) -> Result {
     let last = node.key(node.count - 1, in: arena.scratch.firstKey)
     let right = OrderedNode.make(level: node.level, in: arena)
@@ -21,7 +22,7 @@ extension Insertion {
     return Result(node: node.base, right: Right(node: right.base, separatorLength: length))
   }
 
-  /// Splits `node`, including one more entry, into two nodes.
+  /// Splits `node`, with one more entry, into two nodes.
   static func split(
     _ node: OrderedNode, inserting entry: OrderedEntry, at index: Int, sharesPrefix: Bool, arena: NodeArena
   ) -> Result {

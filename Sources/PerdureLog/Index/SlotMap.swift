@@ -6,8 +6,8 @@ struct SlotMap {
 
   init(unitCount: Int) { self.unitCount = unitCount }
 
-  /// Claims a run of units. Returns false, without a change, if one of the units is taken or
-  /// outside the map.
+  /// Claims a run of units. If one of the units is taken or outside the map, changes nothing and
+  /// returns false.
   mutating func claim(_ slot: NodeSlot, unitCount count: Int) -> Bool {
     let start = Int(slot.number)
     guard count >= 0, start + count <= unitCount else { return false }
