@@ -10,7 +10,7 @@ struct BlobFileReader: Sendable {
   private let file: any File
   let table: [UInt8]
 
-  /// Opens the file that a record names, and checks everything except the value.
+  /// Opens the file that a record references, and checks everything except the value.
   init(_ reference: BlobReference, _ files: BlobFiles) throws(StoreError) {
     self.reference = reference
     file = try files.open(reference)

@@ -50,8 +50,8 @@ struct BlobFileWriter: ~Copyable {
     syncedLength = length
   }
 
-  /// Completes the file, and makes its content and its name durable, so that a frame may name the
-  /// file.
+  /// Completes the file, and makes its content and its name durable, so that a frame may reference
+  /// the file.
   consuming func finish() throws(FileIOError) -> BlobReference {
     if length % UInt64(BlobHeader.chunkLength) > 0 { endChunk() }
     let header = BlobHeader(store: store, number: number, valueLength: length)

@@ -26,14 +26,14 @@ struct BlobFiles: Sendable {
   let directory: any Directory
   let storeID: StoreID
 
-  /// Reads the value that a record names, and verifies it.
+  /// Reads and verifies the value that a record references.
   func read(_ reference: BlobReference) throws(StoreError) -> ValueBytes {
     let file = try open(reference)
     let (mapping, length) = try map(file, reference)
     return try verify(reference, UnsafeRawBufferPointer(start: mapping.base, count: length), mapping)
   }
 
-  /// Opens the file that a record names, without checking it.
+  /// Opens the file that a record references, without checking it.
   func open(_ reference: BlobReference) throws(StoreError) -> any File {
     do {
       return try directory.open(StoreFileName.blob(reference.number).string, .read)
@@ -70,7 +70,7 @@ struct BlobFiles: Sendable {
     return table
   }
 
-  /// Checks that a file's header agrees with the record that names the file.
+  /// Checks that a file's header agrees with the record that references the file.
   private func check(_ head: UnsafeRawBufferPointer, _ reference: BlobReference) throws(StoreError) {
     let header: BlobHeader
     do { header = try BlobHeader(reading: head) } catch {
@@ -146,7 +146,7 @@ struct BlobFiles: Sendable {
     return try file.size()
   }
 
-  /// Removes a file that no record names. If the file cannot be removed now, the next recovery
+  /// Removes a file that no record references. If the file cannot be removed now, the next recovery
   /// removes it.
   func remove(_ number: UInt64) throws(FileIOError) {
     try directory.remove(StoreFileName.blob(number).string)

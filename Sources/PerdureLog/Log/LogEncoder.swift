@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// Lays a commit out as chained frames in memory, before any byte of it is written.
+/// Encodes a commit as chained frames in memory, before any of its bytes is written.
 ///
 /// It does no I/O: it takes the end of the log, and returns addresses of records and extents of
 /// bytes to write. The caller writes the commit or discards it. So a refused commit costs no I/O
@@ -30,7 +30,8 @@ struct LogEncoder: ~Copyable {
   private var syncedOffset = 0
   /// Whether the segment that is being written to binds its records.
   private var bindsRecords = false
-  // The frame being filled: where it starts, its part number, and its running count and checksums.
+  // The present frame: its start, its part number, and the count and checksums of its records so
+  // far.
   private var frameStart = -1
   private var frameOffset = 0
   private var part: UInt32 = 0
@@ -107,8 +108,8 @@ struct LogEncoder: ~Copyable {
   /// The bytes of an extent.
   func bytes(of extent: Extent) -> UnsafeRawBufferPointer { buffer.bytes.part(extent.bufferRange) }
 
-  /// The buffered bytes from the record at an address that this commit assigned; nil for older
-  /// addresses.
+  /// The buffered bytes that start with the record at an address; nil if this commit did not assign
+  /// the address.
   func record(at address: RecordAddress) -> UnsafeRawBufferPointer? {
     for index in extents.indices.reversed() {
       let extent = extents[index]

@@ -1,33 +1,33 @@
-// How far the file of the last segment extends beyond the end of the log.
+// The zeros between the end of the log and the end of the last segment's file.
 //
 // A sync of a file that has grown also makes its new length durable. For that, the file system
 // needs a transaction in addition to writing the bytes. The transaction takes about a third of the
 // time that a sync of one small commit takes (ext4, measured). So while commits wait for syncs, the
 // file is extended with zeros ahead of them. FORMAT.md (R8) calls these zeros a clean tail. They
-// take no space on the medium. The log continues in them, after a crash as well (B7).
+// take no space on the medium. The log continues in these zeros, also after a crash (B7).
 
 /// Decides the length of the last segment's file. It only computes: no clock, no I/O.
 package struct LogRoom: Sendable {
-  /// The maximum length of the zeros after the log. More zeros would take longer to check when a
-  /// store is opened that was not closed.
+  /// The maximum length of the zeros after the log. When a store that was not closed is opened,
+  /// more zeros would take longer to check.
   package var bytesMax: UInt64 = 256 << 10
 
   /// The minimum length of the zeros. A shorter extension is not worth a write.
   package var bytesMin: UInt64 = 4096
 
-  /// The file is extended by this part of the log's length in the segment: with 16, by a sixteenth.
-  /// So a short log stays a short file.
+  /// The file is extended by the log's length in the segment, divided by this number. So a short
+  /// log stays a short file.
   package var share: UInt64 = 16
 
-  /// The file is extended only while at most this many bytes are unsynced. With more, commits do
-  /// not wait for syncs one by one.
+  /// The file is extended only while at most this many bytes are unsynced. With more unsynced
+  /// bytes, single commits do not wait for their own syncs.
   package var unsyncedMax: UInt64 = 64 << 10
 
   package init() {}
 
-  /// - Parameter end: Where the log ends in the segment.
+  /// - Parameter end: The end of the log in the segment.
   /// - Parameter synced: The durable end of the segment.
-  /// - Returns: The new length of the file; nil: unchanged.
+  /// - Returns: The new length of the file; nil if it stays unchanged.
   func length(end: UInt64, synced: UInt64, capacity: UInt64) -> UInt64? {
     guard end - min(end, synced) <= unsyncedMax else { return nil }
     let room = min(bytesMax, end / share)

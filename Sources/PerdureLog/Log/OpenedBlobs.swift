@@ -77,7 +77,7 @@ final class OpenedBlobs: @unchecked Sendable {
   /// The number of mapped files.
   var mappedCount: Int { lock.withLock { recent.count + kept.count } }
 
-  /// Calls `body` with the value that a record names. OB1
+  /// Calls `body` with the value that a record references. OB1
   func withValue<R>(
     of reference: BlobReference, _ files: BlobFiles, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {
@@ -109,7 +109,7 @@ final class OpenedBlobs: @unchecked Sendable {
     return recent[recent.count - 1].value
   }
 
-  /// The value that a record names. Its bytes are valid as long as this object. OB2
+  /// The value that a record references. Its bytes are valid as long as this object exists. OB2
   func keptValue(of reference: BlobReference, _ files: BlobFiles) throws(StoreError) -> UnsafeRawBufferPointer
   {
     let number = reference.number

@@ -1,6 +1,6 @@
 import CPerdureShims
 
-/// A growing byte buffer with its own memory, which is reused from one use to the next.
+/// A growing byte buffer with its own memory. The memory is kept when the buffer is emptied.
 struct RawBuffer: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var count = 0

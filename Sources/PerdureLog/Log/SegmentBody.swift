@@ -7,7 +7,7 @@ import PerdureFormat
 /// For a segment in groups, it keeps the bytes requested last, unpacked. An ordered walk unpacks
 /// each group once. Memory use is limited to the longest frame, one group and `passedMax` bytes.
 struct SegmentBody: ~Copyable {
-  /// Where the frames end.
+  /// The end of the frames.
   let end: Int
   private let base: UnsafeRawPointer
   private let groups: SegmentGroups?
@@ -17,8 +17,8 @@ struct SegmentBody: ~Copyable {
   private var start = SegmentHeader.length
   private var next = 0
 
-  /// How many bytes before the current offset are kept. If none were kept, each frame would move
-  /// the bytes after it.
+  /// The number of bytes before the current offset that are kept. If none were kept, the bytes
+  /// after each frame would have to be moved.
   private static let passedMax = FormatLimits.groupLengthTarget
 
   init(base: UnsafeRawPointer, end: Int, _ groups: SegmentGroups?) {

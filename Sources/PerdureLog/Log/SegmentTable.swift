@@ -11,8 +11,8 @@ import PerdureFormat
 final class SegmentTable {
   struct Entry {
     var base: UnsafeRawPointer?
-    /// Where the log ends in the segment, set when the next segment begins. For the last segment,
-    /// the end is in the root.
+    /// The end of the log in the segment. It is set when the next segment begins. For the last
+    /// segment, the end is in the root.
     var end: Int
     /// For a rewritten segment: the map with the new offsets of its records.
     var map: UnsafeMutablePointer<SegmentMap>?
@@ -69,9 +69,9 @@ final class SegmentTable {
   private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
   /// The newest segment: commits write to it without a lookup in `segments`.
-  // Not checked for exclusivity: no function that runs while it changes calls the table again.
-  // Unmanaged, because counting references would cost each commit more than finding the segment.
-  // `segments` retains it.
+  // The compiler's check for exclusive access is off: while this property is changed, no function
+  // calls the table again. Unmanaged, because in each commit counting references would take longer
+  // than finding the segment. `segments` retains it.
   @exclusivity(unchecked) private var newest: (number: UInt64, segment: Unmanaged<Segment>)?
 
   /// - Parameter number: The last known segment number, for which the table needs capacity.
@@ -92,7 +92,7 @@ final class SegmentTable {
     try newest.segment.takeUnretainedValue().file.write(bytes, at: offset)
   }
 
-  /// - Parameter end: Where the log ends in the segment; nil if the end is in the root.
+  /// - Parameter end: The end of the log in the segment; nil if the end is in the root.
   func add(_ segment: Segment, endingAt end: UInt64?) {
     add(segment)
     if let end { setEnd(Int(end), of: segment.number) }
@@ -131,7 +131,7 @@ final class SegmentTable {
   }
 
   /// Replaces a segment by its rewritten form, in a new table. Also removes the segments that
-  /// became void by that.
+  /// become void.
   ///
   /// - Returns: The old table, which published roots still use. The caller retains it and its
   ///   segments.
@@ -139,7 +139,7 @@ final class SegmentTable {
     let outdated = memory
     let end = entries[Int(segment.number)].end
     // The file already has its final name, so the operation cannot be undone. Without memory the
-    // program stops, as everywhere.
+    // program stops, as in all other code.
     do { memory = try copy(capacity: capacity) } catch { fatalError("\(error)") }
     for number in void { remove(number) }
     set(segment, end: end)

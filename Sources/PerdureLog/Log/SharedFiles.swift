@@ -3,9 +3,9 @@ import PerdureFileIO
 // Files that have a second name outside the store's directory.
 //
 // Programs such as `cp -al` copy a directory with hard links. Then each file of the copy is also a
-// file of the original, and a write to it in place would change both stores. So a writer does not
-// write new content into a file that has a second name when the store is opened. FORMAT.md,
-// "Copies and backups".
+// file of the original, and a write to it in place would change both stores. So if a file has a
+// second name when the store is opened, the writer does not write new content into that file.
+// FORMAT.md, "Copies and backups".
 //
 // Invariants
 //  SF1  The log does not continue in a last segment with a second name. The next commit begins a
@@ -19,9 +19,10 @@ import PerdureFileIO
 //  SF5  A reserve with a second name is removed: removing it later would free no space.
 //
 // LOCK and READERS stay shared. Their content has no meaning when the locks on them are released.
-// Sharing LOCK excludes that both stores are open for writing at once. Sharing READERS makes each
-// writer respect the readers of both stores. A reader's slot in a new file would not be seen by the
-// writers of the other file, so replacing READERS could remove a file that a reader needs.
+// Sharing LOCK prevents both stores from being open for writing at the same time. Sharing READERS
+// makes each writer respect the readers of both stores. If one store replaced READERS by a new
+// file, the other store's writer would not see the slots in it, and could remove a file that a
+// reader needs.
 
 extension File {
   /// Whether the file has a second name.

@@ -27,8 +27,8 @@ package enum StorePath {
   }
 
   /// The absolute path without symbolic links. Every path from a caller passes through here once.
-  /// So `path.copy` is beside the directory itself, and the directory is replaced or destroyed, not
-  /// a link to it.
+  /// So `path.copy` is beside the directory itself. Replacing or destroying a store affects the
+  /// directory itself, not a link to it.
   static func fixed(_ path: String, _ fileSystem: any FileSystem) throws(FileIOError) -> String {
     // Each caller refuses an empty path itself.
     path.isEmpty ? path : withoutSlash(try fileSystem.absolutePath(path))

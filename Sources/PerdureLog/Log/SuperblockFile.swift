@@ -44,7 +44,7 @@ final class SuperblockFile: @unchecked Sendable {
   }
 
   /// Creates a file with these bytes and one new superblock, and gives it the name. After a crash
-  /// the name leads to what it led to before, or to the complete new file.
+  /// the name leads to the complete new file, or is unchanged.
   private static func newFile(
     _ bytes: [UInt8], _ superblock: Superblock, in directory: any Directory
   ) throws(FileIOError) -> any File {
@@ -97,7 +97,8 @@ final class SuperblockFile: @unchecked Sendable {
     }
   }
 
-  /// Writes a superblock, and the other slots as they are, into a new file. SharedFiles, SF2
+  /// Writes a superblock, and unchanged copies of the other slots, into a new file. SharedFiles,
+  /// SF2
   private func replaceFile(_ next: Superblock) throws(FileIOError) {
     var bytes = try file.read(Superblock.fileLength, at: 0)
     bytes += [UInt8](repeating: 0, count: Superblock.fileLength - bytes.count)

@@ -1,8 +1,8 @@
 import PerdureCompression
 import PerdureFormat
 
-/// Whether and how values are compressed when they are written. Each record says how its value is
-/// stored, so the options may differ at every opening.
+/// Whether and how values are compressed when they are written. Each record contains the form in
+/// which its value is stored, so the options may differ at every opening.
 public struct CompressionOptions: Hashable, Sendable {
   /// How a value is stored.
   public enum Mode: Hashable, Sendable {
@@ -17,7 +17,7 @@ public struct CompressionOptions: Hashable, Sendable {
     case dictionary
   }
 
-  /// How values of keyspaces not named in `modes` are stored.
+  /// How values of keyspaces that are absent in `modes` are stored.
   ///
   /// Default: off. Why: values stored unchanged are read fastest, and only the program knows
   /// whether its values become shorter.
@@ -41,21 +41,22 @@ public struct CompressionOptions: Hashable, Sendable {
   /// and reading slower.
   public var dictionaryBytes = 16 << 10
 
-  /// Whether dictionaries are trained automatically. The first one is trained when enough values
-  /// were written, another one when values become clearly less short than before. Training starts
-  /// after a commit, about once in many thousands of commits. It takes some tenths of a second on a
-  /// background thread.
+  /// Whether dictionaries are trained automatically. The first dictionary of a keyspace is trained
+  /// when enough values were written. Another one is trained when values compress clearly worse
+  /// than before. Training starts after a commit, about once in many thousands of commits. It takes
+  /// some tenths of a second on a background thread.
   ///
-  /// Default: true. Why: a dictionary that must be requested is easily forgotten. Set false to
-  /// choose the moments yourself, with `Store.trainDictionary(for:)`.
+  /// Default: true. Why: a dictionary that must be requested is easily forgotten. If it is false,
+  /// only `Store.trainDictionary(for:)` trains dictionaries.
   public var trainsAutomatically = true
 
   /// Whether compaction compresses old records in groups of about 64 KiB. A record is old if its
   /// segment was compacted before, or is in the older three quarters of the log. Values that are
-  /// already packed stay packed. Manual compaction (`Store.compact(progress:)`) groups those of
-  /// these segments that become at least a twentieth shorter. It estimates that from a sample
-  /// before it writes anything. Background compaction groups only segments that it rewrites anyway.
-  /// A grouped segment stays grouped when it is rewritten, even if this option is false then.
+  /// already packed stay packed. Manual compaction (`Store.compact(progress:)`) groups such a
+  /// segment if the segment becomes at least a twentieth shorter. It estimates the new length from
+  /// a sample, before it writes a file. Background compaction groups only segments that it rewrites
+  /// anyway. A grouped segment stays grouped when it is rewritten, even if this option is false at
+  /// that time.
   ///
   /// The graph layer keeps a copy of each grouped row that it reads, until its view of the store is
   /// replaced.

@@ -8,7 +8,7 @@ struct DictionaryEntry: Hashable, Sendable {
   /// The id of the keyspace from whose values the dictionary was made.
   var keyspace: UInt32
   /// The stored size of values compressed with this dictionary, in bytes for each 1,000 bytes of
-  /// values. It was measured with samples that the dictionary was not made from.
+  /// values. It was measured with samples that were not used to make the dictionary.
   var perMille: Int
   var bytes: [UInt8]
 }
@@ -20,7 +20,6 @@ struct DictionaryEntry: Hashable, Sendable {
 ///  DI2. A reader that can see a record can see its dictionary. The committer adds the dictionary
 ///       before it publishes the root of the commit that contains the dictionary. Values are packed
 ///       with it only after that.
-///       only after that.
 // Unchecked: an element of `places` is written once, before `published` counts it. Readers read
 // only counted elements.
 final class DictionaryTable: @unchecked Sendable {

@@ -2,8 +2,8 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 
-/// The compression state of an open store: the newest dictionary of each keyspace, and how well it
-/// works.
+/// The compression state of an open store: the newest dictionary of each keyspace, and its measured
+/// effect.
 // Unchecked: its state is guarded by `lock`.
 final class Packing: @unchecked Sendable {
   let options: CompressionOptions
@@ -54,8 +54,8 @@ final class Packing: @unchecked Sendable {
     }
   }
 
-  /// - Parameter failure: Why the training failed; nil if it succeeded, with or without a new
-  ///   dictionary.
+  /// - Parameter failure: The reason why the training failed; nil if it succeeded, with or without
+  ///   a new dictionary.
   func finishTraining(of keyspace: Keyspace, madeOne: Bool, failure: String?) {
     lock.withLock {
       isTraining = false
@@ -95,7 +95,8 @@ struct PackingTally {
   var storedBytes: UInt64 = 0
 }
 
-/// Decides when a keyspace gets its first dictionary, and when another one. It only computes.
+/// Decides when a keyspace gets its first dictionary, and when it gets another one. It only
+/// computes.
 struct PackingRecord {
   private var valueBytes: UInt64 = 0
   private var storedBytes: UInt64 = 0
@@ -123,8 +124,8 @@ struct PackingRecord {
     return isDue
   }
 
-  /// Whether values become clearly less short than the dictionary's samples: a fifth of the saving
-  /// is lost.
+  /// Whether values compress clearly worse than the dictionary's samples: more than a fifth of the
+  /// saving is lost.
   static func hasFallen(_ perMille: Int, from promised: Int) -> Bool {
     (1000 - perMille) * 5 < (1000 - promised) * 4
   }

@@ -54,7 +54,7 @@ extension TrainedDictionary {
 }
 
 extension Engine {
-  /// Called after a commit: trains a dictionary in the background if it is time.
+  /// Called after a commit: trains a dictionary in the background if a training is due.
   func trainIfDue(_ tallies: [PackingTally]) {
     guard let packing, let keyspace = packing.note(tallies) else { return }
     let isStarted = PlatformThread.start(name: "perdure-train") { [weak self] in

@@ -42,7 +42,7 @@ final class Reserve: @unchecked Sendable {
     for part in numbers.compactMap(Part.init(rawValue:)) {
       let file = try? directory.open(Self.name(part), .read)
       if let file, (try? file.isShared()) == true {
-        // SharedFiles, SF5. If it cannot be removed, the store does without this part.
+        // SharedFiles, SF5. If the file cannot be removed, the store has no reserve for this part.
         try? directory.remove(Self.name(part))
       } else {
         held[part] = file.flatMap { try? $0.size() } ?? 0
@@ -130,7 +130,7 @@ final class Reserve: @unchecked Sendable {
       for part in [Part.compaction, .removals] { try fill(part) }
       short.store(false, ordering: .relaxed)
     } catch {
-      // Another error says nothing about the space, so a known lack of space stays known.
+      // Other errors give no information about the space, so a known lack of space stays recorded.
       if error.code.isLackOfRoom { noteShort(error) }
     }
   }
