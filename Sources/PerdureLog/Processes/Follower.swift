@@ -9,13 +9,14 @@ import PerdureFormat
 ///
 /// Invariants
 ///  FO1  Only one refresh runs at a time. `lock` is held only for short times.
-///  FO2  The sequence number never decreases: an engine that is behind is not used, whatever the
-///       files contain.
+///  FO2  The sequence number never decreases: an engine with an older state is not used, regardless
+///       of the content of the files.
 ///  FO3  After `stop` no other engine is used: the closed engine stays.
 ///  FO4  `seen` is the state of the files before the last opening began. `framesEnd` is the end of
 ///       the frames that it read. If the files are unchanged and no complete frame follows, that
-///       opening has read everything. The second check is needed because a file may have had its
-///       length before the log reached it. Only the running refresh uses both.
+///       opening has read everything. The second check is needed because a file can be longer than
+///       the log, so the log can grow while the length stays unchanged. Only the running refresh
+///       uses both properties.
 ///  FO5  An engine that found a damaged node in the index file is replaced even without new
 ///       commits. Only the next engine verifies the whole index file before it uses it, because the
 ///       node may be in the newest checkpoint too. A damaged index is built again from the log.
@@ -56,7 +57,8 @@ final class Follower: @unchecked Sendable {
       let fingerprint = try? StoreFingerprint(engine.directory)
       let isDamaged = engine.isIndexDamaged
       if let fingerprint, fingerprint == seen, !isDamaged, !hasFrame { return false }
-      // The suspicion is not part of the options, which later refreshes use too. FO5
+      // `suspectsIndex` is not part of the options, because later refreshes also use the options.
+      // FO5
       let (next, report) = try Recovery.reopen(engine.directory, engine.options, suspectsIndex: isDamaged)
       let after = try next.looking { $0.root.pointee.sequence }
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
@@ -110,11 +112,11 @@ final class Follower: @unchecked Sendable {
 extension Store {
   /// Advances a store that was opened for reading to the newest committed state.
   ///
-  /// Snapshots taken before stay unchanged. Later snapshots have a state that was committed when
-  /// this was called, or a newer one: complete commits, in order, and never fewer than before. A
-  /// commit can be visible here before it is durable. The writer neither waits nor is informed. A
-  /// store with a damaged index can be read again after this, from an intact checkpoint or from the
-  /// log.
+  /// Earlier snapshots stay unchanged. Later snapshots have the state that was committed when this
+  /// was called, or a newer state. Each state consists of complete commits, in order, and never of
+  /// fewer commits than an earlier state. A commit can be visible here before it is durable. The
+  /// writer neither waits nor is informed. A store with a damaged index can be read again after
+  /// this, from an intact checkpoint or from the log.
   ///
   /// - Returns: Whether there is a new state.
   /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`; `.notAStore` if the directory has

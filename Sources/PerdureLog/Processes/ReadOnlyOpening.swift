@@ -13,15 +13,16 @@ import PerdureFormat
 //       superblock. Reason: an opened segment may be rewritten and lack dead records. Then the
 //       attempt must have the newer commits that made these records dead. The writer promises those
 //       commits in a superblock before the rewritten segment gets its name (T6).
-//  RO3  An apparent error is final only if superblock, directory and the lengths of the log's files
-//       are the same before and after the attempt, and the next attempt finds the same error.
-//       Otherwise a file may have been added, removed or rewritten in between, or frames may have
-//       been written into the zeros after the log (B7). Then the attempt is repeated.
+//  RO3  An error of an attempt is final only under two conditions. First, the superblock, the
+//       directory and the lengths of the log's files are the same before and after the attempt.
+//       Second, the next attempt finds the same error. Otherwise a file may have been added,
+//       removed or rewritten in between, or frames may have been written into the zeros after the
+//       log (B7). Then the attempt is repeated.
 //  RO4  A half-written frame or segment header looks like a torn tail. For a reader it is the end
 //       of the log.
 //
-// The number of commits that an attempt finds by RO2 varies with the moment. The log itself ensures
-// that they are complete, in order and without a gap.
+// The number of commits that an attempt finds depends on the time of the attempt. The log itself
+// ensures that they are complete, in order and without a gap.
 
 /// The checks that an opening for reading makes because of a concurrent writer.
 struct OpeningBesideWriter {
@@ -75,7 +76,7 @@ struct StoreFingerprint: Equatable {
 struct ReadingPlace: Sendable {
   /// The reader's registration; nil if the opening could not register.
   let registration: ReaderRegistration?
-  /// The checkpoint that the superblock named.
+  /// The checkpoint that the superblock referenced.
   let checkpoint: CheckpointReference?
   /// The superblock and segments before the opening began to read; nil if they could not be read.
   let fingerprint: StoreFingerprint?
@@ -100,7 +101,7 @@ struct ReadOnlyOpening {
   }
 
   func run() throws -> (Engine, RecoveryReport) {
-    // RT1: the registration precedes the reading of anything that must be kept.
+    // RT1: the registration precedes the reading of all data that must be kept.
     let registration = options.registersAsReader ? ReaderRegistration.take(in: table) : nil
     var finding: String?
     for attempt in 1..<Self.attemptsMax {
@@ -136,7 +137,7 @@ struct ReadOnlyOpening {
     let place = ReadingPlace(
       registration: registration, checkpoint: superblock.current.checkpoint, fingerprint: fingerprint)
     if let registration {
-      // If the slot cannot be written, it keeps its content, which demands more. RT3
+      // If the slot cannot be written, it keeps its old content, which requires more. RT3
       try? registration.narrow(to: hold(opening.checkpoint, state.root.pointee.sequence))
     }
     return try Recovery.finish(state, opening, directory, options, nil, place, &report)

@@ -8,27 +8,27 @@ import PerdureFormat
 // Most of the files that a reader reads do not change: bytes of frames are never overwritten, and a
 // replaced or removed file stays readable for a process that has it open. There are two exceptions:
 // units of the index file are reused, and a blob file may be removed before a reader opens it to
-// read a value. For these a reader registers: it holds the lock on a slot of the file READERS, and
-// the slot contains its needs. The system releases the lock when the process ends. FORMAT.md,
-// "Reading beside a writer", has the rules for other programs.
+// read a value. Because of these two, readers register. A reader holds the lock on a slot of the
+// file READERS, and the slot contains the reader's needs. The system releases the lock when the
+// process ends. FORMAT.md, "Reading beside a writer", has the rules for other programs.
 //
 // Invariants
-//  RT1  A reader locks its slot, writes into it that it may need everything, and only then reads
-//       the superblock, the directory and the log. The writer reads the slots after it has written
-//       the data it relies on (superblock, log). Each step is a system call, so the steps are
-//       ordered. If the writer does not find a reader's lock, it wrote before that reader reads,
-//       and the reader finds the written data.
+//  RT1  A reader locks its slot, writes into it that the reader may need everything, and only then
+//       reads the superblock, the directory and the log. The writer reads the slots after it has
+//       written its own data (superblock, log). Each step is a system call, so the steps are
+//       ordered. If the writer does not find a reader's lock, that reader reads after the writer
+//       has written, and finds the written data.
 //  RT2  Between the lock and the first write, a slot may still contain the needs of its last
 //       holder. A writer that reads this old content wrote its data before the new reader reads
 //       (RT1). So this is harmless.
 //  RT3  While its lock is held, a slot's content only becomes less demanding: from everything, to
 //       the needs of the opened state, and then to the needs of later states of the same
 //       checkpoint. A new checkpoint requires a new slot.
-//  RT4  Units of an index file are overwritten only if no reader may need everything, and no reader
-//       names a checkpoint of that file that reaches these units. The checkpoints in question are
-//       those from the first that reaches the units to the last that does. A blob file is removed
-//       only if no reader may need everything, and no reader may need a state that references the
-//       file.
+//  RT4  Units of an index file are overwritten only if no reader may need everything, and no
+//       reader's slot contains a checkpoint of that file that reaches these units. These
+//       checkpoints are consecutive: from the first one that reaches the units to the last one. A
+//       blob file is removed only if no reader may need everything, and no reader may need a state
+//       that references the file.
 //  RT5  Undecodable content (a slot that is just being written, an unreadable file) counts as a
 //       reader that may need everything.
 //
@@ -130,8 +130,8 @@ struct ReaderTable: Sendable {
 }
 
 extension Engine {
-  /// Why `READERS` cannot be read; nil if it can. Only a writer needs the file, so an opening for
-  /// reading tries now.
+  /// The error if `READERS` cannot be read; nil if it can be read. An opening for reading has not
+  /// read the file yet, so it tries now.
   var readersFailure: FileIOError? {
     guard options.isReadOnly else { return readers.lastFailure }
     do throws(FileIOError) { _ = try readers.entries() } catch { return error }

@@ -42,8 +42,8 @@ final class SegmentLock: @unchecked Sendable {
 
 /// The locks that a writer holds on segments.
 struct SegmentLocks {
-  /// The byte that is locked. It is after the end of every segment, so that locks that forbid
-  /// reading forbid no reading of a segment.
+  /// The byte that is locked. On some systems, a lock forbids reading the locked bytes. So the byte
+  /// is after the end of every segment.
   static let range: Range<UInt64> = 0x7FFF_FFFE..<0x7FFF_FFFF
 
   private var held: [(number: UInt64, lock: SegmentLock)] = []
@@ -101,8 +101,8 @@ extension SegmentLocks {
   /// - Throws: `StoreError` with code `.locked` if a writer holds the lock, or has created another
   ///   segment meanwhile; `FileIOError` for a shortage, or if the newest segment cannot be locked.
   init(closedStoreIn directory: any Directory) throws {
-    // A file that is not a readable segment has no writer. It stays so if a second attempt to read
-    // it succeeds: otherwise it would look like a segment that was created meanwhile.
+    // A file that is not a readable segment has no writer. This holds even if a second attempt to
+    // read the file succeeds. Otherwise it would look like a segment that was created meanwhile.
     var unreadable: Set<UInt64> = []
     func isBorn(_ number: UInt64) throws(FileIOError) -> Bool {
       if unreadable.contains(number) { return false }

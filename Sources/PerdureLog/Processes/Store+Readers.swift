@@ -7,15 +7,16 @@ public struct ReaderProcess: Hashable, Sendable {
   public var processID: Int32
   /// The time at which it registered, in seconds since the beginning of 1970.
   public var secondsSince1970: UInt64
-  /// The oldest commit whose state it may read. It is nil while the store is being opened, because
-  /// it may need everything then.
+  /// The oldest commit whose state it may read. Nil while the reader opens the store, because
+  /// during that time it may need everything.
   public var sequence: UInt64?
 }
 
 extension Store {
-  /// The registered readers of the store (`StoreOptions.registersAsReader`), those furthest behind
-  /// first. The store keeps the data that a reader may need. A reader that is far behind and never
-  /// refreshed prevents the reuse of space in the index file, and the removal of blob files.
+  /// The registered readers of the store (`StoreOptions.registersAsReader`). The readers with the
+  /// oldest states are first. The store keeps the data that a reader may need. A reader that has an
+  /// old state and is never refreshed prevents the reuse of space in the index file, and the
+  /// removal of blob files.
   ///
   /// - Throws: `StoreError` with code `.io` if the file of readers cannot be read.
   /// - Complexity: O(n) for n readers, with one system call for each.

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-// The directory of a store, as its writer uses it.
+// The directory of a store, in the form that the store's writer uses.
 //
 // The writer's lock is on a file of the store. If the store's folder is removed or replaced, or
 // LOCK alone is removed, another writer can lock a new file of that name. If the first writer then
@@ -20,7 +20,7 @@ final class WriterDirectory: Directory {
   private let isChecked: Bool
   private let didReplace = Guarded<@Sendable (FileIOError) -> Void>({ _ in })
 
-  /// - Parameter isChecked: False only in the proof, which must detect the omission.
+  /// - Parameter isChecked: False only in the proof, which must detect that the check is missing.
   init(_ base: any Directory, _ lock: any FileLock, isChecked: Bool) {
     (self.base, self.lock, self.isChecked) = (base, lock, isChecked)
   }

@@ -123,7 +123,7 @@ final class WriterPlace: @unchecked Sendable {
     _ reading: ReaderRegistration, _ need: PlaceNeed, _ states: ClosedRange<UInt64>?
   ) {
     guard let states else { return }
-    // If the slot cannot be written, it keeps its content, which demands more. RT3
+    // If the slot cannot be written, it keeps its old content, which requires more. RT3
     try? reading.narrow(
       to: ReaderSlot.Hold(
         sequence: states.lowerBound, indexFile: need.indexFile, checkpoint: need.checkpoint,
