@@ -3,8 +3,8 @@ import PerdureFormat
 // The reads that a walk over a graph makes for every object. They are short and allocate no memory.
 
 extension Snapshot {
-  /// Visits, in order, the references of the entries of a derived index whose key is `group`: eight
-  /// bytes, big-endian.
+  /// Visits the entries of a derived index with the key `group` (eight bytes, big-endian), and
+  /// passes their references in order.
   ///
   /// - Throws: `StoreError` with code `.indexUnavailable`.
   /// - Complexity: O(log n), then O(1) for each entry.
@@ -69,8 +69,7 @@ extension Snapshot {
     try word(id: id, in: keyspace).map(RecordVersion.init(rawValue:))
   }
 
-  /// If the first and the last of ascending ids are less than this apart, the ids are in a few
-  /// leaves.
+  /// If the last of ascending ids exceeds the first by less than this, the ids are in a few leaves.
   private static let neighbourDistance: UInt64 = 256
 
   /// Visits the records of many ids, in the order of their addresses. It skips absent records,

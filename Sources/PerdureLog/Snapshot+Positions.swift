@@ -1,8 +1,8 @@
 // Reads entries of a derived index by their position.
 
 extension Snapshot {
-  /// Calls `body` with the entry at `position`, counted from 0 at the start of the range. Without
-  /// such an entry, does not call it.
+  /// Calls `body` with the entry at `position`, counted from 0 at the start of the range. If there
+  /// is no such entry, does not call `body`.
   ///
   /// - Throws: `StoreError` with code `.indexUnavailable`; the errors of `body`.
   /// - Complexity: O(log n).

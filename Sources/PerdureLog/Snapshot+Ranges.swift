@@ -5,8 +5,8 @@ import PerdureFormat
 extension Snapshot {
   /// Visits the ids of a range in order, with their values in place.
   ///
-  /// If the context does not determine whether ids or byte strings are meant, write it: `ids: 0 ...
-  /// .max`, or the type of the closure's parameter.
+  /// If the context does not determine whether ids or byte strings are meant, write the argument:
+  /// `ids: 0 ... .max`, or the type of the closure's parameter.
   ///
   /// - Parameter keyspace: The keyspace to read.
   /// - Parameter ids: The ids to visit. Absent ids are skipped.
@@ -30,7 +30,7 @@ extension Snapshot {
 
   /// Visits the keys of a range in bytewise order, with their values in place.
   ///
-  /// If the context does not determine whether ids or byte strings are meant, write it:
+  /// If the context does not determine whether ids or byte strings are meant, write the argument:
   /// `range: .all`.
   ///
   /// - Parameter keyspace: The keyspace to read.
@@ -174,8 +174,8 @@ extension Snapshot {
     return try count(tree, tree.treeRange(of: range))
   }
 
-  /// Visits the ids in order, beginning with the first one not less than `first`. It does not read
-  /// their records.
+  /// Visits the ids in order, beginning with the first id that is not less than `first`. It does
+  /// not read their records.
   package func visitIDs(
     _ keyspace: Keyspace, from first: UInt64, _ body: (UInt64) throws -> Bool
   ) throws {
@@ -255,8 +255,8 @@ extension Snapshot {
         if left == 0 {
           try check(tree.file)
           left = cursor.countLeft(in: range, descending: false)
-          // A key that is a prefix of the bound is less than the bound, whatever reference follows
-          // the key.
+          // A key that is a prefix of the bound is less than the bound, regardless of the reference
+          // that follows the key.
           if left == 0, let upper = range.upper, cursor.isIndexKeyBeginning(of: upper) { left = 1 }
           if left == 0 { break }
         }
@@ -292,8 +292,8 @@ extension DenseCursor {
 }
 
 extension OrderedCursor {
-  /// Moves to the last entry whose key is less than `bound`, or to the last of all entries if it is
-  /// nil.
+  /// Moves to the last entry whose key is less than `bound`. If `bound` is nil, moves to the last
+  /// entry.
   mutating func seek(below bound: UnsafeRawBufferPointer?) -> Bool {
     guard let bound else { return seekLast() }
     return seek(lowerBound: bound) ? previous() : seekLast()

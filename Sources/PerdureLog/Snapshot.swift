@@ -26,7 +26,8 @@ public final class Snapshot: Sendable {
     self.pin = pin
     isOutdated = engine.place.isLeft && isOwn && !engine.join(newest)
     root = isOutdated ? Root.withoutNodes(newest) : newest
-    // This is last so that the passed reference itself is kept, and is retained only once.
+    // This assignment is last, so that the passed reference itself is kept, and is retained only
+    // once.
     self.engine = engine
   }
 
@@ -35,7 +36,7 @@ public final class Snapshot: Sendable {
     engine.release(pin)
   }
 
-  /// The sequence number of the last commit that the snapshot sees; 0 for an empty store.
+  /// The sequence number of the last commit that the snapshot contains; 0 for an empty store.
   public var sequence: UInt64 { root.pointee.sequence }
 
   /// Checks FN3 for results that were read from a tree.

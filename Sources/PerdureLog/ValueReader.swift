@@ -6,7 +6,6 @@ import PerdureFormat
 /// the requested part are read and verified. At most half a megabyte is kept in memory. A
 /// compressed value is unpacked completely, and its memory is freed with the reader. A reader may
 /// be used from any thread.
-/// is unpacked completely, and its memory is freed with the reader. May be used from any thread.
 public final class ValueReader {
   private enum Content {
     case inPlace(UnsafeRawBufferPointer)

@@ -18,7 +18,7 @@ enum BatchOrder {
     return position >= words.count
   }
 
-  /// The low bits of a word are the offset, and above it the segment.
+  /// The low bits of a word. They contain the offset and, above it, the segment number.
   @inline(__always)
   private static func place(_ word: UInt64) -> UInt64 { word & 0x7_FFFF_FFFF_FFFF }
 

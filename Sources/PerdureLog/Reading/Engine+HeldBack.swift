@@ -1,6 +1,6 @@
 import PerdureFileIO
 
-// Frees the memory and files that snapshots keep, after these are released.
+// Frees the memory and files that snapshots keep, after the snapshots are released.
 //
 // Only commits allocate this memory, so commits also free it (`CommitterState.reclaim`). Files take
 // space even without commits. So code that keeps files or garbage for a snapshot requests a
@@ -36,8 +36,8 @@ extension Engine {
     pins.heldAndAwaited(published: state.root.pointee.version).adding(state.compactedVersions)
   }
 
-  /// The number of bytes of segment files that have lost their names and are still read by old
-  /// snapshots.
+  /// The number of bytes of segment files that have no name any more and that old snapshots still
+  /// read.
   var replacedSegmentBytes: Int { (try? looking { $0.outdatedSegmentBytes }) ?? 0 }
 
   /// Ends a compaction, which no longer needs the versions that it kept.

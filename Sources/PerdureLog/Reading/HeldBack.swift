@@ -2,28 +2,28 @@
 //
 // An item that was created with version b and retired with version d belongs to the states b ..< d.
 // It is kept exactly as long as one of these states is held. States older than b do not need it.
-// Checking every item against every pin repeatedly would be too expensive. So an item is filed
+// Checking every item against every pin repeatedly would be too expensive. So an item is listed
 // under the newest version that holds it. It is checked again only when that version is released.
-// Then it is freed, or filed under an older version.
+// Then it is freed, or listed under an older version.
 //
 // Invariants
-//  HB1  An item filed under v was created with v or before, and was retired after v. Version v was
-//       held when the item was filed.
-//  HB2  No version between v and the item's retirement was held when the item was filed, and none
-//       is held later. A new pin can hold only the published version. Readers that have not loaded
-//       their root yet (`unsettledFrom`) load no root older than the version they noted. Items that
-//       such a reader may reach are not filed yet.
-//  HB3  So each item is filed at most once for every version that was held when it was retired. The
-//       work is bounded by the number of releases, not by the number of checks.
+//  HB1  An item listed under v was created with v or before, and was retired after v. Version v was
+//       held when the item was listed.
+//  HB2  No version between v and the item's retirement was held when the item was listed, and no
+//       such version is held later. A new pin can hold only the published version. Readers that
+//       have not loaded their root yet (`unsettledFrom`) load no root older than the version they
+//       noted. Items that such a reader may reach are not listed yet.
+//  HB3  So each item is listed at most once for every version that was held when it was retired.
+//       The work is bounded by the number of releases, not by the number of checks.
 
-/// The items that readers hold back, filed under the newest version that holds them.
+/// The items that readers hold back, listed under the newest version that holds them.
 struct HeldBack<Element> {
   private struct File {
     var version: UInt64
     var elements: [Element]
   }
 
-  /// The groups of items filed under the same version, in ascending order of the versions.
+  /// The groups of items listed under the same version, in ascending order of the versions.
   private var files: [File] = []
 
   var isEmpty: Bool { files.isEmpty }
@@ -49,8 +49,8 @@ struct HeldBack<Element> {
     for file in files { file.elements.forEach(body) }
   }
 
-  /// Removes and returns the items filed under versions that are no longer held. The caller frees
-  /// each of them, or files it again. HB2
+  /// Removes and returns the items listed under versions that are no longer held. The caller frees
+  /// each item, or lists it again. HB2
   mutating func takeUnheld(_ pinned: PinnedVersions) -> [Element] {
     var taken: [Element] = []
     for file in files where !pinned.mayHold(file.version...file.version) { taken += file.elements }

@@ -40,7 +40,8 @@ final class PinTable: Sendable {
   private nonisolated(unsafe) let firstChunk: UnsafeMutablePointer<Atomic<UInt64>>
   private let chunkCount = Atomic<Int>(0)
   private let growth = Lock()
-  /// The version for whose holders the writer waits; 0 if it does not wait. PT4, PT5
+  /// If the writer waits for releases: the version that was published at the writer's last scan. 0
+  /// if it does not wait. PT4, PT5
   private let awaited = Atomic<UInt64>(0)
 
   init() {
@@ -202,13 +203,15 @@ struct Pin: @unchecked Sendable {
 struct PinnedVersions {
   /// The versions whose roots are held, ascending.
   var exact: [UInt64] = []
-  /// The version whose root, or a later root, a reader is about to hold; nil if there is none.
+  /// The lowest version whose root a reader may be about to hold; nil if no reader is about to hold
+  /// a root.
   var unsettledFrom: UInt64?
   /// The versions of snapshots, ascending. For an unsettled slot, it is a version that is not
   /// greater than the version of its root.
   var snapshots: [UInt64] = []
 
-  /// Returns the same versions, and additional ones that are kept for another reason, ascending.
+  /// Returns these versions together with `versions`, which are kept for another reason. `versions`
+  /// is ascending.
   func adding(_ versions: [UInt64]) -> PinnedVersions {
     if versions.isEmpty { return self }
     var all = self
@@ -232,8 +235,8 @@ struct PinnedVersions {
     return version
   }
 
-  /// The first version that readers which have not loaded their root yet may hold. They cannot hold
-  /// earlier ones.
+  /// The lowest version that a reader may hold if it has not loaded its root yet. Such a reader
+  /// holds this version or a later one.
   ///
   /// - Parameter published: The version of the newest root.
   func settledEnd(published: UInt64) -> UInt64 { min(unsettledFrom ?? published, published) }

@@ -1,7 +1,7 @@
 import PerdureFormat
 
-// Finds the location of an address in one root. `RecordReader` reads there. This file has the part
-// that it shares with prefetching.
+// Finds the location of an address in one root. This file has the code that `RecordReader` and
+// prefetching share.
 
 extension UnsafeMutablePointer<Root> {
   /// The root's data about the file of an address.
@@ -17,7 +17,7 @@ extension UnsafeMutablePointer<Root> {
   }
 
   /// The memory of a record for prefetching; nil if its segment does not store records unpacked. It
-  /// is only a hint: any word gives a result.
+  /// is only a hint. Any word is allowed.
   @inline(__always)
   func hint(of address: RecordAddress) -> UnsafeRawPointer? {
     let entry = segment(of: address)

@@ -2,13 +2,13 @@ import CPerdureShims
 import PerdureFormat
 
 // Records are stored in the order in which they were written. So a read in key order causes cache
-// misses for each record. The address says how many lines to prefetch. A prefetch is only a hint:
-// an address that cannot be read causes no harm.
+// misses for each record. The number of lines to prefetch follows from the address. A prefetch is
+// only a hint: an address that cannot be read causes no harm.
 //
 // A record begins at any multiple of eight bytes, so it may extend into one line more than its
 // length suggests. Lines are counted from the line in which it begins. The address contains only a
-// size class. The middle of the class is assumed, so usually exactly the lines are prefetched that
-// are read.
+// size class. The code assumes a length in the middle of the class. So it usually prefetches
+// exactly the lines that are read.
 
 extension RecordReader {
   /// The number of records that a walk prefetches ahead.

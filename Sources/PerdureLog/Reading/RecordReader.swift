@@ -113,15 +113,15 @@ struct RecordReader {
     }
   }
 
-  /// Whether `checksum` is correct for the record at an address. `covered` has the record's bytes
-  /// from byte 4 on.
+  /// Whether `checksum` is correct for the record at an address. `covered` has the record without
+  /// its first four bytes.
   @inline(__always)
   private func isRight(
     _ checksum: UInt32, _ covered: UnsafeRawBufferPointer, _ word: UInt64,
     _ entry: UnsafeMutablePointer<SegmentTable.Entry>
   ) -> Bool {
     if !verifiesChecksum { return true }
-    // There are two calls, because one function for both made a scan of ids 4 % slower in
+    // There are two calls, because with one function for both cases, a scan of ids needed 4 % more
     // instructions.
     let expected =
       entry.pointee.bindsRecords ? Checksum.crc32c(covered, thenWord: word) : Checksum.crc32c(covered)

@@ -66,13 +66,14 @@ struct Root: ~Copyable {
       + indexCount * (MemoryLayout<OrderedTree>.stride + MemoryLayout<IndexMark>.stride)
   }
 
-  /// Whether roots with the capacities of this one have the layout of `other`.
+  /// Whether this root has the same memory layout as `other`.
   func hasLayout(of other: borrowing Root) -> Bool {
     keyspaceCapacity == other.keyspaceCapacity && indexCount == other.indexCount
   }
 
-  /// Copies marks from the catalog: those of the keyspaces from `firstKeyspace` on, and those of
-  /// all indexes, because an index may be removed and defined again.
+  /// Copies marks from the catalog. It copies the marks of the keyspaces with ids of
+  /// `firstKeyspace` or more. It copies the marks of all indexes, because an index may be removed
+  /// and defined again.
   mutating func mark(_ catalog: Catalog, keyspacesFrom firstKeyspace: Int = 0) {
     for id in firstKeyspace..<keyspaceCount { keyspaces[id].mark = catalog.keyspaces[id].mark }
     for id in 0..<indexCount {
@@ -134,7 +135,7 @@ struct IndexMark {
   var isUnavailable = false
 }
 
-/// The trees of one keyspace. The keyspace's kind determines which of the two is used.
+/// The trees of one keyspace. The keyspace's kind determines which tree is used.
 struct KeyspaceRoot {
   /// The mark of the keyspace, in a root that readers see.
   var mark: UInt64 = 0
