@@ -3,7 +3,7 @@ import PerdureFormat
 
 extension Engine {
   /// Closes the store: runs the last sync, writes a checkpoint if it is worth its cost, and writes
-  /// the superblock, which names the checkpoint. Then the writer leaves (WriterPlace).
+  /// the superblock, which references the checkpoint. Then the writer leaves (WriterPlace).
   func close() throws {
     try finish { state in
       guard !options.isReadOnly else { return }

@@ -68,7 +68,8 @@ struct LogOpening {
         let opened = try OpenedCheckpoint(
           reference, in: directory, mode, superblock, chain, copiesFile: copiesFile,
           verifiesChecksums: options.verifiesIndexChecksums)
-        // The copy is read completely anyway. Units may have been used again while it was made.
+        // A copy is always verified: it was read completely anyway, and units may have been reused
+        // while it was made.
         let suspects = beside?.suspectsIndex ?? false
         if options.checksIndexAtOpening || suspects || copiesFile { try opened.checkAll() }
         let state = try readTail(behind: opened, chain, &report)
@@ -250,7 +251,7 @@ extension LogOpening {
       dictionaries: state.dictionaries)
   }
 
-  /// Checks with the factories whether they admit the store.
+  /// Asks the factories whether they admit the store.
   ///
   /// - Throws: The error of a factory that refuses. In that case nothing was changed.
   private func checkAdmission(_ state: borrowing CommitterState) throws {
@@ -321,8 +322,8 @@ extension LogOpening {
     report.duplicateCount = duplicates.count
     state.duplicatedIndexes = duplicates.indexes
     let isWhole = state.incompleteIndexes.isEmpty
-    // These indexes were skipped, even if their extractors return another result when they are
-    // called again.
+    // These indexes were skipped, so they are incomplete. They stay so even if their extractors can
+    // be made later.
     state.incompleteIndexes.formUnion(indexes.unavailable)
     state.adopt(isWhole ? indexes : indexSet(state))
     state.root.pointee.markUnavailable(state.indexes.unavailable)

@@ -4,13 +4,13 @@ import PerdureFormat
 // Reads segments that compaction has rewritten: FORMAT.md, section 13.
 //
 // All commits with a frame in such a segment were complete and durable before it was rewritten. So
-// no commit has to wait until its end is read. No frame in the segment can be a torn tail, so any
-// error is damage.
+// a frame can be used before the end of its commit is read. No frame in the segment can be a torn
+// tail, so any error is damage.
 
 extension LogScan {
-  /// Visits the frames of a completely written segment in order, each of them verified. For a
-  /// rewritten segment a part also has the segment's map. The bytes of a part are valid until
-  /// `visit` returns.
+  /// Verifies and visits the frames of a completely written segment, in order. For a rewritten
+  /// segment a part also has the segment's map. The bytes of a part are valid until `visit`
+  /// returns.
   ///
   /// - Parameter end: The original end of the segment's frames.
   /// - Throws: `StoreError` of kind corruption, and the errors of `visit`.

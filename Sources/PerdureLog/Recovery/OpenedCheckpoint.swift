@@ -7,7 +7,7 @@ struct IndexUnusable: Error {
   let reason: String
   let place: String
   /// True if there is no damage: the index has another version, its end is in a segment that was
-  /// rewritten since, or the checkpoint is void (FORMAT.md, T4).
+  /// rewritten later, or the checkpoint is void (FORMAT.md, T4).
   var isOutdated = false
 
   init(_ reason: String, at place: String) {
@@ -38,7 +38,7 @@ struct OpenedCheckpoint {
   let keyspaces: [KeyspaceRoot]
   /// The trees of the derived indexes, by index id.
   let indexes: [OrderedTree]
-  /// Slots of the root blocks in this file that older superblocks name.
+  /// Slots of the root blocks in this file that older superblocks reference.
   private let formerRootSlots: [UInt32]
 
   var rootRun: SlotAllocator.Run { Self.run(reference) }
@@ -89,15 +89,16 @@ extension OpenedCheckpoint {
       if error.code == .tooManyOpenFiles { throw error }
       throw IndexUnusable("\(error)", at: name)
     } catch let error as StoreError {
-      // The error comes from records of the catalog. Whether the store is damaged is determined
-      // when the log is read.
+      // The error comes from records of the catalog. The later reading of the log determines
+      // whether the store is damaged.
       throw IndexUnusable(error.message, at: error.place ?? name)
     }
   }
 
   private static func copy(of file: any File, _ length: Int) throws(FileIOError) -> FileMapping {
-    // The copy has zeros where nothing was written, and where the file has become shorter. The
-    // verification finds the second case.
+    // The copy has zeros in place of bytes that were never written. If the file has become shorter
+    // meanwhile, the copy also has zeros after the file's end. The verification detects the second
+    // case.
     let memory = try ReservedMemory(byteCount: length, for: "a copy of the index")
     let copy = UnsafeMutableRawBufferPointer(start: memory.base, count: length)
     // The memory is freed with the last owner of the mapping.
@@ -214,8 +215,8 @@ extension OpenedCheckpoint {
   struct Extent {
     /// The units of the trees and of the root block.
     let reached: SlotMap
-    /// Slots of root blocks that older superblocks name, in units that this checkpoint does not
-    /// use.
+    /// Slots of root blocks that older superblocks reference, in units that this checkpoint does
+    /// not use.
     let formerRootSlots: [UInt32]
   }
 

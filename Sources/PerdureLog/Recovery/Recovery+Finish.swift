@@ -59,7 +59,7 @@ extension Recovery {
   }
 
   /// Rewrites the bytes of the log that are not known to be on the medium. After a failed sync, the
-  /// system may show bytes that it no longer writes by itself, even if the next sync succeeds.
+  /// system may return bytes that it will not write to the medium, even if the next sync succeeds.
   private static func rewrite(
     _ segment: Segment, from confirmed: LogPosition, to end: LogPosition
   ) throws(FileIOError) {
@@ -85,13 +85,13 @@ extension Recovery {
       state.retire(blobs: orphans)
       orphans = []
     }
-    // The two newest superblocks name the index file that is in use, or no index file.
+    // The two newest superblocks reference the index file that is in use, or no index file.
     let indexes = files.indexes.filter { $0 != opening.checkpoint?.reference.indexFile }.map {
       StoreFileName.index($0).string
     }
     let used = state.segments.segments
     // A void segment may contain the torn tail at the end of the log. It is removed only after a
-    // later segment header has recorded where the log ends.
+    // later segment header has recorded the end of the log.
     let void = files.segments.filter { used[$0] == nil && $0 < state.end.segment }.map {
       StoreFileName.segment($0).string
     }

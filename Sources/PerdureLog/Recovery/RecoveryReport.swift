@@ -14,8 +14,9 @@ public struct RecoveryReport: Sendable {
   /// The sequence number of the last commit in the index on disk. It is 0 if no index could be
   /// used, and the index was built from the log.
   public var checkpointSequence: UInt64 = 0
-  /// Why an index on disk was not used. It is nil if the index was used, or if there was none. No
-  /// data is lost: the index was built from the log, and the next checkpoint writes it again.
+  /// The reason why an index on disk was not used. It is nil if the index was used, or if there was
+  /// none. No data is lost: the index was built from the log, and the next checkpoint writes it
+  /// again.
   public var indexRebuild: IndexRebuild?
 
   /// The number of complete commits.
@@ -29,7 +30,7 @@ public struct RecoveryReport: Sendable {
   /// Keys that a unique index contains twice, up to the first 1,000. They existed before this
   /// opening; correct the records.
   public var duplicates: [Conflict] = []
-  /// The number of such keys.
+  /// The number of all keys that a unique index contains twice.
   public var duplicateCount = 0
   /// Names of derived indexes that this opening cannot maintain: no extractor was given for them,
   /// or they lack a value that is damaged.
@@ -38,7 +39,7 @@ public struct RecoveryReport: Sendable {
   /// The end of the valid frames. A reader finds new frames after it.
   var framesEnd = LogPosition.start
 
-  /// Why an index was built from the log although there was an index on disk.
+  /// The reason why an index was built from the log although there was an index on disk.
   public struct IndexRebuild: Sendable, CustomStringConvertible {
     /// The error that was found.
     public let reason: String

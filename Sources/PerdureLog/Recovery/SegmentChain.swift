@@ -30,7 +30,7 @@ struct SegmentChain {
     var end: UInt64?
     /// For the last segment: the offset after its last nonzero byte below its capacity. The bytes
     /// after it are not part of the log (R8). They may be a hole, which must not be accessed in a
-    /// mapping, because some file systems need space for that.
+    /// mapping, because some file systems need free space for the access.
     var dataEnd: UInt64?
 
     /// The part of the file that may belong to the log.
@@ -83,7 +83,7 @@ struct SegmentChain {
     try didOpen(opened[last]?.segment)
     for (number, link) in opened { opened[number]?.size = try link.segment.file.size() }
     if let link = opened[last], link.segment.map == nil {
-      // Bytes after the capacity are not part of the segment (R8), however long the file is.
+      // Bytes after the capacity are not part of the segment (R8), even if the file is longer.
       let length = min(link.size, UInt64(link.segment.capacity))
       opened[last]?.dataEnd = try link.segment.file.lastData(below: length)
     }

@@ -9,9 +9,9 @@ import PerdureFormat
 //
 // A replaced record is older than the tail, so this opening has not verified it. It must have the
 // same keyspace and key as the record that replaced it. If another record is read at its address,
-// the index would become wrong. Without a bound checksum, this can be another version of the same
-// key. Then an index usually lacks an entry of it. So if an entry to remove is missing, the
-// checkpoint is not used.
+// the index would become wrong. Without a bound checksum, that other record can be another version
+// of the same key. Then an index usually lacks an entry of that version. So if an entry to remove
+// is missing, the checkpoint is not used.
 //
 // Extractors are made once, from the values at the end of the log. The values that they look up
 // there do not change their results for older records (`IndexExtractorFactory`).
@@ -76,7 +76,7 @@ struct TailIndexes {
   /// Updates the kept indexes.
   ///
   /// - Parameter live: The records of the tail that no later record of the tail replaced.
-  /// - Returns: Conflicts with keys that unique indexes contain twice because of the tail.
+  /// - Returns: Conflicts for the keys that unique indexes contain twice because of the tail.
   /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, an index
   ///   lacks an entry of it, or a sum is impossible.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {

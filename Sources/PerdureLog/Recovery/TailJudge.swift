@@ -1,8 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Decides between torn tail and corruption; no other code does. FORMAT.md, "Torn tail or
-/// corruption".
+/// Decides between torn tail and corruption. Only this code makes that decision. FORMAT.md, "Torn
+/// tail or corruption".
 ///
 /// An unreadable frame at offset o of the last segment is a torn tail if no commit at or after o
 /// can have been acknowledged. A torn tail is not changed. The conditions are:
@@ -25,7 +25,7 @@ enum TailJudge {
   }
 
   /// Finds the first offset, from `start` on, with a valid frame header. A header's checksum is
-  /// bound to its position, so bytes of values cannot be taken for a header.
+  /// bound to its position, so bytes of values are never mistaken for a header.
   ///
   /// - Parameter base: The offset of `bytes` in the segment.
   static func firstFrame(
