@@ -2,9 +2,9 @@ import PerdureFormat
 
 extension Store {
   /// Runs `body` as an optimistic read-write transaction. It reads one snapshot and its own writes.
-  /// It commits only if no commit in between changed what it has read: values, absent keys and
-  /// ranges. Transactions are serializable: their results, and the store after them, are the same
-  /// as if they ran one after another, in the order of their commits.
+  /// It commits only if no other commit has meanwhile changed the data that it has read: values,
+  /// absent keys and ranges. Transactions are serializable: their results, and the store after
+  /// them, are the same as if they ran one after another, in the order of their commits.
   ///
   ///     try store.transaction(attemptsMax: 16) { transaction in
   ///       let balance = try transaction.value(id: 1, in: accounts)
@@ -23,9 +23,8 @@ extension Store {
   /// - Parameter body: Reads and writes through the transaction. If it throws, nothing is written.
   /// - Returns: The result of `body` in the run that was committed, and the commit's sequence
   ///   number. If there was nothing to write, it is the sequence number of the snapshot.
-  /// - Throws: The errors of `body`; nothing is written then. `StoreError` with code `.conflict`
-  ///   and `isRetryable` if the last run had a conflict; nothing is written then. Otherwise the
-  ///   errors of `write`.
+  /// - Throws: The errors of `body`. `StoreError` with code `.conflict` and `isRetryable` if the
+  ///   last run had a conflict. In both cases nothing is written. Also the errors of `write`.
   /// - Complexity: As `write`, and O(log n) for each key or range that was read.
   @discardableResult
   public func transaction<R>(

@@ -114,7 +114,7 @@ extension StoreTransaction {
 
   /// The entries of a derived index with a key in `range`, in order, as in the snapshot: the
   /// transaction's own writes are not included. The commit will require that no entry in the range
-  /// was added or removed, up to those with the last key that was visited.
+  /// was added or removed, up to and including the last key that was visited.
   ///
   /// - Parameter index: An index of the store of this transaction.
   /// - Parameter range: The index keys to read.
@@ -132,15 +132,15 @@ extension StoreTransaction {
     }
     var seen = range
     if let last = entries.last?.key, entries.count == limit {
-      // The range includes all references of the last key, because they are in no order of keys.
-      // The next key after `last` is `last` and a zero byte.
+      // The range includes all references of the last key, because a range of keys cannot end
+      // between them. The next key after `last` is `last` and a zero byte.
       if descending { seen.lower = last } else { seen.upper = last + [0] }
     }
     note(.indexRangeUnchanged(index, seen, since: snapshot))
     return entries
   }
 
-  /// The change of the number of keys that the transaction's own write of a key causes.
+  /// The number that the transaction's own write of a key adds to the number of keys: 1, 0 or -1.
   private borrowing func change(_ place: Place) throws(StoreError) -> Int {
     let isThere = try snapshot.contains(place.key, in: place.keyspace)
     let stays = writes[place]?.leavesValue ?? false
@@ -174,8 +174,8 @@ private struct EntryMerge<K> {
 
   var isFull: Bool { entries.count >= limit }
 
-  /// Visits the next stored entry, and before it the written entries that precede it in the
-  /// direction of the walk. Returns whether to continue.
+  /// Visits the written entries that precede the next stored entry in the direction of the walk,
+  /// and then that stored entry. Returns whether to continue.
   mutating func take(_ key: K, _ written: (K) throws -> [UInt8]?, _ value: () -> [UInt8]) throws -> Bool {
     while let first = own.first, !isBefore(key, first) {
       let isSame = !isBefore(first, key)

@@ -4,8 +4,8 @@ import PerdureFormat
 //
 // A transaction reads one snapshot, buffers its writes, and notes its reads as preconditions of its
 // commit. In the commit's turn these are checked against everything committed meanwhile
-// (Engine+Preconditions). If they hold, the transaction would have read the same at that moment. So
-// the order of the commits is a serial order of the transactions with the same results.
+// (Engine+Preconditions). If they hold, the transaction would have read the same data at that
+// moment. So the order of the commits is a serial order of the transactions with the same results.
 //
 // Invariants
 //  TX1  Every result about the store that `body` gets is covered by a precondition. A key is
@@ -15,7 +15,6 @@ import PerdureFormat
 //       see the snapshot alone.
 //  TX3  Nothing is written, and no precondition is checked, before `body` has returned. A
 //       transaction without writes needs no check, because it read one snapshot.
-//       without writes needs no check, because one snapshot is one moment.
 
 /// Reads and writes that take effect as if at one moment, or not at all. See `Store.transaction`.
 public struct StoreTransaction: ~Copyable {
@@ -43,13 +42,14 @@ public struct StoreTransaction: ~Copyable {
 
   init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 
-  /// The sequence number of the last commit that the transaction sees.
+  /// The sequence number of the last commit in the transaction's snapshot.
   public var sequence: UInt64 { snapshot.sequence }
 
   // MARK: - One key
 
   /// A copy of the value of an id, or nil. It is this transaction's value if there is one, and
-  /// otherwise the store's. The commit will require that the store's value has not changed.
+  /// otherwise the value in the store. The commit will require that the store's value has not
+  /// changed.
   ///
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   public mutating func value(id: UInt64, in keyspace: Keyspace) throws -> [UInt8]? {
@@ -61,8 +61,8 @@ public struct StoreTransaction: ~Copyable {
   }
 
   /// A copy of the value of a byte-string key, or nil. It is this transaction's value if there is
-  /// one, and otherwise the store's. The commit will require that the store's value has not
-  /// changed.
+  /// one, and otherwise the value in the store. The commit will require that the store's value has
+  /// not changed.
   ///
   /// - Throws: `StoreError` with code `.invalidArgument`, `.corruption` or `.io`.
   public mutating func value(key: [UInt8], in keyspace: Keyspace) throws -> [UInt8]? {
@@ -85,8 +85,8 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.contains(key, in: keyspace)
   }
 
-  /// Puts a value under an id. It overwrites values that other commits have put there meanwhile,
-  /// unless this transaction has read the id.
+  /// Puts a value under an id. If this transaction has not read the id, it overwrites values that
+  /// other commits have put there meanwhile.
   ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
   /// - Parameter id: The id, any number.
@@ -97,8 +97,8 @@ public struct StoreTransaction: ~Copyable {
     write(.put(value), Place(keyspace: keyspace, key: .id(id)))
   }
 
-  /// Puts a value under a byte-string key. It overwrites values that other commits have put there
-  /// meanwhile, unless this transaction has read the key.
+  /// Puts a value under a byte-string key. If this transaction has not read the key, it overwrites
+  /// values that other commits have put there meanwhile.
   ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
   /// - Parameter key: 0 to 65,535 bytes.
@@ -110,8 +110,8 @@ public struct StoreTransaction: ~Copyable {
     write(.put(value), Place(keyspace: keyspace, key: .bytes(key)))
   }
 
-  /// Puts a value that was written in pieces under an id, as with `put(_:id:in:)`. The value is
-  /// read into memory only if the transaction reads it again.
+  /// Puts a value, which was written in pieces, under an id. It has the same effect as
+  /// `put(_:id:in:)`. The value is read into memory only if the transaction reads it again.
   ///
   /// If the transaction has a conflict, or `body` throws, the value can be put again: by the next
   /// run of `body`, by another transaction, or by a commit.
@@ -123,7 +123,7 @@ public struct StoreTransaction: ~Copyable {
     try write(blob, Place(keyspace: keyspace, key: .id(id)))
   }
 
-  /// Puts a value that was written in pieces under a byte-string key of 0 to 65,535 bytes.
+  /// Puts a value, which was written in pieces, under a byte-string key of 0 to 65,535 bytes.
   ///
   /// - Throws: The errors of `put(_:id:in:)`.
   public mutating func put(_ blob: WrittenBlob, key: [UInt8], in keyspace: Keyspace) throws {
