@@ -1,7 +1,7 @@
 import PerdureFormat
 
-/// Finds the commits that wrote records. A record does not name its commit, so its frame is
-/// searched.
+/// Finds the commits that wrote records. A record does not contain the number of its commit. So
+/// this code searches for the record's frame, which contains the number.
 ///
 /// The offsets of the frames are cached for some segments.
 package struct CommitNumbers {

@@ -30,7 +30,7 @@ extension Store {
     get throws { try engine.looking { $0.segments.segments.keys.sorted() } }
   }
 
-  /// Reads and verifies one frame, as a read of the log does.
+  /// Reads and verifies one frame, in the same way as a read of the log.
   ///
   /// - Parameter offset: The frame's offset in the segment's file, or in the unpacked groups.
   /// - Throws: `StoreError` with code `.corruption`.
@@ -60,7 +60,7 @@ extension Store {
     return walk.pages
   }
 
-  /// Checks a node as its first read does.
+  /// Checks a node, in the same way as the node's first read.
   ///
   /// - Throws: `StoreError` with code `.corruption`.
   package func check(_ page: IndexPage) throws(StoreError) {

@@ -2,7 +2,8 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Verification {
-  /// V10: reads the checkpoint as the next opening would, and compares its trees with the index.
+  /// V10: reads the checkpoint in the same way as the next opening, and compares its trees with the
+  /// index.
   ///
   /// No other checkpoint can become the current one meanwhile, so the nodes that this one reaches
   /// are not overwritten (FORMAT.md, K1). A store opened for reading is an exception, because its
@@ -38,8 +39,9 @@ extension Verification {
     }
   }
 
-  /// Checks that the checkpoint leads to every record before its position to which the index leads.
-  /// Other records to which it leads were replaced or removed later.
+  /// Checks that the checkpoint also leads to every record that the index leads to and that is
+  /// before the checkpoint's position. If the checkpoint leads to other records, those were
+  /// replaced or removed later.
   private mutating func compare(_ checkpoint: borrowing OpenedCheckpoint, _ place: String) {
     let end = checkpoint.root.end
     for (keyspace, then) in zip(checkpoint.catalog.keyspaces, checkpoint.keyspaces) {

@@ -72,7 +72,7 @@ struct Verification {
     let name = StoreFileName.superblock.string
     do {
       guard let superblock = state.superblock else { return }
-      // The two are compared while no other superblock can be written, for example to name a
+      // While the two are compared, no other superblock can be written, for example for a
       // checkpoint.
       let (found, current) = try superblock.whileStill { (try newestSuperblock(), $0) }
       let isReader = engine.options.isReadOnly
@@ -95,7 +95,7 @@ struct Verification {
     }
   }
 
-  /// V1, V3, V9 and V11: reads the log as recovery would, and compares the results.
+  /// V1, V3, V9 and V11: reads the log in the same way as recovery, and compares the results.
   mutating func checkLog(_ state: borrowing CommitterState) throws {
     guard let superblock = state.superblock?.current else { return }
     var replay = Replay(NodeArena(), of: superblock.store)
@@ -226,8 +226,8 @@ struct Verification {
     }
   }
 
-  /// Whether both indexes lead to the same records, in the same order of keys. (V2 checks that a
-  /// record belongs to the key that leads to it.)
+  /// Whether both indexes lead to the same records, in the same order of keys. (V2 checks that each
+  /// key leads to a record of that key.)
   private static func haveSameWords(
     _ kind: KeyspaceKind, _ here: KeyspaceRoot, _ there: KeyspaceRoot
   ) -> Bool {

@@ -19,16 +19,16 @@ public struct VerificationReport: Sendable {
       case blob = 6
       /// V7: the keys of every tree ascend, and their number equals the tree's count.
       case order = 7
-      /// V8: the superblock that the next opening will use is the one written last, and promises
-      /// nothing that the log does not have.
+      /// V8: the superblock that the next opening will use is the newest one, and promises no more
+      /// commits than the log contains.
       case superblock = 8
-      /// V9: keyspaces and indexes are those that the log defines.
+      /// V9: the store has exactly the keyspaces and indexes that the log defines.
       case catalog = 9
-      /// V10: the checkpoint that the superblock names reads as it was written. It leads to every
-      /// record before its position to which the index leads.
+      /// V10: the checkpoint that the superblock references is undamaged. If the index leads to a
+      /// record before the checkpoint's position, the checkpoint also leads to that record.
       case checkpoint = 10
-      /// V11: the counts of live and dead bytes of each segment equal those computed from the log.
-      /// This includes the counts at the end of a rewritten segment.
+      /// V11: the counts of live and dead bytes of each segment equal the counts that are computed
+      /// from the log. This includes the counts at the end of a rewritten segment.
       case usage = 11
     }
 
