@@ -12,7 +12,8 @@ public enum KeyspaceKind: UInt8, Sendable, Hashable {
 /// them.
 ///
 /// A store refuses a keyspace of another store. A copy of a store's files counts as the same store
-/// here: each of the two accepts the other's keyspaces, and uses its own.
+/// here: each of the two stores accepts a keyspace of the other store, and uses its own keyspace of
+/// that name.
 public struct Keyspace: Hashable, Sendable {
   /// The number by which records reference the keyspace; 0 is the store's own catalog.
   public let id: UInt32
@@ -34,8 +35,8 @@ public struct Keyspace: Hashable, Sendable {
 }
 
 extension Keyspace {
-  /// Stops the program if it reads the keyspace by keys of the other kind. Unlike the message of
-  /// `precondition`, this message is also in optimised programs.
+  /// Stops the program if it reads the keyspace by keys of the other kind. Optimised programs also
+  /// contain this message; they do not contain messages of `precondition`.
   @inline(__always)
   func requireKeys(_ kind: KeyspaceKind) {
     if self.kind != kind { stopAtOtherKind() }
@@ -51,11 +52,11 @@ extension Keyspace {
 }
 
 /// Each store numbers its keyspaces and derived indexes by itself, so a number alone has no meaning
-/// in another store. A commit also compares names. Reads compare only these marks, because names
-/// would take too long.
+/// in another store. A commit also compares names. Reads compare only these marks, because
+/// comparing names would take too long.
 enum HandleMark {
   /// A hash (FNV-1a) of the name and the kind, with a start value that depends on the store. Two
-  /// handles share a mark once in 2^64.
+  /// different handles have the same mark with a probability of 2^-64.
   static func of(_ name: String, _ kind: UInt8, _ store: StoreID?) -> UInt64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ (store?.high ?? 0)
     return (Array(name.utf8) + [kind]).reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }

@@ -5,8 +5,8 @@ extension Store {
   ///
   /// A new keyspace is not yet durable: the next durable commit or `sync()` makes it durable.
   ///
-  /// - Complexity: O(1) if it exists; else that of a commit of one record, on average. Each state
-  ///   that a snapshot holds takes 72 bytes of memory for each keyspace.
+  /// - Complexity: O(1) if it exists; otherwise the cost of a commit of one record, on average.
+  ///   Each state that a snapshot holds takes 72 bytes of memory for each keyspace.
   /// - Throws: `StoreError`: `.invalidArgument` if it exists with the other kind, or the name is
   ///   empty or longer than 255 bytes of UTF-8; `.readOnly` if it does not exist and the store was
   ///   opened for reading; the errors of `write`.
@@ -79,7 +79,7 @@ extension Store {
   /// repeatedly (`StoreLimits.indexesMax`).
   ///
   /// The removal is not yet durable: the next durable commit, `sync()` or `checkpoint()` makes it
-  /// durable. Before that, a power cut may bring the index back.
+  /// durable. Before that, a power cut may restore the index.
   ///
   /// - Throws: `StoreError`: `.invalidArgument` if it belongs to another store, was removed
   ///   already, or is the source of another index, which must be removed first; `.readOnly`;
@@ -137,8 +137,7 @@ extension Engine {
 
   /// Commits one record of keyspace 0, together with the catalog that results from it.
   ///
-  /// - Parameter catalog: Nil if the record is that of a keyspace that `state.catalog` already
-  ///   has.
+  /// - Parameter catalog: Nil if the record defines a keyspace that `state.catalog` already has.
   func appendCatalogRecord(
     _ record: (key: [UInt8], value: [UInt8]), _ catalog: Catalog?, _ state: inout CommitterState
   ) throws {
@@ -147,12 +146,12 @@ extension Engine {
     _ = try append(batch, catalog, &state)
   }
 
-  /// Builds an index from the present records, and commits its definition together with it. So
-  /// readers see only the complete index, and a refused index has no effect.
+  /// Builds an index from the present records, and commits the index together with its definition.
+  /// So readers see only the complete index, and a refused index has no effect.
   func buildAndCommit(
     _ index: DerivedIndex, _ definition: IndexDefinition, _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
-    // An index that counts this index is rebuilt with it.
+    // An index that counts the groups of this index is rebuilt with it.
     let rebuilt = Set([index.id] + (catalog.dependents[index.id] ?? []).map(\.id))
     var batch = WriteBatch()
     batch.append(catalogRecords: [CatalogRecord.index(index, definition)])
@@ -180,8 +179,8 @@ extension Engine {
     _ = try commit(batch, catalog, rebuilding: [], removing: [index.id], &state)
   }
 
-  /// Checks a definition: its sources must exist in this catalog and fit, and indexes made from it
-  /// must stay possible.
+  /// Checks a definition. Its sources must exist in this catalog and be of a suitable kind. Indexes
+  /// that are made from it must still be possible.
   static func check(_ definition: IndexDefinition, _ catalog: Catalog) throws(StoreError) {
     func wrong(_ message: String) -> StoreError {
       StoreError(.invalidArgument, "Index \(definition.name) \(message)")

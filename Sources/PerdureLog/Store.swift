@@ -14,10 +14,10 @@ import PerdureFormat
 /// call that can throw throws `StoreError` with code `.forked` and has no effect. This includes
 /// reads of snapshots, taken before or after the fork. The child may call `close()`, or release a
 /// store or a snapshot. This only releases the child's own memory and descriptors. The parent keeps
-/// its lock and can use the store. The child may open the store itself once the parent has closed
-/// it. If the parent has ended instead, the child closes the inherited `Store` first. The child may
-/// open the store for reading (`StoreOptions.isReadOnly`) at any time. A program that becomes a
-/// daemon should open its stores afterwards.
+/// its lock and can use the store. The child may open the store itself after the parent has closed
+/// it. If the parent has ended without closing it, the child must first close the inherited
+/// `Store`. The child may open the store for reading (`StoreOptions.isReadOnly`) at any time. A
+/// program that becomes a daemon should open its stores afterwards.
 public final class Store: Sendable {
   /// The owner of the engine. If the store is opened for reading, only the follower may own the
   /// engine, because freeing the engine releases its slot in the table of readers.
@@ -69,7 +69,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Advances a store that was opened for reading to newer states; nil for a writer.
+  /// The object that advances a store opened for reading to newer states; nil for a writer.
   var follower: Follower? {
     if case .reading(let follower) = source { follower } else { nil }
   }
@@ -93,10 +93,10 @@ public final class Store: Sendable {
   /// - Throws: The errors of `body` (nothing is written). `StoreError`: `.conflict`, or
   ///   `.invalidArgument`, for example for a keyspace of another store (nothing is written);
   ///   `.indexUnavailable` for a record whose unique index was found to lack entries (nothing is
-  ///   written; open the store again); `.diskFull` (nothing is written, and the store can still be used); `.io` (the store is now
-  ///   poisoned, unless the system only refused another file or more address space); `.poisoned`
-  ///   (the commit was not written, or it was written and may not be durable); `.closed`,
-  ///   `.readOnly`, `.forked`.
+  ///   written; open the store again); `.diskFull` (nothing is written, and the store can still be
+  ///   used); `.io` (the store is now poisoned, unless the system only refused another file or more
+  ///   address space); `.poisoned` (the commit was not written, or it was written and may not be
+  ///   durable); `.closed`, `.readOnly`, `.forked`.
   /// - Complexity: O(k log n) for k operations on n keys. It needs one write and at most one sync,
   ///   which concurrent commits share.
   @discardableResult
@@ -157,8 +157,8 @@ public final class Store: Sendable {
     return (result, try engine.append(transaction))
   }
 
-  /// A snapshot of everything committed so far. It never changes. Release it soon, because the
-  /// store keeps the records that the snapshot sees until then.
+  /// A snapshot of everything committed so far. It never changes. Release it soon: until then, the
+  /// store keeps the records that the snapshot can read.
   ///
   /// A snapshot of a closed store has the state at closing. If another `Store` has committed since,
   /// and no snapshot was kept meanwhile, values may be lost. Reading such a value throws an error.
@@ -188,7 +188,7 @@ public final class Store: Sendable {
   /// a store is released without closing, its state is the same as after a crash of the process,
   /// and the next opening recovers it.
   ///
-  /// - Throws: `StoreError` if the last sync fails. The store is closed nevertheless.
+  /// - Throws: `StoreError` if the last sync fails. In this case the store is also closed.
   public func close() throws {
     if mark.isOwn { follower?.stop() }
     try engine.close()

@@ -1,9 +1,9 @@
 public import PerdureFileIO
 package import PerdureFormat
 
-/// How a store is opened. The defaults suit most programs. Each option has its unit, its range, its
-/// default and the reason. If a value is out of range, opening throws code `.invalidArgument`
-/// before it accesses any file.
+/// The options for opening a store. The defaults are right for most programs. Each option has its
+/// unit, its range, its default and the reason. If a value is out of range, opening throws code
+/// `.invalidArgument` before it accesses any file.
 public struct StoreOptions: Sendable {
   /// The file system of the store's files.
   ///
@@ -31,14 +31,14 @@ public struct StoreOptions: Sendable {
   /// memory. Then a blob file may be missing when its value is read (`.corruption`; call
   /// `refresh()` and read again).
   ///
-  /// Default: true. Why: the index is read in its file, and needs no memory of its own. Set it to
-  /// false to keep a directory completely unchanged.
+  /// Default: true. Why: the index is read in place in its file, and needs no separate memory. Set
+  /// it to false to keep a directory completely unchanged.
   public var registersAsReader = true
 
-  /// How long an opening for writing waits while the store is open for writing elsewhere. After
-  /// that it fails with code `.locked`. It tries again after 1 ms, then at intervals that grow to
-  /// 100 ms. The thread sleeps meanwhile. If the caller's task is cancelled, the opening throws
-  /// `CancellationError`.
+  /// The maximum time that an opening for writing waits while another opening has the store open
+  /// for writing. After that time it fails with code `.locked`. It tries again after 1 ms, then at
+  /// intervals that grow to 100 ms. The thread sleeps meanwhile. If the caller's task is cancelled,
+  /// the opening throws `CancellationError`.
   ///
   /// Range: 0 or more. Default: 0, so it does not wait. Why: a program that opens its store twice
   /// usually has a bug that waiting would hide.
@@ -60,9 +60,9 @@ public struct StoreOptions: Sendable {
 
   /// Values longer than this get a file of their own.
   ///
-  /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: from about this length
-  /// on, the syncs of a separate file cost less than copying the value in every compaction
-  /// (docs/decisions/0004-blob-files-from-1-mib.md).
+  /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: for values of about this
+  /// length or more, the syncs of a separate file cost less than copying the value in every
+  /// compaction (docs/decisions/0004-blob-files-from-1-mib.md).
   public var blobThresholdBytes = FormatLimits.inlineValueLengthMax
 
   /// Whether and how values are compressed when they are written.
@@ -116,9 +116,8 @@ public struct StoreOptions: Sendable {
 
   /// The part of the log's record bytes that may be garbage before the store compacts itself. The
   /// store checks this after a commit, at opening, and when a snapshot that held garbage is
-  /// released. Garbage that snapshots hold is not counted after a run has found it. No run begins
-  /// for less than 8 MiB, or for less than an eighth of a segment if that is shorter. No run ever
-  /// begins for less than 1 MiB.
+  /// released. Garbage that snapshots hold is not counted after a run has found it. The minimum
+  /// garbage for a run is an eighth of a segment, but at least 1 MiB and at most 8 MiB.
   ///
   /// Unit: a fraction of 1. Range: 0.05 to 0.9. Default: 0.18. Why: if updates are spread evenly
   /// over the keys, the log stays near 1.25 times its live bytes (`make bench-log`, its part
@@ -142,29 +141,31 @@ public struct StoreOptions: Sendable {
   public var batchBytesMax = 1 << 30
 
   /// The maximum space that the store reserves on the medium. With the reserve it can remove
-  /// records and compact itself when no other space is left. It reserves only what that needs: an
-  /// eighth more than the longest segment, in files named `*.reserve`, and nothing for a log below
-  /// 64 KiB. If there is no space for the reserve, commits that make the store larger are refused
-  /// with code `.diskFull`.
+  /// records and compact itself when no other space is left. It reserves only the space that these
+  /// operations need: an eighth more than the longest segment, in files named `*.reserve`, and
+  /// nothing for a log below 64 KiB. If there is no space for the reserve, commits that make the
+  /// store larger are refused with code `.diskFull`.
   ///
   /// Unit: bytes. Range: 0 (no reserve), or 131,072 to 536,870,912 (512 MiB). Default: 72 MiB. Why:
   /// a segment of 64 MiB can then be compacted, even if all of it is live.
   public var reserveBytes = 72 << 20
 
-  /// The number of bytes of the log that may wait for a sync. Beyond it, a sync begins in the
-  /// background for any durability of the commits, and the file of the next segment is created. A
-  /// commit waits for the creation of that segment, which then has to sync no more than these
+  /// The number of bytes of the log that may wait for a sync. If more bytes wait, a background sync
+  /// begins, regardless of the durability of the commits. The file of the next segment is also
+  /// created. A commit waits for the creation of that segment, which then has to sync at most these
   /// bytes. The option is not public, because it depends on the medium and not on the program. A
-  /// lower value would mean more transactions of the file system, a higher value a longer wait.
+  /// lower value would cause more transactions of the file system. A higher value would cause a
+  /// longer wait.
   ///
   /// Unit: bytes.
   package var syncAheadBytes: UInt64 = 4 << 20
 
-  /// How far ahead of the log its file is extended. Not public for the same reason.
+  /// The policy for extending the last segment's file ahead of the log. It is not public for the
+  /// same reason.
   package var logRoom = LogRoom()
 
   /// Whether the checksums of index nodes are verified. False only in the proof, which must detect
-  /// that they are missing.
+  /// that the check is missing.
   package var verifiesIndexChecksums = true
 
   /// Whether a compaction keeps the tombstones that are needed. False only in the proof, which must
@@ -176,17 +177,17 @@ public struct StoreOptions: Sendable {
   package var ignoresForks = false
 
   /// Whether the writer checks that its folder is still its own. False only in the proof, which
-  /// must detect the omission.
+  /// must detect that the check is missing.
   package var checksFolder = true
 
   /// Whether a replaced record must have the keyspace and the key of the record that replaces it,
-  /// before its entries are removed from indexes. False only in the proof, which must detect the
-  /// omission.
+  /// before its entries are removed from indexes. False only in the proof, which must detect that
+  /// the check is missing.
   package var comparesReplacedRecords = true
 
   /// The identity of a new store; nil: a random identity. Only the proof sets it, to create the
-  /// same store a second time. Frames and records contain values that depend on the identity, and
-  /// so does the length of packed data.
+  /// same store a second time. Frames and records contain values that depend on the identity. The
+  /// length of packed data also depends on it.
   package var newStoreID: StoreID?
 
   /// The draft in which a salvage makes its store; nil: none. The store uses the lock of the draft,

@@ -16,9 +16,9 @@ public struct StoreStatistics: Sendable {
   /// The snapshots that are furthest behind, at most eight, oldest first. Their states prevent the
   /// reuse of space and memory.
   public var oldestSnapshots: [HeldSnapshot]
-  /// The bytes of live records. `deadRecordBytes` has the bytes of records that are no longer live,
-  /// and `tombstoneBytes` those of marks of removed keys. All three are counted as in the log: each
-  /// record with the maximum length of its size class.
+  /// The bytes of live records. `deadRecordBytes` has the bytes of records that are no longer live.
+  /// `tombstoneBytes` has the bytes of tombstones, which mark removed keys. In all three counts,
+  /// each record counts with the maximum length of its size class.
   public var liveRecordBytes: UInt64
   /// See `liveRecordBytes`.
   public var deadRecordBytes: UInt64
@@ -26,14 +26,14 @@ public struct StoreStatistics: Sendable {
   public var tombstoneBytes: UInt64
   /// The number of bytes that compaction has written to segments since the store was opened.
   public var compactionBytesSinceOpen: UInt64
-  /// Why the last run of background compaction failed; nil if it did not fail.
+  /// The reason why the last run of background compaction failed; nil if it did not fail.
   public var lastCompactionFailure: String?
   /// The number of bytes of segment files that compaction has replaced, and that old snapshots
   /// still read. These files have no names anymore, but use space until the snapshots are released.
   public var replacedSegmentBytes: Int
   /// The memory of the index, in bytes: in use, or retained until snapshots are released.
   public var indexBytes: Int
-  /// The part of `indexBytes` that only old snapshots can see.
+  /// The part of `indexBytes` that only old snapshots can read.
   public var indexBytesRetired: Int
   /// The number of snapshots that are not released.
   public var snapshots: Int
@@ -69,8 +69,8 @@ public struct StoreStatistics: Sendable {
   /// The error of the last attempt to read `READERS`, the file in which readers register; nil if it
   /// succeeded. A store that was opened for reading makes an attempt for these statistics. After an
   /// error the writer assumes readers of every state: it removes no file of a long value, and
-  /// reuses no space in the index file. Both resume after the file can be read again, or was
-  /// removed by hand. Remove it only while no program has the store open for reading.
+  /// reuses no space in the index file. The writer does both again when the file can be read again,
+  /// or was removed by hand. Remove it only while no program has the store open for reading.
   public var lastReadersFailure: String?
   /// The number of bytes reserved on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64
@@ -86,7 +86,8 @@ public struct StoreStatistics: Sendable {
   /// The number of bytes of these values after compression. Values that did not become shorter
   /// count with their full length.
   public var compressedBytesSinceOpen: UInt64
-  /// Why the last training of a dictionary failed; nil if it succeeded or would not have helped.
+  /// The reason why the last training of a dictionary failed; nil if it succeeded or would not have
+  /// helped.
   public var lastTrainingFailure: String?
 
   /// The number of segments whose records are in groups (`CompressionOptions.groupsColdRecords`).
@@ -114,9 +115,9 @@ public struct StoreStatistics: Sendable {
 
 /// A snapshot that is not yet released.
 public struct HeldSnapshot: Hashable, Sendable {
-  /// The sequence number of the last commit that it sees.
+  /// The sequence number of the last commit that it contains.
   public var sequence: UInt64
-  /// The number of later commits, which it does not see.
+  /// The number of later commits, which it does not contain.
   public var commitsBehind: UInt64
   /// The time since its state was replaced by a newer one, in seconds; 0 if it is still the newest.
   public var secondsBehind: Double
