@@ -1,9 +1,9 @@
 /// A file system in memory, for stores that need not outlive the process.
 ///
-/// It fulfills the whole contract of `FileSystem`. Syncing does nothing, because the content can
-/// only be lost as a whole. A new file system contains only the root `/`, where relative paths
-/// start. It shares nothing with other objects of this class. A file's memory is freed when the
-/// file has no name, no opener and no mapping.
+/// It fulfills the whole contract of `FileSystem`. Syncing does nothing, because the content is
+/// lost only when the object is freed. A new file system contains only the root `/`, where relative
+/// paths start. It shares nothing with other objects of this class. A file's memory is freed when
+/// the file has no name, no opener and no mapping.
 public final class InMemoryFileSystem: FileSystem {
   fileprivate struct State {
     var tree = NameTree()

@@ -1,7 +1,8 @@
 /// Verifies the records of one frame: each record by its checksum, and all records by the count and
 /// the digest in the frame's header.
 ///
-/// Offsets in errors are counted from the beginning of the frame, as for errors in its header.
+/// Offsets in errors are counted from the beginning of the frame, like the offsets in errors of its
+/// header.
 package enum FramePayload {
   /// Calls `visit` with each record in order and with the record's offset in `bytes`, the frame's
   /// payload. If the payload is not completely valid, `visit` is never called.

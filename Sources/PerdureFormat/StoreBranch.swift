@@ -1,7 +1,7 @@
 /// Identifies the copy of a store in a directory. FORMAT.md, "Superblock".
 ///
-/// Copies of a store share its id and the beginning of its log. Each copy gets its own branch id
-/// when it is first written to. Files with equal names and generations are equal only within one
+/// Copies of a store share its id and the beginning of its log. Each copy gets its own branch id at
+/// its first opening for writing. Files with equal names and generations are equal only within one
 /// branch.
 package struct StoreBranch: Hashable, Sendable {
   /// The two halves of the branch id. Both are 0 in a store that has never been a copy.
