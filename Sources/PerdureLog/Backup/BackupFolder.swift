@@ -4,7 +4,8 @@ import PerdureFormat
 /// A backup in a folder. It is written as a draft beside the target (`CopyDraft`), and renamed to
 /// the target when it is complete and durable.
 final class BackupFolder: BackupTarget {
-  /// The number of bytes written between two syncs. It limits how long a commit waits for the disk.
+  /// The number of bytes written between two syncs. It limits the time that a commit waits for the
+  /// disk.
   private static let syncLength: UInt64 = 4 << 20
 
   let draft: CopyDraft

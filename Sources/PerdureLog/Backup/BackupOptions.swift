@@ -4,7 +4,7 @@ public import PerdureFileIO
 /// out of range.
 public struct BackupOptions: Sendable {
   /// The maximum speed of the backup while commits are made. Without commits the speed is not
-  /// limited. For a store opened for reading the limit always applies, because commits of the
+  /// limited. If the store was opened for reading, the limit always applies, because commits of the
   /// writing process are not counted.
   ///
   /// Unit: bytes per second; nil: no limit. Range: 65,536 (64 KiB) or more. Default: 32 MiB. Why:
@@ -33,11 +33,11 @@ public struct BackupOptions: Sendable {
 
 /// The progress of a backup or a restore.
 public struct BackupProgress: Hashable, Sendable {
-  /// The number of bytes of files done so far: written to the backup, shared, or read from the
-  /// backup.
+  /// The number of bytes that are done: bytes that were written to the backup, shared, or read from
+  /// the backup.
   public var bytesDone: UInt64 = 0
-  /// The number of bytes of all files known so far. It grows when values with files of their own
-  /// are found.
+  /// The number of bytes of all files that are known at present. It grows when values with files of
+  /// their own are found.
   public var bytesTotal: UInt64 = 0
 
   /// Creates a progress value. By default, both counts are zero.
@@ -56,7 +56,7 @@ public struct BackupReport: Hashable, Sendable {
   public var blobs = 0
   /// The number of bytes that were read, verified and written.
   public var bytesCopied: UInt64 = 0
-  /// The number of bytes of files shared with the earlier backup. These bytes were not written.
-  /// Segments were compared byte by byte, and values by their headers and checksums.
+  /// The number of bytes of files that are shared with the earlier backup. These bytes were not
+  /// written. Segments were compared byte by byte, and values by their headers and checksums.
   public var bytesShared: UInt64 = 0
 }

@@ -74,16 +74,15 @@ extension Store {
   /// read and written. `restore(to:options:progress:read:)` makes a store of the stream.
   ///
   /// In all other respects this is like `backup(to:since:options:progress:)`. Each piece of the
-  /// stream has a checksum (FORMAT.md, "Backup stream"). Restoring detects a stream that was cut
-  /// off.
+  /// stream has a checksum (FORMAT.md, "Backup stream"). Restoring detects an incomplete stream.
   ///
   /// - Parameters:
   ///   - options: The speed.
   ///   - progress: As for a backup in a folder.
   ///   - write: Receives the next bytes, at most 1 MiB at a time. An error it throws cancels the
   ///     backup and is rethrown.
-  /// - Throws: As for a backup in a folder. The bytes written until then are not a backup, and
-  ///   restoring them throws `.corruption`.
+  /// - Throws: As for a backup in a folder. The bytes that were written before the error are not a
+  ///   backup, and restoring them throws `.corruption`.
   @discardableResult
   public func backup(
     options: BackupOptions = BackupOptions(), progress: (BackupProgress) throws -> Void = { _ in },

@@ -114,12 +114,13 @@ extension Store {
       try pacer.pass(bytes)
     }
     let superblock = try reader.run()
-    // Checks that no segment is missing. Their contents were verified during the backup.
+    // Checks that no segment is missing. The contents of the segments were already verified.
     _ = try BackupSource(ofBackupAt: folder.draft.path, superblock, fileSystem)
     return reader.report
   }
 
-  /// Copies a store that is not an unopened backup. Opening it finds the end of its log.
+  /// Copies a store that is not an unopened backup. The store is opened, because that finds the end
+  /// of its log.
   private static func copyOfStore(
     at path: String, to target: String, _ options: StoreOptions, _ progress: (BackupProgress) throws -> Void
   ) throws -> BackupReport {
@@ -133,8 +134,8 @@ extension Store {
   /// Checks that no live record of a copy references a blob file in `absent`. Dead records may
   /// reference such files, because a backup does not contain the blob files of dead records.
   ///
-  /// - Complexity: O(1) if `absent` is empty; otherwise that of opening the copy, which builds its
-  ///   index.
+  /// - Complexity: O(1) if `absent` is empty; otherwise the complexity of opening the copy, which
+  ///   builds its index.
   static func checkHasLiveBlobs(
     _ path: String, without absent: Set<UInt64>, _ fileSystem: any FileSystem
   ) throws {

@@ -1,4 +1,4 @@
-/// When checkpoints are written. The defaults fit most programs.
+/// The conditions for writing checkpoints. The defaults are right for most programs.
 ///
 /// A checkpoint is the index on disk: the next opening uses it in place and reads only the log
 /// after it, the *tail*. Without a checkpoint, opening reads the whole log. The cost of a

@@ -101,8 +101,8 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
-  /// Waits for `idleSeconds`. Returns true if no commit was made meanwhile; false also if the wait
-  /// was interrupted.
+  /// Waits for `idleSeconds`. Returns false if a commit was made meanwhile or the wait was
+  /// interrupted; otherwise true.
   private func waitUntilIdle() -> Bool {
     guard let version = engine?.version else { return false }
     let deadline = Clock.nowNanoseconds() + UInt64(options.idleSeconds * 1e9)

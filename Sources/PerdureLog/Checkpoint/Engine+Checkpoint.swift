@@ -4,11 +4,11 @@ import PerdureFormat
 // A checkpoint, step by step.
 //
 //  1  in a turn: pin the newest root, and take the slots that the arena has freed
-//  2  sync the log up to that root. If only the newest superblock names the previous checkpoint,
-//     write another superblock that names it. Then the units of older checkpoints may be reused, so
-//     the file holds two states, not three
+//  2  sync the log up to that root. If only the newest superblock references the previous
+//     checkpoint, write another superblock that references it. Then the units of older checkpoints
+//     may be reused, so the file holds two states, not three
 //  3  write the nodes that are not in the index file yet, and the root block; sync the file
-//  4  write a superblock that names the root block
+//  4  write a superblock that references the root block
 //  5  in a turn: subtract the covered bytes from the tail
 //
 // Only steps 1 and 5 run in the committer's turn, and neither uses a file.
@@ -20,7 +20,7 @@ extension Engine {
   /// - Returns: Whether a checkpoint was written.
   func writeCheckpoint(with writer: inout CheckpointWriter) throws -> Bool {
     try directory.checkIsWriters()
-    // The index file would use the space that was freed for removals and compaction.
+    // Otherwise the index file would use the space that was freed for removals and compaction.
     do { try checkRoom() } catch {
       retryLater()
       throw error

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The file that checkpoints are written to. It allocates slots for nodes, and writes the nodes'
+/// The file to which checkpoints are written. It allocates slots for nodes, and writes the nodes'
 /// bytes.
 ///
 /// Only the checkpoint writer uses it, from one thread at a time. Adjacent nodes are written with
