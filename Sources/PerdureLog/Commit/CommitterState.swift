@@ -255,8 +255,8 @@ struct CommitterState: ~Copyable {
   /// read.
   var outdatedSegmentBytes: Int { outdatedSegments.reduce(0) { $0 + $1.outdated.fileBytes } }
 
-  /// Notes the blob files that the published root references and the previous root does not, and
-  /// those that only the previous root references.
+  /// Notes the blob files that the published root references and the previous root does not
+  /// reference. Also notes the blob files that only the previous root references.
   mutating func note(_ blobs: BlobChanges) {
     liveBlobs.formUnion(blobs.named)
     liveBlobs.subtract(blobs.superseded)

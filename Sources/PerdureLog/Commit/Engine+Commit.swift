@@ -46,10 +46,10 @@ extension Engine {
   /// Steps 2 to 6, in a turn.
   ///
   /// - Parameters:
-  ///   - newCatalog: The catalog after the commit. Nil if the commit adds at most keyspaces, which
-  ///     the caller has already added to `state.catalog`.
-  ///   - prepare: Changes the working root first. Only for commits with a new catalog, because
-  ///     these changes are not noted (`RootChanges`).
+  ///   - newCatalog: The catalog after the commit. Nil if the commit does not change the catalog,
+  ///     or only adds keyspaces that the caller has already added to `state.catalog`.
+  ///   - prepare: Changes the working root first. It is used only for commits with a new catalog,
+  ///     because these changes are not noted (`RootChanges`).
   func append(
     _ batch: borrowing WriteBatch, _ newCatalog: Catalog?, _ state: inout CommitterState,
     _ prepare: (UnsafeMutablePointer<Root>) throws -> Void = { _ in }
@@ -245,8 +245,8 @@ extension Engine {
 
   /// Reads the record that `newer` replaces.
   ///
-  /// - Throws: `.corruption` if the record has another key. Otherwise the entries of the replaced
-  ///   record would stay in the indexes.
+  /// - Throws: `.corruption` if the record has another key. Without this error, the entries of the
+  ///   replaced record would stay in the indexes.
   private func record(
     at word: UInt64, replacedBy newer: Record, _ state: borrowing CommitterState, _ hold: inout GroupHold
   ) throws -> Record {

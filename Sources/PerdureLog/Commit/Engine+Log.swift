@@ -245,9 +245,9 @@ extension Engine {
 
   /// Removes the segments of a commit that was rolled back: they occupy space, and may have filled
   /// the volume. Their numbers must not be used again (FORMAT.md, M8), so an empty file takes the
-  /// next number before they are removed. The segment with the highest number is removed first, so
-  /// that no remaining segment references a missing segment. If this fails, the files stay until
-  /// the next segment is created.
+  /// next number before the segments are removed. The segment with the highest number is removed
+  /// first, so that no remaining segment references a missing segment. If this fails, the files
+  /// stay until the next segment is created.
   private func releaseVoidSegments(_ state: inout CommitterState) {
     let number = state.nextSegment
     let voids = state.voidSegments.sorted(by: >)
@@ -288,9 +288,9 @@ extension Engine {
 }
 
 extension FileIOError {
-  /// Whether the system refused the operation and all synced bytes are unchanged. That applies to
-  /// creating, locking or mapping a file, to reserving memory, and to a write without space. A
-  /// failed sync is never a refusal, whatever its code.
+  /// Whether the system refused the operation and all synced bytes are unchanged. This is true for
+  /// creating, locking or mapping a file, for reserving memory, and for a write without space. A
+  /// failed sync is never a refusal, regardless of its code.
   fileprivate var isRefusal: Bool {
     switch operation {
     case "open", "create", "map", "reserve", "lock", "tryLock": true

@@ -7,7 +7,7 @@ import Synchronization
 /// Concurrency
 ///  - The committer holds `turn`, which guards everything in `state`.
 ///  - Readers acquire no lock: they pin a version and load the published root (`PinTable`).
-///  - `gate` has its own lock. Lock order: `turn`, then the gate's lock, never the other way round.
+///  - `gate` has its own lock. Lock order: `turn`, then the gate's lock, never the reverse.
 // Unchecked: `state` is guarded by `turn`; the other properties are constant, atomic, or have their
 // own locks.
 final class Engine: @unchecked Sendable {
@@ -124,7 +124,7 @@ final class Engine: @unchecked Sendable {
 
   var blobs: BlobFiles { contents.blobs }
 
-  /// The path that the store was opened with, for messages.
+  /// The path with which the store was opened, for messages.
   var path: String { directory.path }
 
   /// The version of the newest root, or of an older one.

@@ -7,15 +7,15 @@
 ///
 /// Invariants
 ///  RC1  Each noted change has a position, ascending from 1. The ring contains the last `capacity`
-///       of them. Changes before `start` are unknown.
+///       changes. Changes before `start` are unknown.
 ///  RC2  Let p be the `changesSeen` of a root, with p >= `start`. Then the root differs from the
 ///       published root only in entries that were noted at p or later. Therefore every change of a
 ///       working root is noted before it is made. Changes of a refused commit stay in the ring; the
 ///       only effect is one more copy of these entries.
 ///  RC3  A commit notes each keyspace once, with the indexes over it.
 ///
-/// Why a ring: its capacity is half the number of entries. Beyond that, copying the whole root is
-/// faster than copying single entries.
+/// Why a ring: only the newest changes are useful. The capacity is half the number of entries. If
+/// more entries have changed, copying the whole root is faster than copying single entries.
 struct RootChanges: ~Copyable {
   /// The position of roots for which the differences are unknown.
   static let unknown: UInt64 = 0

@@ -97,7 +97,8 @@ struct RootPool: ~Copyable {
   private mutating func setBatchCount(for root: UnsafeMutablePointer<Root>, heldCount: Int) {
     let length = Root.byteCount(
       keyspaceCapacity: root.pointee.keyspaceCapacity, indexCount: root.pointee.indexCount)
-    // Each batch examines all held roots again.
+    // The count grows with the number of held roots, because each batch examines all held roots
+    // again.
     batchCount = min(Self.batchCountMax, max(Self.batchCountMin, Self.batchBytes / length, heldCount / 8))
   }
 

@@ -68,7 +68,7 @@ final class SyncGate: @unchecked Sendable {
   /// Notes that the committer has written the log up to `end`, in the newest segment.
   func didAppend(upTo end: LogPosition) { appended.store(end.packed, ordering: .releasing) }
 
-  /// Notes an error after which nothing more can be made durable, such as a failed write. SG3
+  /// Notes an error after which no further commit can become durable, such as a failed write. SG3
   func poison(_ error: StoreError) {
     lock.withLock { fail(error) }
   }

@@ -52,7 +52,7 @@ struct WriteBatch: ~Copyable {
     /// Values that were written in pieces before. They can be put again if the batch is not
     /// committed.
     fileprivate(set) var written: [WrittenBlob] = []
-    /// The keyspaces of the records, other than the first record's.
+    /// The keyspaces of the records after the first one, if they differ from its keyspace.
     fileprivate(set) var otherKeyspaces: [Keyspace] = []
   }
 

@@ -28,7 +28,7 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// Notes the result of a trial: the segment, unchanged, would not shrink in groups.
+  /// Notes the result of a trial: groups do not make the segment, in its present form, shorter.
   func noteNotShrinking(_ segment: UInt64, _ usage: SegmentUsage) {
     lock.withLock { notShrinking[segment] = usage }
   }

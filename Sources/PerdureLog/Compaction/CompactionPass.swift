@@ -254,7 +254,7 @@ struct CompactionPass {
       try limits.pace(0)
     }
     marking.endVisits()
-    // A damaged index can fail to lead to live records. Such records must not be dropped. FN3
+    // If the index is damaged, it may lack live records. Such records must not be dropped. FN3
     try engine.checkIndex()
     limits.didExamine(segment.number, marking.held)
     let worth = try worthOfWriting(member, &marking)
@@ -329,8 +329,8 @@ struct CompactionPass {
       framesNow: Int(footer.dataEnd) - SegmentHeader.length)
   }
 
-  /// The header of the segment's next generation, and the empty segments before the segment that
-  /// this header removes from the log. T9
+  /// The header of the segment's next generation. Also the empty segments before the segment: the
+  /// new header removes them from the log. T9
   private func header(of member: Member, isEmpty: Bool) -> (header: SegmentHeader, void: [UInt64]) {
     var header = member.segment.header
     header.generation += 1

@@ -2,8 +2,7 @@
 /// computes.
 ///
 /// If two segments have equal garbage, the older one is compacted first. Old records tend to stay
-/// live, so the space freed there stays free. In a young segment, more records will soon become
-/// dead.
+/// live, so the freed space stays free. In a young segment, more records will soon become dead.
 struct CompactionPolicy: Hashable, Sendable {
   /// The part of the log's record bytes that may be garbage, from 0 to 1.
   var garbageRatio: Double
@@ -50,10 +49,10 @@ struct CompactionPolicy: Hashable, Sendable {
     return garbage >= deadBytesMin && Double(garbage) > 2 * garbageRatio * Double(last.totalBytes)
   }
 
-  /// Whether a compaction by hand closes the segment that is being written.
+  /// Whether a manual compaction closes the segment that is being written.
   ///
   /// A closed segment stays short permanently: segments are never merged, because addresses contain
-  /// their numbers. Each segment costs a file descriptor and a mapping. So when many segments are
+  /// segment numbers. Each segment needs a file descriptor and a mapping. So when many segments are
   /// short, the last one stays open. It is closed only in three cases: the background compaction
   /// would close it, its garbage is as long as a quarter of a full segment, or no other free space
   /// exists.
@@ -72,12 +71,12 @@ struct CompactionPolicy: Hashable, Sendable {
     return garbage >= UInt64(capacity) / 4 || closesLast(last)
   }
 
-  /// If there are at least this many short segments, compactions by hand avoid closing the last
+  /// If there are at least this many short segments, manual compactions avoid closing the last
   /// segment.
   static let shortSegmentsMax = 8
 
-  /// The segments that a run examines: those with the highest scores, until garbage is well below
-  /// the ratio.
+  /// The segments that a run examines. Segments with the highest scores are chosen, until the
+  /// remaining garbage is well below the ratio.
   func choose(_ candidates: [CompactionCandidate], _ totals: Totals) -> Set<UInt64> {
     // Tombstones can be dropped only when all older segments are clean. So when there are many
     // tombstones, all segments are compacted.
@@ -95,8 +94,8 @@ struct CompactionPolicy: Hashable, Sendable {
     return chosen
   }
 
-  /// The gain of a compaction divided by its cost: the whole segment is read, and its live records
-  /// are written.
+  /// The gain of a compaction divided by its cost. The cost is that the whole segment is read and
+  /// its live records are written.
   func score(_ candidate: CompactionCandidate) -> Double {
     let usage = candidate.usage
     guard usage.totalBytes > 0, Double(usage.deadBytes) > garbageRatio / 2 * Double(usage.totalBytes) else {

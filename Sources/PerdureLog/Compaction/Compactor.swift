@@ -133,7 +133,8 @@ final class Compactor: @unchecked Sendable {
     return true
   }
 
-  // The following steps are sequential, and separate for tests that release snapshots between them.
+  // The following steps run one after another. They are separate functions, so that tests can
+  // release snapshots between them.
 
   /// Frees the files of released snapshots.
   private func takeReleases(_ engine: Engine) {

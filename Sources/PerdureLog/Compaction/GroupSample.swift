@@ -1,8 +1,8 @@
 import PerdureCompression
 import PerdureFormat
 
-/// An estimate of how much shorter frames become in groups. Some of the frames are packed as a
-/// trial, before any file is written.
+/// Estimates the size of a segment's frames in groups. Some of the frames are packed as a trial,
+/// before any file is written.
 ///
 /// The estimate packs pieces with the length of a group, as far apart as possible. If there are few
 /// pieces, it packs all frames. A piece may begin and end at any byte, because any piece of that

@@ -15,7 +15,7 @@ package final class HandDrivenCompactor {
     self.store = store
     var policy = options.compactionPolicy
     policy.deadBytesMin = garbageBytesMin
-    // Fast enough that it never sleeps.
+    // This speed is so high that the compactor never sleeps.
     policy.bytesPerSecond = 1e15
     compactor = Compactor(policy)
   }

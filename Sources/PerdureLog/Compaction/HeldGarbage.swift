@@ -1,9 +1,9 @@
 // Garbage that snapshots hold. The code here only computes.
 //
 // This garbage cannot be freed before the snapshots are released, so it is not counted. Otherwise
-// compaction would repeatedly choose the segments of one old snapshot, which are all garbage,
-// before segments with freeable space. Held garbage is found by reading a segment, and stays noted
-// until the segment is read again.
+// compaction could repeatedly choose segments full of garbage that one old snapshot holds, before
+// segments with freeable space. Held garbage is found by reading a segment, and stays noted until
+// the segment is read again.
 //
 // Invariants
 //  HG1  If the newest state does not lead to a record, the record is counted once, in its segment.
