@@ -4,7 +4,7 @@ import PerdureFormat
 // puts the values that describe them. After a power cut the store contains the whole change or no
 // part of it.
 //
-// Indexes are built from the records committed before. Their extractors see the values that the
+// Indexes are built from the records of earlier commits. Their extractors see the values that the
 // commit puts (`StoredValues.pending`).
 
 /// The definitions and removals of one change of the catalog; see `Store.changeCatalog`.

@@ -35,7 +35,7 @@ struct IndexBuild {
   }
 
   /// Fills the given indexes, which must be empty. Group counts and orders of sums are filled after
-  /// the indexes that they are made from.
+  /// the indexes from which they are made.
   ///
   /// - Returns: The duplicate keys of unique indexes. The indexes also contain these entries,
   ///   because duplicate keys never prevent the opening of a store.

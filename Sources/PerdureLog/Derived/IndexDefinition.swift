@@ -23,11 +23,11 @@ public struct IndexDefinition: Hashable, Sendable {
     /// has one entry for each group that has entries. The key of that entry is the number of the
     /// group's entries (8 bytes big-endian).
     case groupCounts(of: DerivedIndex)
-    /// Sums from the records of these keyspaces, one entry for each group. The entry has the exact
-    /// sum of the numbers that the extractor with this name gives for records of the group
-    /// (`IndexEntries.add(_:to:)`). `Snapshot.sum(of:in:)` reads it. A commit that changes a member
-    /// of a group changes the group's entry, and reads no other member. Groups without a number
-    /// have no entry.
+    /// Sums from the records of these keyspaces, one entry for each group. The extractor with this
+    /// name gives numbers for the records (`IndexEntries.add(_:to:)`). The entry of a group has the
+    /// exact sum of the group's numbers. `Snapshot.sum(of:in:)` reads the entry. A commit that
+    /// changes a member of a group changes the group's entry, and reads no other member. Groups
+    /// without a number have no entry.
     ///
     /// An extractor may give several numbers for one record, including equal ones. Each number
     /// counts.

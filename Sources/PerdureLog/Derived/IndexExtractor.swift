@@ -29,10 +29,10 @@ package protocol AdmittingFactory: IndexExtractorFactory {
 /// bytes must always give the same entries, in later versions of the program too.
 ///
 /// An entry has an index key and a reference, and belongs to one record. Two records must not give
-/// the same key with the same reference. The index has such an entry only once: it is removed with
-/// the first of these records that is removed or changed. Verification (V4) then reports the
-/// missing entry. Unique references, such as the ids of one dense keyspace, are sufficient.
-/// Otherwise the keys must distinguish the records. One record may give the same entry twice.
+/// the same key with the same reference. The index has such an entry only once. If one of these
+/// records is removed or changed, the entry is removed. Verification (V4) then reports the missing
+/// entry. Unique references, such as the ids of one dense keyspace, are sufficient. Otherwise the
+/// keys must distinguish the records. One record may give the same entry twice.
 ///
 /// If an extractor is not pure, an index of entries lacks entries or has too many. With sums
 /// (`IndexDefinition.Source.groupSums`), a commit can remove numbers that were never added. If the

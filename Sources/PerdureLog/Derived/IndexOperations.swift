@@ -8,7 +8,7 @@
 
 import PerdureFormat
 
-/// The entries to add to indexes, and those to remove from them.
+/// The entries to add to indexes, and the entries to remove from them.
 struct IndexOperations: ~Copyable {
   private struct Operation {
     /// The first sixteen bytes of the key, big-endian, padded with zeros.
@@ -98,7 +98,7 @@ struct IndexOperations: ~Copyable {
     keys.removeAll()
   }
 
-  /// - Returns: The number of entries to remove that the index lacks.
+  /// - Returns: The number of entries that are to be removed and that the index lacks.
   private func perform(
     _ operations: [Operation], on tree: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
   ) -> Int {

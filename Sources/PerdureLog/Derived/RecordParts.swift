@@ -26,14 +26,15 @@ package protocol PartwiseExtractor: IndexExtractor {
 }
 
 extension IndexSet {
-  /// The indexes over the records of one keyspace. A class, because it is passed along with every
-  /// record.
+  /// The indexes over the records of one keyspace. It is a class, because it is passed along with
+  /// every record.
   final class KeyspaceIndexes: Sendable {
     /// For keyspaces without indexes.
     static let none = KeyspaceIndexes([], over: 0)
 
     let all: [RecordIndex]
-    /// The ids of all indexes that a changed record may change: `all`, and those made from them.
+    /// The ids of all indexes that a changed record may change: `all`, and the indexes that are
+    /// made from them.
     let changedIndexes: [UInt32]
     /// The parts on which each index depends.
     private let parts: [UInt64]

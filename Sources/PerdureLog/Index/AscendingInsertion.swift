@@ -7,9 +7,10 @@
 // leaf.
 //
 // Invariants
-//  AI1  While the path is open, its nodes are those from the root to the leaf, and each belongs to
-//       the working version. The count in each of its slots does not include `added` yet, which is
-//       negative after more removals than insertions. The tree's own count is always up to date.
+//  AI1  While the path is open, it contains all nodes from the root to the leaf, and each belongs
+//       to the working version. The count in each of its slots does not include `added` yet.
+//       `added` is negative after more removals than insertions. The tree's own count is always up
+//       to date.
 //  AI2  A key that is not less than the previous key belongs in the leaf if every separator to the
 //       right of the path is greater than the key. A split of the leaf closes the path.
 //  AI3  Removals keep at least one entry in the leaf. Sparseness is checked once, when the path
@@ -33,8 +34,8 @@ struct AscendingInsertion: ~Copyable {
   /// The leaf at the end of the path; nil while the path is closed.
   private var leaf: OrderedNode?
   private var isLeafLast = false
-  /// The number of entries added to the leaf minus those removed. The counts above the leaf do not
-  /// include it yet.
+  /// The number of entries added to the leaf, minus the number of removed entries. The counts above
+  /// the leaf do not include it yet.
   private var added = 0
   /// Whether an entry of the leaf was removed.
   private var hasRemoved = false

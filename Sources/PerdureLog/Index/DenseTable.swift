@@ -14,7 +14,7 @@
 //  DT4  A node's level is one less than its parent's level. The root's level is height - 1.
 
 /// A copy-on-write map from dense 64-bit ids to nonzero words.
-// Unchecked, because of the pointer: the memory it reaches is never written once its version is
+// Unchecked, because of the pointer: the memory it reaches is never written after its version is
 // published. The engine frees it only when no reader has that version pinned (NA2, NA3).
 struct DenseTable: @unchecked Sendable {
   var root: UnsafeMutableRawPointer?

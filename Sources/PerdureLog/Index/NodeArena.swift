@@ -233,7 +233,7 @@ extension NodeArena {
     NodeHeader(last).createdIndex = index
   }
 
-  /// - Parameter byteCount: The bytes that freeing the node releases.
+  /// - Parameter byteCount: The number of bytes that are released when the node is freed.
   @inline(__always)
   private func retire(_ header: NodeHeader, byteCount: Int) {
     precondition(header.isInFile || header.stamp < workingVersion, "NA1: a node from the future")

@@ -33,7 +33,7 @@ struct ExpectedNode {
 /// Checks single nodes of a mapped index file.
 struct NodeCheck {
   let file: UnsafeRawBufferPointer
-  /// The last segment that an entry of a leaf may lead to; nil if entries do not lead to records.
+  /// The last segment to which an entry of a leaf may lead; nil if entries do not lead to records.
   let lastSegment: UInt64?
   /// False in tests that show which damage is found without checksums and tags.
   var verifiesChecksum = true

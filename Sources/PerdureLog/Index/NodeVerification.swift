@@ -2,7 +2,7 @@ import PerdureFormat
 
 /// Reads all of a checkpoint's trees in an index file. It checks every node (`NodeCheck`) before it
 /// follows any reference in the node. It checks that no two nodes share a unit, and counts the live
-/// bytes that their entries lead to.
+/// bytes of the records to which their entries lead.
 ///
 /// Walking a tree does not need this check of the whole file (FileNodes.swift). It is used to find
 /// the free units of the file, and to verify a store.
@@ -11,8 +11,8 @@ struct NodeVerification: ~Copyable {
   private let lastSegment: UInt64
   /// The units of the nodes reached so far.
   private(set) var reached: SlotMap
-  /// The number of bytes of the records that entries lead to, by segment number, as `SegmentUsage`
-  /// counts them.
+  /// The number of bytes of the records to which entries lead, by segment number. The bytes are
+  /// counted in the same way as in `SegmentUsage`.
   private var liveBytes = PagedTable<UInt64>(0)
 
   /// - Parameter file: The mapped file. Its first unit belongs to its header.
@@ -24,7 +24,7 @@ struct NodeVerification: ~Copyable {
     if file.count >= NodeSlot.unitByteCount { _ = reached.claim(.none, unitCount: 1) }
   }
 
-  /// Claims a run of units, of a node or of a root block. If units are beyond the end of the file,
+  /// Claims the run of units of a node or of a root block. If units are beyond the end of the file,
   /// the error has the offset of its end.
   mutating func claim(_ slot: NodeSlot, unitCount: Int) throws(FormatError) {
     guard slot.offset + unitCount * NodeSlot.unitByteCount <= file.count else {
@@ -50,7 +50,8 @@ struct NodeVerification: ~Copyable {
     try verifyDense(at: image.slot.offset, root, check)
   }
 
-  /// Checks that the counts of live bytes equal those of the records that the trees lead to. SU1
+  /// Checks that the counts of live bytes equal the bytes of the records to which the trees lead.
+  /// SU1
   func check(_ usage: SegmentUsageTable) throws(FormatError) {
     let isRight =
       usage.counted.allSatisfy { $0.usage.liveBytes == liveBytes[Int($0.segment)] }

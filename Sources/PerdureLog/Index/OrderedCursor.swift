@@ -1,6 +1,6 @@
 // Walks one version of an ordered tree in both directions. Copy-on-write leaves cannot reference
 // their neighbours, so the cursor keeps the path from the root. The path and the key buffer are in
-// one allocation, made with the cursor and reused by every seek.
+// one allocation. It is made with the cursor, and every seek reuses it.
 
 /// A cursor over an immutable root. One thread at a time may use it, while the version is pinned.
 struct OrderedCursor: ~Copyable {
@@ -151,8 +151,8 @@ struct OrderedCursor: ~Copyable {
     return count > 0
   }
 
-  /// The leaf `distance` slots further below the same parent. It may be prefetched or compared, but
-  /// not read (FN1).
+  /// The leaf that is `distance` slots further, below the same parent. It may be prefetched or
+  /// compared, but not read (FN1).
   private func neighbour(_ distance: Int, descending: Bool) -> OrderedNode? {
     guard tree.height > 1 else { return nil }
     let inner = OrderedNode(path[1].node)

@@ -34,7 +34,7 @@ struct OrderedEntryList {
   /// Whether these are entries of an inner node.
   var isInner: Bool { !left.isLeaf }
 
-  /// The node and the index that an entry comes from; nil for the inserted entry.
+  /// The node and the index from which an entry comes; nil for the inserted entry.
   @inline(__always)
   private func source(_ index: Int) -> (node: OrderedNode, index: Int)? {
     if index == insertedIndex { return nil }

@@ -47,9 +47,9 @@ extension OrderedNode {
     return SearchResult(index: low, isFound: false)
   }
 
-  /// Compares `key` with the key of an entry that has the same prefix and head. Zero padding makes
-  /// heads of short keys equal to those of longer keys. The shorter key is then a prefix of the
-  /// longer, so the lengths decide.
+  /// Compares `key` with the key of an entry that has the same prefix and head. Zero padding can
+  /// make the head of a short key equal to the head of a longer key. Then the shorter key is a
+  /// prefix of the longer key, so the lengths decide.
   @inline(__always)
   private func compareBehindHead(_ key: UnsafeRawBufferPointer, _ index: Int) -> Int {
     let length = key.count &- prefixLength
@@ -73,8 +73,8 @@ extension OrderedNode {
     return head == other ? compareBehindHead(key, index) < 0 : head < other
   }
 
-  /// Whether `key` is greater than every key of the node. Ascending insertions find their position
-  /// with this instead of a search.
+  /// Whether `key` is greater than every key of the node. Ascending insertions use this test
+  /// instead of a search.
   @inline(__always)
   func isAfterLast(_ key: UnsafeRawBufferPointer) -> Bool {
     let order = compareToPrefix(key)

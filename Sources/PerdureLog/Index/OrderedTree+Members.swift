@@ -29,7 +29,7 @@ extension OrderedTree {
     withUnsafeBytes(of: (group.bigEndian, member.bigEndian)) { get($0) != nil }
   }
 
-  /// The leaf that contains a member, or would contain it, the index there, and the subtree after
+  /// The leaf that contains or would contain a member, the index in the leaf, and the subtree after
   /// the leaf.
   private func place(
     of group: UInt64, _ member: UInt64

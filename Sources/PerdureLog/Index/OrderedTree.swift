@@ -17,13 +17,14 @@
 //  OT5  No node is empty; a root that is an inner node has two children or more.
 
 /// A copy-on-write ordered map from byte strings to words.
-// Unchecked, because of the pointer: the memory it reaches is never written once its version is
+// Unchecked, because of the pointer: the memory it reaches is never written after its version is
 // published. The engine frees it only when no reader has that version pinned (NA2, NA3).
 struct OrderedTree: @unchecked Sendable {
   /// The longest key, in bytes.
   static let keyByteCountLimit = 65_535
 
-  /// More levels than a tree can have: a root is split only when it has at least four children.
+  /// A limit of the height. No tree reaches it, because a root is split only when it has at least
+  /// four children.
   static let heightLimit = 32
 
   var root: UnsafeMutableRawPointer?
