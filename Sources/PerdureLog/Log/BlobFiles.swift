@@ -130,7 +130,7 @@ struct BlobFiles: Sendable {
     taken >= FormatLimits.counterMax ? next : max(next, taken + 1)
   }
 
-  /// Opens the file with a number for reading; nil if the file is absent.
+  /// Opens the blob file `number` for reading; nil if the file is absent.
   func file(_ number: UInt64) throws(FileIOError) -> (any File)? {
     do { return try directory.open(StoreFileName.blob(number).string, .read) } catch {
       guard error.code == .notFound else { throw error }
@@ -138,7 +138,7 @@ struct BlobFiles: Sendable {
     }
   }
 
-  /// The length of the file with a number; nil if the file is absent.
+  /// The length of the blob file `number`; nil if the file is absent.
   func length(of number: UInt64) throws(FileIOError) -> UInt64? {
     guard let file = try file(number) else { return nil }
     // An error of `close` does not matter: the file was only read.

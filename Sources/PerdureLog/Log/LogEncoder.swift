@@ -28,7 +28,7 @@ struct LogEncoder: ~Copyable {
   private var segmentCapacity = 0
   private var offset = 0
   private var syncedOffset = 0
-  /// Whether the segment that is being written to binds its records.
+  /// Whether the present segment binds its records.
   private var bindsRecords = false
   // The present frame: its start, its part number, and the count and checksums of its records so
   // far.

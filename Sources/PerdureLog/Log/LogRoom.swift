@@ -8,8 +8,8 @@
 
 /// Decides the length of the last segment's file. It only computes: no clock, no I/O.
 package struct LogRoom: Sendable {
-  /// The maximum length of the zeros after the log. When a store that was not closed is opened,
-  /// more zeros would take longer to check.
+  /// The maximum length of the zeros after the log. Why: if a store was not closed, its next
+  /// opening checks these zeros. More zeros would make it slower.
   package var bytesMax: UInt64 = 256 << 10
 
   /// The minimum length of the zeros. A shorter extension is not worth a write.
@@ -19,8 +19,8 @@ package struct LogRoom: Sendable {
   /// log stays a short file.
   package var share: UInt64 = 16
 
-  /// The file is extended only while at most this many bytes are unsynced. With more unsynced
-  /// bytes, single commits do not wait for their own syncs.
+  /// The file is extended only while at most this many bytes are unsynced. If more bytes are
+  /// unsynced, each sync already covers several commits.
   package var unsyncedMax: UInt64 = 64 << 10
 
   package init() {}

@@ -2,17 +2,18 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-// The values outside their records that a snapshot has read.
+// The values that a snapshot has read and that are not in their records.
 //
 // A mapped blob file uses one memory map of the process. The number of memory maps is limited
-// (65,530 on Linux by default). Without a free one the process cannot even allocate memory. So a
-// value that is passed to a closure stays mapped only while it is among the last few that its
-// snapshot has read. All snapshots of a process together keep at most `MappedPlace.countMax` files
-// mapped. Beyond that number, a value that must live as long as its snapshot is copied into memory.
+// (65,530 on Linux by default). If no map is free, the process cannot even allocate memory. So a
+// value that is passed to a closure stays mapped only while it is one of the last few values that
+// its snapshot has read. All snapshots of a process together keep at most `MappedPlace.countMax`
+// files mapped. Beyond that number, a value that must live as long as its snapshot is copied into
+// memory.
 //
 // Invariants
-//  OB1  The caller retains bytes that it passes to a closure until the closure returns, even if
-//       they are evicted meanwhile.
+//  OB1  The caller retains bytes that it passes to a closure until the closure returns, even if the
+//       bytes are evicted meanwhile.
 //  OB2  Bytes in `kept`, `copies` and `unpacked` stay valid until the snapshot is freed.
 
 /// One of the `countMax` mapped files that the snapshots of this process may keep.

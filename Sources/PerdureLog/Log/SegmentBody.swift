@@ -4,7 +4,7 @@ import PerdureFormat
 /// The frames of a segment, for code that walks over them. Only this type knows whether the frames
 /// are in the file unpacked or in groups.
 ///
-/// For a segment in groups, it keeps the bytes requested last, unpacked. An ordered walk unpacks
+/// For a segment in groups, it keeps the last requested bytes, unpacked. An ordered walk unpacks
 /// each group once. Memory use is limited to the longest frame, one group and `passedMax` bytes.
 struct SegmentBody: ~Copyable {
   /// The end of the frames.

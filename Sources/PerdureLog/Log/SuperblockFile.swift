@@ -3,7 +3,7 @@ import PerdureFormat
 
 /// The file that holds the four superblock slots.
 ///
-/// The committer reads its content. Opening, checkpoints, compaction and closing write it.
+/// The committer reads the content. Opening, checkpoints, compaction and closing write the file.
 // Unchecked: `known` and `written` are guarded by `lock`, `file` and `isShared` by `writing`.
 final class SuperblockFile: @unchecked Sendable {
   private let directory: any Directory

@@ -8,7 +8,7 @@ public struct CompressionOptions: Hashable, Sendable {
   public enum Mode: Hashable, Sendable {
     /// The value is stored unchanged.
     case off
-    /// The value is compressed by itself. This helps for values of a kilobyte and more with
+    /// The value is compressed by itself. This helps if values have a kilobyte or more and contain
     /// repeated parts.
     case eachValue
     /// The value is compressed with a dictionary of the common parts of the keyspace's values. This
@@ -19,8 +19,8 @@ public struct CompressionOptions: Hashable, Sendable {
 
   /// How values of keyspaces that are absent in `modes` are stored.
   ///
-  /// Default: off. Why: values stored unchanged are read fastest, and only the program knows
-  /// whether its values become shorter.
+  /// Default: off. Why: unchanged values are read fastest, and only the program knows whether its
+  /// values become shorter.
   public var mode = Mode.off
 
   /// How values of certain keyspaces are stored, by keyspace name.
@@ -37,14 +37,14 @@ public struct CompressionOptions: Hashable, Sendable {
   /// The maximum length of a dictionary.
   ///
   /// Unit: bytes. Range: 1,024 to 65,535. Default: 16 KiB. Why: it fits in the nearest processor
-  /// caches while values are read. A dictionary four times as long makes values a tenth shorter,
-  /// and reading slower.
+  /// caches while values are read. A dictionary that is four times as long makes values a tenth
+  /// shorter, but reading slower.
   public var dictionaryBytes = 16 << 10
 
   /// Whether dictionaries are trained automatically. The first dictionary of a keyspace is trained
-  /// when enough values were written. Another one is trained when values compress clearly worse
-  /// than before. Training starts after a commit, about once in many thousands of commits. It takes
-  /// some tenths of a second on a background thread.
+  /// when enough values were written. Another dictionary is trained when values compress clearly
+  /// worse than before. Training starts after a commit, about once in many thousands of commits. It
+  /// takes some tenths of a second on a background thread.
   ///
   /// Default: true. Why: a dictionary that must be requested is easily forgotten. If it is false,
   /// only `Store.trainDictionary(for:)` trains dictionaries.

@@ -77,7 +77,7 @@ struct PackingCounts {
 /// A dictionary that is ready for packing.
 final class PackingDictionary: Sendable {
   let number: Int
-  /// The stored size of the samples, in bytes for each 1,000 bytes of them.
+  /// The stored size of the samples, in bytes for each 1,000 bytes of samples.
   let perMille: Int
   let encoder: LZ4DictionaryEncoder
 

@@ -18,7 +18,8 @@ struct RecordContents: Sendable {
 
   /// Like `withValue`, for a record without a plain value.
   ///
-  /// - Parameter opened: Keeps the blob files open that are read. If it is nil, they are closed.
+  /// - Parameter opened: Keeps open the blob files that are read. If it is nil, the files are
+  ///   closed.
   @inline(never)
   func withValueElsewhere<R>(
     of record: Record, openedIn opened: OpenedBlobs? = nil, _ body: (UnsafeRawBufferPointer) throws -> R

@@ -13,8 +13,8 @@ public struct TrainedDictionary: Hashable, Sendable {
 }
 
 extension Store {
-  /// Makes a dictionary of the common parts of a keyspace's present values. Values written later
-  /// are compressed with it. Existing values stay unchanged.
+  /// Makes a dictionary of the common parts of a keyspace's present values. Later values are
+  /// compressed with it. Existing values stay unchanged.
   ///
   /// With `CompressionOptions.trainsAutomatically` it is not necessary to call this.
   ///
@@ -82,8 +82,8 @@ extension Engine {
     by train: (DictionarySamples, Int) throws -> DictionaryTrainer.Trained = DictionaryTrainer.train
   ) throws -> TrainedDictionary? {
     let known = try looking { $0.catalog.dictionaries.last { $0.keyspace == keyspace.id } }
-    // The snapshot is released after the samples are taken. Training takes long, and a store closed
-    // meanwhile would have to keep its files for the snapshot.
+    // The snapshot is released after the samples are taken. Training takes a long time. If the
+    // store were closed meanwhile, it would have to keep its files for the snapshot.
     let samples = try Snapshot(self).samples(
       of: keyspace, byteCount: options.dictionaryBytes * 64, prefersNew: known != nil)
     let trained = try train(samples, options.dictionaryBytes)

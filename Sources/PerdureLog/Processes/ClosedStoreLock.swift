@@ -4,7 +4,7 @@ import PerdureFormat
 /// The locks that keep writers out of a store while its files are copied or removed.
 ///
 /// LOCK alone is not enough: it can be removed by hand while a writer has the store open. So the
-/// lock of the newest segment is taken too, as when a store is opened for writing (SegmentLocks).
+/// lock of the newest segment is also taken. An opening for writing does the same (SegmentLocks).
 struct ClosedStoreLock {
   private let writing: (any FileLock)?
   private var segments: SegmentLocks

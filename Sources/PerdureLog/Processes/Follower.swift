@@ -49,8 +49,8 @@ final class Follower: @unchecked Sendable {
   func refresh() throws -> Bool {
     try refreshing.withLock {
       let engine = self.engine
-      // Read before `StoreFingerprint`: if the fingerprint is unchanged, this segment was still the
-      // last one, and not yet rewritten. FO4
+      // This is read before the fingerprint. So if the fingerprint is unchanged, this segment was
+      // still the last one and was not rewritten yet. FO4
       let hasFrame = hasFrame(behind: engine)
       let before = try engine.looking { $0.root.pointee.sequence }
       // If the fingerprint cannot be read, the opening decides whether there is an error. FO4

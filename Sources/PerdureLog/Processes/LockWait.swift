@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// The pauses of an opening that waits for the writer's lock. The first pause is 1 ms. Each
-/// interval is twice the previous one, up to 100 ms.
+/// The pauses of an opening that waits for the writer's lock. The first pause is 1 ms. Each pause
+/// is twice as long as the previous one, up to 100 ms.
 struct LockWait {
   private static let pauseMax: UInt64 = 100_000_000
 

@@ -32,7 +32,7 @@ struct OpeningBesideWriter {
   let directory: any Directory
   /// Whether the index is copied into memory, because the writer may reuse its units.
   let copiesIndex: Bool
-  /// Whether the index was found damaged before, so that it is verified completely before it is
+  /// Whether the index was found damaged earlier. If so, it is verified completely before it is
   /// used.
   let suspectsIndex: Bool
   /// The state of the files when the attempt began; nil if an unusable index is accepted.
@@ -72,7 +72,7 @@ struct StoreFingerprint: Equatable {
   }
 }
 
-/// The state of an opening for reading that its engine keeps.
+/// The data of an opening for reading. The engine keeps this data.
 struct ReadingPlace: Sendable {
   /// The reader's registration; nil if the opening could not register.
   let registration: ReaderRegistration?

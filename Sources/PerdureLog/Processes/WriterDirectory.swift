@@ -11,7 +11,7 @@ import PerdureFormat
 //
 // A folder that was moved passes the check: the directory is open, and LOCK is in it.
 
-/// A directory that refuses to create, rename or remove files once the writer's lock file has lost
+/// A directory that refuses to create, rename or remove files after the writer's lock file has lost
 /// its name.
 final class WriterDirectory: Directory {
   /// The same directory without the check, for the table of readers.

@@ -6,9 +6,9 @@ import Synchronization
 //
 // A snapshot can outlive its store. It still reads nodes of the index file in place, and opens blob
 // files. The next writer may reuse those units and remove those files. So if snapshots remain when
-// a writer leaves, it becomes a reader like any other opening: it takes a slot in the table of
-// readers before it releases the lock. If it cannot get a slot, it keeps the lock, and the error of
-// a new writer reports that. FORMAT.md, W9.
+// a writer leaves, the writer becomes a reader like any other opening: it takes a slot in the table
+// of readers before it releases the lock. If it cannot get a slot, it keeps the lock, and the error
+// of a new writer reports that. FORMAT.md, W9.
 //
 // Invariants
 //  WP1  A snapshot is pinned, or released, before `isLeft` is read. The leaving writer sets
@@ -16,10 +16,11 @@ import Synchronization
 //       the leaving writer sees the pin, or the pin's owner sees that the writer has left. In the
 //       second case it calls `join` after pinning and `end` after releasing.
 //  WP2  From the time the writer leaves until the last pin is released, this process has a slot or
-//       the lock. There is one exception: if no data being read can change, neither is needed.
+//       the lock. There is one exception: if the data that snapshots read cannot change, neither is
+//       needed.
 //  WP3  A snapshot that takes a slot after the writer has left takes it before it reads the
-//       superblock (RT1 of ReaderTable). If that superblock is the one that the writer left, no
-//       other writer has relied on the slots yet.
+//       superblock (RT1 of ReaderTable). If that superblock is still the last one of the writer
+//       that left, no other writer has relied on the slots yet.
 //  WP4  Without a pin there is neither slot nor lock. The lifetime of the store's object does not
 //       matter.
 
@@ -28,7 +29,7 @@ struct PlaceNeed {
   /// The index file and the checkpoint with which the store was opened; 0 if there is none.
   let indexFile: UInt64
   let checkpoint: UInt64
-  /// The superblock that the writer left.
+  /// The last superblock of the writer that left.
   let superblock: Superblock?
   /// The states that snapshots read; nil if it is unknown which commits the next opening will find.
   let states: ClosedRange<UInt64>?
@@ -79,7 +80,7 @@ final class WriterPlace: @unchecked Sendable {
     }
   }
 
-  /// Protects a snapshot of the last state that was taken after the writer had left.
+  /// Protects a snapshot of the last state. The snapshot was taken after the writer had left.
   ///
   /// - Returns: False if another writer may have continued. In this case the snapshot's state is
   ///   not kept.

@@ -4,11 +4,12 @@ import PerdureFileIO
 //
 // Only commits allocate this memory, so commits also free it (`CommitterState.reclaim`). Files take
 // space even without commits. So code that keeps files or garbage for a snapshot requests a
-// notification of its release (PinTable, PT4). The compactor's thread then removes them. If there
-// is no such thread, the next commit does.
+// notification of its release (PinTable, PT4). The compactor's thread then removes the files. If
+// there is no such thread, the next commit removes them.
 
 extension Engine {
-  /// Releases a pin of `pinRoot`, and notifies the compactor if it waits for that.
+  /// Releases a pin of `pinRoot`, and notifies the compactor if the compactor waits for the
+  /// release.
   @inline(__always)
   func release(_ pin: Pin) {
     pin.release()
@@ -24,8 +25,8 @@ extension Engine {
     if place.isLeft { endPlace() }
   }
 
-  /// The versions that must be kept: those of readers, and those of a running compaction. Call in a
-  /// turn.
+  /// The versions that must be kept: the versions of readers, and the versions of a running
+  /// compaction. Call in a turn.
   func held(_ state: borrowing CommitterState) -> PinnedVersions {
     pins.held().adding(state.compactedVersions)
   }

@@ -4,9 +4,9 @@ import Synchronization
 /// The versions that readers hold: one slot for each snapshot, claimed and released without a lock.
 ///
 /// Invariants
-///  PT1  A slot contains 0 (free) or a version. When a reader claims the slot, this is the
-///       published version or an older one. Once the slot is settled, it is the version of the root
-///       that the reader loaded, which may be newer.
+///  PT1  A slot contains 0 (free) or a version. When a reader claims the slot, the slot contains
+///       the published version or an older one. After the slot is settled, it contains the version
+///       of the root that the reader loaded. That version may be newer.
 ///  PT2  A reader claims its slot before it loads the root. The writer publishes a root before it
 ///       scans the slots. All these steps are sequentially consistent. So either the writer sees
 ///       the slot, or the reader sees the new root. An unsettled slot with version v protects every
@@ -18,10 +18,10 @@ import Synchronization
 ///       reader checks `awaited` after releasing a slot. All these steps are sequentially
 ///       consistent. So either the scan finds the slot free, or the releasing reader finds that the
 ///       writer waits.
-///  PT5  `awaited` is the version that was published at the time of the scan. The items held back
-///       were retired by then, so only a slot claimed with an older version can hold them. A slot
-///       claimed with that version or a later one did not hold them, even while it was unsettled
-///       (PT1). Its release is not reported.
+///  PT5  `awaited` is the version that was published at the time of the scan. All items that are
+///       held back were retired before the scan. So only a slot that was claimed with an older
+///       version can hold them. A slot that was claimed with that version or a later one does not
+///       hold them, even while it is unsettled (PT1). The release of such a slot is not reported.
 final class PinTable: Sendable {
   private static let slotsAChunk = 64
   private static let chunksMax = 4096
@@ -94,8 +94,8 @@ final class PinTable: Sendable {
     }
   }
 
-  /// A pin without a claimed slot, for forked children. Releasing it there frees a slot that
-  /// protects no version.
+  /// A pin without a claimed slot, for forked children. In a forked child, releasing it frees a
+  /// slot that protects no version.
   var unclaimed: Pin { Pin(slot: firstChunk, claimed: 0) }
 
   /// The versions that are held.
@@ -194,7 +194,7 @@ struct Pin: @unchecked Sendable {
   /// Settles the pin: the reader has loaded its root. PT3
   func settle(_ version: UInt64) { slot.pointee.store(version, ordering: .releasing) }
 
-  /// The store precedes the owner's later reads in the sequentially consistent order (PT4;
+  /// This write precedes the owner's later reads in the sequentially consistent order (PT4;
   /// WriterPlace, WP1).
   func release() { slot.pointee.store(0, ordering: .sequentiallyConsistent) }
 }

@@ -174,8 +174,8 @@ struct KeyspaceRoot {
 }
 
 extension Root {
-  /// Whether all entries equal those of another root. Debug builds check RC2 by this. Long roots
-  /// are not compared, because that takes time for each entry.
+  /// Whether all entries equal the entries of another root. Debug builds use it to check RC2. Long
+  /// roots are not compared, because that takes time for each entry.
   func hasEntries(of other: borrowing Root) -> Bool {
     if keyspaceCount != other.keyspaceCount || indexCount != other.indexCount { return false }
     if keyspaceCount + indexCount > 1 << 10 { return true }

@@ -26,7 +26,7 @@ struct ReserveSize: Hashable, Sendable {
   ///   - most: The maximum number of reserved bytes; 0 for no reserve.
   init(logBytes: UInt64, longest: Int, capacity: Int, most: Int) {
     guard most > 0, logBytes >= Self.logBytesMin else { return }
-    // It has some spare space, so that the reserve does not become longer with every commit.
+    // The reserve has some additional space, so that it does not become longer with every commit.
     let wanted = Self.rounded(max(longest, min(longest + longest / 4, capacity)))
     compaction = min(wanted, most - most / (Self.removalsDivisor + 1))
     removals = max(Self.step, compaction / Self.removalsDivisor)
