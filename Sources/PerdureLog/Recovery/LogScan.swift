@@ -143,7 +143,7 @@ struct LogScan {
     end = frameEnd
   }
 
-  /// Checks that the frame continues where the previous one stopped.
+  /// Checks that the frame directly continues the previous frame.
   private func checkChain(_ header: FrameHeader) throws(FormatError) {
     guard header.sequence == sequence + 1 else { throw FormatError(.misplaced, in: "frame header", at: 16) }
     if followsRewritten && header.part > 0 { return }

@@ -6,7 +6,7 @@ import PerdureFormat
 ///
 /// An unreadable frame at offset o of the last segment is a torn tail if no commit at or after o
 /// can have been acknowledged. A torn tail is not changed. The conditions are:
-///  - the superblock promises the log to be durable only up to o or less, and
+///  - according to the superblock, the log is durable only up to o or an earlier offset, and
 ///  - no later frame of the segment says that the log was synced beyond o.
 /// Everything else is corruption.
 enum TailJudge {
@@ -24,7 +24,7 @@ enum TailJudge {
     return true
   }
 
-  /// Finds the first offset, from `start` on, with a valid frame header. A header's checksum is
+  /// Returns the offset of the first valid frame header at or after `start`. A header's checksum is
   /// bound to its position, so bytes of values are never mistaken for a header.
   ///
   /// - Parameter base: The offset of `bytes` in the segment.

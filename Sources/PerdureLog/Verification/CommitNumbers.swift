@@ -14,8 +14,8 @@ package struct CommitNumbers {
 
   package init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 
-  /// The sequence number of the commit that wrote a version which the snapshot sees; nil if its
-  /// frame cannot be read.
+  /// The sequence number of the commit that wrote a version of the snapshot; nil if its frame
+  /// cannot be read.
   ///
   /// - Complexity: O(log n) for n frames in the segment, after the first call for this segment.
   package mutating func sequence(of version: RecordVersion) -> UInt64? {

@@ -5,8 +5,8 @@ extension Verification {
   /// V10: reads the checkpoint in the same way as the next opening, and compares its trees with the
   /// index.
   ///
-  /// No other checkpoint can become the current one meanwhile, so the nodes that this one reaches
-  /// are not overwritten (FORMAT.md, K1). A store opened for reading is an exception, because its
+  /// No other checkpoint can become the current one meanwhile, so the nodes of this checkpoint are
+  /// not overwritten (FORMAT.md, K1). A store opened for reading is an exception, because its
   /// writer may write a checkpoint. In that case the file is copied, and nothing is reported if the
   /// superblock changed.
   mutating func checkCheckpoint(_ state: borrowing CommitterState) throws {

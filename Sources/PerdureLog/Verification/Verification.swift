@@ -79,8 +79,8 @@ struct Verification {
       if found != current, !isReader {
         report.add(.superblock, at: name, "its newest copy is not the one that was written last")
       }
-      // After the reader's opening, a writer may have continued, and promised more than the reader
-      // has seen.
+      // After the reader's opening, a writer may have continued. Then the newest superblock may
+      // promise more commits than the reader has read.
       let promise = isReader ? current : found
       if promise.durableEnd > state.end || promise.durableSequence > root.pointee.sequence {
         report.add(.superblock, at: name, "it promises more than the log has")
