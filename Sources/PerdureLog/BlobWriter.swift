@@ -10,7 +10,7 @@ import PerdureFormat
 ///
 /// A value has 0 bytes to 4 GiB. The writer needs half a megabyte of memory for a value of any
 /// length. The bytes take effect only when a commit puts the value. A writer that is released
-/// earlier removes its file; after a crash the next opening removes the file.
+/// before that removes its file. After a crash, the next opening removes the file.
 ///
 /// Only one thread appends at a time. Other threads wait.
 public final class BlobWriter {

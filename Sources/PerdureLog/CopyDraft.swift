@@ -162,7 +162,8 @@ struct CopyDraft {
     try fileSystem.syncDirectory(path)
   }
 
-  /// Whether the directory `path` has a mark with the name of the copy whose draft `path` is.
+  /// Whether the directory `path` has a mark with the name of its copy, which is `path` without the
+  /// suffix.
   ///
   /// An empty mark is accepted too, because earlier versions wrote empty marks.
   static func has(

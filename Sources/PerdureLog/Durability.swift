@@ -1,4 +1,4 @@
-/// The failures that a commit survives once its call has returned.
+/// The failures that a commit survives after its call has returned.
 ///
 /// At every level, commits are atomic and ordered: after any crash the store has the effects of a
 /// prefix of the commits, never a part of a commit. A commit is visible to new snapshots when it
@@ -11,7 +11,7 @@
 /// | `ordered` | kept | may be lost, with all later commits; a sync was requested | one write |
 /// | `powerLoss` | kept | kept | one sync, shared with concurrent commits |
 ///
-/// The sync is the strongest of the system: `F_FULLFSYNC` on Apple's platforms, `fdatasync` on
+/// The strongest sync of the system is used: `F_FULLFSYNC` on Apple's platforms, `fdatasync` on
 /// Linux, `FlushFileBuffers` on Windows. For `ordered` it runs on a thread of the store. All levels
 /// rely on the list in FORMAT.md under "Assumptions about media and file system".
 public enum Durability: Int, Sendable, Hashable, Comparable, CaseIterable {

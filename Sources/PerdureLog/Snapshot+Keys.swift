@@ -52,8 +52,8 @@ extension Snapshot {
     }
   }
 
-  /// Calls `body` with the bytes of all keys. They are copied, because an array gives access to its
-  /// bytes only within a closure of its own.
+  /// Calls `body` with the bytes of all keys. They are copied, because each array gives access to
+  /// its bytes only within a separate closure.
   private static func withBytes(
     of keys: ArraySlice<[UInt8]>, _ body: (UnsafeBufferPointer<UnsafeRawBufferPointer>) throws -> Void
   ) throws {

@@ -69,7 +69,7 @@ extension Snapshot {
     try word(id: id, in: keyspace).map(RecordVersion.init(rawValue:))
   }
 
-  /// If the last of ascending ids exceeds the first by less than this, the ids are in a few leaves.
+  /// Ascending ids are in a few leaves if the last id minus the first id is less than this.
   private static let neighbourDistance: UInt64 = 256
 
   /// Visits the records of many ids, in the order of their addresses. It skips absent records,

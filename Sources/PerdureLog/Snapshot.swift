@@ -4,11 +4,12 @@ import Synchronization
 
 /// The store as it was at one commit. It never changes, and may be used and released on any thread.
 ///
-/// Bytes passed to closures are borrowed: they are valid until the closure returns.
+/// Bytes that are passed to closures are borrowed: they are valid until the closure returns.
 ///
 /// A keyspace or index of another store (see `Keyspace`) is refused: reads throw `StoreError` with
-/// code `.invalidArgument`, and calls that do not throw find no key. A keyspace or index defined
-/// after the snapshot is empty in it. A read with a key of the other kind stops the program.
+/// code `.invalidArgument`, and calls that do not throw find no key. A keyspace or index that was
+/// defined after the snapshot is empty in it. A read with a key of the other kind stops the
+/// program.
 public final class Snapshot: Sendable {
   let engine: Engine
   private let pin: Pin
@@ -140,7 +141,7 @@ extension Snapshot {
     try withRecord(id: id, in: keyspace) { bytes, _ in try body(bytes) }
   }
 
-  /// Calls `body` with the value of an id, in place, and its version.
+  /// Calls `body` with the value of an id, in place, and with its version.
   package func withRecord<R>(
     id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer, RecordVersion) throws -> R
   ) throws -> R? {

@@ -44,10 +44,10 @@ extension Store {
   /// Defines a derived index. If it already exists with this definition, it is only returned.
   ///
   /// A definition that differs from the stored one replaces it, and the index is built again.
-  /// Building reads every record of the source keyspaces while other commits wait. An index can
-  /// also lack updates, if it was not maintained at some time since the store was opened or its
-  /// extractors were last made. It is then rebuilt if an extractor is available now. In a store
-  /// that was opened for reading, the index is returned as it is, unavailable.
+  /// Building reads every record of the source keyspaces while other commits wait. An index may
+  /// lack updates, because it was not maintained at some time after the opening or after its
+  /// extractors were last made. Such an index is rebuilt if an extractor is available now. In a
+  /// store that was opened for reading, the index is not rebuilt and stays unavailable.
   ///
   /// - Throws: `StoreError`: `.invalidArgument`; `.indexUnavailable` if no extractor of that name
   ///   was given in `StoreOptions`; `.conflict` if a unique index finds duplicates (nothing is
@@ -74,9 +74,9 @@ extension Store {
   /// Removes a derived index: its definition and its entries, whose memory is freed. Records are
   /// not changed.
   ///
-  /// Snapshots that were taken before still have the index. Its name can be used for any new
-  /// definition. The name stays in the catalog, so programs should not generate new names
-  /// repeatedly (`StoreLimits.indexesMax`).
+  /// Earlier snapshots still have the index. Its name can be used for any new definition. The name
+  /// stays in the catalog, so programs should not generate new names repeatedly
+  /// (`StoreLimits.indexesMax`).
   ///
   /// The removal is not yet durable: the next durable commit, `sync()` or `checkpoint()` makes it
   /// durable. Before that, a power cut may restore the index.

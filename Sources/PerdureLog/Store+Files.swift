@@ -1,8 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Copies and destroys whole stores. Both hold the writer's lock, so that no writer opens the store
-// meanwhile.
+// Copies and destroys whole stores. Both operations hold the writer's lock, so that no writer opens
+// the store meanwhile.
 //
 // A copy is written to a directory with another name, and renamed when it is complete and durable.
 // So after a power cut there is a complete store with the new name, or none. The superblock of a

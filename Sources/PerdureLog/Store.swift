@@ -5,14 +5,14 @@ import PerdureFormat
 ///
 /// A store is a directory. Commits are atomic over any number of keyspaces, checked against
 /// preconditions, and as durable as requested (`Durability`). Snapshots are taken in constant time.
-/// They never wait, and nothing waits for them. Only one process writes at a time. Any number of
-/// processes can read meanwhile (`StoreOptions.isReadOnly`).
+/// Snapshots never wait, and commits never wait for snapshots. Only one process writes at a time.
+/// Any number of processes can read meanwhile (`StoreOptions.isReadOnly`).
 ///
 /// All methods may be called from any thread.
 ///
 /// A `Store` belongs to the process that opened it. After a fork the child must not use it. Every
-/// call that can throw throws `StoreError` with code `.forked` and has no effect. This includes
-/// reads of snapshots, taken before or after the fork. The child may call `close()`, or release a
+/// throwing call throws `StoreError` with code `.forked` and has no effect. This includes reads of
+/// snapshots that were taken before or after the fork. The child may call `close()`, or release a
 /// store or a snapshot. This only releases the child's own memory and descriptors. The parent keeps
 /// its lock and can use the store. The child may open the store itself after the parent has closed
 /// it. If the parent has ended without closing it, the child must first close the inherited
@@ -69,7 +69,8 @@ public final class Store: Sendable {
     }
   }
 
-  /// The object that advances a store opened for reading to newer states; nil for a writer.
+  /// The object that advances the store to newer states, if the store was opened for reading; nil
+  /// for a writer.
   var follower: Follower? {
     if case .reading(let follower) = source { follower } else { nil }
   }
@@ -82,8 +83,8 @@ public final class Store: Sendable {
 
   /// Commits the changes that `body` adds to a transaction, all of them or none.
   ///
-  /// The commit is visible to snapshots taken after this returns, and may become visible shortly
-  /// before. Its durability is `durability`.
+  /// When this returns, the commit is visible to new snapshots. It may become visible shortly
+  /// before that. Its durability is `durability`.
   ///
   /// - Parameter durability: The failures that the commit survives when this returns; nil: the
   ///   store's default.
@@ -157,11 +158,12 @@ public final class Store: Sendable {
     return (result, try engine.append(transaction))
   }
 
-  /// A snapshot of everything committed so far. It never changes. Release it soon: until then, the
-  /// store keeps the records that the snapshot can read.
+  /// A snapshot of all commits so far. It never changes. Release it soon: until then, the store
+  /// keeps the records that the snapshot can read.
   ///
-  /// A snapshot of a closed store has the state at closing. If another `Store` has committed since,
-  /// and no snapshot was kept meanwhile, values may be lost. Reading such a value throws an error.
+  /// A snapshot of a closed store has the state at closing. If another `Store` has committed after
+  /// that, and no snapshot was held meanwhile, values may be missing. Reading such a value throws
+  /// an error.
   ///
   /// In a forked child the snapshot has the last state before the fork. It has a `sequence` and
   /// counts, and its reads throw `StoreError` with code `.forked`.
@@ -172,7 +174,7 @@ public final class Store: Sendable {
   ///   opening the store for writing throws `.locked` until the last such snapshot is released.
   public func snapshot() -> Snapshot { Snapshot(engine) }
 
-  /// Waits until everything committed so far is durable.
+  /// Waits until all commits so far are durable.
   ///
   /// - Throws: `StoreError` with code `.poisoned` if a sync failed.
   public func sync() throws {
@@ -180,7 +182,7 @@ public final class Store: Sendable {
     try engine.gate.waitUntilSynced(end)
   }
 
-  /// Makes everything durable, marks the store as closed and releases its locks.
+  /// Makes all commits durable, marks the store as closed and releases its locks.
   ///
   /// Existing snapshots can still be read. They register as readers (`readers`), so later writers
   /// keep their files. If they cannot register, the store stays locked until the last of them is

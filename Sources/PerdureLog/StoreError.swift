@@ -17,7 +17,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// A precondition of the commit was not met; nothing was written. Read again, decide again, and
     /// repeat the commit.
     public static let conflict = Code(kind: .conflict)
-    /// Bytes differ from those that were written. Nothing was changed. Verify the store, then
+    /// Bytes differ from the bytes that were written. Nothing was changed. Verify the store, then
     /// restore it.
     public static let corruption = Code(kind: .corruption)
     /// The operating system refused an operation. `cause` has the reason.
@@ -122,7 +122,7 @@ extension StoreError {
   }
 
   /// The error for operations that may have been done partly or completely. Even with a full disk,
-  /// something may have been written.
+  /// bytes may have been written.
   static func unsure(_ cause: FileIOError, _ action: String) -> StoreError {
     cause.code == .replaced ? folderReplaced(cause) : StoreError(.io, "\(action) failed", cause: cause)
   }

@@ -70,7 +70,8 @@ public struct StoreOptions: Sendable {
   /// Default: values are not compressed. Why: see `CompressionOptions.mode`.
   public var compression = CompressionOptions()
 
-  /// When the index is written to disk, so that opening does not read the whole log.
+  /// The conditions for writing the index to disk. With the index, opening does not read the whole
+  /// log.
   ///
   /// Default: at close, when the store is idle, and when the log after the last checkpoint is long.
   /// Why: then stores of any size open in milliseconds, and writing the index adds little work.
@@ -101,9 +102,9 @@ public struct StoreOptions: Sendable {
 
   /// Called with the progress of a long recovery: the number of bytes of the log read, and the
   /// number of bytes to read. It is called on the thread that opens (or refreshes,
-  /// `Store.refresh()`), after each mebibyte and at the end. Throw from it to cancel the opening:
-  /// the store is unchanged, and the opening throws that error. In a refresh it must not refresh
-  /// the same store, because that call would deadlock.
+  /// `Store.refresh()`), after each mebibyte and at the end. If the function throws, the opening is
+  /// cancelled: the store is unchanged, and the opening throws that error. In a refresh the
+  /// function must not refresh the same store, because that call would deadlock.
   ///
   /// Default: nil. Why: few programs can show the progress.
   public var recoveryProgress: (@Sendable (_ bytesRead: UInt64, _ bytesTotal: UInt64) throws -> Void)?

@@ -41,7 +41,8 @@ public struct StoreStatistics: Sendable {
   public var commitsSinceOpen: Int
   /// The number of bytes that commits have written to the log since the store was opened.
   public var logBytesSinceOpen: UInt64
-  /// The number of syncs of the log since the store was opened, except those for creating segments.
+  /// The number of syncs of the log since the store was opened, without the syncs that create
+  /// segments.
   public var syncsSinceOpen: Int
   /// The number of bytes of the records that were committed since the store was opened: keys,
   /// values and headers, without additional bytes of the log.

@@ -39,8 +39,8 @@ public final class ValueReader {
   ///
   /// - Parameter range: Must be within `0..<count`, or the program stops; nil: the whole value.
   /// - Parameter body: Receives one piece. Returns false to stop.
-  /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`. Pieces passed
-  ///   before an error are correct.
+  /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`. Pieces that
+  ///   were passed before an error are correct.
   public func forEachPiece(of range: Range<UInt64>? = nil, _ body: (RawSpan) throws -> Bool) throws {
     try forEachRawPiece(of: range) { try body($0.bytes) }
   }

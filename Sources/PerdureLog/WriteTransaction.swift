@@ -5,8 +5,9 @@ import PerdureFormat
 ///
 /// A transaction is filled in by the closure of `Store.write` on the caller's thread, while no lock
 /// is held. It is committed when the closure returns. The operations take effect in order. If
-/// several change the same key, the last one wins. A transaction reads nothing. To depend on data,
-/// take a snapshot and declare the data with `require`, or let `Store.transaction` do both.
+/// several operations change the same key, the last one takes effect. A transaction reads nothing.
+/// To depend on data, take a snapshot and declare the data with `require`, or let
+/// `Store.transaction` do both.
 public struct WriteTransaction: ~Copyable {
   var batch = WriteBatch()
   private(set) var preconditions: [Precondition] = []
@@ -19,7 +20,8 @@ public struct WriteTransaction: ~Copyable {
   }
 
   /// Adds a condition, which is checked when the commit has its turn. If `precondition` is not met
-  /// then, `Store.write` throws `StoreError` with code `.conflict`, and nothing is committed.
+  /// at that time, `Store.write` throws `StoreError` with code `.conflict`, and nothing is
+  /// committed.
   public mutating func require(_ precondition: Precondition) { preconditions.append(precondition) }
 
   /// Allocates memory for this number of preconditions at once.

@@ -3,9 +3,10 @@ import PerdureFormat
 // Optimistic read-write transactions.
 //
 // A transaction reads one snapshot, buffers its writes, and notes its reads as preconditions of its
-// commit. In the commit's turn these are checked against everything committed meanwhile
-// (Engine+Preconditions). If they hold, the transaction would have read the same data at that
-// moment. So the order of the commits is a serial order of the transactions with the same results.
+// commit. In the commit's turn, the preconditions are checked against all commits since the
+// snapshot (Engine+Preconditions). If they hold, the transaction would have read the same data at
+// that moment. So the order of the commits is a serial order of the transactions with the same
+// results.
 //
 // Invariants
 //  TX1  Every result about the store that `body` gets is covered by a precondition. A key is
@@ -16,7 +17,8 @@ import PerdureFormat
 //  TX3  Nothing is written, and no precondition is checked, before `body` has returned. A
 //       transaction without writes needs no check, because it read one snapshot.
 
-/// Reads and writes that take effect as if at one moment, or not at all. See `Store.transaction`.
+/// The reads and writes of one transaction. They take effect as if at one moment, or not at all.
+/// See `Store.transaction`.
 public struct StoreTransaction: ~Copyable {
   /// A key and its keyspace.
   struct Place: Hashable {
