@@ -70,10 +70,9 @@ final class POSIXFileLock: FileLock {
       _ = try? file.close()
       return
     }
-    // An exclusive holder removes its text. The text of a shared lock may be that of another
-    // holder. Errors are ignored: the text is for messages only, and closing also releases the
-    // lock. The explicit `unlock` is for a child between `fork` and `exec`, which still shares the
-    // open file.
+    // An exclusive holder removes its text. The text of a shared lock may belong to another holder.
+    // Errors are ignored: the text is for messages only, and closing also releases the lock. The
+    // explicit `unlock` is for a child between `fork` and `exec`, which still shares the open file.
     if kind == .exclusive { _ = try? file.truncate(to: 0) }
     _ = try? file.unlock()
     _ = try? file.close()

@@ -11,7 +11,7 @@ public struct BackupOptions: Sendable {
   /// commits wait for the same disk, and a backup is rarely urgent.
   public var bytesPerSecond: Int? = 32 << 20
 
-  /// The file system that the backup is written to.
+  /// The file system to which the backup is written.
   ///
   /// Default: nil, the file system of the store. Why: only a store in memory is backed up to
   /// another file system.

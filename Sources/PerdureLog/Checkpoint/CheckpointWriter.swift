@@ -27,8 +27,8 @@ struct CheckpointSource {
 /// superblock that references the root block, and calls `didName`.
 ///
 /// After a failed sync the content of the file is unknown, so the file is never written again (S7).
-/// The next checkpoint begins a new file and copies all nodes to it, including those of the mapped
-/// file.
+/// The next checkpoint begins a new file and copies all nodes to it, including the nodes of the
+/// mapped file.
 struct CheckpointWriter: ~Copyable {
   private let directory: any Directory
   private let store: StoreID
@@ -178,8 +178,8 @@ struct CheckpointWriter: ~Copyable {
     return low < named.count ? named[low].number : number + 1
   }
 
-  /// Whether only the newest superblock references the newest checkpoint, and units wait until two
-  /// superblocks reference it.
+  /// Whether only one superblock, the newest, references the newest checkpoint. Then units wait
+  /// until a second superblock references it.
   var isUnconfirmed: Bool {
     !beginsAnew && confirmedNumber < number && (file?.slots.waitingUnitCount ?? 0) > 0
   }
@@ -230,8 +230,8 @@ struct CheckpointWriter: ~Copyable {
   /// them. FN3
   private func checkNodes() throws(FormatError) { try opened?.nodes.check() }
 
-  /// Frees the units that neither the two newest superblocks nor readers in other openings reach.
-  /// SA2, RT4
+  /// Frees units. The two newest superblocks and the readers in other openings must not reach these
+  /// units. SA2, RT4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
     let needs = readers.needs()
     let (confirmed, fileNumber) = (confirmedNumber, file.number)

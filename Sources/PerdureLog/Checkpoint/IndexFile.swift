@@ -22,7 +22,7 @@ final class IndexFile: NodeSink {
   var isCancelled: () -> Bool = { false }
 
   // The bytes that are not written yet. They stay here when a write fails, and the next attempt
-  // writes them first. Their nodes already count as being in the file.
+  // writes them first. The nodes in these bytes already count as written.
   private var buffer: [UInt8] = []
   private var bufferOffset = 0
 

@@ -43,7 +43,7 @@ struct CompactionPolicy: Hashable, Sendable {
       && Double(new) > garbageRatio / 4 * Double(totals.totalBytes)
   }
 
-  /// Whether the segment that is being written is closed, so that it can be compacted as well.
+  /// Whether the segment that is being written is closed, so that it can also be compacted.
   func closesLast(_ last: SegmentUsage) -> Bool {
     let garbage = last.deadBytes + last.tombstoneBytes
     return garbage >= deadBytesMin && Double(garbage) > 2 * garbageRatio * Double(last.totalBytes)

@@ -18,7 +18,7 @@ struct IndexBuild {
   private(set) var incomplete: [UInt32: StoreError] = [:]
   /// The sums that are being built, by index id.
   private var sums: [UInt32: SumBuild] = [:]
-  /// The maximum number of groups of an index whose sums are in memory, outside the tree.
+  /// The maximum number of sums of an index that are in memory, outside the tree.
   private let groupsMax: Int
 
   init(

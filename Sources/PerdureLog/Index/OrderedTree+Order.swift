@@ -33,7 +33,7 @@ extension OrderedTree {
   }
 
   /// The payload of the entry that has `position` entries before it; nil if there is no such entry.
-  /// A cursor can provide the key as well.
+  /// A cursor can also provide the key.
   func select(_ position: Int) -> UInt64? {
     guard position >= 0, position < count, let root else { return nil }
     var node = OrderedNode(root)

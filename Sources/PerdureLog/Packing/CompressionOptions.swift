@@ -17,13 +17,13 @@ public struct CompressionOptions: Hashable, Sendable {
     case dictionary
   }
 
-  /// How values of keyspaces that are absent in `modes` are stored.
+  /// The mode for all keyspaces that `modes` does not contain.
   ///
   /// Default: off. Why: unchanged values are read fastest, and only the program knows whether its
   /// values become shorter.
   public var mode = Mode.off
 
-  /// How values of certain keyspaces are stored, by keyspace name.
+  /// The modes for single keyspaces, by keyspace name.
   ///
   /// Default: none. Why: see `mode`.
   public var modes: [String: Mode] = [:]
@@ -46,17 +46,17 @@ public struct CompressionOptions: Hashable, Sendable {
   /// worse than before. Training starts after a commit, about once in many thousands of commits. It
   /// takes some tenths of a second on a background thread.
   ///
-  /// Default: true. Why: a dictionary that must be requested is easily forgotten. If it is false,
-  /// only `Store.trainDictionary(for:)` trains dictionaries.
+  /// Default: true. Why: a dictionary that must be requested is easily forgotten. If this option is
+  /// false, only `Store.trainDictionary(for:)` trains dictionaries.
   public var trainsAutomatically = true
 
   /// Whether compaction compresses old records in groups of about 64 KiB. A record is old if its
   /// segment was compacted before, or is in the older three quarters of the log. Values that are
-  /// already packed stay packed. Manual compaction (`Store.compact(progress:)`) groups such a
-  /// segment if the segment becomes at least a twentieth shorter. It estimates the new length from
-  /// a sample, before it writes a file. Background compaction groups only segments that it rewrites
-  /// anyway. A grouped segment stays grouped when it is rewritten, even if this option is false at
-  /// that time.
+  /// already packed stay packed. Manual compaction (`Store.compact(progress:)`) groups a segment of
+  /// old records if the segment becomes at least a twentieth shorter. It estimates the new length
+  /// from a sample, before it writes a file. Background compaction groups only segments that it
+  /// rewrites for another reason. A grouped segment stays grouped when it is rewritten, even if
+  /// this option is false at that time.
   ///
   /// The graph layer keeps a copy of each grouped row that it reads, until its view of the store is
   /// replaced.

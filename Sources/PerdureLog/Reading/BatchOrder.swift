@@ -22,8 +22,8 @@ enum BatchOrder {
   @inline(__always)
   private static func place(_ word: UInt64) -> UInt64 { word & 0x7_FFFF_FFFF_FFFF }
 
-  /// Prefetches the record at a step of the order. If `order` is nil, the order is that of the
-  /// words.
+  /// Prefetches the record at a step of the order. If `order` is nil, the steps follow the order of
+  /// the words.
   @inline(__always)
   static func prefetch(
     _ step: Int, of order: [Int]?, _ words: UnsafeMutableBufferPointer<UInt64>,

@@ -68,8 +68,8 @@ struct LogOpening {
         let opened = try OpenedCheckpoint(
           reference, in: directory, mode, superblock, chain, copiesFile: copiesFile,
           verifiesChecksums: options.verifiesIndexChecksums)
-        // A copy is always verified: it was read completely anyway, and units may have been reused
-        // while it was made.
+        // A copy is always verified: all its bytes were read already, and units may have been
+        // reused while it was made.
         let suspects = beside?.suspectsIndex ?? false
         if options.checksIndexAtOpening || suspects || copiesFile { try opened.checkAll() }
         let state = try readTail(behind: opened, chain, &report)

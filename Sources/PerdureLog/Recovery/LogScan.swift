@@ -29,7 +29,7 @@ struct LogScan {
   private(set) var sequence: UInt64 = 0
   /// The position up to which the log is synced, according to the frames read.
   private(set) var confirmed = LogPosition.start
-  /// The end of the valid frames in the last segment, including those of an incomplete commit.
+  /// The end of the valid frames in the last segment, including the frames of an incomplete commit.
   private(set) var reached = LogPosition.start
   private var parts: [Part] = []
   /// The position at which reading began.

@@ -201,7 +201,7 @@ struct ReplacedRecord {
 
   var isBlob: Bool { RecordAddress(rawValue: word).isBlob }
 
-  /// Calls `body` with the record, after checking that its keyspace and key are those of the
+  /// Calls `body` with the record, after checking that it has the keyspace and the key of the
   /// replacement.
   ///
   /// - Throws: `IndexUnusable` if the record cannot be read because compaction has removed it or it
