@@ -14,8 +14,8 @@ extension Engine {
   ) throws {
     try gate.waitUntilSynced(promise.end)
     // Waits for a checkpoint that began before the pass and that no superblock references yet.
-    // Otherwise a superblock could reference it after the segment that contains the checkpoint's
-    // position was rewritten. Such a checkpoint cannot be used (T4).
+    // Otherwise the segment with the checkpoint's position could be rewritten first, and a
+    // superblock could then reference the checkpoint. Such a checkpoint cannot be used (T4).
     checkpointer.waitForRunning()
     guard let superblock = try looking({ $0.superblock }) else { return }
     if superblock.current.checkpoint != nil { try renewCheckpoint() }

@@ -50,8 +50,8 @@ extension Store {
   /// segment stays a separate file as long as it contains a record. `CompactionReport.bytesLeft` is
   /// the garbage that remains.
   ///
-  /// With `CompressionOptions.groupsColdRecords` segments without garbage are rewritten too, if
-  /// their records are old and not in groups yet.
+  /// If the option `CompressionOptions.groupsColdRecords` is set, segments without garbage are also
+  /// rewritten if their records are old and not in groups yet.
   ///
   /// On a full medium it uses the reserve (`StoreOptions.reserveBytes`), and restores the reserve
   /// when it has freed enough space.

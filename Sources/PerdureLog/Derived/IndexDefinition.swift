@@ -19,9 +19,9 @@ public struct IndexDefinition: Hashable, Sendable {
     /// records, in one keyspace or in two, may give the same key with the same reference
     /// (`IndexExtractor`).
     case records(keyspaces: [Keyspace], extractor: String, parameters: [UInt8])
-    /// Entries from another index, whose keys begin with a group's 8-byte reference. The new index
-    /// has one entry for each group that has entries. The key of that entry is the number of the
-    /// group's entries (8 bytes big-endian).
+    /// Entries from another index. In that index, each key begins with a group's 8-byte reference.
+    /// The new index has one entry for each group that has entries. The key of that entry is the
+    /// number of the group's entries (8 bytes big-endian).
     case groupCounts(of: DerivedIndex)
     /// Sums from the records of these keyspaces, one entry for each group. The extractor with this
     /// name gives numbers for the records (`IndexEntries.add(_:to:)`). The entry of a group has the
