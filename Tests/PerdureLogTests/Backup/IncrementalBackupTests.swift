@@ -37,6 +37,44 @@ struct IncrementalBackupTests {
     try subject.check(directory.file("second"), options, next)
   }
 
+  @Test("Two backups without a commit between them share exactly the closed segments and the blob files")
+  func sharedFiles() throws {
+    let directory = try TemporaryDirectory()
+    let disk = POSIXFileSystem()
+    let options = BackedUpStore.options(disk)
+    let subject = try BackedUpStore(at: directory.file("store"), options)
+    for number in 1...400 as ClosedRange<UInt64> { try subject.commit(number, of: number % 4) }
+    try subject.store.checkpoint()
+    func linkCounts(_ folder: String) throws -> [String: Int] {
+      let names = try disk.contents(of: directory.file(folder))
+      return try Dictionary(
+        uniqueKeysWithValues: names.map { name in
+          let file = try disk.open(directory.file(folder) + "/" + name, .read)
+          defer { try? file.close() }
+          return (name, try file.linkCount())
+        })
+    }
+    try subject.store.backup(to: directory.file("first"), options: unpaced)
+    #expect(try linkCounts("first").values.allSatisfy { $0 == 1 })
+    let report = try subject.store.backup(
+      to: directory.file("second"), since: directory.file("first"), options: unpaced)
+    let newest = try #require(
+      disk.contents(of: directory.file("second")).filter { $0.hasSuffix(".segment") }.max())
+    for folder in ["first", "second"] {
+      let counts = try linkCounts(folder)
+      #expect(counts["SUPERBLOCK"] == 1 && counts[newest] == 1, "\(folder)")
+      let closed = counts.filter { $0.key.hasSuffix(".segment") && $0.key != newest }
+      let blobs = counts.filter { $0.key.hasSuffix(".blob") }
+      #expect(closed.count > 3 && closed.values.allSatisfy { $0 == 2 }, "\(folder): \(counts)")
+      #expect(blobs.count == 4 && blobs.values.allSatisfy { $0 == 2 }, "\(folder): \(counts)")
+      let others = counts.filter { closed[$0.key] == nil && blobs[$0.key] == nil }
+      #expect(others.values.allSatisfy { $0 == 1 }, "\(folder): \(others)")
+    }
+    // The store shares no file with its backups.
+    #expect(try linkCounts("store").values.allSatisfy { $0 == 1 })
+    try subject.check(directory.file("second"), options, report)
+  }
+
   private func lockLength(_ directory: TemporaryDirectory) throws -> UInt64 {
     let file = try POSIXFileSystem().open(directory.file("second") + "/LOCK", .read)
     return try file.size()
