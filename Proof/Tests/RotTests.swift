@@ -53,6 +53,7 @@ struct RotTests {
     .uncomparedRecords: [
       "a derived index gives a value that it never had", "has other entries", "of replaced records",
     ],
+    .uncomparedReads: ["gives a value that it never had", "a wrong value, or none"],
     .resealedDamage: ["when the store was compacted over the damage"],
     .wrongBesideErrors: ["gives a value that it never had, or passes over one"],
   ]
@@ -71,7 +72,7 @@ struct RotTests {
       // the first violation.
       case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: 0.01
       case .agelessReport: 0.01
-      case .unboundRecords, .uncomparedRecords: 0.01
+      case .unboundRecords, .uncomparedRecords, .uncomparedReads: 0.01
       default: 0.0005
       }
     var (share, result) = (scale, try await run(RotCampaign(canary: canary), scale: scale))

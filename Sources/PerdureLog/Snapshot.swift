@@ -51,7 +51,7 @@ public final class Snapshot: Sendable {
   var hasOpenedValues: Bool { openedBlobs.load() != nil }
 
   var reader: RecordReader {
-    RecordReader(root: root, verifiesChecksum: engine.options.verifiesChecksumsOnRead)
+    RecordReader(root: root, checks: engine.recordChecks)
   }
 }
 

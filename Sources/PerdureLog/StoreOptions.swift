@@ -186,6 +186,10 @@ public struct StoreOptions: Sendable {
   /// the check is missing.
   package var comparesReplacedRecords = true
 
+  /// Whether a record that a snapshot reads must have the keyspace and the key that was asked for.
+  /// False only in the proof, which must detect the omission.
+  package var comparesReadRecords = true
+
   /// The identity of a new store; nil: a random identity. Only the proof sets it, to create the
   /// same store a second time. Frames and records contain values that depend on the identity. The
   /// length of packed data also depends on it.

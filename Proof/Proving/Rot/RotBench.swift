@@ -38,6 +38,9 @@ package enum RotCanary: Sendable, CaseIterable {
   /// Under a tail, the entries of the record at an address are removed from the indexes, although
   /// the record may have another keyspace or key.
   case uncomparedRecords
+  /// Under a tail, reads accept the record at an address, although it may have another keyspace or
+  /// key.
+  case uncomparedReads
   /// A salvaged store lacks a row.
   case lossySalvage
   /// A salvaged store has a value that was never written.
@@ -52,7 +55,7 @@ package enum RotCanary: Sendable, CaseIterable {
     switch self {
     case .uncheckedRecords, .repairedRecords, .uncheckedNodes, .unreadTails: true
     case .uncheckedDamage, .quietVerify, .wrongBesideErrors, .resealedDamage: false
-    case .unboundRecords, .uncomparedRecords: false
+    case .unboundRecords, .uncomparedRecords, .uncomparedReads: false
     case .lossySalvage, .inventiveSalvage, .forgetfulSalvage, .agelessReport: false
     }
   }
@@ -63,7 +66,7 @@ package enum RotCanary: Sendable, CaseIterable {
   }
 
   /// Whether records in other places, under a tail, must reveal it.
-  var isOfTails: Bool { [.unboundRecords, .uncomparedRecords].contains(self) }
+  var isOfTails: Bool { [.unboundRecords, .uncomparedRecords, .uncomparedReads].contains(self) }
 
   var isOfSalvage: Bool {
     [.lossySalvage, .inventiveSalvage, .forgetfulSalvage, .agelessReport].contains(self)

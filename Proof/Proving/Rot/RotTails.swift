@@ -136,6 +136,7 @@ struct RotTails: Sendable {
     do {
       var options = RotStore.options(on: fileSystem, isReadOnly: isReadOnly)
       options.comparesReplacedRecords = canary != .uncomparedRecords
+      options.comparesReadRecords = canary != .uncomparedReads
       opened = try Store(at: RotStore.path, options: options)
     } catch let error as StoreError {
       try check(error, damaged)

@@ -17,6 +17,8 @@ final class Engine: @unchecked Sendable {
   /// The mark of the process that opened the store (Engine+Fork.swift).
   let mark: ProcessMark
   let options: StoreOptions
+  /// What snapshots check of the records that they read.
+  let recordChecks: RecordChecks
   let pins = PinTable()
   let gate: SyncGate
   let reserve: Reserve
@@ -69,6 +71,7 @@ final class Engine: @unchecked Sendable {
     self.directory = directory
     self.mark = mark
     self.options = options
+    recordChecks = RecordChecks(options)
     storeID = recovered.storeID
     contents = RecordContents(
       blobs: BlobFiles(directory: directory, storeID: recovered.storeID),

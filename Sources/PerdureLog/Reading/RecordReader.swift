@@ -1,5 +1,18 @@
 import PerdureFormat
 
+/// What a reader checks of the record at an address. One byte, because each read loads it.
+enum RecordChecks: UInt8 {
+  case all
+  /// Keyspace and key, and no checksum (`StoreOptions.verifiesChecksumsOnRead`).
+  case keys
+  /// The checksum, and neither keyspace nor key (`StoreOptions.comparesReadRecords`).
+  case checksums
+
+  init(_ options: StoreOptions) {
+    self = !options.comparesReadRecords ? .checksums : options.verifiesChecksumsOnRead ? .all : .keys
+  }
+}
+
 /// Reads the record at an address word, in the state of one root.
 ///
 /// The record must be the requested one. Keyspace and key are compared, because a checksum
@@ -7,7 +20,17 @@ import PerdureFormat
 /// covers the address word too, so an older version of the same key is not accepted either.
 struct RecordReader {
   let root: UnsafeMutablePointer<Root>
-  let verifiesChecksum: Bool
+  private let checks: RecordChecks
+
+  @inline(__always)
+  init(root: UnsafeMutablePointer<Root>, checks: RecordChecks) {
+    (self.root, self.checks) = (root, checks)
+  }
+
+  @inline(__always)
+  init(root: UnsafeMutablePointer<Root>, verifiesChecksum: Bool) {
+    self.init(root: root, checks: verifiesChecksum ? .all : .keys)
+  }
 
   /// The bytes from an address to the end of its segment or group, as far as written.
   ///
@@ -29,7 +52,7 @@ struct RecordReader {
     let record = try record(at: word, &hold)
     guard record.header.keyspace == keyspace, record.header.keyLength == key.count,
       Self.isEqual(record.key, key)
-    else { throw misplaced(RecordAddress(rawValue: word)) }
+    else { return try unlessCompared(record, word) }
     return record
   }
 
@@ -40,7 +63,7 @@ struct RecordReader {
     let record = try record(at: word, &hold)
     guard record.header.keyspace == keyspace, record.header.keyLength == 8,
       record.key.integer(at: 0, as: UInt64.self) == id
-    else { throw misplaced(RecordAddress(rawValue: word)) }
+    else { return try unlessCompared(record, word) }
     return record
   }
 
@@ -120,7 +143,7 @@ struct RecordReader {
     _ checksum: UInt32, _ covered: UnsafeRawBufferPointer, _ word: UInt64,
     _ entry: UnsafeMutablePointer<SegmentTable.Entry>
   ) -> Bool {
-    if !verifiesChecksum { return true }
+    if checks == .keys { return true }
     // There are two calls, because with one function for both cases, a scan of ids needed 4 % more
     // instructions.
     let expected =
@@ -156,6 +179,13 @@ struct RecordReader {
     .corruption(
       FormatError(.incomplete, in: "segment", at: address.offset), segment: address.segment,
       offset: address.offset)
+  }
+
+  /// The record of another key; an error if the reader compares keys.
+  @inline(never)
+  private func unlessCompared(_ record: Record, _ word: UInt64) throws(StoreError) -> Record {
+    if checks == .checksums { return record }
+    throw misplaced(RecordAddress(rawValue: word))
   }
 
   @inline(never)

@@ -7,9 +7,9 @@ import Testing
 @testable import PerdureLog
 
 /// A store with a tail that replaces records of one kind, whose segment file is changed directly.
-private struct KindStore {
+struct KindStore {
   enum Kind: CaseIterable {
-    case blob, blobWithoutIndex, byteKeys, packed
+    case row, blob, blobWithoutIndex, byteKeys, packed
   }
 
   static let path = "/s.perdure"
@@ -37,7 +37,7 @@ private struct KindStore {
     try store.close()
   }
 
-  func open(comparesReplacedRecords: Bool = true) throws -> Store {
+  func open(comparesReplacedRecords: Bool = true, comparesReadRecords: Bool = true) throws -> Store {
     var options = StoreOptions()
     options.fileSystem = fileSystem
     options.checkpoints = .manual
@@ -46,6 +46,7 @@ private struct KindStore {
     options.blobThresholdBytes = 1024
     options.bindsRecords = bindsRecords
     options.comparesReplacedRecords = comparesReplacedRecords
+    options.comparesReadRecords = comparesReadRecords
     if kind == .packed { options.compression.mode = .eachValue }
     return try Store(at: Self.path, options: options)
   }
@@ -54,13 +55,15 @@ private struct KindStore {
     try store.keyspace("rows", kind == .byteKeys ? .bytes : .dense)
   }
 
-  func key(_ id: UInt64) -> Key { kind == .byteKeys ? .bytes(Array("name \(1000 + id)".utf8)) : .id(id) }
+  func key(_ id: UInt64) -> Key { kind == .byteKeys ? .bytes(Self.name(id)) : .id(id) }
+
+  static func name(_ id: UInt64) -> [UInt8] { Array("name \(1000 + id)".utf8) }
 
   func value(_ id: UInt64, _ version: UInt8 = 0) -> [UInt8] {
     let length =
       switch kind {
       case .blob, .blobWithoutIndex: 1500
-      case .byteKeys: 30
+      case .row, .byteKeys: 30
       case .packed: 400
       }
     return [UInt8(id), version] + [UInt8](repeating: 0xA0, count: length)
@@ -120,7 +123,7 @@ private struct KindStore {
   private func checkKind(_ header: RecordHeader) throws {
     switch kind {
     case .blob, .blobWithoutIndex: try #require(header.kind == .blob)
-    case .byteKeys: try #require(header.kind == .put)
+    case .row, .byteKeys: try #require(header.kind == .put)
     case .packed: try #require(header.kind == .packed)
     }
   }
@@ -177,7 +180,7 @@ struct MovedRecordKindTests {
   }
 
   @Test("The store without damage opens from its checkpoint", arguments: KindStore.Kind.allCases)
-  fileprivate func undamaged(_ kind: KindStore.Kind) throws {
+  func undamaged(_ kind: KindStore.Kind) throws {
     let store = try KindStore(kind, bindsRecords: false, hasTail: true)
     let opened = try store.open()
     let report = opened.recoveryReport
@@ -189,7 +192,7 @@ struct MovedRecordKindTests {
   @Test(
     "A record copied over one that the tail replaced changes no answer, and removes no blob file",
     arguments: KindStore.Kind.allCases, [false, true])
-  fileprivate func underTail(_ kind: KindStore.Kind, bindsRecords: Bool) throws {
+  func underTail(_ kind: KindStore.Kind, bindsRecords: Bool) throws {
     let moved = try KindStore(kind, bindsRecords: bindsRecords, hasTail: true)
     try moved.copyOther()
     try expectRightOrRefused(moved)
@@ -198,7 +201,7 @@ struct MovedRecordKindTests {
   @Test(
     "Without the comparison of keys, the same damage gives a wrong answer",
     arguments: KindStore.Kind.allCases)
-  fileprivate func withoutComparison(_ kind: KindStore.Kind) throws {
+  func withoutComparison(_ kind: KindStore.Kind) throws {
     let moved = try KindStore(kind, bindsRecords: false, hasTail: true)
     try moved.copyOther()
     let store = try moved.open(comparesReplacedRecords: false)
@@ -211,7 +214,7 @@ struct MovedRecordKindTests {
   @Test(
     "A replaced record of any kind with a wrong or undefined keyspace number changes no answer",
     arguments: KindStore.Kind.allCases, [2, 3, 1000, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
-  fileprivate func keyspaceNumber(_ kind: KindStore.Kind, number: UInt32) throws {
+  func keyspaceNumber(_ kind: KindStore.Kind, number: UInt32) throws {
     for bindsRecords in [false, true] {
       let moved = try KindStore(kind, bindsRecords: bindsRecords, hasTail: true)
       try moved.renumber(to: number)
@@ -222,7 +225,7 @@ struct MovedRecordKindTests {
   @Test(
     "A commit that replaces an overwritten record of any kind is refused",
     arguments: KindStore.Kind.allCases, [false, true])
-  fileprivate func liveCommit(_ kind: KindStore.Kind, bindsRecords: Bool) throws {
+  func liveCommit(_ kind: KindStore.Kind, bindsRecords: Bool) throws {
     let moved = try KindStore(kind, bindsRecords: bindsRecords, hasTail: false)
     try moved.copyOther()
     let store = try moved.open()
