@@ -61,7 +61,7 @@ prove: setup ## Test the store with power cuts, failing disks, flipped bits and 
 # Suites that use several threads, and suites that manage memory by hand. A report makes the run fail.
 # Leaks are not searched for, because the libraries of the tests have some. Suites that measure memory
 # are left out, because the sanitizers use memory too.
-SANITIZED_THREADS := ConcurrencyTests|SharedSyncTests|SegmentPreparationTests|SnapshotWalkTests|SnapshotKeysTests|OutlivingSnapshotTests|AutomaticCompactionTests|CheckpointBesideWritersTests|RacesTests|ModelsTests|ContentionTests|ReentrancyTests|CrowdTests|PersistentContainerTests|ContextEventTests|ContextEventEdgeTests|MergedEventTests|QueryGenerationTests|BackupTests|BackupPaceTests|TaskLimiterTests|ClosingTests|LockTimeoutTests
+SANITIZED_THREADS := ConcurrencyTests|SharedSyncTests|SegmentPreparationTests|SnapshotWalkTests|SnapshotKeysTests|OutlivingSnapshotTests|AutomaticCompactionTests|CheckpointBesideWritersTests|RacesTests|ModelsTests|ContentionTests|ReentrancyTests|CrowdTests|PersistentContainerTests|ContextEventTests|ContextEventEdgeTests|MergedEventTests|QueryGenerationTests|BackupTests|BackupPaceTests|TaskLimiterTests|ClosingTests|LockTimeoutTests|FolderBackgroundTests
 SANITIZED_MEMORY := $(SANITIZED_THREADS)|ModelsCanaryTests|StoreTests|PackedValueTests|DictionaryTests|GroupTests|GroupCacheTests|FileNodesTests|NodeFileTests|NodeArenaTests|OrderedCursorTests|CompactionTests|BlobWriterTests|HostileTests|HostileGraphTests|DecoderRobustnessTests|ExactSumTests|RotTests|FailureTests|CrashTests|SalvageTests|ScannerAgainstParserTests|HostileSourceTests
 
 sanitize: setup ## Run the tests of threads and memory under the thread and the address sanitizer

@@ -12,10 +12,13 @@ struct FoldersCanaryTests {
     ),
     .unlockedSegments: ("has two writers", []),
     // A moved folder must stay usable.
-    .paths: ("a call failed", ["does not open", "has changed its files"]),
+    .paths: ("a call failed", ["does not open", "has changed its files", "a thread failed"]),
     .uncheckedPaths: (
       "has changed its files",
-      ["a call failed", "does not open", "commits are acknowledged past the segment", "has two writers"]
+      [
+        "a call failed", "a thread failed", "does not open", "commits are acknowledged past the segment",
+        "has two writers",
+      ]
     ),
   ]
 

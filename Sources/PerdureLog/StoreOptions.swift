@@ -190,6 +190,10 @@ public struct StoreOptions: Sendable {
   /// False only in the proof, which must detect the omission.
   package var comparesReadRecords = true
 
+  /// The minimum garbage for a background compaction, in bytes; nil: the minimum that
+  /// `compactionGarbageRatio` names. Smaller only in the proof, whose stores are small.
+  package var compactionGarbageBytesMin: UInt64?
+
   /// The identity of a new store; nil: a random identity. Only the proof sets it, to create the
   /// same store a second time. Frames and records contain values that depend on the identity. The
   /// length of packed data also depends on it.

@@ -9,6 +9,8 @@ import PerdureTestSupport
 //    segment. All later calls throw the same.
 //  - A call to a store changes no file of another store.
 //  - A store that is open for writing cannot be opened for writing again, also without its LOCK.
+//  - The threads of a writer that owns its folder report no failure. The threads of all other
+//    writers change no file of another store.
 //  - The next opening finds all acknowledged commits of a folder that still exists, even if the
 //    folder was moved.
 
@@ -23,6 +25,8 @@ struct FolderRun {
   private let fileSystem: any FileSystem
   private let root: String
   private let options: StoreOptions
+  /// Whether the stores compact and write checkpoints on their own threads, not in calls.
+  private let usesThreads: Bool
   private var random: SeededGenerator
   private var folders: [StoreFolder] = []
   private var writers: [FolderWriter] = []
@@ -31,8 +35,10 @@ struct FolderRun {
 
   init(_ fileSystem: any FileSystem, _ root: String, _ random: SeededGenerator, _ canary: FoldersCanary?) {
     (self.fileSystem, self.root, self.random) = (fileSystem, root, random)
+    usesThreads = self.random.next() % 2 == 0
     options = FolderWorld.options(
-      canary?.spoiled(fileSystem) ?? fileSystem, checksFolder: canary?.checksFolder ?? true)
+      canary?.spoiled(fileSystem) ?? fileSystem, checksFolder: canary?.checksFolder ?? true,
+      usesThreads: usesThreads)
   }
 
   /// The path at which programs expect their store.
@@ -40,6 +46,7 @@ struct FolderRun {
 
   mutating func run() throws {
     tally.histories = 1
+    tally.historiesWithThreads = usesThreads ? 1 : 0
     try open(path)
     for _ in 0..<Int.random(in: 30...90, using: &random) { try step() }
     for writer in writers { try close(writer) }
@@ -54,11 +61,14 @@ struct FolderRun {
   }
 
   private mutating func step() throws {
+    for writer in writers { writer.waitForThreads() }
     switch Int.random(in: 0..<20, using: &random) {
     case 0..<9: if let writer = writers.randomElement(using: &random) { try commit(writer) }
-    case 9, 10:
-      if let writer = writers.randomElement(using: &random) { try call(writer) { try $0.checkpoint() } }
-    case 11: if let writer = writers.randomElement(using: &random) { try call(writer) { try $0.compact() } }
+    case 9...11:
+      guard let writer = writers.randomElement(using: &random) else { return }
+      if usesThreads { return try holdOrRelease(writer) }
+      let compacts = random.next() % 3 == 0
+      try call(writer) { store in if compacts { try store.compact() } else { try store.checkpoint() } }
     case 12: if let writer = writers.randomElement(using: &random) { try close(writer) }
     case 13, 14: try open(path)
     case 15:
@@ -114,7 +124,27 @@ extension FolderRun {
     }
   }
 
+  /// Releases all snapshots of a store, or makes one.
+  private mutating func holdOrRelease(_ writer: FolderWriter) throws {
+    tally.operations += 1
+    try leavingOthers(writer) {
+      if writer.held.isEmpty { writer.held = [writer.store.snapshot()] } else { writer.held = [] }
+    }
+  }
+
   private mutating func close(_ writer: FolderWriter) throws {
+    writer.held = []
+    writer.waitForThreads()
+    if writer.ownsFolder {
+      let statistics = try writer.store.statistics
+      if let failure = statistics.lastCompactionFailure ?? statistics.lastCheckpointFailure {
+        throw Violation("a thread failed in the writer's own folder: \(failure)")
+      }
+      if usesThreads {
+        tally.compactedBytes += statistics.compactionBytesSinceOpen
+        tally.threadCheckpoints += statistics.checkpointsSinceOpen
+      }
+    }
     try call(writer) { try $0.close() }
     writers.removeAll { $0 === writer }
   }
@@ -125,9 +155,13 @@ extension FolderRun {
   @discardableResult
   private mutating func call<R>(_ writer: FolderWriter, _ body: (Store) throws -> R) throws -> Bool {
     tally.operations += 1
-    let others = folders.compactMap { $0 === writer.folder ? nil : $0.path }
-    let before = try others.map { try FolderWorld.files(in: $0, fileSystem) }
-    var isDone = true
+    return try leavingOthers(writer) { try isDone(writer, body) }
+  }
+
+  /// Calls a store.
+  ///
+  /// - Returns: Whether the call succeeded.
+  private mutating func isDone<R>(_ writer: FolderWriter, _ body: (Store) throws -> R) throws -> Bool {
     do {
       _ = try body(writer.store)
       if writer.isRefused { throw Violation("a poisoned store accepts a commit") }
@@ -135,12 +169,22 @@ extension FolderRun {
       guard !writer.ownsFolder, error.code == .poisoned else { throw Violation("a call failed: \(error)") }
       if !writer.isRefused { tally.refusedWriters += 1 }
       writer.isRefused = true
-      isDone = false
+      return false
     }
+    return true
+  }
+
+  /// Runs `body`, waits for the work that it starts on threads of the store, and checks that the
+  /// files of other stores are unchanged.
+  private func leavingOthers<R>(_ writer: FolderWriter, _ body: () throws -> R) throws -> R {
+    let others = folders.compactMap { $0 === writer.folder ? nil : $0.path }
+    let before = try others.map { try FolderWorld.files(in: $0, fileSystem) }
+    let result = try body()
+    writer.waitForThreads()
     for (path, files) in zip(others, before) where try FolderWorld.files(in: path, fileSystem) != files {
       throw Violation("a store that is not in \(path) has changed its files")
     }
-    return isDone
+    return result
   }
 }
 

@@ -44,6 +44,8 @@ final class FolderWriter {
   var bytesSinceLoss = 0
   /// Whether a call has thrown because LOCK lost its name.
   var isRefused = false
+  /// Snapshots that hold garbage back.
+  var held: [Snapshot] = []
 
   init(_ store: Store, _ folder: StoreFolder) throws {
     self.store = store
@@ -51,21 +53,35 @@ final class FolderWriter {
     keyspace = try store.keyspace("rows", .dense)
     folder.hasSegments = true
   }
+
+  /// Waits until the store's threads have no work, so that its files do not change.
+  func waitForThreads() {
+    while store.hasBackgroundWork { SystemLink.waitBriefly() }
+  }
 }
 
 /// The options, rows and files of histories of folders.
 enum FolderWorld {
   static let segmentCapacity = 4096
 
-  static func options(_ fileSystem: any FileSystem, checksFolder: Bool) -> StoreOptions {
+  /// - Parameter usesThreads: Whether threads of the store compact, write checkpoints and create
+  ///   the files of segments. The limits are so low that these threads work after most commits.
+  static func options(
+    _ fileSystem: any FileSystem, checksFolder: Bool, usesThreads: Bool
+  ) -> StoreOptions {
     var options = StoreOptions()
     options.fileSystem = fileSystem
     options.segmentCapacityBytes = segmentCapacity
     options.blobThresholdBytes = 1024
     options.checkpoints = .manual
-    options.compactsAutomatically = false
+    options.compactsAutomatically = usesThreads
     options.reserveBytes = 0
     options.checksFolder = checksFolder
+    if usesThreads {
+      options.compactionGarbageBytesMin = 4096
+      options.checkpoints.tailBytes = 4096
+      options.syncAheadBytes = 1024
+    }
     return options
   }
 

@@ -52,6 +52,12 @@ package struct FoldersCampaign: Campaign {
 /// Counts the calls and changes of a campaign of folders.
 struct FolderTally: CustomStringConvertible {
   var histories = 0
+  /// The histories in which threads of the stores compact, write checkpoints and create the files
+  /// of segments.
+  var historiesWithThreads = 0
+  /// The bytes that these threads wrote in compactions, and the checkpoints that they wrote.
+  var compactedBytes: UInt64 = 0
+  var threadCheckpoints = 0
   /// The calls to stores whose outcome was checked.
   var operations = 0
   var changes: [FolderRun.Change: Int] = [:]
@@ -62,6 +68,9 @@ struct FolderTally: CustomStringConvertible {
 
   static func += (sum: inout FolderTally, other: FolderTally) {
     sum.histories += other.histories
+    sum.historiesWithThreads += other.historiesWithThreads
+    sum.compactedBytes += other.compactedBytes
+    sum.threadCheckpoints += other.threadCheckpoints
     sum.operations += other.operations
     sum.changes.merge(other.changes, uniquingKeysWith: +)
     sum.refusedWriters += other.refusedWriters
@@ -72,7 +81,9 @@ struct FolderTally: CustomStringConvertible {
     let changed = FolderRun.Change.allCases.map { "\($0.rawValue) \(changes[$0] ?? 0)" }.joined(
       separator: ", ")
     return
-      "\(operations) calls in \(histories) histories; folders: \(changed); \(refusedWriters) writers found "
-      + "that their folder was not theirs, \(refusedOpenings) openings found another writer"
+      "\(operations) calls in \(histories) histories, \(historiesWithThreads) of them with compactions "
+      + "(\(compactedBytes) bytes) and checkpoints (\(threadCheckpoints)) on threads of the stores; "
+      + "folders: \(changed); \(refusedWriters) writers found that their folder was not theirs, "
+      + "\(refusedOpenings) openings found another writer"
   }
 }

@@ -8,6 +8,7 @@
 
 enum SystemLink {
   static func waitAMillisecond() { usleep(1000) }
+  static func waitBriefly() { usleep(50) }
 
   /// The target of a symbolic link.
   static func target(of path: String) -> String? {

@@ -197,7 +197,7 @@ extension StoreOptions {
   var compactionPolicy: CompactionPolicy {
     let least = min(8 << 20, max(1 << 20, segmentCapacityBytes / 8))
     return CompactionPolicy(
-      garbageRatio: compactionGarbageRatio, deadBytesMin: UInt64(least),
+      garbageRatio: compactionGarbageRatio, deadBytesMin: compactionGarbageBytesMin ?? UInt64(least),
       bytesPerSecond: Double(compactionBytesPerSecond))
   }
 }

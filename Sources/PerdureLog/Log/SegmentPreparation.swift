@@ -38,6 +38,9 @@ final class SegmentPreparation: @unchecked Sendable {
     self.directory = directory
   }
 
+  /// Whether no file is being created.
+  var isIdle: Bool { lock.withLock { !isRunning } }
+
   /// Starts to create a segment's file on a separate thread. Does nothing if a prepared file exists
   /// or is being created, if a sync has failed, or after `stop`.
   ///
