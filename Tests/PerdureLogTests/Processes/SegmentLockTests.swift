@@ -202,6 +202,26 @@ struct SegmentLockTests {
     }
   }
 
+  @Test("Commits within a segment do not check the folder, and a new segment does")
+  func commitsWithoutCheck() throws {
+    let ground = try Ground(.simulation)
+    let disk = try #require(ground.fileSystem as? SimulatedFileSystem)
+    let store = try ground.open("s")
+    func checks() -> Int { disk.callCounts[.kind] ?? 0 }
+    func end() throws -> LogPosition { try store.store.engine.looking { $0.end } }
+    // The next segment begins here, so the commits after it fit.
+    let segment = try end().segment
+    while try end().segment == segment { try store.put(0..<1, round: 1) }
+    let (before, first) = (checks(), try end().segment)
+    #expect(before > 0)
+    for id in 1..<7 as Range<UInt64> { try store.put(id..<(id + 1), round: 1) }
+    #expect(try end().segment == first)
+    #expect(checks() == before)
+    try store.put(8..<24, round: 1)
+    #expect(try end().segment > first)
+    #expect(checks() > before)
+  }
+
   @Test("On file systems without range locks, stores open without these locks")
   func noRangeLocks() throws {
     var options = StoreOptions()
