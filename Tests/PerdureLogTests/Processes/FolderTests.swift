@@ -89,12 +89,27 @@ struct FolderTests {
     let ground = try Ground(kind)
     let old = try Self.make(ground)
     try ground.fileSystem.rename(ground.path("s"), to: ground.path("t"))
+    try Self.useElsewhere(old, ground)
     for action in Action.allCases { try Self.run(action, old) }
     #expect(try ground.fileSystem.kind(of: ground.path("s")) == nil)
     let again = try ground.open("t")
     #expect(again.store.recoveryReport.wasClosed)
     #expect(try again.holds(0..<40, round: 3))
     #expect(try again.findings == [])
+    #expect(try ground.open("backup").holds(0..<40, round: 2))
+  }
+
+  /// Writes a value in pieces, verifies a moved store, and makes a backup. Each step opens files by
+  /// their names.
+  private static func useElsewhere(_ moved: FilledStore, _ ground: Ground) throws {
+    let writer = try moved.store.makeBlobWriter()
+    try writer.append([UInt8](repeating: 5, count: 100_000))
+    let blob = try writer.finish()
+    try moved.store.write { try $0.put(blob, id: 90, in: moved.rows) }
+    #expect(try moved.store.snapshot().value(id: 90, in: moved.rows) == [UInt8](repeating: 5, count: 100_000))
+    try moved.store.write { try $0.remove(id: 90, in: moved.rows) }
+    #expect(try moved.findings == [])
+    try moved.store.backup(to: ground.path("backup"))
   }
 
   @Test(

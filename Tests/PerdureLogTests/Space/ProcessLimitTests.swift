@@ -142,16 +142,17 @@ struct ProcessLimitTests {
           held = []
           do {
             try call(store, rows)
-            try store.write { try $0.put([7], id: 7, in: rows) }
-            try store.compact()
-            try store.checkpoint()
-            let report = try store.verify()
+            let usable = name == "close" ? try Store(at: path, options: options) : store
+            try usable.write { try $0.put([7], id: 7, in: rows) }
+            try usable.compact()
+            try usable.checkpoint()
+            let report = try usable.verify()
             try Self.expect(report.isClean, "\(name), \(spare) left: \(report.findings)")
-            try store.close()
+            try usable.close()
           } catch { try Self.expect(false, "\(name), \(spare) left, then more: \(error)") }
         }
       }
-      let needing: Set = ["segment", "long value", "compact", "checkpoint", "verify"]
+      let needing: Set = ["segment", "long value", "blob writer", "compact", "checkpoint", "verify"]
       try Self.expect(
         refused.isSuperset(of: needing), "without a descriptor, only these were refused: \(refused.sorted())")
     }
@@ -173,6 +174,24 @@ struct ProcessLimitTests {
       "long value",
       { store, rows in try store.write { try $0.put([UInt8](repeating: 2, count: 9000), id: 1, in: rows) } }
     ),
+    (
+      "blob writer",
+      { store, rows in
+        let writer = try store.makeBlobWriter()
+        try writer.append([UInt8](repeating: 2, count: 9000))
+        let blob = try writer.finish()
+        try store.write { try $0.put(blob, id: 1, in: rows) }
+      }
+    ),
+    (
+      "remove long values",
+      { store, rows in
+        try store.write { transaction in
+          for id in [0, 10, 25, 35, 50, 75] as [UInt64] { try transaction.remove(id: id, in: rows) }
+        }
+      }
+    ),
+    ("close", { store, _ in try store.close() }),
     ("compact", { store, _ in try store.compact() }),
     ("checkpoint", { store, _ in try store.checkpoint() }),
     ("keyspace", { store, _ in _ = try store.keyspace("other", .dense) }),
