@@ -16,7 +16,7 @@ let campaigns: [any Campaign] = [
   ModelsCampaign(),
   RacesCampaign(),
   FoldersCampaign(),
-  RotCampaign(),
+  RotCampaign(graphs: GraphTails()),
   HostileCampaign(Decoders.all),
   FailureCampaign(),
   KillCampaign(executable: ownProgram),

@@ -13,8 +13,12 @@ package struct RotCampaign: Campaign {
     "flips every bit of a store of a mebibyte, cuts the files of a small one, exchanges sectors, salvages"
 
   private let canary: RotCanary?
+  private let graphs: (any RotSubject)?
 
-  package init(canary: RotCanary? = nil) { self.canary = canary }
+  /// - Parameter graphs: Stores of graphs that are damaged after those of the engine alone.
+  package init(canary: RotCanary? = nil, graphs: (any RotSubject)? = nil) {
+    (self.canary, self.graphs) = (canary, graphs)
+  }
 
   /// The cases of damage of more than one bit to the smallest store, by number.
   package static func mutations(seed: UInt64) throws -> [String] {
@@ -30,7 +34,7 @@ package struct RotCampaign: Campaign {
   }
 
   /// The number of violations after which the campaign stops.
-  static let violationsMax = 8
+  package static let violationsMax = 8
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
     let choice = try plan.partWords.map { words in
@@ -105,6 +109,13 @@ package struct RotCampaign: Campaign {
       tails.prefix = prefix + RotChoice.Kind.tails.rawValue
       let count = max(1, Int(Double(Self.tailCount) * share))
       take(try tails.run(count, progress), into: &result, \.mutations, plan)
+    }
+    if let graphs, choice == nil || choice?.kind == .graphs {
+      progress.restart()
+      let count = max(1, Int(Double(graphs.fullCount) * share))
+      let prefix = prefix + RotChoice.Kind.graphs.rawValue
+      let found = try graphs.run(count, only: choice?.number, seed: seed, prefix: prefix, progress)
+      take(found, into: &result, \.mutations, plan)
     }
     guard choice == nil || choice?.kind == .salvage, canary?.isOfSalvage ?? true else { return }
     progress.restart()

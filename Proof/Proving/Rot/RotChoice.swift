@@ -1,7 +1,7 @@
 /// One damage to one store, as the words of `ProofPlan.part` name it.
 struct RotChoice: Sendable {
   enum Kind: String, Sendable {
-    case bits, smallest, large, salvage, tails
+    case bits, smallest, large, salvage, tails, graphs
   }
 
   /// The number of the store, which is greater than 0 only in a long proof.
@@ -12,7 +12,7 @@ struct RotChoice: Sendable {
   /// The number of the bit within the part of the store.
   var bit = 0
 
-  static let form = "store|bits|part|bit, or store|smallest, large, salvage or tails|number"
+  static let form = "store|bits|part|bit, or store|smallest, large, salvage, tails or graphs|number"
 
   /// Parses the words; nil for words of another form.
   init?(_ words: [String]) {
@@ -27,14 +27,20 @@ struct RotChoice: Sendable {
 }
 
 /// A violation, and the words that repeat its case; nil if the case is unknown.
-struct RotFinding: Sendable {
-  var what: String
-  var part: String?
+package struct RotFinding: Sendable {
+  package var what: String
+  package var part: String?
+
+  package init(what: String, part: String?) { (self.what, self.part) = (what, part) }
 }
 
 /// The result of one kind of damage.
-struct RotResult: Sendable {
-  var count = 0
-  var report: [String] = []
-  var findings: [RotFinding] = []
+package struct RotResult: Sendable {
+  package var count: Int
+  package var report: [String]
+  package var findings: [RotFinding]
+
+  package init(count: Int = 0, report: [String] = [], findings: [RotFinding] = []) {
+    (self.count, self.report, self.findings) = (count, report, findings)
+  }
 }

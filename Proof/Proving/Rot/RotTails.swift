@@ -17,13 +17,6 @@ import PerdureTestSupport
 
 /// Copies and exchanges records of stores whose newest values are in the log after the checkpoint.
 struct RotTails: Sendable {
-  private enum Outcome: String, CaseIterable {
-    case refused = "did not open"
-    case errors = "reported errors"
-    case right = "were read correctly"
-    case older = "returned an older version that only a verification detects"
-  }
-
   private struct Case {
     var file: String
     var damage: Damage
@@ -48,7 +41,7 @@ struct RotTails: Sendable {
   /// - Parameter count: The number of damages to try on each store.
   func run(_ count: Int, _ progress: ProofProgress) throws -> RotResult {
     var result = RotResult()
-    var tally: [String: [Outcome: Int]] = [:]
+    var tally = TailTally()
     for index in 0..<(2 * count) where only == nil || only == index {
       progress.advance(of: 2 * count, "records in other places")
       var random = SeededGenerator(seed: seed).derived(UInt64(index))
@@ -56,7 +49,7 @@ struct RotTails: Sendable {
       guard let damaged = Self.pick(of: store, &random) else { continue }
       do {
         guard let outcome = try look(at: damaged, store, isBound: isBound, &random) else { continue }
-        tally[damaged.kind, default: [:]][outcome, default: 0] += 1
+        tally.add(outcome, of: damaged.kind)
         result.count += 1
       } catch let error as Violation {
         let what = "\(damaged.kind) of \(damaged.file), \(isBound ? "bound" : "not bound"): \(error)"
@@ -64,10 +57,7 @@ struct RotTails: Sendable {
         if result.findings.count >= RotCampaign.violationsMax { break }
       }
     }
-    result.report = tally.sorted { $0.key < $1.key }.map { kind, outcomes in
-      let counts = Outcome.allCases.map { "\(outcomes[$0] ?? 0) \($0.rawValue)" }
-      return "under a tail, \(kind): \(counts.joined(separator: ", "))"
-    }
+    result.report = tally.report("under a tail")
     return result
   }
 
@@ -126,7 +116,7 @@ struct RotTails: Sendable {
   /// - Returns: The result; nil if the damage changes nothing.
   private func look(
     at damaged: Case, _ tail: RotTailStore, isBound: Bool, _ random: inout SeededGenerator
-  ) throws -> Outcome? {
+  ) throws -> TailOutcome? {
     let before = tail.store.files[damaged.file] ?? []
     let now = damaged.damage.applied(to: before)
     guard now != before else { return nil }
@@ -142,7 +132,7 @@ struct RotTails: Sendable {
       try check(error, damaged)
       return .refused
     }
-    var outcome = Outcome.right
+    var outcome = TailOutcome.right
     // The keys whose rows may be read in an older version.
     let olderKeys = isBound ? [] : Self.keysOfOlderVersions(in: damaged.file, before, now, tail)
     let mayBeOlder = !olderKeys.isEmpty
