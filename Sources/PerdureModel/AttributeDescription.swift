@@ -17,9 +17,14 @@ public struct AttributeDescription: Sendable, Hashable {
   /// | `workers.@count` | the number of objects of a to-many relationship, a whole number |
   /// | `workers.salary.@sum`, `workers.@sum.salary` | the sum of an attribute of these objects; 0 without any |
   /// | `company.name`, `company.owner.name`, `name` | an attribute at the end of to-one relationships, or an own one |
+  /// | `now()` | the time of the last save of the object, a date |
   /// | `canonical:(company.name)`, `lowercase:(name)`, `uppercase:(name)` | a function of text at the end of such a path |
   ///
-  /// The named attribute may itself be derived. The value is always current, before and after a
+  /// A save sets an attribute with `now()` in each object that it inserts, and in each whose stored
+  /// attributes or relationships changed. All have the same time. The value is stored, and is nil
+  /// before the first save. The program cannot set it. Two saves do not conflict because of it.
+  ///
+  /// All other derivations are computed. The named attribute may itself be derived. The value is always current, before and after a
   /// save, for every change along the path. It is not stored, it cannot be set, and it is not among
   /// the changed values. In predicates and sort orders it is equivalent to its derivation.
   ///

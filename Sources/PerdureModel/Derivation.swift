@@ -1,6 +1,6 @@
 // The parsed text of a derivation: the source of a derived attribute.
 //
-//   derivation := path | function ":(" path ")" | name ".@count"
+//   derivation := "now()" | path | function ":(" path ")" | name ".@count"
 //                 | name "." name ".@sum" | name ".@sum." name
 //   path       := name { "." name }             to-one relationships, and an attribute at the end
 //   function   := "canonical" | "lowercase" | "uppercase"
@@ -17,6 +17,8 @@ package struct Derivation: Sendable, Hashable {
   }
 
   package enum Form: Sendable, Hashable {
+    /// The time of the last save of the object. It is the only form with a value in rows.
+    case saveTime
     /// The value at the end of a path.
     case value([String])
     /// The result of a function of the text at the end of a path.
@@ -48,6 +50,7 @@ package struct Derivation: Sendable, Hashable {
   /// The names of the properties along the path, in order.
   package var names: [String] {
     switch form {
+    case .saveTime: []
     case .value(let names), .text(_, let names): names
     case .count(let relationship): [relationship]
     case .sum(let relationship, let attribute): [relationship, attribute]
@@ -62,19 +65,27 @@ package struct Derivation: Sendable, Hashable {
   /// Whether the value is computed from any number of objects, so that it is never absent.
   package var isAggregate: Bool {
     switch form {
-    case .value, .text: false
+    case .saveTime, .value, .text: false
     case .count, .sum: true
     }
   }
 }
 
+extension AttributeDescription {
+  /// Whether a save sets the attribute to its own time. Rows have the value.
+  package var isSetBySaves: Bool { derivation == Derivation.saveTimeText }
+
+  /// Whether the value follows from other properties, so that no row has it.
+  package var isComputed: Bool { derivation != nil && !isSetBySaves }
+}
+
 // MARK: - Parsing
 
 extension Derivation {
+  fileprivate static let saveTimeText = "now()"
+
   private static func form(_ text: String) throws(Flaw) -> Form {
-    if text == "now()" {
-      throw Flaw("The derivation is the time of a save.", "Set the attribute in willSave().")
-    }
+    if text == saveTimeText { return .saveTime }
     guard let colon = text.firstIndex(of: ":") else { return try form(ofPath: text) }
     let names = Function.allCases.map { "\($0.rawValue):(…)" }.joined(separator: ", ")
     guard let function = Function(rawValue: String(text[..<colon])) else {

@@ -248,8 +248,8 @@ struct ModelComparison {
   private mutating func compare(
     _ old: AttributeDescription, _ new: AttributeDescription, of entity: String, _ path: String
   ) {
-    // Rows do not store derived values, and the indexes follow the new model.
-    let areDerived = old.derivation != nil && new.derivation != nil
+    // Rows do not store computed values, and the indexes follow the new model.
+    let areDerived = old.isComputed && new.isComputed
     if old.type != new.type {
       note(.typeChanged, entity, path, areDerived, "The type was \(old.type) and is \(new.type).")
     }
@@ -260,7 +260,7 @@ struct ModelComparison {
     }
     if old.derivation != new.derivation {
       note(
-        .derivationChanged, entity, path, areDerived,
+        .derivationChanged, entity, path, old.isComputed == new.isComputed,
         "The derivation was \(text(old.derivation)) and is \(text(new.derivation)).")
     }
   }
@@ -304,7 +304,7 @@ extension RelationshipDescription {
 
 extension PropertyDescription {
   fileprivate var isDerived: Bool {
-    if case .attribute(let attribute) = self { attribute.derivation != nil } else { false }
+    if case .attribute(let attribute) = self { attribute.isComputed } else { false }
   }
 
   fileprivate var kindName: String {

@@ -69,7 +69,7 @@ extension ModelValidation {
       note(
         .init(
           "A derived attribute is transient.",
-          "Make it one of the two: a derived attribute takes no space in rows either."))
+          "Make it one of the two."))
     }
     if attribute.defaultValue != nil {
       note(
@@ -78,6 +78,9 @@ extension ModelValidation {
     }
     do throws(Derivation.Flaw) {
       let derivation = try Derivation(attribute.derivation ?? "")
+      if case .saveTime = derivation.form, attribute.type != .date {
+        note(.init("The time of a save is a date, not \(attribute.type).", "Make the attribute date."))
+      }
       guard let end = try end(of: derivation, in: index) else {
         if case .count = derivation.form, !attribute.type.isInteger {
           note(.init("A count is a whole number, not \(attribute.type).", "Make the attribute int64."))
@@ -99,10 +102,11 @@ extension ModelValidation {
     }
   }
 
-  /// Follows a derivation. Returns nil for a count, or if another check reports an error in the
-  /// path.
+  /// Follows a derivation. Returns nil if it does not end at an attribute, or if another check
+  /// reports an error in the path.
   private func end(of derivation: Derivation, in index: Int) throws(Derivation.Flaw) -> End? {
     switch derivation.form {
+    case .saveTime: return nil
     case .count(let name):
       _ = try toMany(name, in: index)
       return nil
@@ -231,7 +235,7 @@ extension ModelValidation {
     _ type: AttributeType, _ derivation: Derivation, _ source: AttributeType
   ) -> Derivation.Flaw? {
     switch derivation.form {
-    case .count: return nil
+    case .saveTime, .count: return nil
     case .value:
       if type == source { return nil }
       return .init("The attribute is \(type), and its source is \(source).", "Make it \(source).")

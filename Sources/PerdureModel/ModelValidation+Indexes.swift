@@ -95,7 +95,7 @@ extension ModelValidation {
       !column.isToMany,
       case .attribute(let summed)? = visible[back.declaringEntity][attribute]?.property
     else { return false }
-    return summed.type.isSummed && summed.derivation == nil && !summed.isTransient
+    return summed.type.isSummed && !summed.isComputed && !summed.isTransient
   }
 
   /// Whether stores keep an index on the attribute, if it is derived.
@@ -104,7 +104,7 @@ extension ModelValidation {
       let derivation = attribute.derivation.flatMap({ try? Derivation($0) })
     else { return true }
     switch derivation.form {
-    case .count: return true
+    case .saveTime, .count: return true
     case .value(let names): return endsInStored(names, from: index)
     case .text: return false
     case .sum(let relationship, let attribute): return isSummed(attribute, over: relationship, in: index)
@@ -124,7 +124,7 @@ extension ModelValidation {
         guard let next = indicesByName[relationship.destinationEntityName] else { return true }
         (here, names) = (next, names.dropFirst())
       case .attribute(let attribute):
-        guard let text = attribute.derivation else { return true }
+        guard attribute.isComputed, let text = attribute.derivation else { return true }
         guard case .value(let further)? = (try? Derivation(text))?.form else { return false }
         names = further[...]
       default: return true
@@ -163,7 +163,7 @@ extension ModelValidation {
   }
 
   private func isDerived(_ property: PropertyDescription?) -> Bool {
-    if case .attribute(let attribute)? = property { attribute.derivation != nil } else { false }
+    if case .attribute(let attribute)? = property { attribute.isComputed } else { false }
   }
 
   private func isIndexable(_ property: PropertyDescription?) -> Bool {

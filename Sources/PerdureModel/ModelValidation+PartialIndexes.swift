@@ -41,7 +41,7 @@ extension PartialPredicate.Column {
   init?(_ property: PropertyDescription, inverse: (RelationshipDescription) -> RelationshipDescription?) {
     switch property {
     case .attribute(let attribute):
-      if attribute.isTransient || attribute.derivation != nil { return nil }
+      if attribute.isTransient || attribute.isComputed { return nil }
       self = .attribute(attribute.type)
     case .relationship(let relationship):
       if relationship.isToMany || relationship.isTransient || inverse(relationship)?.isToMany == false {

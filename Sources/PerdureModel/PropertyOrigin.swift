@@ -35,7 +35,7 @@ extension PropertyDescription {
 }
 
 extension AttributeDescription {
-  fileprivate var isInRows: Bool { !isTransient && derivation == nil }
+  fileprivate var isInRows: Bool { !isTransient && !isComputed }
 }
 
 extension StoredModel {

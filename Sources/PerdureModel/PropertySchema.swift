@@ -45,8 +45,10 @@ package final class PropertySchema: Sendable {
   package let isOptional: Bool
   /// The value of a new object, in the form of the attribute's type.
   package let defaultValue: DefaultValue?
-  /// The source of a derived attribute.
+  /// The source of a computed attribute.
   package let derivation: Derivation?
+  /// Whether a save sets the attribute to its own time.
+  package let isSetBySaves: Bool
   /// The slot of the to-many relationship that a derived attribute counts.
   package let countedSlot: Int?
   /// Whether no store contains the property's values or links.
@@ -82,7 +84,7 @@ package final class PropertySchema: Sendable {
   /// Whether the property links objects.
   package var isRelationship: Bool { attributeType == nil }
 
-  /// Whether the value follows from other properties.
+  /// Whether the value follows from other properties, so that no row has it.
   package var isDerived: Bool { derivation != nil }
 
   init(_ source: PropertySource, slot: Int, in model: SchemaResolution) {
@@ -99,7 +101,8 @@ package final class PropertySchema: Sendable {
       rules = attribute.rules
       transformerName = attribute.valueTransformerName
       defaultValue = attribute.defaultValue.flatMap { $0.converted(to: attribute.type) }
-      derivation = attribute.derivation.flatMap { try? Derivation($0) }
+      derivation = attribute.isComputed ? attribute.derivation.flatMap { try? Derivation($0) } : nil
+      isSetBySaves = attribute.isSetBySaves
       countedSlot = derivation.flatMap(\.countedRelationship).flatMap { source.slots[$0] }
       destination = nil
       inverse = nil
@@ -113,6 +116,7 @@ package final class PropertySchema: Sendable {
       transformerName = nil
       defaultValue = nil
       derivation = nil
+      isSetBySaves = false
       countedSlot = nil
       destination = model.indices[relationship.destinationEntityName]
       inverse = model.endpoint(inverseOf: relationship)

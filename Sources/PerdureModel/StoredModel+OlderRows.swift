@@ -24,7 +24,7 @@ extension PropertyDescription {
   private var canBeAdded: Bool {
     switch self {
     case .attribute(let attribute):
-      attribute.isOptional || attribute.hasValueInOlderRows || attribute.derivation != nil
+      attribute.isOptional || attribute.hasValueInOlderRows || attribute.isComputed
         || attribute.isTransient
     case .relationship(let relationship): relationship.isOptional || relationship.isTransient
     // If no leaf has a default, the composite is absent in older rows. Otherwise it is present, so

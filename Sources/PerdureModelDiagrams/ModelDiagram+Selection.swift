@@ -77,7 +77,7 @@ extension ModelDiagram {
     let type = "\(attribute.type)" + (attribute.isOptional ? "?" : "")
     return Row(
       name: attribute.name, detail: ([type] + words.compactMap(\.self)).joined(separator: " "), isKey: isKey,
-      isUnstored: attribute.isTransient || attribute.derivation != nil)
+      isUnstored: attribute.isTransient || attribute.isComputed)
   }
 
   private static func row(_ relationship: RelationshipDescription) -> Row {

@@ -154,6 +154,21 @@ struct ModelReadingTests {
     #expect(model.entities.flatMap(\.indexes).map(\.name) == ["by", "by_B"])
   }
 
+  @Test("A derived attribute with now() is read, and written as it was")
+  func saveTime() throws {
+    let text = """
+      <model><entity name="Page"><attribute name="edited" optional="YES" attributeType="Date" derived="YES" \
+      derivationExpression="now()" usesScalarValueType="NO"/></entity></model>
+      """
+    var document = try ModelDocument(Array(text.utf8), file: "contents")
+    let model = try document.managedObjectModel()
+    #expect(model.entitiesByName["Page"]?.attributes.map(\.derivation) == ["now()"])
+    try document.update(to: model)
+    #expect(try document.bytes() == Array(text.utf8))
+    let written = try ModelDocument(model).managedObjectModel()
+    #expect(written.entitiesByName["Page"]?.attributes == model.entitiesByName["Page"]?.attributes)
+  }
+
   @Test("Files of public projects give models, or errors at known lines", arguments: Corpus.files)
   func corpus(_ path: String) throws {
     let document = try ModelDocument(Corpus.bytes(of: path), file: path)

@@ -28,6 +28,7 @@ struct DerivationTests {
       ("canonical:(name)", .text(.canonical, ["name"])), ("lowercase:(a.b)", .text(.lowercase, ["a", "b"])),
       ("uppercase:(name)", .text(.uppercase, ["name"])), ("parts.@count", .count("parts")),
       ("parts.large.@sum", .sum("parts", of: "large")), ("parts.@sum.large", .sum("parts", of: "large")),
+      ("now()", .saveTime),
     ])
   func forms(text: String, form: Derivation.Form) throws {
     #expect(try Derivation(text).form == form)
@@ -40,7 +41,8 @@ struct DerivationTests {
       "@sum",
       "region.@count", "small.@count", "region.parts.large.@sum", "@sum.parts.large", "parts.large.@max",
       "parts.@avg.large",
-      "parts.@sum.@count", "parts.large.@sum.@count", "now()", "length:(name)", "canonical:",
+      "parts.@sum.@count", "parts.large.@sum.@count", "now", "now(1)", "canonical:(now())", "length:(name)",
+      "canonical:",
       "canonical:name",
       "canonical:()", "canonical:(uppercase:(name))", "canonical:(parts.@count)", "uppercase:(name) ",
       "name + name",
@@ -62,7 +64,7 @@ struct DerivationTests {
       ("region.founded", [.date]), ("small", [.int16]), ("canonical:(region.name)", [.string]),
       ("parts.@count", [.int16, .int32, .int64]), ("parts.small.@sum", [.int16, .int32, .int64, .decimal]),
       ("parts.large.@sum", [.int16, .int32, .int64, .decimal]), ("parts.exact.@sum", [.decimal]),
-      ("parts.real.@sum", [.double]), ("parts.single.@sum", [.double]),
+      ("parts.real.@sum", [.double]), ("parts.single.@sum", [.double]), ("now()", [.date]),
     ]
     for (text, types) in right {
       for type in AttributeType.allCases where type != .undefined {
@@ -121,6 +123,29 @@ struct DerivationTests {
     let slot = try #require(model.schema(named: "Town")?.slot(named: "parts"))
     #expect(model.schema(named: "Town")?.property(named: "size")?.countedSlot == slot)
     #expect(model.schema(named: "Town")?.property(named: "sign")?.isDerived == true)
+  }
+
+  @Test("The time of a save is stored: it can be indexed beside others, but not be unique")
+  func saveTime() throws {
+    var entity = place("now()", .date)
+    entity.indexes = [
+      FetchIndexDescription("both", ["d", "code"]),
+      FetchIndexDescription("recent", ["code"], where: "d != nil"),
+    ]
+    entity.properties.append(.derived("twin", "d", type: .date))
+    #expect(findings([entity]) == [])
+    let model = try ManagedObjectModel([entity])
+    #expect(!model.warnings.contains { $0.rule == .indexNotKept })
+    let property = try #require(model.schema(named: "Place")?.property(named: "d"))
+    #expect(property.isSetBySaves && !property.isDerived && property.isOptional)
+    #expect(findings([place("now()", .date, optional: false)]) == [])
+    entity.uniquenessConstraints = [["d"]]
+    #expect(findings([entity]) == ["constraintProperty Place.d"])
+    let both = AttributeDescription("d", .date, defaultValue: .now, derivation: "now()", isTransient: true)
+    #expect(
+      findings([EntityDescription("A", properties: [.attribute(both)])]).filter { $0 == "derivation A.d" }
+        .count
+        == 2)
   }
 
   @Test("A cycle of derivations is a model error")

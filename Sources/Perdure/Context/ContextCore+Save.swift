@@ -2,6 +2,7 @@
 //
 //   1. delete rules            propagateDeletes
 //   2. the classes' own hooks  callSaveHooks: willSave until nothing changes, then their validation
+//                              Then the attributes of derivation now() are set (SaveTimes)
 //   3. validation              Validation: every broken rule in one error, with what the hooks have found
 //   4. the commit              SavePlan: rows, links and preconditions
 //   5. the store's answer      one atomic commit, or a conflict and nothing has changed (C4); with several stores one
@@ -42,6 +43,7 @@ extension ContextCore {
     propagateDeletes()
     let refusals = try callSaveHooks()
     if tracker.isEmpty { return nil }
+    setSaveTimes()
     try checkMayWrite()
     let plan = try plan(refusals)
     // First: what is not there any more breaks every rule.

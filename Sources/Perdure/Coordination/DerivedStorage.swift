@@ -38,6 +38,7 @@ package struct DerivedStorage: Hashable, Sendable {
     slots = steps.map(\.slot)
     let names = steps.map(\.name)
     switch derivation.form {
+    case .saveTime: preconditionFailure("Rows have the time of a save; it is not computed.")
     case .value, .text: path = PropertyPath(names)
     case .count: path = PropertyPath(names, aggregate: .count)
     case .sum: path = PropertyPath(names, aggregate: .sum)

@@ -113,6 +113,7 @@ final class JSONReading {
     let shape = objects[index].shape
     switch shape.properties[slot] {
     case .transient, .count, .derived: break
+    case .attribute where shape.saveTimeSlots.contains(slot): break
     case .attribute(_, let isOptional):
       if try container.decodeNil(forKey: key) {
         guard isOptional else { throw Self.required(key.stringValue, of: shape, container, key) }

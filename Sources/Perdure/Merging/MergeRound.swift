@@ -163,9 +163,12 @@ extension ContextCore {
   /// The policy as it applies to an object.
   func mergeRules(_ shape: EntityShape, _ reference: ObjectReference) -> EntityMergeRules {
     let lineage = graph.lineage(of: shape)
-    var rules = EntityMergeRules(general: mergePolicy.general(lineage))
-    guard mergePolicy.hasRules else { return rules }
+    let general = mergePolicy.general(lineage)
+    var rules = EntityMergeRules(general: general)
+    guard mergePolicy.hasRules || !shape.saveTimeSlots.isEmpty else { return rules }
     rules.ruled = { [mergePolicy] slot, versions in
+      // No conflict: each save sets it anew.
+      if shape.saveTimeSlots.contains(slot) { return general == .error ? versions.local[slot] : .none }
       guard let rule = mergePolicy.rule(lineage, shape.propertyName(slot)) else { return .none }
       let named = self.propertyVersions(versions, reference, slot)
       return .some(rule.merged(named).flatMap { self.stored($0, shape, slot) })
@@ -190,9 +193,11 @@ extension ContextCore {
     }
   }
 
-  /// The three values of the changed columns, as the program knows them.
+  /// The three values of the changed columns, as the program knows them, without times of saves.
   func propertyVersions(_ versions: ObjectVersions, _ reference: ObjectReference) -> [PropertyVersions] {
-    versions.local.keys.sorted().map { propertyVersions(versions, reference, $0) }
+    let saveTimeSlots = graph.shape(of: reference).saveTimeSlots
+    return versions.local.keys.sorted().filter { !saveTimeSlots.contains($0) }
+      .map { propertyVersions(versions, reference, $0) }
   }
 
   private func propertyVersions(

@@ -72,6 +72,9 @@ final class EntityShape: Sendable {
   /// with accessors by name.
   let valueTypes: [Any.Type?]
 
+  /// The slots of attributes that a save sets to its own time.
+  let saveTimeSlots: [Int]
+
   /// Whether a save has to ask objects before it writes.
   let hasSaveHooks: Bool
   /// Whether objects have to be told when their rows come and go.
@@ -112,6 +115,7 @@ final class EntityShape: Sendable {
       uniqueKeysWithValues: transformable.compactMap { property in
         property.transformerName.flatMap(ValueTransformers.transformer).map { (property.slot, $0) }
       })
+    saveTimeSlots = parts.schema.properties.filter(\.isSetBySaves).map(\.slot)
     valueTypes = Self.valueTypes(parts)
     let leaves = Set(parts.schema.composites.flatMap(\.slots))
     ruledSlots = parts.properties.indices.filter {

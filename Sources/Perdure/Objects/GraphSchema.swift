@@ -291,7 +291,9 @@ private struct GraphSchemaBuilder {
       switch stored.form {
       case .attribute(.absent):
         return .transient(property.attributeType ?? .undefined, isOptional: property.isOptional)
-      case .attribute(let kind): return .attribute(kind, isOptional: property.isOptional)
+      // The save that checks for missing values sets these first.
+      case .attribute(let kind):
+        return .attribute(kind, isOptional: property.isOptional || property.isSetBySaves)
       case .count(let slot): return .count(ofSlot: slot)
       case .derived(let derived): return .derived(derived)
       case .toOne, .inverse: preconditionFailure("\(property.name) is a relationship.")

@@ -287,6 +287,8 @@ extension ManagedObject {
   private func kept(_ value: Any?, _ slot: Int) throws(KeyedProblem) -> Value {
     let name = shape.propertyName(slot)
     switch shape.properties[slot] {
+    case .attribute where shape.saveTimeSlots.contains(slot):
+      throw .mistake("\(shape.name).\(name) cannot be set: each save sets it.")
     case .attribute, .transient: break
     case .count, .derived: throw .mistake("\(shape.name).\(name) cannot be set: it is derived.")
     case .relationship:

@@ -1,0 +1,199 @@
+import Foundation
+import Perdure
+import PerdureFileIO
+import PerdureLog
+import Testing
+
+@Entity(indexes: [["edited"]]) private final class Page: ManagedObject {
+  var text: String = ""
+  @Attribute(derived: "now()") var edited: Date?
+  @Relationship(inverse: "pages") var book: Shelf?
+  @Relationship(inverse: "pages") var marks: ToMany<Mark>
+}
+
+@Entity private final class Shelf: ManagedObject {
+  var name: String = ""
+  @Attribute(derived: "now()") var changed: Date?
+  @Relationship(inverse: "book") var pages: ToMany<Page>
+}
+
+@Entity private final class Mark: ManagedObject {
+  @Relationship(inverse: "marks") var pages: ToMany<Page>
+}
+
+@Suite("Attributes that saves set to their time")
+struct SaveTimeTests {
+  private static let classes: [ManagedObject.Type] = [Page.self, Shelf.self, Mark.self]
+
+  private func container(_ description: PersistentStoreDescription = .inMemory) throws -> PersistentContainer
+  {
+    let container = try PersistentContainer(
+      name: "Pages", classes: Self.classes, description: description)
+    try container.loadPersistentStores()
+    return container
+  }
+
+  /// Waits until the clock shows another time than a date.
+  private func pass(_ date: Date?) {
+    while Date() == date {}
+  }
+
+  @Test("A save gives all objects that it inserts one time between its begin and its end")
+  func inserted() throws {
+    let context = try container().newContext()
+    let (first, second) = (Page(context: context), Page(context: context))
+    #expect(first.edited == nil)
+    let before = Date()
+    try context.save()
+    let after = Date()
+    let time = try #require(first.edited)
+    #expect(before <= time && time <= after && second.edited == time)
+  }
+
+  @Test("Only objects that a save writes get its time")
+  func updated() throws {
+    let context = try container().newContext()
+    let (first, second) = (Page(context: context), Page(context: context))
+    let shelf = Shelf(context: context)
+    try context.save()
+    let time = try #require(first.edited)
+    pass(time)
+    first.text = "new"
+    first.book = shelf
+    try context.save()
+    #expect(try #require(first.edited) != time)
+    // The shelf has another page now.
+    #expect(second.edited == time && shelf.changed == first.edited)
+    try context.save()
+    let last = first.edited
+    #expect(!context.hasChanges)
+    pass(last)
+    // Links of many-to-many relationships belong to both ends.
+    second.marks.insert(Mark(context: context))
+    try context.save()
+    #expect(try #require(second.edited) != time && first.edited == last)
+  }
+
+  @Test("Predicates, orders and indexes use the stored time, and a store keeps it")
+  func stored() throws {
+    let fileSystem = InMemoryFileSystem()
+    var description = PersistentStoreDescription(path: "/pages.perdure")
+    description.configuresEngine = { $0.fileSystem = fileSystem }
+    let written = try container(description)
+    let context = written.newContext()
+    let first = Page(context: context)
+    first.text = "first"
+    try context.save()
+    let time = try #require(first.edited)
+    pass(time)
+    Page(context: context).text = "second"
+    try context.save()
+    try written.close()
+
+    let again = try container(description).newContext()
+    var request = FetchRequest<Page>()
+    request.predicate = try FetchPredicate(format: "edited > %@", time)
+    #expect(try again.fetch(request).map(\.text) == ["second"])
+    request.predicate = nil
+    request.sortDescriptors = [FetchOrder("edited", ascending: false)]
+    #expect(try again.fetch(request).map(\.text) == ["second", "first"])
+    #expect(try again.fetch(request).last?.edited == time)
+  }
+
+  @Test("The program cannot set the attribute by name")
+  func readOnly() throws {
+    let page = Page(context: try container().newContext())
+    let error = #expect(throws: PerdureError.self) { try page.setCheckedValue(Date(), forKey: "edited") }
+    #expect(error?.code == .unknownKey)
+    #expect(error?.message.contains("Page.edited cannot be set: each save sets it.") == true)
+    #expect(page.edited == nil)
+  }
+
+  @Test("Two contexts that change different properties of an object do not conflict")
+  func merging() throws {
+    let container = try container()
+    let here = container.newContext()
+    let page = Page(context: here)
+    let shelf = Shelf(context: here)
+    try here.save()
+    let there = container.newContext()
+    let other = try #require(try there.existingObject(with: page.objectID) as? Page)
+    other.text = "there"
+    page.book = shelf
+    try there.save()
+    pass(other.edited)
+    try here.save()
+    #expect(page.text == "there" && page.book === shelf)
+    #expect(try #require(page.edited) > #require(other.edited))
+    // The same property is a conflict, and the time is not among its properties.
+    (other.text, page.text) = ("there", "here")
+    there.rollback()
+    other.text = "there again"
+    try there.save()
+    let error = #expect(throws: PerdureError.self) { try here.save() }
+    #expect(error?.conflicts.flatMap { $0.properties.map(\.property) } == ["text"])
+  }
+
+  @Test("A child context sets no time; the save of its parent does")
+  func children() throws {
+    let context = try container().newContext()
+    let page = Page(context: context)
+    try context.save()
+    let time = page.edited
+    let child = try context.newChildContext()
+    let copy = try #require(try child.existingObject(with: page.objectID) as? Page)
+    pass(time)
+    copy.text = "child"
+    try child.save()
+    #expect(page.text == "child" && page.edited == time)
+    try context.save()
+    #expect(try #require(page.edited) > #require(time))
+  }
+
+  @Test("A save that fails validation can be repeated")
+  func refused() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "Page",
+        properties: [
+          .string("text", optional: false), .derived("edited", "now()", type: .date, optional: false),
+        ])
+    ])
+    let container = PersistentContainer(name: "Pages", model: model, description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let page = context.insertNewObject(forEntityName: "Page")
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.details.map(\.property) == ["text"])
+    page["text"] = "x"
+    try context.save()
+    #expect(page["edited"] is Date)
+  }
+
+  @Test("A stored date can become the time of saves and back; a computed attribute cannot")
+  func adopting() throws {
+    let fileSystem = InMemoryFileSystem()
+    func open(_ property: PropertyDescription) throws -> PersistentContainer {
+      var description = PersistentStoreDescription(path: "/pages.perdure")
+      description.configuresEngine = { $0.fileSystem = fileSystem }
+      let model = try ManagedObjectModel([
+        EntityDescription("Page", properties: [.date("written"), property])
+      ])
+      let container = PersistentContainer(name: "Pages", model: model, description: description)
+      try container.loadPersistentStores()
+      return container
+    }
+    let first = try open(.date("edited"))
+    let context = first.newContext()
+    let date = Date(timeIntervalSinceReferenceDate: 5)
+    context.insertNewObject(forEntityName: "Page")["edited"] = date
+    try context.save()
+    try first.close()
+    let second = try open(.derived("edited", "now()", type: .date))
+    let request = FetchRequest<ManagedObject>(entityName: "Page")
+    #expect(try second.newContext().fetch(request).map { $0["edited"] as? Date } == [date])
+    try second.close()
+    #expect(throws: PerdureError.self) { try open(.derived("edited", "written", type: .date)) }
+    try open(.date("edited")).close()
+  }
+}
