@@ -10,7 +10,7 @@ public struct AttributeDescription: Sendable, Hashable {
   ///
   /// It is also the value in rows that were written before the attribute existed.
   public var defaultValue: DefaultValue?
-  /// The derivation of the value from other properties; nil for a value that the program sets.
+  /// The derivation of the value from other properties; nil if the program sets the value.
   ///
   /// | derivation | gives |
   /// |---|---|
@@ -22,11 +22,12 @@ public struct AttributeDescription: Sendable, Hashable {
   ///
   /// A save sets an attribute with `now()` in each object that it inserts, and in each whose stored
   /// attributes or relationships changed. All have the same time. The value is stored, and is nil
-  /// before the first save. The program cannot set it. Two saves do not conflict because of it.
+  /// before the first save. The program cannot set it. It does not cause conflicts of two saves.
   ///
-  /// All other derivations are computed. The named attribute may itself be derived. The value is always current, before and after a
-  /// save, for every change along the path. It is not stored, it cannot be set, and it is not among
-  /// the changed values. In predicates and sort orders it is equivalent to its derivation.
+  /// All other derivations are computed. The named attribute may itself be derived. The value is
+  /// always current, before and after a save, for every change along the path. It is not stored,
+  /// the program cannot set it, and the changed values do not contain it. In predicates and sort
+  /// orders it is equivalent to its derivation.
   ///
   /// A path has no value if a relationship in it has no object or if its attribute has no value.
   /// Then the derived attribute must be optional. A sum of integers may be a decimal attribute. If

@@ -1,6 +1,7 @@
 /// The type of an attribute's values. The raw values are those of Core Data, and they are stored.
 public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
-  /// Any Swift value. Only for transient attributes, because stores cannot store such values.
+  /// Any Swift value. The type is valid only for transient attributes, because stores cannot store
+  /// such values.
   case undefined = 0
   /// Whole numbers from -32 768 to 32 767.
   case int16 = 100

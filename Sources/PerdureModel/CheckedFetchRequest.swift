@@ -17,7 +17,7 @@ package struct CheckedFetchRequest: Sendable {
   package var predicate: FetchPredicate?
   /// The variables of the predicate and their types.
   package var variables: [String: FetchVariableType] = [:]
-  /// The errors. Only requests of stored models can have some: a later version may have written
-  /// them, and the store can be read without them.
+  /// The errors. Only requests of stored models can have errors: a later version may have written
+  /// the request. The store can be read without the request.
   package var flaws: [FetchRequestFlaw] = []
 }

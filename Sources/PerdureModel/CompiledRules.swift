@@ -140,7 +140,7 @@ private enum Check: Sendable {
 }
 
 extension Value {
-  /// Whether the length is at least `count`. It counts no more characters of a text than necessary.
+  /// Whether the length is at least `count`. In a text, counting stops at `count` characters.
   fileprivate func hasLength(ofAtLeast count: Int) -> Bool {
     switch self {
     case .string(let text): text.hasCharacters(count)

@@ -40,8 +40,8 @@ public struct CompositeAttributeDescription: Sendable, Hashable {
 }
 
 extension CompositeAttributeDescription {
-  /// Whether some leaf is present in every composite that passes a save, because the leaf and all
-  /// composites that contain it are required.
+  /// Whether every composite that passes a save has a value. That holds if some leaf is required,
+  /// and each composite between it and this one is required.
   package var alwaysHasValue: Bool {
     elements.contains { element in
       if case .composite(let inner) = element { return !inner.isOptional && inner.alwaysHasValue }

@@ -7,7 +7,7 @@ public struct EntityDescription: Sendable, Hashable {
   public var name: String
   /// The entity whose properties, indexes and constraints this one inherits; nil for a root.
   public var superentityName: String?
-  /// Whether the entity itself has no objects, only its subentities.
+  /// Whether only the subentities have objects, and the entity itself has none.
   public var isAbstract: Bool
   /// The name of the objects' Swift class. It is not part of the version hash.
   public var managedObjectClassName: String

@@ -8,8 +8,8 @@ public import PerdurePredicates
 /// every platform. Objects that are equal in every criterion come in the order of their ids, in the
 /// direction of the first criterion. Without any criterion the order is not defined.
 public struct FetchOrder: Hashable, Sendable {
-  /// The path to the value: attributes, to-one relationships on the way, `@count` of a to-many one
-  /// at its end.
+  /// The path to the value: to-one relationships, then an attribute or `@count` of a to-many
+  /// relationship.
   public var path: PropertyPath
   /// Whether smaller values come first.
   public var isAscending: Bool

@@ -43,7 +43,7 @@ extension FetchRequestCheck {
   private mutating func property(_ name: String, of index: Int) -> Kind {
     let entity = model.entities[index].name
     guard let found = model.visible[index][name]?.property else {
-      // Every object has the path `entity.name`, unless a property has that name.
+      // Every object has the path `entity.name`, unless the entity has a property called `entity`.
       if name == "entity" { return .any }
       noteUnknown(name, of: index)
       return .any

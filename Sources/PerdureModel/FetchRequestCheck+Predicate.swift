@@ -21,7 +21,8 @@ extension FetchRequestCheck {
     infer(comparison.right, wantedRight, bound)
   }
 
-  /// Notes an operand about the owner of a fetched property that never equals the other operand.
+  /// Notes a comparison that uses a variable of fetched properties and whose operands are never
+  /// equal.
   private mutating func checkMatch(_ comparison: FetchComparison, _ left: Kind, _ right: Kind) {
     switch comparison.op {
     case .matches, .like, .beginsWith, .endsWith: return
@@ -83,8 +84,8 @@ extension FetchRequestCheck {
     }
   }
 
-  /// Notes objects of the owner of a fetched property whose properties the fetch would read. The
-  /// fetch gets values from the owner, and no objects.
+  /// Notes an expression that reads properties of objects reached from `$FETCH_SOURCE`. The fetch
+  /// gets values from the owner of the fetched property, but no objects.
   private mutating func checkIsSupported(_ base: FetchExpression) {
     guard source != nil, base.variables.contains(FetchedPropertyDescription.sourceVariable) else { return }
     note(

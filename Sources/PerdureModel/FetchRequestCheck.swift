@@ -5,7 +5,7 @@ internal import PerdurePredicates
 /// It follows every path through the entities of the model. It also infers the types of variables
 /// from the operands with which they are compared. A fetch checks the types of constants.
 struct FetchRequestCheck {
-  /// What an expression gives.
+  /// The kind of an expression's result.
   indirect enum Kind {
     case any
     case value(AttributeType)
@@ -15,7 +15,7 @@ struct FetchRequestCheck {
     case composite(Int, path: String)
     case many(Kind)
 
-    /// The kind of the elements of a collection, or the kind itself.
+    /// The kind of a collection's elements; for other kinds, the kind itself.
     var element: Kind {
       if case .many(let element) = self { element.element } else { self }
     }
@@ -52,7 +52,7 @@ struct FetchRequestCheck {
     for path in request.relationshipKeyPathsForPrefetching { checkPrefetched(path) }
   }
 
-  /// Adds an error. Of a stored request, which may be hostile, only the first one is kept.
+  /// Adds an error. A stored request may be hostile, so only its first error is kept.
   mutating func note(_ message: String, _ remedy: String) {
     if model.isStored, !result.flaws.isEmpty { return }
     let flaw = FetchRequestFlaw(message: message, remedy: remedy)

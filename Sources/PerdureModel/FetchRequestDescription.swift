@@ -22,24 +22,24 @@ public struct FetchRequestDescription: Sendable, Hashable {
   public var predicateFormat: String?
   /// The order, most significant criterion first; empty for no particular order.
   public var sortDescriptors: [FetchOrder]
-  /// The most objects wanted; 0 for all. Not negative.
+  /// The maximum number of objects; 0 for all. Not negative.
   public var fetchLimit: Int
   /// The number of objects to skip at the front. Not negative.
   public var fetchOffset = 0
-  /// How many rows are read together when a fault among the objects is touched; 0 for the default.
-  /// Not negative.
+  /// The number of rows that are read together when the program accesses a fault among the objects;
+  /// 0 for the default. Not negative.
   public var fetchBatchSize = 0
   /// The kind of results.
   public var resultType = FetchResultType.managedObjects
-  /// Whether objects of subentities are wanted too.
+  /// Whether the fetch also returns objects of subentities.
   public var includesSubentities = true
-  /// Whether unsaved changes of the context count.
+  /// Whether the results include unsaved changes of the context.
   public var includesPendingChanges = true
-  /// Whether the fetch takes over the rows that it reads. If not, the objects come as faults.
+  /// Whether the objects get the property values that the fetch reads. If not, they are faults.
   public var includesPropertyValues = true
-  /// Whether objects may come as faults.
+  /// Whether the fetch may return objects as faults.
   public var returnsObjectsAsFaults = true
-  /// Whether equal dictionaries are returned once. Without effect on other kinds of results.
+  /// Whether equal dictionaries are returned once. It has no effect on other kinds of results.
   public var returnsDistinctResults = false
   /// The relationships to prefetch, as paths such as `company` or `workers.projects`.
   public var relationshipKeyPathsForPrefetching: [String] = []
@@ -49,7 +49,7 @@ public struct FetchRequestDescription: Sendable, Hashable {
   /// - Parameters:
   ///   - entityName: The name of the fetched entity.
   ///   - predicateFormat: The condition as a format string without arguments; nil for all objects.
-  ///   - fetchLimit: The most objects wanted; 0 for all.
+  ///   - fetchLimit: The maximum number of objects; 0 for all.
   public init(
     _ entityName: String, _ predicateFormat: String? = nil, sortDescriptors: [FetchOrder] = [],
     fetchLimit: Int = 0

@@ -18,7 +18,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
     self.request = request
   }
 
-  /// Makes a template of the most frequent settings of a request.
+  /// Makes a template with the most common settings of a request.
   ///
   /// - Parameters:
   ///   - name: The template's name.
@@ -26,7 +26,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   ///   - predicateFormat: The condition as a format string without arguments, with `$name` for
   ///     variables; nil for all objects.
   ///   - sortDescriptors: The order, most significant criterion first.
-  ///   - fetchLimit: The most objects wanted; 0 for all.
+  ///   - fetchLimit: The maximum number of objects; 0 for all.
   public init(
     _ name: String, _ entityName: String, _ predicateFormat: String? = nil,
     sortDescriptors: [FetchOrder] = [], fetchLimit: Int = 0

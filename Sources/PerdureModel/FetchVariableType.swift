@@ -7,7 +7,7 @@ public indirect enum FetchVariableType: Sendable, Hashable {
   case object(entityName: String)
   /// A list of values.
   case list(FetchVariableType)
-  /// Any value: the predicate does not tell the type.
+  /// Any value: the predicate does not determine the type.
   case any
 }
 
@@ -34,8 +34,8 @@ extension FetchVariableType: CustomStringConvertible {
 }
 
 extension FetchVariableType {
-  /// The type of a variable that is compared with values of both types; nil if no value can equal
-  /// values of both. Of two number types it is the wider one.
+  /// The type of a variable that is compared with values of both types. For two number types, it is
+  /// the wider one. Nil if no value can equal values of both types.
   ///
   /// - Parameter relatives: Returns the more general of two entities; nil if neither inherits from
   ///   the other.

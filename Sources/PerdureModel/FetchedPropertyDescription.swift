@@ -39,14 +39,14 @@ public struct FetchedPropertyDescription: Sendable, Hashable {
     self.userInfo = userInfo
   }
 
-  /// Makes a description of the most frequent settings of a request.
+  /// Makes a description with the most common settings of a request.
   ///
   /// - Parameters:
   ///   - name: The property's name.
   ///   - entityName: The name of the fetched entity.
   ///   - predicateFormat: The condition as a format string without arguments; nil for all objects.
   ///   - sortDescriptors: The order, most significant criterion first.
-  ///   - fetchLimit: The most objects wanted; 0 for all.
+  ///   - fetchLimit: The maximum number of objects; 0 for all.
   ///   - isCached: Whether an object keeps the result of the first read until it is refreshed.
   ///   - userInfo: The program's own data about the property.
   public init(

@@ -43,7 +43,7 @@ extension ManagedObjectModel {
       templates: templates)
   }
 
-  /// The message that the model lacks a configuration, with the existing names.
+  /// The message for a configuration that the model does not have. It lists the existing names.
   package func lack(ofConfiguration name: String) -> String {
     let known = configurations.map { "\"\($0)\"" }.joined(separator: ", ")
     return "The model has no configuration \"\(name)\". It has \(known.isEmpty ? "none" : known)."

@@ -83,7 +83,7 @@ public final class ManagedObjectModel: Sendable {
   }
 
   /// - Parameters:
-  ///   - isStored: Whether a store has had the model.
+  ///   - isStored: Whether the model comes from a store.
   ///   - isPart: Whether the entities are a part of a model that was checked as a whole. Templates
   ///     and fetched properties may then name entities of other parts.
   init(

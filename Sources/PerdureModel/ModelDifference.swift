@@ -2,19 +2,19 @@
 public struct ModelDifference: Sendable, Hashable {
   /// The kind of a difference.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The store does not know the entity.
+    /// The store does not have the entity.
     case entityAdded
-    /// The model no longer has an entity that the store has.
+    /// The store has an entity that the model no longer has.
     case entityRemoved
-    /// The entity inherits from another entity, or no longer from any.
+    /// The entity has another superentity, or no superentity any more.
     case superentityChanged
     /// The entity became abstract, or concrete.
     case abstractChanged
-    /// The store does not know the property.
+    /// The store does not have the property.
     case propertyAdded
-    /// The model no longer has a property that the store has.
+    /// The store has a property that the model no longer has.
     case propertyRemoved
-    /// An attribute, a composite or a relationship became a property of another of these kinds.
+    /// The property became one of another kind: an attribute, a composite or a relationship.
     case propertyKindChanged
     /// A property became optional, or required.
     case optionalChanged
@@ -36,8 +36,9 @@ public struct ModelDifference: Sendable, Hashable {
     case inverseChanged
     /// The relationship has other count limits, or changed between to-one and to-many.
     case countChanged
-    /// The relationship became ordered or unordered. The first is compatible: members without an
-    /// order key come after those with one, in the order of ids, until the program orders them.
+    /// The relationship became ordered or unordered. A change to ordered is compatible. Members
+    /// without an order key then come after those with one, in the order of ids, until the program
+    /// orders them.
     case orderedChanged
     /// The entity has other uniqueness constraints.
     case constraintsChanged
@@ -45,8 +46,8 @@ public struct ModelDifference: Sendable, Hashable {
     case indexesChanged
     /// Only parts outside the rows differ: class name, default value, delete rule, renaming
     /// identifier, value transformer, user info, fetched properties, or the order of declaration.
-    /// Any change of a property that was transient and still is also counts. Objects that are older
-    /// than a property keep the default with which it was added.
+    /// This kind also covers any change of a property that is transient in both models. Objects
+    /// that are older than a property keep the default with which it was added.
     case detailsChanged
     /// A fetch request template was added, removed or changed. The difference names the fetched
     /// entity, and the template instead of a property.

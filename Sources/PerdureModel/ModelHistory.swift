@@ -17,7 +17,7 @@ package struct ModelHistory: Sendable, Hashable {
     package let sequence: UInt64
   }
 
-  /// The maximum number of versions. It limits what each opening reads, to about 10 KB.
+  /// The maximum number of versions. It limits the data that each opening reads to about 10 KB.
   static let countMax = 256
 
   package let versions: [Version]

@@ -6,7 +6,6 @@ extension ModelValidation {
   /// Warns about each cascading relationship that leads through other entities back to its start. A
   /// direct cascade from an entity to itself, to a superentity or to a subentity is usual (the
   /// children in a tree). It causes a warning only if its inverse cascades too.
-  /// usual and not mentioned, unless its inverse cascades as well.
   mutating func checkCascades() {
     var search = CascadeSearch(parents)
     for (index, entity) in entities.enumerated() {

@@ -216,8 +216,9 @@ extension ModelValidation {
 
   // MARK: Types
 
-  /// The error in a copy whose value transformer differs from that of its source: it could not read
-  /// the source's bytes. Stored models are not checked, because rows contain no copies.
+  /// The error if a copy and its source have different value transformers: the copy's transformer
+  /// could not read the source's bytes. Stored models are not checked, because rows contain no
+  /// copies.
   private func transformerFlaw(
     _ copy: AttributeDescription, _ derivation: Derivation, _ source: AttributeDescription
   ) -> Derivation.Flaw? {

@@ -57,8 +57,9 @@ extension ModelValidation {
     }
   }
 
-  /// Warns about an index with an end of a one-to-one relationship. Rows store only one of the two
-  /// ends. The store chooses it by the order in which it learned of the two.
+  /// Warns about an index that has several elements, one of them an end of a one-to-one
+  /// relationship. Rows store only the end with the lower property number. The store assigns these
+  /// numbers, so the model does not determine the end.
   private mutating func warnOfOneToOne(_ description: FetchIndexDescription, in index: Int) {
     guard description.elements.count > 1 else { return }
     for element in description.elements {

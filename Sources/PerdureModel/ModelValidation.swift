@@ -80,7 +80,7 @@ struct ModelValidation {
   }
 
   /// The end of a remedy: a question that suggests similar known names. It is empty for stored
-  /// models. Their names can be any bytes, and so many that the search would be slow.
+  /// models: their names can be any bytes, and a search among very many names would be slow.
   func question(_ name: String, in known: some Sequence<String>) -> String {
     isStored ? "" : NearMisses.question(name, in: known)
   }

@@ -5,9 +5,8 @@
 //        combine comparisons.
 //   PP2. The result is the same on every system and in every version: no regular expressions, time
 //        or random numbers.
-//   PP3. The predicate can be evaluated for every row: a constant has the attribute's kind, and
-//        text operators have text.
-//        have text.
+//   PP3. The predicate can be evaluated for every row: a constant has the attribute's kind, and the
+//        operands of text operators are text.
 
 internal import PerdurePredicates
 

@@ -1,7 +1,6 @@
 /// A property as the graph uses it: in a slot of one entity, with its inverse resolved.
 ///
-/// An inherited property has a schema in each entity that inherits it. `declaringEntity` is the
-/// declaring entity.
+/// An inherited property has a schema in each entity that inherits it.
 package final class PropertySchema: Sendable {
   /// The content of the property.
   package enum Kind: Sendable, Hashable {
@@ -14,13 +13,14 @@ package final class PropertySchema: Sendable {
   }
 
   /// Where the links of a relationship are stored. Each link is stored once. If both ends have the
-  /// same kind (one-to-one, many-to-many), the end with the lower property number is used.
+  /// same kind (one-to-one, many-to-many), the end with the lower property number stores the links.
   package enum LinkStorage: Sendable, Hashable {
-    /// As an id in this object's row: a to-one relationship.
+    /// In this object's row, as an id. The relationship is to-one.
     case reference
-    /// In the rows of the other side, whose relationship is to-one: a to-many relationship.
+    /// In the rows of the objects at the other end. The relationship is to-many, and its inverse is
+    /// to-one.
     case inverseReference
-    /// As separate entries: both sides are to-many, or a to-many relationship has no inverse.
+    /// As separate entries. Both ends are to-many, or a to-many relationship has no inverse.
     case links
   }
 
@@ -41,7 +41,7 @@ package final class PropertySchema: Sendable {
   package let kind: Kind
   /// The index of the entity that declares the property.
   package let declaringEntity: Int
-  /// Whether an object may be saved without it.
+  /// Whether an object may be saved without a value.
   package let isOptional: Bool
   /// The value of a new object, in the form of the attribute's type.
   package let defaultValue: DefaultValue?

@@ -27,13 +27,13 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var maxCount: Int
   /// Whether an object may be saved without an object at the other end.
   ///
-  /// If false, saving such an object is error 1570 for a to-one and 1580 for a to-many
-  /// relationship.
+  /// If false, saving such an object fails with error 1570 for a to-one relationship, and 1580 for
+  /// a to-many relationship.
   public var isOptional: Bool
-  /// What deleting an object does to the other end.
+  /// The effect of deleting an object on the objects at the other end.
   public var deleteRule: DeleteRule
-  /// Whether the program orders the objects at the other end. Only for to-many relationships; in a
-  /// many-to-many relationship, each end may be ordered.
+  /// Whether the program orders the objects at the other end. Only a to-many relationship can be
+  /// ordered. In a many-to-many relationship, each end may be ordered.
   public var isOrdered = false
   /// Whether the links are not stored. They exist only in the context that made them. A child's
   /// save passes them to its parent.
@@ -45,14 +45,14 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var isTransient = false
   /// The name that the relationship had in an earlier version of the model, for migration.
   public var renamingIdentifier: String?
-  /// The program's own data about the relationship; stored with the model, and not part of the
-  /// version hash.
+  /// The program's own data about the relationship. It is stored with the model, but is not part of
+  /// the version hash.
   public var userInfo: [String: String]
-  /// Changes the version hash. A store that was written with another modifier is not opened without
-  /// a migration.
+  /// A text that changes the version hash. A store that was written with another modifier cannot be
+  /// opened without a migration.
   public var versionHashModifier: String?
 
-  /// Makes a description. Nothing is checked here: the model checks everything at once.
+  /// Makes a description. The model checks all its descriptions later.
   public init(
     _ name: String, to destinationEntityName: String, inverse inverseName: String? = nil,
     minCount: Int = 0, maxCount: Int, isOptional: Bool = true, deleteRule: DeleteRule = .nullify,

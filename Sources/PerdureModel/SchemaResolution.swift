@@ -19,7 +19,7 @@ struct SchemaResolution {
   let lineages: [[Int]]
   /// For each entity, all entities below it, ascending.
   let subentities: [[Int]]
-  /// For each entity the slots by name, inherited ones included.
+  /// For each entity, the slots by name, including inherited ones.
   let slots: [[String: Int]]
 
   init(_ entities: [EntityDescription], parents: [Int?], indices: [String: Int]) {

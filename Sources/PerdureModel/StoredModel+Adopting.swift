@@ -1,5 +1,5 @@
 extension StoredModel {
-  /// The stored form of the first model of a store: everything numbered from 1.
+  /// The stored form of the first model of a store. All its numbers begin at 1.
   ///
   /// - Parameter sequence: The newest commit of the store.
   /// - Throws: `ModelError` `numbersExhausted` when the model is too large for the numbers.
@@ -18,8 +18,8 @@ extension StoredModel {
   /// their stand-ins, even if their defaults changed. Added properties get stand-ins.
   ///
   /// - Parameter sequence: The newest commit of the store.
-  /// - Returns: The new stored model (to be written when the differences are not empty) and all
-  ///   differences.
+  /// - Returns: The new stored model and all differences. The caller must write the model if there
+  ///   are differences.
   /// - Throws: `ModelError` `incompatibleModel` (134100) with every difference listed, or
   ///   `numbersExhausted`.
   package func adopting(
@@ -64,7 +64,7 @@ extension StoredModel {
 }
 
 extension EntityDescription {
-  /// Without the parts that do not affect rows and indexes.
+  /// A copy of the description without the parts that do not affect rows and indexes.
   fileprivate var asRowsSeeIt: EntityDescription {
     var entity = EntityDescription(
       name, superentity: superentityName, isAbstract: isAbstract, className: "",

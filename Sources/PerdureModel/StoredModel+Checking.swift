@@ -1,13 +1,12 @@
 extension StoredModel {
-  /// The violated invariant in numbers that were read, or nil. The invariants are those of
-  /// `StoredModel`.
+  /// The invariant of `StoredModel` that the decoded numbers violate, or nil.
   static func flaw(
     _ model: ManagedObjectModel, _ entries: [Entry], _ layouts: [LayoutSchema], _ last: LastNumbers
   ) -> String? {
     flawInNumbers(model, entries, last) ?? flawInLayouts(model, entries, layouts, last)
   }
 
-  /// The violation of invariant 5, if the numbers are right.
+  /// The violation of invariant 5, or nil. The other invariants must hold.
   static func flawInOrigins(
     _ model: ManagedObjectModel, _ entries: [Entry], _ origins: [UInt32: PropertyOrigin],
     _ history: ModelHistory

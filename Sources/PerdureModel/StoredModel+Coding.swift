@@ -1,7 +1,7 @@
-// The bytes of a stored model. Version 5 is written; versions 1 to 4 are read as lacking the
-// later parts.
+// The bytes of a stored model. Version 5 is written. Versions 1 to 4 can be read, but lack the
+// parts that were added later.
 //
-//     model        magic "PMDL", version u16, list of section; nothing behind
+//     model        magic "PMDL", version u16, list of section; no bytes after them
 //     section      number u16, flags u16, length u32, content (StoredModel+Sections.swift)
 //     numbers      1: last entity u16, last property u32, last layout u16
 //     entities     2: list of entity
@@ -12,7 +12,7 @@
 //     templates   32, fetched properties 33: StoredModel+FetchCoding.swift; absent if there are none
 //
 //     model until version 4
-//                  magic "PMDL", version u16, numbers, entities, layouts, (2) names; nothing behind
+//                  magic "PMDL", version u16, numbers, entities, layouts, (2) names; no bytes after them
 //
 // Additions of version 2 are marked (2), those of versions 3 and 4 are marked (3) and (4). Integers
 // are little-endian; `text` is a 4-byte count of bytes and UTF-8; `list` is a 4-byte count and the
@@ -72,7 +72,7 @@ extension StoredModel {
   /// Whether the bytes begin as those of `encode()` do, in any format version.
   package static func hasHeader(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-  /// Reads what `encode()` wrote, and the versions before.
+  /// Decodes the bytes of `encode()`, and those of earlier format versions.
   ///
   /// - Parameter known: The model that the bytes probably contain. If the bytes equal its encoding,
   ///   it is used, so no second model is made and checked.

@@ -58,7 +58,8 @@ extension ByteReader {
     readable(text).map { .predicate($0, message: message) } ?? .unreadablePredicate(text, message: message)
   }
 
-  /// The predicate of a text, nil if a later version wrote it.
+  /// The parsed predicate; nil if this version cannot parse the text, because a later version wrote
+  /// it.
   static func readable(_ text: String) -> FetchPredicate? {
     do throws(PredicateSyntaxError) {
       return try FetchPredicate(format: text)
@@ -92,7 +93,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// Nothing in version 1.
+  /// Reads the user info and the hash modifier. Version 1 has neither.
   mutating func info() throws(ModelError) -> (userInfo: [String: String], modifier: String?) {
     guard version >= 2 else { return ([:], nil) }
     let userInfo = try texts()

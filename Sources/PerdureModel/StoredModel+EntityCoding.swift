@@ -94,7 +94,7 @@ extension ByteReader {
     return index
   }
 
-  /// - Parameter depth: How many composites the property is in.
+  /// - Parameter depth: The number of composites that contain the property.
   private mutating func property(depth: Int = 0) throws(ModelError) -> PropertyDescription {
     switch try integer(UInt8.self) {
     case 0: return .attribute(try attribute())

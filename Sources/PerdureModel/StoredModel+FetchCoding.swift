@@ -1,8 +1,8 @@
 internal import PerdurePredicates
 
 // The sections of fetch request templates and fetched properties. FORMAT-GRAPH.md, "Requests in the
-// model", has the grammar. Rows can be read without them, so predicates are kept as text, and names
-// that the model does not have are no errors of the bytes.
+// model", has the grammar. Rows can be read without them, so predicates are kept as text. A name
+// that the model does not have is not an error in the bytes.
 
 // MARK: - Writing
 

@@ -3,9 +3,9 @@
 // be added only if rows can lack it, or if it has such a default.
 //
 //   OR1. A required property that a layout lacks has a default that is the same for all rows.
-//   OR2. An element that is added to an optional composite has none: alone it would be half a
-//        value. A composite that a layout lacks as a whole may have one, if all of its required
-//        elements have one.
+//   OR2. An element that is added to an optional composite has no default. Otherwise older rows
+//        would contain only a part of the composite. If a whole composite is added, its elements
+//        may have defaults, provided that all of its required elements have one.
 
 extension StoredModel {
   /// The differences between this model and another one.

@@ -6,7 +6,7 @@
 //   SS3. A reader rejects a required section that it does not know. It keeps the bytes of a section
 //        that may be skipped, and writes them back.
 
-/// A section that this version knows how to read. Those that are always written are in each stored
+/// A section that this version can read. The sections with `isAlwaysWritten` are in each stored
 /// model of version 5.
 enum StoredModelSection: UInt16, CaseIterable {
   case numbers = 1
@@ -27,10 +27,10 @@ enum StoredModelSection: UInt16, CaseIterable {
     }
   }
 
-  /// Whether the section is there even if it has no content.
+  /// Whether the section is written even if it has no content.
   var isAlwaysWritten: Bool { self != .templates && self != .fetchedProperties }
 
-  /// The purpose of the section, in messages; also of future ones. Nil for a number without a name.
+  /// The name of a section in messages, also for reserved numbers. Nil for a number without a name.
   static func name(_ number: UInt16) -> String? {
     if let known = Self(rawValue: number) { return "\(known)" }
     return ComingSection(rawValue: number)?.name

@@ -2,16 +2,16 @@
 /// and layouts by number, never by name or position.
 ///
 /// Invariants:
-/// 1. A number is used once. No later model of the store gives it to anything else.
+/// 1. A number is used once. No later model of the store uses it for another item.
 /// 2. Entity numbers and layout numbers are 1...65 535, property numbers 1...4 294 967 295; each
 ///    kind is unique in the store. An inherited property has the number of its declaration.
 /// 3. A layout lists the properties of a row of one entity, by number, in the order of the slots at
 ///    the time. Layouts are never removed while rows may be written in them, so every row can be
 ///    read.
 /// 4. The current layout of an entity lists exactly its properties in the order of its slots,
-///    without transient ones, which no layout lists.
-/// 5. Each property of the model has an origin, and no other number has one. Its version is one of
-///    the history's, or older.
+///    except transient ones. No layout lists transient properties.
+/// 5. Each property of the model has an origin, and no other number has one. The version of an
+///    origin is in the history, or is older than the history.
 package struct StoredModel: Sendable {
   /// The model that the numbers belong to.
   package let model: ManagedObjectModel
@@ -93,7 +93,7 @@ extension StoredModel {
   /// The number of the entity at `index` in the model.
   package func entityNumber(at index: Int) -> UInt16 { entries[index].number }
 
-  /// The index in the model of the entity with `number`, or nil for a number that was never given.
+  /// The index in the model of the entity with `number`, or nil for a number that no entity has.
   package func entityIndex(numbered number: UInt16) -> Int? { indicesByNumber[number] }
 
   /// The number of the property in `slot` of the entity at `index`.
@@ -104,7 +104,7 @@ extension StoredModel {
   /// The numbers of all properties of the entity at `index`, by slot.
   package func propertyNumbers(ofEntityAt index: Int) -> [UInt32] { numbersBySlot[index] }
 
-  /// The value of rows that are older than a property: the default that it was added with.
+  /// The value that rows older than a property read: the default with which it was added.
   package func standIn(ofProperty number: UInt32) -> DefaultValue? { origins[number]?.standIn }
 
   /// The number of the version of the model that added a property; nil for a number that no
@@ -116,7 +116,7 @@ extension StoredModel {
     layouts[positionsByLayout[entries[index].currentLayout]!]
   }
 
-  /// The layout with `number`, or nil for a number that was never given.
+  /// The layout with `number`, or nil for a number that no layout has.
   package func layout(numbered number: UInt16) -> LayoutSchema? {
     positionsByLayout[number].map { layouts[$0] }
   }

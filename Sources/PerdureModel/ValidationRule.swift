@@ -7,7 +7,7 @@ public import PerdurePredicates
 ///
 /// Rules are data: a store contains them with its model, so every program that reads the model sees
 /// them. They are checked when an object is saved and when its context is validated, never at
-/// assignment. An absent value breaks no rule: only `isOptional` concerns absence.
+/// assignment. An absent value breaks no rule: only `isOptional` applies to absent values.
 public enum ValidationRule: Sendable, Hashable {
   /// The minimum of a number or a date. NaN breaks the rule.
   case minimum(DefaultValue)
@@ -66,7 +66,7 @@ extension ValidationRule: CustomStringConvertible {
     }
   }
 
-  /// All of the rule in words, so that two that ask for different things differ.
+  /// The whole rule in words. Rules that differ have different texts.
   var wholeText: String {
     switch self {
     case .minimum, .maximum, .minimumLength, .maximumLength, .pattern: description
