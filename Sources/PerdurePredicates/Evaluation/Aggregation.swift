@@ -40,12 +40,12 @@ package enum Aggregation {
     greatestIndex(of: values).map { values[$0] } ?? .null
   }
 
-  /// The position of the least value; nil among none.
+  /// The position of the least value; nil for an empty list.
   package static func leastIndex(of values: [Value]) -> Int? {
     values.indices.min { precedes(values[$0], values[$1]) }
   }
 
-  /// The position of the greatest value; nil among none.
+  /// The position of the greatest value; nil for an empty list.
   package static func greatestIndex(of values: [Value]) -> Int? {
     values.indices.max { precedes(values[$0], values[$1]) }
   }

@@ -2,16 +2,17 @@
 //
 //   AR1. A null operand makes the result null. An operand that is not a number is an error.
 //   AR2. Truth values are 0 and 1. If one operand is decimal, the result is decimal. A real operand
-//        then counts as the decimal with which it is compared (NumberOrder.swift), so `price * 1.1`
-//        is exact. Otherwise, if one operand is real, the result is real. Otherwise it is whole.
+//        is then replaced by the decimal that represents it in comparisons (NumberOrder.swift). So
+//        `price * 1.1` is exact. Otherwise, if one operand is real, the result is real. Otherwise
+//        it is whole.
 //   AR3. A whole result that does not fit in 64 bits is a decimal (exact up to 38 digits). Nothing
 //        overflows or traps.
 //   AR4. Products and quotients of decimals with exponents beyond 40 are computed as reals:
 //        Foundation's Decimal traps if the exponent of a result leaves its range. Their sums are
 //        exact (Sums.swift). Calculations with real numbers that no Decimal can represent use reals
 //        too.
-//   AR5. Division by zero, and its remainder, is null. A whole number divided by a whole number is
-//        whole if there is no remainder.
+//   AR5. The result of a division by zero is null, and so is its remainder. A whole number divided
+//        by a whole number is whole if there is no remainder.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -35,7 +36,7 @@ enum Arithmetic {
     }
   }
 
-  /// A number as a decimal; nil for a real one that no Decimal can represent.
+  /// A number as a decimal; nil for a real number that no Decimal can represent.
   private static func exact(_ number: Value) -> Decimal? {
     switch number {
     case .integer(let integer): Decimal(integer)
@@ -45,7 +46,7 @@ enum Arithmetic {
     }
   }
 
-  /// A truth value as a whole number, other numbers as they are.
+  /// A truth value as a whole number; other numbers unchanged.
   static func number(_ value: Value) throws(PredicateEvaluationError) -> Value {
     switch value {
     case .integer, .double, .decimal: return value
@@ -97,7 +98,7 @@ extension Arithmetic {
     result.overflow ? nil : .integer(result.partialValue)
   }
 
-  /// A whole power by squaring, or nil when it is not whole or does not fit.
+  /// A whole power by squaring; nil if the result is not whole or does not fit in 64 bits.
   private static func power(_ base: Int64, _ exponent: Int64) -> Value? {
     if exponent < 0 { return nil }
     var (result, square, rest) = (Int64(1), base, exponent)

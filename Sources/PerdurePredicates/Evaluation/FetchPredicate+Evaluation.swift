@@ -3,9 +3,9 @@
 extension FetchPredicate {
   /// Whether the predicate holds for an object, with values for variables.
   ///
-  /// - Throws: when a property or variable is unknown, a function cannot take its operands or is
-  ///   not supported, a regular expression cannot be read, the predicate has more than 200 levels,
-  ///   or the source fails.
+  /// - Throws: An error if a property or variable is unknown, or a function is not supported or
+  ///   cannot use its operands. An error if a regular expression cannot be parsed, the predicate
+  ///   has more than 200 levels, or the source fails.
   public func evaluate(
     with source: some PropertySource, variables: [String: any PredicateArgument] = [:]
   ) throws(PredicateEvaluationError) -> Bool {

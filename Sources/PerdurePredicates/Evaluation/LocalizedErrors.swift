@@ -1,5 +1,5 @@
-// The errors of predicates in Foundation's form. `localizedDescription` says what `description`
-// says.
+// The errors of predicates in Foundation's form. `localizedDescription` is the same text as
+// `description`.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

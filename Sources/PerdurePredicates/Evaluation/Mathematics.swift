@@ -1,5 +1,5 @@
-// The functions of the C mathematics library that the language has. They are the only ones here
-// whose last digit may differ between platforms.
+// The functions that call the C mathematics library. Only their results may differ in the last
+// digit between platforms.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

@@ -1,4 +1,4 @@
-// Which operands a comparison cannot take because they have several values (EV6 in
+// Finds operands that a comparison rejects because they have several values (EV6 in
 // PredicateEvaluator.swift). The evaluator and the check of requests use the same decision.
 
 /// How many values an operand of a comparison has.

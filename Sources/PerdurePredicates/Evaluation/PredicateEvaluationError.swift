@@ -1,4 +1,4 @@
-// Why a predicate has no answer for an object.
+// The error of a predicate that cannot be evaluated for an object.
 
 /// A predicate could not be evaluated.
 public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible {
@@ -14,7 +14,7 @@ public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible
     public static let unknownProperty = Code(kind: .unknownProperty)
     /// A variable has no value.
     public static let unboundVariable = Code(kind: .unboundVariable)
-    /// An operator or function cannot work on such a value.
+    /// An operator or function cannot use a value of this kind.
     public static let invalidOperand = Code(kind: .invalidOperand)
     /// A regular expression is invalid.
     public static let invalidPattern = Code(kind: .invalidPattern)

@@ -15,10 +15,10 @@
 //   EV6. A collection can equal another one, contain an element, and be the right side of IN. A
 //        comparison with a single value, including null, needs ANY, ALL, NONE or an aggregate;
 //        otherwise it is an error.
-//   EV7. Under ANY and ALL, a collection operator is applied to each group. A path over several
-//        to-many relationships has one group for each object that is the source of the last of
-//        them. For example, `ANY teams.members.@count > 1` has one group for each team. It requires
-//        a team with at least two members.
+//   EV7. Under ANY and ALL, a collection operator is applied to each group. If a path crosses
+//        several to-many relationships, each object that has the last of these relationships gives
+//        one group. For example, `ANY teams.members.@count > 1` has one group for each team. It
+//        requires a team with at least two members.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

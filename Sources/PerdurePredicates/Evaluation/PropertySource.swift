@@ -23,11 +23,12 @@ public protocol PropertySource {
   /// - Throws: an error, for example with code `sourceFailed`, that ends the evaluation.
   func value(of property: String) throws(PredicateEvaluationError) -> PropertyResult
 
-  /// Whether a path that begins with a to-one relationship of this object crosses a to-many
-  /// relationship later.
+  /// Whether a path crosses a to-many relationship after its first step, a to-one relationship of
+  /// this object.
   ///
-  /// Called only when the relationship is nil. Then the path gives an empty collection instead of
-  /// null, so that `ANY company.employees.name == nil` is false for an object without a company.
+  /// Called only if the to-one relationship has no object. If the result is true, the path gives an
+  /// empty collection instead of null. So `ANY company.employees.name == nil` is false for an
+  /// object without a company.
   func reachesMany(through relationship: String, then path: ArraySlice<String>) -> Bool
 }
 

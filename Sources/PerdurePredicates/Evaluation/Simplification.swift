@@ -4,8 +4,8 @@
 //        remove a part that would throw an error, but never adds an error.
 //   SI2. The evaluator itself computes constants, so they have the same meaning as at run time. A
 //        constant expression whose evaluation fails stays unchanged.
-//   SI3. NOT is moved only into == and !=. With null, neither < nor >= is true, so they are not
-//        opposites.
+//   SI3. NOT is merged only into == and !=. With null, both < and >= are false, so neither is the
+//        negation of the other.
 
 extension FetchPredicate {
   /// The predicate with computed constants, flattened ANDs and ORs, and without repeated parts and
@@ -63,8 +63,8 @@ extension FetchExpression {
   /// The expression with constants computed. Its value is the same for every object.
   public func simplified() -> FetchExpression {
     if case .member(let base, let path) = self, case .conditional = base {
-      // Keep the path outside the condition: joined with it, the path would treat missing objects
-      // differently (EV3).
+      // Keep the path separate from the condition. A path joined with the condition would treat
+      // missing objects differently (EV3).
       let parts = base.mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
       return .member(of: parts, path)
     }

@@ -3,8 +3,8 @@
 //
 //   SM1. The sum of whole numbers is whole, or a decimal if it does not fit in 64 bits.
 //   SM2. If one of the numbers is decimal, the sum is a decimal of at most 38 digits. A real number
-//        then counts as the decimal with which it is compared (AR2 in Arithmetic.swift). If no
-//        decimal can represent one of the real numbers, the sum is real.
+//        is then replaced by the decimal that represents it in comparisons (AR2 in
+//        Arithmetic.swift). If no decimal can represent one of the real numbers, the sum is real.
 //   SM3. Otherwise, if one of the numbers is real, the sum is the real number nearest to the exact
 //        sum.
 //   SM4. A sum beyond the range of decimals is real.
@@ -71,7 +71,7 @@ extension ExactSum {
       Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: significand))
   }
 
-  /// The exponents that Foundation's decimals have.
+  /// The range of exponents of Foundation's decimals.
   private static let decimalExponents = -128...127
 }
 

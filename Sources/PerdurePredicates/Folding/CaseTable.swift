@@ -1,11 +1,12 @@
-// Upper and lower case of one scalar, from our own tables (StringFolding.swift explains why).
+// Upper and lower case of one scalar, from Perdure's own tables (StringFolding.swift has the
+// reason).
 //
 // The mappings are the full ones, scalar by scalar, without rules for languages or for positions in
 // a word. They equal those of `String.uppercased()` and `lowercased()` for the scalars of Unicode
 // 14. Scalars that were added to Unicode later do not change.
 
 struct CaseTable: Sendable {
-  /// Scalars whose mappings have the same distance.
+  /// Scalars whose distance to their mapping is the same.
   private struct Run {
     let first: UInt32
     let last: UInt32

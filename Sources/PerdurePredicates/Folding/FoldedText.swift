@@ -1,11 +1,11 @@
 // Compares one constant text, which is folded once, with many texts in UTF-8, such as those of
 // rows.
 //
-// The definition of a match: Both texts are compared in folded form (StringFolding.swift). A part
-// of a text can match only between boundaries. There is a boundary before every scalar that does
-// not belong to the previous one. Marks, Hangul vowels and trailing letters belong to it. So "e"
-// does not match in "é" unless marks are ignored, however é is composed. And `?` in a pattern
-// matches a letter with all its marks.
+// The definition of a match: Both texts are compared in folded form (StringFolding.swift). A match
+// can begin and end only at boundaries. There is a boundary before every scalar, except a scalar
+// that belongs to the previous one: a mark, or a Hangul vowel or trailing letter. So "e" does not
+// match in "é" unless marks are ignored, whether é is one scalar or two. And `?` in a pattern matches a
+// letter with all its marks.
 //
 // ASCII is fast: an ASCII text is its own decomposition, and all its positions are boundaries. So
 // it is compared as bytes, without allocation; with `c`, each byte is converted to lower case. A
@@ -41,7 +41,7 @@ package struct FoldedText: Hashable, Sendable {
     }
   }
 
-  /// Whether the text begins with this one.
+  /// Whether the text begins with this folded text.
   @inlinable
   package func isPrefix(of text: UnsafeRawBufferPointer) -> Bool {
     switch leadingMatch(text) {
@@ -52,7 +52,7 @@ package struct FoldedText: Hashable, Sendable {
     }
   }
 
-  /// Whether the text ends with this one.
+  /// Whether the text ends with this folded text.
   @inlinable
   package func isSuffix(of text: UnsafeRawBufferPointer) -> Bool {
     switch trailingMatch(text) {
@@ -62,7 +62,7 @@ package struct FoldedText: Hashable, Sendable {
     }
   }
 
-  /// Whether the text contains this one.
+  /// Whether the text contains this folded text.
   @inlinable
   package func isPart(of text: UnsafeRawBufferPointer) -> Bool {
     if isVerbatim { return firstMatch(in: text, from: 0, lowers: false) != nil }
@@ -84,8 +84,9 @@ package struct FoldedText: Hashable, Sendable {
 // MARK: Bytes
 
 extension FoldedText {
-  /// The result that bytes alone determine. A run of ASCII at either end of a text folds to itself,
-  /// byte by byte, whatever the rest contains. So a difference found there decides for every text.
+  /// The result of a comparison of bytes alone. A run of ASCII at either end of a text folds to
+  /// itself, byte by byte, whatever the rest of the text contains. So a difference in the run is
+  /// final.
   @usableFromInline package enum ByteMatch {
     case matches, differs, unknown
   }
@@ -93,7 +94,7 @@ extension FoldedText {
   @inlinable
   package func isASCIIOrVerbatim(_ byte: UInt8) -> Bool { byte < 0x80 || isVerbatim }
 
-  /// Compares from the front. `matches` does not consider the text that follows.
+  /// Compares from the front. `matches` is independent of the text that follows.
   @inlinable
   package func leadingMatch(_ text: UnsafeRawBufferPointer) -> ByteMatch {
     bytes.withUnsafeBufferPointer { needle in
@@ -109,7 +110,7 @@ extension FoldedText {
     }
   }
 
-  /// Compares from the end. An ASCII byte is always at a boundary, and with `n` all positions are.
+  /// Compares from the end. Every ASCII byte is at a boundary. With `n`, every position is one.
   @inlinable
   package func trailingMatch(_ text: UnsafeRawBufferPointer) -> ByteMatch {
     bytes.withUnsafeBufferPointer { needle in
@@ -127,14 +128,14 @@ extension FoldedText {
     }
   }
 
-  /// Whether these bytes are at a position of a folded text.
+  /// Whether a folded text has these bytes at a position.
   package func matches(_ text: UnsafeRawBufferPointer, at start: Int) -> Bool {
     start >= 0 && start + bytes.count <= text.count
       && bytes.elementsEqual(text[start..<start + bytes.count])
   }
 
-  /// The first position of these bytes in the text from `start` on; lowers ASCII letters of the
-  /// text on request.
+  /// The first position of these bytes in the text, from `start` on. If `lowers` is set, ASCII
+  /// letters of the text are converted to lower case first.
   @inlinable
   package func firstMatch(in text: UnsafeRawBufferPointer, from start: Int, lowers: Bool) -> Int? {
     bytes.withUnsafeBufferPointer { needle in
@@ -200,7 +201,8 @@ extension FoldedText {
 
 /// Where a match in folded text may begin and end.
 package enum Boundary {
-  /// Whether a boundary is before the byte at a position; both ends of the text are boundaries.
+  /// Whether there is a boundary before the byte at a position. Both ends of the text are
+  /// boundaries.
   @inlinable
   package static func isAt(_ index: Int, in text: UnsafeRawBufferPointer) -> Bool {
     index == 0 || index >= text.count || text[index] < 0x80 || isBeforeScalar(index, in: text)

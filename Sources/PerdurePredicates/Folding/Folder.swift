@@ -18,7 +18,7 @@ struct Folder {
     utf8.reserveCapacity(capacity + capacity / 2)
   }
 
-  /// Takes the whole text.
+  /// Folds the whole text.
   mutating func fold(_ bytes: UnsafeRawBufferPointer) {
     var index = 0
     while index < bytes.count {
@@ -46,7 +46,8 @@ struct Folder {
     }
   }
 
-  /// A Hangul syllable is numbered by its letters: 19 leading, 21 vowels, 27 trailing or none.
+  /// The number of a Hangul syllable encodes its letters: 19 leading, 21 vowels, 27 trailing or
+  /// none.
   private mutating func decomposeHangul(_ number: UInt32) {
     if !waiting.isEmpty { writeMarks() }
     UTF8Scalar.encode(0x1100 + number / 588, into: &utf8)
@@ -54,7 +55,7 @@ struct Folder {
     if number % 28 != 0 { UTF8Scalar.encode(0x11A7 + number % 28, into: &utf8) }
   }
 
-  /// A decomposed scalar: a mark waits, a starter is written.
+  /// Processes a decomposed scalar. A mark is kept until the next starter; a starter is written.
   private mutating func take(_ scalar: UInt32, _ record: FoldingTable.Record) {
     if record.isMark && dropsMarks { return }
     if record.combiningClass != 0 {
@@ -86,10 +87,10 @@ struct Folder {
   }
 }
 
-/// Scalars in and out of UTF-8.
+/// Decodes and encodes scalars in UTF-8.
 enum UTF8Scalar {
-  /// The scalar at an index and how many bytes it takes; U+FFFD and 1 for a byte that begins no
-  /// scalar.
+  /// The scalar at an index and its number of bytes. For a byte that begins no scalar, U+FFFD and
+  /// 1.
   static func decode(_ bytes: UnsafeRawBufferPointer, at index: Int) -> (scalar: UInt32, length: Int) {
     let first = UInt32(bytes[index])
     if first < 0x80 { return (first, 1) }

@@ -1,9 +1,9 @@
-// The folding data of one scalar, in two steps of lookup.
+// The folding data of one scalar, found in two lookups.
 //
-// The data is text (FoldingTableData.swift), unpacked once per process into pages of 128 scalars.
-// Most pages are the empty one. A page holds numbers of records; record 0 is a plain scalar: no
-// decomposition, no case, combining class 0, not a mark. Hangul syllables are plain here; they
-// decompose by arithmetic in `Folder`.
+// The data is text (FoldingTableData.swift). Each process unpacks it once into pages of 128
+// scalars. Most scalars are on the same empty page. A page contains record numbers. Record 0 is a
+// plain scalar: no decomposition, no case, combining class 0, not a mark. Hangul syllables are
+// plain here, because `Folder` decomposes them by arithmetic.
 
 struct FoldingTable: Sendable {
   struct Record: Hashable, Sendable {
@@ -93,7 +93,7 @@ extension FoldingTable {
     }
   }
 
-  /// `first-last/step+distance`, the distance with either sign
+  /// `first-last/step+distance`; the distance may be negative.
   static func run(
     _ entry: Slice<UnsafeBufferPointer<UInt8>>
   ) -> (first: UInt32, last: UInt32, step: UInt32, distance: Int64) {
@@ -114,7 +114,7 @@ extension FoldingTable {
   }
 
   static func entries(of text: StaticString) -> [Slice<UnsafeBufferPointer<UInt8>>] {
-    // A static string lives as long as the process, so the slices may leave the closure.
+    // A static string is valid as long as the process runs, so the closure may return slices of it.
     UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
       .split(separator: UInt8(ascii: " "))
   }

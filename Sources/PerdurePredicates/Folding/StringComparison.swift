@@ -1,7 +1,8 @@
-// Compares two texts, neither of which is constant, as UTF-8 bytes.
+// Compares two texts as UTF-8 bytes. Neither text is constant.
 
 extension StringFolding {
-  /// Whether two texts are equal: canonically equivalent, and with options after folding.
+  /// Whether two texts are canonically equivalent. If there are options, the folded texts are
+  /// compared.
   @inlinable
   package static func equal(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ options: StringOptions
@@ -21,9 +22,9 @@ extension StringFolding {
     fold(left, options) == fold(right, options)
   }
 
-  /// The order of two texts: that of the bytes of their folded forms. Without options, the folded
-  /// form is the canonical decomposition. With `n`, the original bytes are compared. Stored indexes
-  /// have this order, so it does not depend on the platform's Unicode version.
+  /// The order of the bytes of two folded texts. Without options, the folded form is the canonical
+  /// decomposition. With `n`, the original bytes are compared. Stored indexes have this order, so
+  /// it does not depend on the platform's Unicode version.
   @inlinable
   package static func order(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ options: StringOptions
@@ -35,7 +36,7 @@ extension StringFolding {
     return orderFolding(left, right, options)
   }
 
-  /// Order of two buffers by unsigned bytes, a prefix before the longer one.
+  /// The order of two buffers by unsigned bytes. A prefix comes before the longer buffer.
   @inlinable
   package static func orderBytes(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer

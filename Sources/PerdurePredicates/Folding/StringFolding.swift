@@ -8,20 +8,21 @@
 // forms have equal bytes. Step 2 must precede step 3: U+0345 is a mark that folds to a letter, and
 // it must be removed as a mark.
 //
-// The tables are our own and pinned (version 1, Unicode 14.0.0), because folded text is stored and
-// must not depend on the platform. Scalars that were added to Unicode later fold to themselves.
-// There are no rules for languages: a dotless i never equals an i. Letters with a stroke (ø, ł, đ)
-// do not decompose, so `d` keeps them.
+// The tables are part of Perdure and never change (version 1, Unicode 14.0.0). Folded text is
+// stored, so it must not depend on the platform. Scalars that were added to Unicode later fold to
+// themselves. There are no rules for languages: a dotless i never equals an i. Letters with a
+// stroke (ø, ł, đ) do not decompose, so `d` does not change them.
 //
-// ASCII text is never decoded: its form is itself, in lower case with `c`.
+// ASCII text is never decoded. Its folded form is the text itself, or with `c` the text in lower
+// case.
 
 /// The pinned text folding of `[c]`, `[d]`, `canonical:` and canonical derived attributes.
 public enum StringFolding {
   /// The version of the tables. Text folded under one version never changes.
   public static let version = 1
 
-  /// The folded form of a text, by default without case and diacritics: "Héllo Wörld" gives "hello
-  /// world".
+  /// The folded form of a text. By default it has neither case nor diacritics: "Héllo Wörld" gives
+  /// "hello world".
   ///
   /// - Complexity: linear in the length of the text.
   public static func folded(
@@ -33,8 +34,8 @@ public enum StringFolding {
     }
   }
 
-  /// The folded form of UTF-8 bytes. Bytes that are not UTF-8 become U+FFFD. With `n` the bytes are
-  /// taken as they are.
+  /// The folded form of UTF-8 bytes. Bytes that are not UTF-8 become U+FFFD. With `n`, the bytes
+  /// are not changed.
   package static func fold(_ bytes: UnsafeRawBufferPointer, _ options: StringOptions) -> [UInt8] {
     if options.contains(.normalized) { return Array(bytes) }
     if isASCII(bytes) {

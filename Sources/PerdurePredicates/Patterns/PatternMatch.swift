@@ -5,7 +5,7 @@
 //        most the size of the program.
 //   PM2. Each lookahead runs at most once at each position; its result is cached.
 
-/// One match: a text, and the number of steps that are left.
+/// One match of a text. It counts the remaining steps.
 struct PatternMatch {
   /// The maximum number of instructions that one match visits.
   static let stepMax = 50_000_000
@@ -77,7 +77,7 @@ struct PatternMatch {
     return code < 0x80 ? test.holds(ascii: code) : test.test.holds(characters[position])
   }
 
-  /// Adds to `state.next` the instructions that take the next character.
+  /// Adds to `state.next` the instructions that can consume the next character.
   ///
   /// - Returns: Whether the program can end at this position.
   private mutating func follow(_ first: Int, at position: Int, _ state: ProgramState) -> Bool {
@@ -144,9 +144,9 @@ struct PatternMatch {
 /// The state of a running program.
 private final class ProgramState {
   let program: PatternProgram
-  /// The instructions that take the current character.
+  /// The instructions that consume the current character.
   private(set) var current: [Int] = []
-  /// The instructions that take the next character.
+  /// The instructions that consume the next character.
   var next: [Int] = []
   /// The instructions that `follow` has yet to visit.
   var waiting: [Int] = []

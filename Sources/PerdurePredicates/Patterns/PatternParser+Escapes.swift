@@ -35,8 +35,8 @@ extension PatternParser {
     return .quoted(text)
   }
 
-  /// Parses a class such as `\d`, from the character after the backslash; nil if there is none, and
-  /// nothing is read.
+  /// Parses a class such as `\d`, from the character after the backslash. Returns nil, and reads
+  /// nothing, if the character does not begin a class.
   mutating func parseClass() throws(PatternError) -> CharacterTest? {
     guard let character = peek() else { return nil }
     let test: CharacterTest

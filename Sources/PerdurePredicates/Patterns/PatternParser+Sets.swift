@@ -22,7 +22,7 @@ extension PatternParser {
 
   /// Parses members up to an operator or the end of the set, neither of which is read.
   ///
-  /// - Parameter isFirst: Whether the set begins here: then a `]` is a member.
+  /// - Parameter isFirst: Whether these are the first members of the set. Then a `]` is a member.
   private mutating func parseMembers(isFirst: Bool = false) throws(PatternError) -> CharacterTest {
     var isFirst = isFirst
     var tests: [CharacterTest] = []
@@ -56,8 +56,8 @@ extension PatternParser {
     character == "\r\n" ? [literal("\r"), literal("\n")] : folded(String(character)).map(literal)
   }
 
-  /// Parses a character that may begin or end a range, with the scalars that join it. Returns nil
-  /// at a class such as `\d`, after reading its backslash.
+  /// Parses a character that may begin or end a range, and the scalars that are joined to it. For a
+  /// class such as `\d`, reads the backslash and returns nil.
   private mutating func parseEnd() throws(PatternError) -> Character? {
     guard let first = try parseEndScalar() else { return nil }
     var text = String(Character(first))

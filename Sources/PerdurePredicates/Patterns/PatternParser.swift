@@ -1,9 +1,9 @@
 // Parses the text of a pattern into a tree of alternatives, sequences, repetitions and groups.
 // Escapes are in PatternParser+Escapes.swift, sets in brackets in PatternParser+Sets.swift.
 
-/// A part of a pattern, before scalars that make one character are joined.
+/// A part of a pattern. Scalars that form one character are not joined yet.
 enum PatternAtom {
-  /// A scalar, literal or by an escape.
+  /// A literal or escaped scalar.
   case scalar(Unicode.Scalar)
   /// The text of `\Q…\E`, which a quantifier repeats as a whole.
   case quoted(String)
@@ -11,7 +11,7 @@ enum PatternAtom {
 }
 
 struct PatternParser {
-  /// The scalars of the pattern: a combining mark may follow the end of an escape.
+  /// The scalars of the pattern. An array of characters would join a combining mark to an escape.
   let text: [Unicode.Scalar]
   /// The index of the next scalar; at most `text.count`.
   var position = 0
@@ -26,8 +26,8 @@ struct PatternParser {
     var anchorsAtLines = false
   }
 
-  /// Makes a parser. If `foldsDiacritics` is set, the caller has folded the pattern; the parser
-  /// folds the characters of escapes.
+  /// Makes a parser. If `foldsDiacritics` is set, the pattern must be folded. The parser then folds
+  /// the characters of escapes.
   init(_ pattern: String, ignoresCase: Bool, foldsDiacritics: Bool = false) {
     text = Array(pattern.unicodeScalars)
     options = Options(ignoresCase: ignoresCase)
@@ -64,9 +64,9 @@ struct PatternParser {
 
   func isAt(_ characters: String) -> Bool { text[position...].starts(with: characters.unicodeScalars) }
 
-  /// Reads characters up to a closing one, which is read too.
+  /// Reads characters up to and including a closing one. Returns them without it.
   ///
-  /// - Parameter opening: What the closing character ends, for the message.
+  /// - Parameter opening: The construct that the closing character ends, for the message.
   mutating func textUp(to closing: Unicode.Scalar, after opening: String) throws(PatternError) -> String {
     var text = ""
     while let scalar = next() {
@@ -96,8 +96,8 @@ struct PatternParser {
     return alternatives.count == 1 ? alternatives[0] : .alternatives(alternatives)
   }
 
-  /// Parses atoms up to the end of an alternative. Joins literal characters and escapes: CR and LF
-  /// are one character of a text, and so are a letter and a combining mark.
+  /// Parses atoms up to the end of an alternative. Joins literal and escaped scalars to characters:
+  /// CR and LF are one character of a text, and so are a letter and a combining mark.
   private mutating func parseSequence() throws(PatternError) -> PatternNode {
     var parts: [PatternNode] = []
     var literals = ""
@@ -120,7 +120,7 @@ struct PatternParser {
       case .quoted(let text): parts += repeated(.sequence(literalNodes(text)), counts, after: &literals)
       case .node(let node): parts += repeated(node, counts, after: &literals)
       case nil:
-        // An option such as (?i) applies from here on.
+        // An option such as (?i) applies from this position.
         let inside = options
         options = outside
         parts += literalNodes(literals)
@@ -143,7 +143,7 @@ struct PatternParser {
   /// The tests of the characters of a text.
   private func literalNodes(_ text: String) -> [PatternNode] { folded(text).map { test(literal($0)) } }
 
-  /// The characters of a text without diacritics, if the pattern ignores these.
+  /// The characters of a text. If the pattern ignores diacritics, they are removed.
   func folded(_ text: String) -> [Character] {
     guard foldsDiacritics else { return Array(text) }
     return Array(StringFolding.folded(text, options: .diacriticInsensitive))
@@ -168,7 +168,7 @@ struct PatternParser {
     let isOpen = accept(",")
     if isOpen { high = parseNumber() }
     guard accept("}"), low != nil || high != nil else {
-      // A brace that begins no count is a character.
+      // A brace that does not begin a count is a literal character.
       position = start
       return nil
     }

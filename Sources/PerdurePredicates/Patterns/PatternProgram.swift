@@ -5,7 +5,8 @@ indirect enum PatternNode: Sendable {
   case test(PreparedTest)
   case sequence([PatternNode])
   case alternatives([PatternNode])
-  /// A repetition, at least `min` times, and at most `max` times unless that is nil.
+  /// A repetition: at least `min` times, and at most `max` times. There is no maximum if `max` is
+  /// nil.
   case repeated(PatternNode, min: Int, max: Int?)
   case assertion(PatternAssertion)
   /// A lookahead: whether the rest of the text begins with a match of the node.
@@ -24,8 +25,7 @@ enum PatternAssertion: Sendable {
 /// The instructions of a pattern. A match follows all alternatives at the same time.
 struct PatternProgram: Sendable {
   enum Instruction: Sendable {
-    /// Takes one character if the test at this index holds, and continues with the next
-    /// instruction.
+    /// Consumes one character if the test at this index holds. Continues with the next instruction.
     case take(Int)
     /// Continues at both instructions.
     case split(Int, Int)
@@ -35,7 +35,7 @@ struct PatternProgram: Sendable {
     case end
   }
 
-  /// The most instructions of a program, including those of its lookaheads.
+  /// The maximum number of instructions of a program, including those of its lookaheads.
   private static let sizeMax = 20_000
 
   private(set) var instructions: [Instruction] = []

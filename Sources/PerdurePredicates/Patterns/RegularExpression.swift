@@ -64,8 +64,8 @@ package struct RegularExpression: Sendable {
   }
 }
 
-/// Why a pattern cannot be parsed. The message is the end of a sentence that begins with the
-/// pattern.
+/// The reason why a pattern cannot be parsed. The message is the end of a sentence that begins with
+/// the pattern.
 struct PatternError: Error {
   let message: String
 

@@ -5,45 +5,46 @@ extension FetchPredicate {
   ///
   ///     try FetchPredicate(format: "name BEGINSWITH[c] %@ AND age > %d", "Li", 30)
   ///
-  /// Arguments replace specifiers in order: `%K` a property path, `%d`, `%i`, `%u` and similar ones
-  /// a whole number, `%f` and similar ones any number, `%s` text, `%@` any value or nil. A
-  /// specifier in quotes is plain text. Put user input into arguments, never into the text.
+  /// The arguments replace the specifiers in order. `%K` is a property path. `%d`, `%i`, `%u` and
+  /// similar specifiers are a whole number, and `%f` and similar ones any number. `%s` is text, and
+  /// `%@` any value or nil. A specifier in quotes is plain text. Put user input into arguments,
+  /// never into the text.
   ///
-  /// Words may be written in any case. The constructs, each with an example that holds for the Ada
-  /// of the tests:
+  /// Words may be written in any case. The table lists the constructs. Each example is true for the
+  /// object Ada of the tests.
   ///
-  /// | form | what it means | example |
+  /// | form | meaning | example |
   /// |---|---|---|
-  /// | `==`, `=`, `!=`, `<>` | equal or not; nil equals nil alone | `name == "Ada" AND boss == nil` |
+  /// | `==`, `=`, `!=`, `<>` | equal or not; nil equals only nil | `name == "Ada" AND boss == nil` |
   /// | `<`, `<=`, `>`, `>=`, `=<`, `=>` | order; false with nil | `age >= 36 AND NOT age < nil` |
   /// | `BETWEEN` | from one value to another, both included | `age BETWEEN {30, 40}` |
-  /// | `IN` | one of a list, of a collection, or part of a text | `age IN {1, 36} AND 'd' IN name` |
-  /// | `CONTAINS` | the same the other way round | `marks CONTAINS 3 AND name CONTAINS 'd'` |
-  /// | `BEGINSWITH`, `ENDSWITH` | of text | `name BEGINSWITH 'A' AND name ENDSWITH 'a'` |
+  /// | `IN` | the value is in a list or a collection, or is part of a text | `age IN {1, 36} AND 'd' IN name` |
+  /// | `CONTAINS` | `IN` with the operands exchanged | `marks CONTAINS 3 AND name CONTAINS 'd'` |
+  /// | `BEGINSWITH`, `ENDSWITH` | the beginning or end of a text | `name BEGINSWITH 'A' AND name ENDSWITH 'a'` |
   /// | `LIKE` | the whole text; `?` is one character, `*` any number | `name LIKE 'A*'` |
-  /// | `MATCHES` | the whole text is a regular expression's | `name MATCHES '[A-Z]d.'` |
-  /// | `[c]`, `[d]`, `[cd]` | behind an operator: whatever case, whatever diacritics | `name ==[c] 'ADA'` |
-  /// | `[n]` | texts are compared by their bytes, as they are | `name ==[n] 'Ada'` |
-  /// | `NOT`, `!` | before `AND` and `OR` | `NOT age < 30 AND age < 40` |
-  /// | `AND`, `&&`; `OR`, `\|\|` | `AND` before `OR` | `age == 36 OR age == 1 AND name == 'x'` |
-  /// | `ANY`, `SOME` | of at least one of many | `ANY company.employees.age < 30` |
-  /// | `ALL` | of every one, also where there is none | `ALL company.employees.name != ''` |
-  /// | `NONE` | of no one | `NONE company.employees.age > 99` |
-  /// | `TRUEPREDICATE`, `FALSEPREDICATE` | always, never | `TRUEPREDICATE AND NOT FALSEPREDICATE` |
+  /// | `MATCHES` | the whole text matches a regular expression | `name MATCHES '[A-Z]d.'` |
+  /// | `[c]`, `[d]`, `[cd]` | after an operator: ignores case, diacritics, or both | `name ==[c] 'ADA'` |
+  /// | `[n]` | texts are compared by their unchanged bytes | `name ==[n] 'Ada'` |
+  /// | `NOT`, `!` | negation; binds before `AND` and `OR` | `NOT age < 30 AND age < 40` |
+  /// | `AND`, `&&`; `OR`, `\|\|` | `AND` binds before `OR` | `age == 36 OR age == 1 AND name == 'x'` |
+  /// | `ANY`, `SOME` | true for at least one element | `ANY company.employees.age < 30` |
+  /// | `ALL` | true for every element, or without elements | `ALL company.employees.name != ''` |
+  /// | `NONE` | true for no element | `NONE company.employees.age > 99` |
+  /// | `TRUEPREDICATE`, `FALSEPREDICATE` | always true, always false | `TRUEPREDICATE AND NOT FALSEPREDICATE` |
   /// | `'text'`, `"text"` | text, with `\n`, `\t`, `\"`, `\u00e9` | `"A\u0064a" == name` |
   /// | `1`, `0x1F`, `1.5`, `1e3` | numbers | `age == 0x24 AND age < 1e3` |
   /// | `TRUE`, `YES`, `FALSE`, `NO` | truth values, 1 and 0 as numbers | `isLead == TRUE AND isLead == 1` |
   /// | `NULL`, `NIL` | no value | `nick == NULL` |
   /// | `{a, b}` | a list | `marks == {3, 1}` |
   /// | `a.b.c`, `SELF`, `#key` | a path, the object, a path of a reserved word | `SELF.company.#in == 7` |
-  /// | `@count` | how many | `company.employees.@count == 3` |
-  /// | `@sum`, `@avg`, `@min`, `@max` | of many | `company.employees.@sum.age == 56` |
-  /// | `@distinctUnionOfObjects` | different values | `marks.@distinctUnionOfObjects.@count == 2` |
+  /// | `@count` | the number of elements | `company.employees.@count == 3` |
+  /// | `@sum`, `@avg`, `@min`, `@max` | of the elements | `company.employees.@sum.age == 56` |
+  /// | `@distinctUnionOfObjects` | the different elements | `marks.@distinctUnionOfObjects.@count == 2` |
   /// | `a[0]`, `a[FIRST]`, `a[LAST]`, `a[SIZE]` | elements, number | `marks[0] == 3 AND marks[SIZE] == 2` |
-  /// | `length` | of a text: its characters | `name.length == 3` |
+  /// | `length` | the number of characters of a text | `name.length == 3` |
   /// | `+`, `-`, `*`, `/`, `**` | arithmetic | `age * 2 - 2 ** 3 == 64` |
   /// | `&`, `\|`, `^`, `~`, `<<`, `>>` | bits of whole numbers | `(age & 4) != 0 AND age >> 2 == 9` |
-  /// | `SUBQUERY(c, $x, p)` | whom it holds for | `SUBQUERY(company.employees, $x, $x.age > 30) != {}` |
+  /// | `SUBQUERY(c, $x, p)` | the elements that satisfy p | `SUBQUERY(company.employees, $x, $x.age > 30) != {}` |
   /// | `TERNARY(p, a, b)` | one value or another | `TERNARY(age > 30, 'old', 'young') == 'old'` |
   /// | `CAST(a, "NSDate")` | a value as another type | `born == CAST(100, "NSDate")` |
   /// | `a UNION b`, `INTERSECT`, `MINUS` | of collections, in parentheses | `(marks MINUS {3}) == {1}` |
@@ -54,13 +55,15 @@ extension FetchPredicate {
   /// | `%@`, `%d`, `%f`, `%s` | any argument, a whole number, any number, text | `name == %@ AND age == %d` |
   /// | `%K` | an argument that is a path | `%K == 36` |
   ///
-  /// A fraction with more digits than a Double holds is exact in a comparison with a Decimal.
+  /// A fraction with more digits than a Double can represent is exact in a comparison with a
+  /// Decimal.
   /// Bitwise operators bind more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
   ///
-  /// `CAST` knows `NSDate`, `NSNumber`, `NSDecimalNumber`, `NSString`, `NSUUID` and `NSURL`.
+  /// `CAST` accepts the types `NSDate`, `NSNumber`, `NSDecimalNumber`, `NSString`, `NSUUID` and
+  /// `NSURL`.
   ///
-  /// - Throws: an error with the column, the expected input there and the remedy. Any text either
-  ///   gives a predicate or throws; nesting beyond 50 levels throws.
+  /// - Throws: An error with the column, the expected text and the remedy. Any text either gives a
+  ///   predicate or throws. Nesting beyond 50 levels throws.
   /// - Complexity: linear in the length of the text.
   public init(
     format: String, _ arguments: (any PredicateArgument)?...

@@ -1,9 +1,10 @@
 // Long literals: fractions with more digits than a Double holds, such as
 // 12345678901234567890.12345.
 //
-// A comparison decides the type of a literal. Until then, the tree keeps a long literal as text, in
-// the form `CAST("…", "NSNumber")`, which the printer writes and the parser reads. Beside a Decimal
-// it is the exact decimal number. Elsewhere it is the nearest Double, as in Swift.
+// A comparison decides the type of a literal. Until then, the tree stores a long literal as text,
+// in the form `CAST("…", "NSNumber")`. The printer writes this form, and the parser reads it. In a
+// comparison with a Decimal, the literal is the exact decimal number. Elsewhere it is the nearest
+// Double, as in Swift.
 
 #if canImport(FoundationEssentials)
   package import FoundationEssentials
@@ -38,7 +39,8 @@ extension FetchExpression {
     return Self.longLiteral(text, value)
   }
 
-  /// The decimal value of a text, if the text reads as a Double of another value; nil otherwise.
+  /// The decimal value of a text; nil if `number` is not a Double, or is equal to the decimal
+  /// value.
   private static func longLiteral(_ text: String, _ number: Value) -> Decimal? {
     guard case .double = number, let decimal = Value.decimal(text),
       Value.sortOrder(.decimal(decimal), number) != .same

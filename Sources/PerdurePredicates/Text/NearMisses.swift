@@ -2,13 +2,14 @@
 
 /// Finds known names that are similar to a given name.
 package enum NearMisses {
-  /// Longer names are not compared: the time for two names grows with the product of their lengths.
+  /// Longer names are not compared: the time for two names is proportional to the product of their
+  /// lengths.
   private static let lengthMax = 255
 
-  /// Returns at most three known names whose distance is at most a third of the name's characters,
-  /// nearest first. Names with the same distance are in ascending order. Case is ignored.
+  /// Returns at most three known names, nearest first. Their distance is at most a third of the
+  /// name's characters. Names with the same distance are in ascending order. Case is ignored.
   ///
-  /// - Complexity: O(k · m) for k known names and a name of m characters, times the third of m.
+  /// - Complexity: O(k · m²) for k known names and a name of m characters.
   package static func of(_ name: String, in known: some Sequence<String>) -> [String] {
     let wanted = Array(name.lowercased())
     guard wanted.count <= lengthMax else { return [] }
@@ -37,8 +38,8 @@ package enum NearMisses {
   /// name to the other. Returns nil if it exceeds the limit.
   private static func distance(_ left: [Character], _ right: [Character], atMost limit: Int) -> Int? {
     guard abs(left.count - right.count) <= limit else { return nil }
-    // Distances between the first characters of the left and each beginning of the right: for one
-    // character less, and for two.
+    // Rows of distances from a beginning of the left name to each beginning of the right one.
+    // `above` is the previous row, and `before` the row before it.
     var (before, above) = ([Int](), Array(0...right.count))
     for position in left.indices {
       var row = [position + 1]

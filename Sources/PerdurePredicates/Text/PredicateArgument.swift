@@ -17,13 +17,13 @@ public protocol PredicateArgument {
 
   /// The value to use as an argument of a format, or as the value of a variable.
   ///
-  /// By default it is the value itself. A Float, also in collections and optionals, counts as its
-  /// printed number, as if that were in the text. So a comparison with a Float attribute finds the
+  /// By default it is the value itself. A Float is converted to the Double with the same printed
+  /// digits, also in collections and optionals. So a comparison with a Float attribute finds the
   /// same Float, and one with a Decimal or Double attribute finds the printed number.
   var argumentValue: Value { get }
 
-  /// The value at the end of a path from this value. It is used if this value replaces the variable
-  /// of a path: `$FETCH_SOURCE.name`.
+  /// The value at the end of a path from this value. It replaces a path of a variable, such as
+  /// `$FETCH_SOURCE.name`, if the variable has this value.
   ///
   /// - Parameter names: The names of the path, without the variable.
   /// - Returns: Nil if the value does not have these properties. The path then stays in the

@@ -1,5 +1,5 @@
 // Quoted text and its escapes. An unknown escape is an error: `"\d"` was probably meant for a
-// regular expression, and silently dropping the backslash would change its meaning.
+// regular expression, and its meaning would change without the backslash.
 
 extension PredicateLexer {
   /// Reads text in single or double quotes; the position is at the opening one.

@@ -52,7 +52,7 @@ struct PredicateLexer {
   }
 
   /// Reads the rest of a selector, such as `:name:`, up to an opening parenthesis. Returns nil, and
-  /// reads nothing, if the text does not continue like that.
+  /// reads nothing, if the text does not continue in this form.
   mutating func readSelectorRest() -> String? {
     var end = position
     guard end < bytes.count, bytes[end] == UInt8(ascii: ":") else { return nil }
@@ -66,7 +66,7 @@ struct PredicateLexer {
     return String(decoding: bytes[position..<end], as: UTF8.self)
   }
 
-  /// Returns to a token, to read it again.
+  /// Moves back to a token, so that it is read again.
   mutating func rewind(to token: Token) {
     position = token.offset
   }

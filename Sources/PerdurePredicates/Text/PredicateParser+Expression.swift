@@ -11,8 +11,8 @@
 //   **                      8
 //   sign, ~                 9
 //
-// Among each other, the bitwise operators have the precedence of C. They bind less tightly than
-// arithmetic and more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
+// The bitwise operators have the same precedence among each other as in C. They bind less tightly
+// than arithmetic and more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
 
 extension PredicateParser {
   private typealias Binary = (precedence: Int, build: (FetchExpression, FetchExpression) -> FetchExpression)

@@ -57,7 +57,7 @@ extension PredicateParser {
     guard depth <= Self.depthLimit else { throw tooDeep() }
   }
 
-  /// A node over parts of the given heights.
+  /// A node above parts of the given heights.
   func grow<Node>(_ node: Node, over heights: [Int]) throws(PredicateSyntaxError) -> Grown<Node> {
     let height = (heights.max() ?? 0) + 1
     guard height <= Self.depthLimit else { throw tooDeep() }

@@ -11,9 +11,9 @@
 //   P1. After "(" it is not known whether a predicate or an expression follows. One function reads
 //       both and returns which one it was (`Part`). Nothing is read twice, so reading is linear in
 //       the length of the text.
-//   P2. Neither the recursion nor the height of the tree exceeds `depthLimit`, so no text overflows
-//       the stack here or in code that traverses the tree. Loops (`1+1+1+…`) count too, because
-//       they grow trees to the left.
+//   P2. Neither the recursion nor the height of the tree exceeds `depthLimit`. So no text overflows
+//       the stack in the parser or in code that traverses the tree. Loops (`1+1+1+…`) count too,
+//       because they grow trees to the left.
 
 /// A tree and its height.
 struct Grown<Node> {
@@ -145,7 +145,7 @@ extension PredicateParser {
     return nil
   }
 
-  /// Continues after parentheses: an expression in them may begin a comparison.
+  /// Reads the part after parentheses. An expression in parentheses may begin a comparison.
   private mutating func parseRest(
     after part: Part, _ modifier: ReadModifier?, from start: Token
   ) throws(PredicateSyntaxError) -> Part {

@@ -1,15 +1,16 @@
 // Prints a tree as text that parses to the same tree.
 //
-// Parentheses enclose every AND and OR inside another node, the operand of NOT, and an operand that
-// binds less tightly than its position requires. Trees in normal form are parsed back as equal
-// trees (see FetchExpression.swift; AND and OR have two or more parts). Other trees are parsed back
-// in normal form, with the same meaning.
+// Parentheses enclose every AND and OR inside another node, and the operand of NOT. They also
+// enclose an operand that binds less tightly than its position requires. Trees in normal form are
+// parsed back as equal trees (see FetchExpression.swift; AND and OR have two or more parts). Other
+// trees are parsed back in normal form, with the same meaning.
 
 extension FetchPredicate: CustomStringConvertible {
-  /// The predicate as text that can be read back. Values of kinds without a literal in the language
-  /// are written as `DATE("…")`, `UUID("…")` and so on.
+  /// The predicate as text that can be parsed again. A value of a kind without a literal is written
+  /// as `DATE("…")`, `UUID("…")` and so on.
   ///
-  /// A predicate nested so deeply that every fetch rejects it is a short text in parentheses.
+  /// If the predicate is nested so deeply that every fetch rejects it, the result is a short text
+  /// in parentheses.
   public var predicateFormat: String { flattened()?.printed ?? FetchExpression.tooDeepText }
 
   fileprivate var printed: String {
@@ -62,7 +63,7 @@ extension StringOptions {
 }
 
 extension FetchExpression: CustomStringConvertible {
-  /// The expression as text that can be read back; see `FetchPredicate.predicateFormat`.
+  /// The expression as text that can be parsed again; see `FetchPredicate.predicateFormat`.
   public var description: String { isWithinLevelMax ? printed : Self.tooDeepText }
 
   fileprivate static let tooDeepText = "(more than \(FetchPredicate.levelMax) levels or names)"
@@ -72,8 +73,8 @@ extension FetchExpression: CustomStringConvertible {
 
   var printed: String { printed(atLeast: 1) }
 
-  /// Precedence of expressions that an index or a path can follow; see
-  /// PredicateParser+Expression.swift for the rest.
+  /// The precedence of expressions that an index or a path can follow. See
+  /// PredicateParser+Expression.swift for the others.
   private static let primary = 6
 
   func printed(atLeast minimum: Int) -> String {
@@ -105,8 +106,8 @@ extension FetchExpression: CustomStringConvertible {
     }
   }
 
-  /// The text as the base of a path. Without parentheses, an operator in it would include the names
-  /// that follow.
+  /// The text as the base of a path. Without parentheses, the path would belong to the last operand
+  /// only.
   private var printedAsBase: String {
     switch self {
     case .keyPath(let path) where path.aggregate != nil: "(\(printed))"
@@ -140,7 +141,8 @@ extension FetchExpression: CustomStringConvertible {
     }
   }
 
-  /// Negated numbers are put into parentheses, because the sign would become part of the number.
+  /// The text after a sign. A negated number is in parentheses; otherwise the sign would become
+  /// part of the number.
   private var printedUnderSign: String {
     if case .constant(let value) = self, value.isSignedOrNumber { return "(\(printed))" }
     return printed(atLeast: 5)

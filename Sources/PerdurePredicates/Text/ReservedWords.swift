@@ -8,7 +8,7 @@ package enum ReservedWords {
     "TRUEPREDICATE", "FALSEPREDICATE", "UNION", "INTERSECT", "MINUS", "ANYKEY",
   ]
 
-  /// Words that the parser accepts as properties. The printer escapes them for other readers of the
+  /// Words that the parser accepts as properties. The printer escapes them for other parsers of the
   /// language.
   static let lenient: Set<String> = [
     "CASEINSENSITIVE", "CI", "FIRST", "LAST", "SIZE", "FETCH", "CAST", "FUNCTION",

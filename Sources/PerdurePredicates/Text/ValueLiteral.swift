@@ -10,7 +10,7 @@
 #endif
 
 extension Value: CustomStringConvertible {
-  /// The value as it is written in a predicate.
+  /// The value in the syntax of predicates.
   public var description: String {
     switch self {
     case .null: "NULL"
@@ -48,7 +48,7 @@ extension Value: CustomStringConvertible {
     return result + "\""
   }
 
-  /// The value of a typed literal, or nil when the type cannot represent the text.
+  /// The value of a typed literal; nil if the type cannot represent the text.
   init?(literalType: String, text: String) {
     switch literalType {
     case "DATE":
@@ -77,8 +77,8 @@ extension Value: CustomStringConvertible {
     }
   }
 
-  /// The value of a number's text: an integer in one of four radices, or a real number. Nil if the
-  /// text is neither, or if the number is too large.
+  /// The value of a number in a text: an integer in one of four radices, or a real number. Nil if
+  /// the text is neither, or if the number is too large.
   init?(number text: String, isNegative: Bool) {
     let (digits, radix) = Self.splitRadix(text)
     if let magnitude = UInt64(digits, radix: radix), digits.first != "+" {

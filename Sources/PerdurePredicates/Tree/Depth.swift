@@ -1,7 +1,7 @@
-// Limits the depth of a tree that is evaluated. Every walk of a predicate is recursive, so a fetch
-// rejects a tree that could overflow the stack. PredicateParts.swift bounds all trees. AND in AND,
-// OR in OR and NOT of NOT do not count: a loop flattens them before the depth is measured. Paths
-// are walked recursively too, so the names of a path have the same limit.
+// Limits the depth of a tree that is evaluated. Every traversal of a predicate is recursive, so a
+// fetch rejects a tree that could overflow the stack. PredicateParts.swift limits all trees. AND in
+// AND, OR in OR and NOT of NOT do not count: a loop flattens them before the depth is measured.
+// Traversals of paths are recursive too, so the number of names in a path has the same limit.
 
 /// A part of a predicate: a predicate or an expression.
 private protocol PredicateNode {
@@ -35,8 +35,8 @@ extension PredicateNode {
 }
 
 extension FetchPredicate {
-  /// The most levels of a predicate, and names of a path, that a fetch accepts. A predicate parsed
-  /// from text has at most 50 levels.
+  /// The maximum number of levels of a predicate, and of names in a path, that a fetch accepts. A
+  /// predicate parsed from text has at most 50 levels.
   package static let levelMax = 200
 
   /// The predicate with nested AND, OR and NOT flattened; nil if it still has more than `levels`
@@ -74,7 +74,8 @@ extension FetchPredicate {
     }
   }
 
-  /// The parts of an AND or OR, with the parts of the same operators nested in it, in order.
+  /// The parts of an AND or OR, in order. A part with the same operator is replaced by its own
+  /// parts.
   private func joinedParts(ofAnd isAnd: Bool) -> [FetchPredicate] {
     var parts: [FetchPredicate] = []
     var waiting = [self]
@@ -104,8 +105,8 @@ extension FetchExpression {
 }
 
 extension FetchExpression {
-  /// Whether the expression has at most `FetchPredicate.levelMax` levels, and its paths as many
-  /// names.
+  /// Whether the expression has at most `FetchPredicate.levelMax` levels, and each of its paths at
+  /// most as many names.
   var isWithinLevelMax: Bool { isWithin(levels: FetchPredicate.levelMax) }
 
   fileprivate func flat(_ levels: Int, _ isTooDeep: inout Bool) -> FetchExpression {

@@ -12,8 +12,8 @@ public indirect enum FetchExpression: Hashable, Sendable {
   case constant(Value)
   /// A path from the evaluated object: `company.name`.
   case keyPath(PropertyPath)
-  /// `$name`: a variable. It is replaced before evaluation, gets a value for the evaluation, or is
-  /// bound by an enclosing subquery.
+  /// `$name`: a variable. A value replaces it before the evaluation or during it, or an enclosing
+  /// subquery binds it.
   case variable(String)
   /// `SELF`: the evaluated object.
   case evaluatedObject
@@ -33,7 +33,7 @@ public indirect enum FetchExpression: Hashable, Sendable {
   /// `a UNION b`, `a INTERSECT b`, `a MINUS b` of two collections.
   case set(SetOperation, FetchExpression, FetchExpression)
 
-  /// Which element of a collection.
+  /// An element of a collection, or its size.
   public indirect enum ElementIndex: Hashable, Sendable {
     /// The element at a position counted from 0; null when there is none.
     case at(FetchExpression)
@@ -45,7 +45,7 @@ public indirect enum FetchExpression: Hashable, Sendable {
     case size
   }
 
-  /// A set operation. Results contain no value twice, in the order of first appearance.
+  /// A set operation. Each value is in the result once, in the order of first appearance.
   public enum SetOperation: String, Hashable, Sendable, CaseIterable {
     /// The elements of either.
     case union = "UNION"

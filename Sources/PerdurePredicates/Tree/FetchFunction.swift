@@ -69,9 +69,9 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case bitwiseOr = "bitwiseOr:with:"
   /// Bits set in exactly one of the two.
   case bitwiseXor = "bitwiseXor:with:"
-  /// Bits moved up.
+  /// Bits shifted to the left.
   case leftShift = "leftshift:by:"
-  /// Bits moved down, with the sign kept.
+  /// Bits shifted to the right, with the sign kept.
   case rightShift = "rightshift:by:"
   /// All bits inverted.
   case onesComplement = "onesComplement:"
@@ -88,7 +88,7 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
 }
 
 extension FetchFunction {
-  /// How many arguments a call may have.
+  /// The possible argument counts of a call.
   package var argumentCounts: ClosedRange<Int> {
     switch self {
     case .sum, .count, .min, .max, .average, .median, .mode, .standardDeviation: 1...Int.max

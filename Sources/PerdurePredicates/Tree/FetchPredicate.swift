@@ -8,9 +8,9 @@
 /// predicate with more than 200 levels is not evaluated: a fetch throws `FetchError.Code.tooDeep`.
 /// An AND inside an AND, and an OR inside an OR, do not count as levels.
 public indirect enum FetchPredicate: Hashable, Sendable {
-  /// Holds always.
+  /// Always true.
   case `true`
-  /// Never holds.
+  /// Always false.
   case `false`
   /// True if all parts are true. True without parts.
   case and(PredicateParts)
@@ -38,11 +38,11 @@ public struct FetchComparison: Hashable, Sendable {
   }
   /// The treatment of a collection on the left.
   public var modifier: Modifier
-  /// How text is compared.
+  /// The options for comparing text.
   public var options: StringOptions
   private var operands: Operands
 
-  /// The number of levels, with this one.
+  /// The number of levels, including this one.
   var depth: Int { operands.depth }
 
   /// A comparison.
@@ -88,7 +88,7 @@ public struct FetchComparison: Hashable, Sendable {
 
   /// The treatment of a collection on the left. `NONE` is the negation of `any`.
   public enum Modifier: Hashable, Sendable, CaseIterable {
-    /// The left operand is compared as it is.
+    /// The left operand is compared as a whole.
     case direct
     /// The comparison must be true for every element. It is true for an empty collection.
     case all
@@ -97,7 +97,7 @@ public struct FetchComparison: Hashable, Sendable {
   }
 }
 
-/// How text is compared, written in brackets after the operator: `==[cd]`.
+/// Options for comparing text, written in brackets after the operator: `==[cd]`.
 public struct StringOptions: OptionSet, Hashable, Sendable {
   /// The bits: c 1, d 2, n 4, l 8.
   public let rawValue: UInt8
@@ -114,7 +114,7 @@ public struct StringOptions: OptionSet, Hashable, Sendable {
   public static let diacriticInsensitive = StringOptions(rawValue: 2)
   /// `n`: both sides are already normalized, so their bytes are compared. `c` and `d` are ignored.
   public static let normalized = StringOptions(rawValue: 4)
-  /// `l`: compare by the rules of a language. The option is accepted and kept, but comparisons use
-  /// the same pinned tables everywhere.
+  /// `l`: compare by the rules of a language. The option is accepted and kept, but it has no effect
+  /// on comparisons.
   public static let localeSensitive = StringOptions(rawValue: 8)
 }

@@ -1,23 +1,25 @@
 // The edges in the tree of a predicate. Every traversal of a tree is recursive, and so are its
 // deallocation, comparison and hashing. So no tree may be deeper than `levelMax`. A part that would
-// be deeper is replaced by a fixed predicate, which every fetch rejects.
+// exceed this depth is replaced by a fixed predicate, which every fetch rejects.
 //
-//   PJ1. Parts and comparisons know the number of their levels. So joining costs O(1) for each part.
+//   PJ1. Parts and comparisons store the number of their levels. So joining costs O(1) for each
+//        part.
 //   PJ2. Above `plainMax` levels, AND in AND and OR in OR are flattened, into groups of `groupMax`
-//        parts, so the tree of a loop stays shallow. Each join copies at most `groupMax` parts of
-//        an operand, and rarely flattens more: `&&`, `||`, `.and(_:)` and `.or(_:)` in a loop are
-//        quadratic in theory, with a small factor (60 copies a join at 10,000 joins, counted).
+//        parts. So a tree that a loop builds stays shallow. Each join copies at most `groupMax`
+//        parts of an operand, and rarely flattens more. In theory, `&&`, `||`, `.and(_:)` and
+//        `.or(_:)` in a loop are quadratic, with a small factor (60 copies a join at 10,000 joins,
+//        counted).
 
 /// The parts of an AND or OR, or the part of a NOT.
 public struct PredicateParts: Sendable {
   private let elements: [FetchPredicate]
-  /// The number of levels, with the one that has these parts.
+  /// The number of levels, including the node that has these parts.
   let depth: Int
 
-  /// The most levels of a tree. A fetch accepts fewer (`FetchPredicate.levelMax`).
+  /// The maximum number of levels of a tree. A fetch accepts fewer (`FetchPredicate.levelMax`).
   package static let levelMax = 400
   static let plainMax = 50
-  /// The most parts that joining two predicates copies.
+  /// The maximum number of parts that joining two predicates copies.
   package static let groupMax = 64
   /// Parts with at most this many levels are not flattened again.
   private static let groupLevelMax = 8
@@ -41,8 +43,7 @@ public struct PredicateParts: Sendable {
     elements.reduce(0) { Swift.max($0, $1.depth) } + 1
   }
 
-  /// The parts, in which deep parts with the same operator are replaced by their own parts, in
-  /// order (PJ2).
+  /// The parts, in order. A deep part with the same operator is replaced by its own parts (PJ2).
   private static func rejoined(_ elements: [FetchPredicate], ofAnd isAnd: Bool) -> [FetchPredicate] {
     var parts: [FetchPredicate] = []
     var waiting = Array(elements.reversed())
@@ -69,7 +70,7 @@ public struct PredicateParts: Sendable {
 extension PredicateParts: RandomAccessCollection {
   /// The position of the first part.
   public var startIndex: Int { 0 }
-  /// The position behind the last part.
+  /// The position after the last part.
   public var endIndex: Int { elements.count }
   /// The part at a position.
   public subscript(position: Int) -> FetchPredicate { elements[position] }
@@ -104,7 +105,7 @@ extension FetchPredicate {
     return .not(PredicateParts([part]))
   }
 
-  /// The number of levels, with this one.
+  /// The number of levels, including this one.
   package var depth: Int {
     switch self {
     case .true, .false: 1
@@ -137,10 +138,10 @@ struct Operands: Hashable, Sendable {
 }
 
 extension FetchExpression {
-  /// The expression and its number of levels. If it has too many, a fixed expression that every
-  /// fetch rejects.
+  /// The expression and its number of levels. An expression with too many levels is replaced by a
+  /// fixed expression, which every fetch rejects.
   ///
-  /// - Complexity: O(n) for n nodes, without those in predicates.
+  /// - Complexity: O(n) for n nodes. Nodes inside predicates are not visited.
   package var bounded: (expression: FetchExpression, depth: Int) {
     // The comparison is one more level.
     let limit = PredicateParts.levelMax - 1

@@ -26,8 +26,8 @@ public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
   /// Whether the operator gives one value for a collection.
   package var givesOneValue: Bool { self != .unionOfObjects && self != .distinctUnionOfObjects }
 
-  /// The operator spelt `@name`, or nil. Unions of arrays and sets are unions of objects, since
-  /// paths flatten.
+  /// The operator spelt `@name`, or nil. Unions of arrays and of sets are read as unions of
+  /// objects, because a path gives one flat collection.
   package init?(spelling: String) {
     switch spelling {
     case "unionOfArrays", "unionOfSets": self = .unionOfObjects
@@ -40,8 +40,8 @@ public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
 /// A path of property names, for example `company.name`, and the collection operator at its end, if
 /// any.
 public struct PropertyPath: Hashable, Sendable {
-  /// The names of the properties to follow, in order. Empty only with an operator on an expression
-  /// that is already a collection (`SUBQUERY(…).@count`).
+  /// The names of the properties to follow, in order. The list is empty only if an operator is
+  /// applied to an expression that is already a collection (`SUBQUERY(…).@count`).
   public var names: [String]
   /// The operator on the values at the end; nil for the values themselves.
   public var aggregate: CollectionOperator?

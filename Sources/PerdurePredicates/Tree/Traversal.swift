@@ -1,7 +1,7 @@
-// Walking and rebuilding trees. Everything that reads or changes a tree uses these.
+// Traversing and rebuilding trees. All code that reads or changes a tree uses these functions.
 
 extension FetchPredicate {
-  /// Calls a function for each expression directly in this predicate and each predicate directly
+  /// Calls a function for each direct child: each expression of this predicate, and each predicate
   /// below it.
   package func forEachChild(
     predicate: (FetchPredicate) -> Void, expression: (FetchExpression) -> Void
@@ -40,8 +40,8 @@ extension FetchPredicate {
       expression: { $0.forEachExpression(body) })
   }
 
-  /// Calls a function for every comparison in the tree, those inside subqueries and conditions
-  /// included.
+  /// Calls a function for every comparison in the tree, including those inside subqueries and
+  /// conditions.
   public func forEachComparison(_ body: (FetchComparison) -> Void) {
     if case .comparison(let comparison) = self { body(comparison) }
     forEachChild(
@@ -115,8 +115,8 @@ extension FetchExpression {
 // MARK: Questions about a tree
 
 extension FetchPredicate {
-  /// All paths from the evaluated object in the predicate, including plain paths inside subqueries,
-  /// which start at the outer object too. Paths from variables are not included.
+  /// All paths from the evaluated object in the predicate. Plain paths inside subqueries start at
+  /// the outer object and are included. Paths from variables are not included.
   public var paths: Set<PropertyPath> {
     var paths: Set<PropertyPath> = []
     forEachExpression { expression in

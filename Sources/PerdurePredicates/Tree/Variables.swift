@@ -3,7 +3,7 @@
 // is hidden.
 
 extension FetchPredicate {
-  /// The names of variables that need a value: all but those bound by a subquery around them.
+  /// The names of variables that need a value: all variables that no enclosing subquery binds.
   public var variables: Set<String> {
     var names: Set<String> = []
     forEachChild(
@@ -48,7 +48,7 @@ extension FetchExpression {
     }
   }
 
-  /// The expression with values in place of variables, as
+  /// The expression with variables replaced by values. See
   /// `FetchPredicate.withSubstitutionVariables(_:)`.
   ///
   /// - Complexity: O(n) for n nodes.

@@ -1,23 +1,24 @@
 // The order of numbers of different kinds.
 //
 //   whole   : whole     as whole numbers
-//   whole   : real      the real one's whole part as a whole number, then its fraction: nothing is rounded, so
-//                       2^53 + 1 as a whole number and 2^53 as a real one differ
-//   whole   : decimal   both as  digits * 2^p * 10^q , powers brought to one side each, then multiplied out
-//   real    : decimal   the same, the real number being the shortest decimal number that reads as it
+//   whole   : real      the whole part of the real number as a whole number, then its fraction. Nothing is
+//                       rounded, so the whole number 2^53 + 1 and the real number 2^53 differ.
+//   whole   : decimal   both as  digits * 2^p * 10^q . Each power is moved to one side and multiplied out.
+//   real    : decimal   the same, with the shortest decimal number that converts to the real number
 //
-// The last line makes 9.99 equal to 9.99. No real number is exactly 9.99, and the shortest decimal
-// that converts to the nearest real number is the usual way to write and print it. All four lines
-// compare positions on one number line, on which a real number is at its shortest decimal. So
-// equality is transitive and the order is total. The first lines may be exact and still agree with
-// this because:
+// The last line makes the real 9.99 equal to the decimal 9.99. No real number is exactly 9.99, and
+// the shortest decimal that converts to the nearest real number is the usual way to print it. All
+// four lines compare positions on one number line, on which a real number is at its shortest
+// decimal. So equality is transitive and the order is total. The exact comparisons in the first
+// lines agree with these positions, because:
 //
-//   NO1  Shortest decimals ascend with their real numbers: each is nearer to its own than to any
-//        other.
-//   NO2  A whole real number is at itself. Below 2^53 its shortest decimal is itself, because the
-//        next real number is at most 1 away. From 2^53 on we take the number itself, because there
-//        are no fractions (the shortest decimal of 2^60 ends in 000).
-//   NO3  So no shortest decimal jumps over a whole number.
+//   NO1  Shortest decimals ascend with their real numbers: each is nearer to its own real number
+//        than to any other.
+//   NO2  The position of a whole real number is the number itself. Below 2^53, its shortest decimal
+//        is the number, because the next real number is at most 1 away. From 2^53 on, all real
+//        numbers are whole, and the number is used instead of its shortest decimal (that of 2^60
+//        ends in 000).
+//   NO3  So no whole number is between a real number and its shortest decimal.
 //
 // NaN of either kind equals NaN and comes before every number. Zero has no sign.
 
@@ -33,7 +34,7 @@ enum NumberOrder {
     if right >= 0x1p63 { return .ascending }
     let whole = Int64(right)
     if left != whole { return left < whole ? .ascending : .descending }
-    // Exact: a real number with a fraction is below 2^53.
+    // Exact: a real number that has a fraction is below 2^53.
     let fraction = right - Double(whole)
     return fraction == 0 ? .same : fraction > 0 ? .ascending : .descending
   }
@@ -118,7 +119,8 @@ struct ScaledNumber {
   }
 }
 
-/// An unsigned whole number of any size: 32-bit digits, least first, no zero at the end.
+/// An unsigned whole number of any size: 32-bit digits, least significant first, no zero at the
+/// end.
 private struct BigMagnitude {
   private var limbs: [UInt32] = []
 

@@ -19,9 +19,9 @@
 // kinds compare, and why the comparison is exact. "None" makes every ordering comparison false;
 // `!=` is the negation of `==` and so is true.
 //
-// VC1. `sortOrder` is a total order, and `equals` without options holds just when `sortOrder`
+// VC1. `sortOrder` is a total order. `equals` without options holds if and only if `sortOrder`
 //      returns same.
-// VC2. Where `order` is not nil it agrees with `sortOrder` (without options).
+// VC2. If `order` is not nil, it agrees with `sortOrder` (without options).
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -29,16 +29,16 @@
   import Foundation
 #endif
 
-/// Which of two values comes first.
+/// The order of two values.
 public enum ValueOrder: Int8, Hashable, Sendable {
-  /// The left one.
+  /// The left value is first.
   case ascending = -1
-  /// Neither.
+  /// Neither value is first.
   case same = 0
-  /// The right one.
+  /// The right value is first.
   case descending = 1
 
-  /// The order with left and right changed.
+  /// The order with left and right exchanged.
   public var reversed: ValueOrder {
     switch self {
     case .ascending: .descending
@@ -49,7 +49,7 @@ public enum ValueOrder: Int8, Hashable, Sendable {
 }
 
 extension Value {
-  /// Whether a predicate finds two values equal. Kinds that cannot be compared are not equal.
+  /// Whether two values are equal in a predicate. Kinds that cannot be compared are not equal.
   public func equals(_ other: Value, options: StringOptions = []) -> Bool {
     switch (self, other) {
     case (.string(let left), .string(let right)): StringFolding.equal(left, right, options)
@@ -89,7 +89,7 @@ extension Value {
     }
   }
 
-  /// The rank of the kind in sorting; all numbers have the same.
+  /// The rank of the kind in sorting. All kinds of numbers have the same rank.
   private var kindRank: Int {
     switch self {
     case .null: 0

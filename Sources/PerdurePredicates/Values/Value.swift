@@ -10,8 +10,7 @@
   public import Foundation
 #endif
 
-/// The identity of an object, opaque to the query language: it can be compared, hashed and nothing
-/// else.
+/// The identity of an object. The query language can only compare and hash it.
 public struct ObjectReference: RawRepresentable, Hashable, Sendable {
   /// The number that the owner of the objects gave to this one.
   public let rawValue: UInt64
@@ -33,8 +32,8 @@ public struct ObjectReference: RawRepresentable, Hashable, Sendable {
 
 /// A value in a predicate: a constant, an argument, or a property's value.
 ///
-/// `==` is structural: `.integer(1)` and `.double(1)` are different values of this type, and so are
-/// two texts of different bytes, although a predicate finds them equal (see
+/// `==` is structural: `.integer(1)` and `.double(1)` are different values of this type. Two texts
+/// of different bytes are different too. A predicate may nevertheless find such values equal (see
 /// ``equals(_:options:)``).
 public enum Value: Sendable {
   /// No value.
@@ -59,8 +58,7 @@ public enum Value: Sendable {
   case url(URL)
   /// The identity of an object.
   case reference(ObjectReference)
-  /// The identity of an object as text, not yet looked up in a store. A fetch does that before
-  /// anything is compared.
+  /// The identity of an object as text. A fetch looks it up in the store before it compares values.
   case objectID(String)
   /// Several values, in order.
   case list([Value])
@@ -132,7 +130,7 @@ extension Value {
     if case .null = self { true } else { false }
   }
 
-  /// Whether this is a number or a truth value. They compare with each other.
+  /// Whether this is a number or a truth value. Both kinds can be compared with each other.
   package var isNumber: Bool {
     switch self {
     case .bool, .integer, .double, .decimal: true
