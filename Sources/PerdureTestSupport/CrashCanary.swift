@@ -10,8 +10,8 @@ public enum CrashCanary: String, Sendable, Hashable, CaseIterable {
   /// A step counts as acknowledged as soon as it has begun.
   ///
   /// Shows that the check tests for acknowledged steps. The store makes no mistake, so only the
-  /// check can detect this one. Does not show that the check tests every part of a step. Promises
-  /// (`CrashMarker.promise`) are not changed.
+  /// check can detect this one. The canary does not show that the check tests every part of a step.
+  /// It does not change promises (`CrashMarker.promise`).
   case acknowledgesEarly
 
   /// A step counts as begun only when it has been acknowledged.
@@ -22,8 +22,8 @@ public enum CrashCanary: String, Sendable, Hashable, CaseIterable {
 
   /// Syncs of the workload do nothing from the first mark on. Syncs of recoveries work.
   ///
-  /// Shows that the check or the store detects lost writes. If the store fails to open, this says
-  /// nothing about the check: see `reason`.
+  /// Shows that the check or the store detects lost writes. If the store fails to open, the
+  /// violation says nothing about the check: see `reason`.
   case ignoresSync
 }
 
@@ -42,7 +42,8 @@ extension CrashJournal {
     }
   }
 
-  /// The first operation that this canary makes ineffective if it is a sync.
+  /// The number of the first operation after the first mark. `ignoresSync` has an effect from this
+  /// operation on.
   var firstMarkedOperation: Int { (marks.first?.operationCount ?? 0) + 1 }
 }
 

@@ -1,6 +1,6 @@
 import PerdureFileIO
 
-/// Marks the steps of a workload, so that a check knows which ones must have survived.
+/// Marks the steps of a workload, so that a check knows which steps must have survived.
 ///
 /// Each step has its own label. Steps of several writers may overlap, and may be acknowledged in
 /// any order. `CrashReport.check` refuses a label that begins twice, is acknowledged twice, or is
@@ -8,18 +8,18 @@ import PerdureFileIO
 public struct CrashMarker: Sendable {
   let fileSystem: SimulatedFileSystem
 
-  /// Begins the step `label`: from now on, its effects may be on the disk.
+  /// Begins the step `label`: after this call, its effects may be on the disk.
   public func begin(_ label: Int) {
     fileSystem.state.withLock { $0.journal.mark(.begun, label) }
   }
 
-  /// Acknowledges the step `label` as durable: from now on, its effects must be on the disk.
+  /// Acknowledges the step `label` as durable: after this call, its effects must be on the disk.
   public func acknowledge(_ label: Int) {
     fileSystem.state.withLock { $0.journal.mark(.acknowledged, label) }
   }
 
-  /// Promises the label like `acknowledge`, but without a beginning. For labels such as the number
-  /// of a commit, which is known only after the commit. May be repeated.
+  /// Promises the label like `acknowledge`, but without a beginning. Use it for labels such as the
+  /// number of a commit, which is known only after the commit. May be repeated.
   public func promise(_ label: Int) {
     fileSystem.state.withLock { $0.journal.mark(.promised, label) }
   }
@@ -32,10 +32,10 @@ extension SimulatedFileSystem {
 
 /// The crash after which a check runs.
 public struct CrashContext: Sendable {
-  /// The operation before the power cut; 0: the cut is before the first. For a cut during a
-  /// recovery, an operation of that recovery.
+  /// The number of the operation before the power cut. 0 means that the cut is before the first
+  /// operation. For a cut during a recovery, it is an operation of that recovery.
   public let operation: Int
-  /// The kind of that operation; nil before the first.
+  /// The kind of that operation; nil if the cut is before the first operation.
   public let operationKind: FileOperation?
   /// The labels of the steps that had begun, in order: first those of the workload, then those of
   /// the recoveries that were cut.

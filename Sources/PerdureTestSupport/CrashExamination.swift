@@ -1,21 +1,21 @@
 // Examines a journal and, nested within it, the journals of recoveries.
 //
 // Invariants
-//  CE1  A disk is checked when it first occurs. It is checked again only if a check may require
-//       more: if `acknowledged` is not a prefix of its value at the last check. It is not checked
-//       again if more steps had begun. Within one journal, the first occurrence has the fewest
-//       begun steps, and so the strictest check. (A disk that first occurred after a recovery may
-//       occur again with fewer.)
-//  CE2  The disks that are tried after an operation depend only on the seed, the journals and the
-//       earlier crashes. They never depend on a hash, or on other tried disks. So a crash can be
-//       tried alone (`CrashExplorer.only`).
+//   CE1  A disk is checked when it first occurs. It is checked again only if a check may require
+//        more, that is, if `acknowledged` is not a prefix of its value at the last check. It is not
+//        checked again if only more steps had begun: within one journal, the first occurrence has
+//        the fewest begun steps, and so the strictest check. (A disk that first occurred after a
+//        recovery may occur again with fewer begun steps.)
+//   CE2  The disks that are tried after an operation depend only on the seed, the journals and the
+//        earlier crashes. They never depend on a hash or on other disks that were tried. So a crash
+//        can be tried alone (`CrashExplorer.only`).
 
 struct CrashExamination {
   /// Checks a disk. Returns the operations of its recovery, or nil if no cut in the recovery is
   /// possible.
   typealias Check = (CrashImage, CrashContext) throws -> CrashJournal?
 
-  /// A journal between the workload and the power cut.
+  /// The journal of the workload, or of a recovery before the power cut.
   private struct Level {
     let journal: CrashJournal
     /// The crash that this recovery follows; nil for the workload.
@@ -34,7 +34,7 @@ struct CrashExamination {
     var begun: [Int] { (crash?.begun ?? []) + journal.begun(after: operation, canary) }
     var acknowledged: [Int] { (crash?.acknowledged ?? []) + journal.acknowledged(after: operation, canary) }
 
-    /// The effect of an operation, with the mistake of the canary.
+    /// The effect of an operation, including the mistake of the canary.
     func event(_ index: Int) -> DiskEvent {
       let event = journal.operations[index].event
       guard canary == .ignoresSync, index + 1 >= journal.firstMarkedOperation else { return event }
@@ -107,7 +107,7 @@ struct CrashExamination {
   /// The only crash to try in the innermost journal; nil: all.
   private var only: CrashPlace.Step? {
     guard let only = explorer.only else { return nil }
-    // The last step of the place has no recovery that is cut.
+    // The recovery of the place's last step is not cut.
     precondition(levels.count <= only.steps.count)
     return only.steps[levels.count - 1]
   }
@@ -141,7 +141,7 @@ struct CrashExamination {
     }
   }
 
-  /// CE1
+  /// Whether the disk must be checked (CE1).
   private mutating func admit(_ fingerprint: Int, _ acknowledged: [Int]) -> Bool {
     if let shown = seen[fingerprint], promises[shown].starts(with: acknowledged) { return false }
     if promises.last != acknowledged { promises.append(acknowledged) }
@@ -153,8 +153,8 @@ struct CrashExamination {
     count == 1 || choices.next() % UInt64(count) == 0
   }
 
-  /// The power is cut after one in `operationsOneIn` operations, and then `imagesMax` disks are
-  /// built.
+  /// The fraction of operations after which the power is cut, and the maximum number of disks built
+  /// after each.
   private func part(of level: Level) -> (operationsOneIn: Int, imagesMax: Int) {
     let imagesMax = explorer.imagesPerOperationMax
     guard level.crash != nil else { return (explorer.operationsOneIn, imagesMax) }
@@ -167,7 +167,7 @@ struct CrashExamination {
   /// skipped.
   private static let imagesMin = 4
 
-  /// The fates of the pending changes, a different list for each crash. Several wishes of the
+  /// The fates of the pending changes, a different list for each crash. Several requests of the
   /// planner may result in the same list, because not every loss is allowed.
   private mutating func crashes(
     of cutter: DiskCutter, after operation: Int, imagesMax: Int

@@ -3,10 +3,10 @@ import PerdureFileIO
 /// Cuts the power after each operation of a workload, in many ways. Each resulting disk is
 /// recovered and checked. Then the power is cut during these recoveries too.
 ///
-/// This is the complete suite of a store of notes. `Notes` is a store on Perdure that opens with
+/// This is the complete suite for a store of notes. `Notes` is a store on Perdure that opens with
 /// the given file system (`StoreOptions.fileSystem`). The suite cuts the power once, and then up to
-/// twice during recoveries. After that, the store must have a prefix of its notes, with every
-/// acknowledged one:
+/// twice during recoveries. After that, the store must have a prefix of its notes, including every
+/// acknowledged note:
 ///
 ///     func notesReport(_ explorer: CrashExplorer) throws -> CrashReport {
 ///       try explorer.explore { fileSystem, marker in
@@ -34,15 +34,15 @@ import PerdureFileIO
 /// The workload runs once, before the first check. A check that throws is a violation. The report
 /// contains the violation with all operations before it, and with the seed that repeats it. The
 /// test must call `CrashReport.check`, which throws the violation. It also throws if the suite
-/// tested nothing, such as a suite without acknowledgements. `canary` shows whether the check
+/// tested nothing, for example if no step was acknowledged. `canary` shows whether the check
 /// detects a mistake.
 ///
 /// After each operation, the explorer builds all possible disks if `imagesPerOperationMax` allows
 /// it. Otherwise it builds the most informative disks and a random choice of the others. The report
 /// counts both cases. Disks with the same bytes are checked once.
 public struct CrashExplorer: Sendable {
-  /// The seed that chooses the crashes if not all can be tried. The same seed and workload give the
-  /// same crashes.
+  /// The seed that chooses the crashes if there are too many to try all. The same seed and workload
+  /// give the same crashes.
   public var seed: UInt64 { didSet { origin = nil } }
 
   /// The name at the beginning of reports and violations. Default: the name of the function that
@@ -59,8 +59,8 @@ public struct CrashExplorer: Sendable {
   /// trap, and a violation says how to run the test again.
   package var leavesNote = true
 
-  /// Cuts the power after one in this many operations of the workload, chosen by the seed; 1 or
-  /// more. For long workloads.
+  /// Cuts the power after one in this many operations of the workload, chosen by the seed. 1 or
+  /// more. Use it for long workloads.
   public var operationsOneIn = 1
 
   /// The maximum number of disks after each operation; 1 or more.
@@ -70,13 +70,14 @@ public struct CrashExplorer: Sendable {
   /// writes in more places. Most media have 512 or 4096.
   public var sectorLength = 512
 
-  /// Whether bytes that did not arrive may read as noise: after the old end of the file, and in
-  /// sectors that a write replaces completely. Bytes that are overwritten with equal ones always
-  /// remain.
+  /// Whether bytes that did not reach the disk may read as noise. That is possible after the old
+  /// end of the file, and in sectors that a write replaces completely. Bytes that are overwritten
+  /// with equal bytes always remain.
   public var makesGarbage = true
 
-  /// Whether bytes that did not arrive may read as the bytes of a removed file at the same offsets,
-  /// as if its blocks were reused. Only a checksum that covers the file's identity detects this.
+  /// Whether bytes that did not reach the disk may read as the bytes of a removed file at the same
+  /// offsets, as if its blocks were reused. Only a checksum that covers the file's identity detects
+  /// this.
   public var makesStaleBytes = false
 
   /// A mistake that the explorer makes on purpose and the suite must detect; nil: none.
@@ -90,11 +91,11 @@ public struct CrashExplorer: Sendable {
   /// value greater than 0. The other functions stop the program.
   public var recoveryDepth = 0
 
-  /// Cuts one in this many recoveries at each depth, chosen by the seed; 1 or more.
+  /// Cuts one in this many recoveries at each depth, chosen by the seed. 1 or more.
   public var recoveriesOneIn = 1
 
   /// The maximum number of disks for one recovery, distributed over its operations; 1 or more.
-  /// Without it, a recovery with many writes would have millions of disks at a depth of 3.
+  /// Without this limit, a recovery with many writes would have millions of disks at a depth of 3.
   public var imagesPerRecoveryMax = 4096
 
   /// Makes an explorer. The default seed is `PERDURE_SEED`, or a new one if that is not set.

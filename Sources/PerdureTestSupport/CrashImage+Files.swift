@@ -6,8 +6,8 @@ extension CrashImage {
   /// - Parameters:
   ///   - directory: The path of the directory to create. It must not exist.
   ///   - fileSystem: The file system of the directory. Default: that of this machine.
-  /// - Throws: Errors of `FileSystem` and `File`. A part may have been written. `.notSupported` if
-  ///   a file has several names and the file system has no hard links.
+  /// - Throws: Errors of `FileSystem` and `File`; some files may then exist. `.notSupported` if a
+  ///   file has several names and the file system has no hard links.
   public func write(
     to directory: String, on fileSystem: any FileSystem = POSIXFileSystem()
   ) throws(FileIOError) {

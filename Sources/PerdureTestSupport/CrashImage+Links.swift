@@ -48,8 +48,8 @@ extension CrashImage {
 struct ImageLinks {
   private var firsts: [UInt64: String] = [:]
 
-  /// The first path of the file with this number. Nil if `path` is its first path, or if the file
-  /// has one name.
+  /// The first path of the file with the number `link`. Nil if `path` is its first path, or if the
+  /// file has one name.
   mutating func first(of link: UInt64?, otherwise path: String) -> String? {
     guard let link else { return nil }
     if let first = firsts[link] { return first }

@@ -4,7 +4,8 @@
 /// it.
 public struct CrashImage: Sendable, Hashable {
   indirect enum Node: Sendable, Hashable {
-    /// - Parameter link: The number of a file with several names in the image; nil for one name.
+    /// - Parameter link: The number of the file in the image if it has several names; otherwise
+    ///   nil.
     case file(FileBytes, link: UInt64? = nil)
     case directory([String: Node])
   }
@@ -36,7 +37,7 @@ public struct CrashImage: Sendable, Hashable {
   }
 
   /// Replaces the bytes of the file at `path`, to test the effects of damage. Other names of the
-  /// file then lead to a file of their own, with the bytes as they were.
+  /// file then lead to a separate file with the original bytes.
   ///
   /// - Returns: False, without any change, if no such file exists.
   @discardableResult
@@ -82,7 +83,7 @@ extension CrashImage {
   /// only within one process.
   var fingerprint: Int { Self.fingerprint(root) }
 
-  /// The sum of the hashes of all names. All names are different, and their order does not matter.
+  /// The sum of the hashes of all names. All names are different, so their order has no effect.
   private static func fingerprint(_ entries: [String: Node]) -> Int {
     var sum = entries.count
     for (name, node) in entries {

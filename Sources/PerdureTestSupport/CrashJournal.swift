@@ -1,5 +1,5 @@
-/// The history of a `SimulatedFileSystem`: every operation that changed or promised something, in
-/// order, and the marks that were set between them.
+/// The history of a `SimulatedFileSystem`. It has, in order, every operation that changed or
+/// promised something, and the marks between the operations.
 ///
 /// A journal is a value. It does not change when the file system is used further.
 public struct CrashJournal: Sendable {
@@ -25,7 +25,8 @@ public struct CrashJournal: Sendable {
   private(set) var marks: [Mark] = []
   /// The first errors in the use of marks.
   private(set) var labelMistakes: [String] = []
-  /// Steps that had begun earlier, in the workload or recovery whose crash this recovery follows.
+  /// Steps that began earlier, in the workload or recovery that ended in the crash before this
+  /// recovery.
   private var earlier: Set<Int> = []
   private var begunLabels: Set<Int> = []
   private var acknowledgedLabels: Set<Int> = []
@@ -42,7 +43,7 @@ public struct CrashJournal: Sendable {
     operations.enumerated().map { "#\($0 + 1) \($1.text)" }
   }
 
-  /// The trace of the first operations, with the marks where they were set.
+  /// The trace of the first operations, with the marks between them.
   ///
   /// - Parameter note: Returns a remark about an operation; nil: none.
   func markedTrace(upTo count: Int, _ note: (Int) -> String? = { _ in nil }) -> [String] {

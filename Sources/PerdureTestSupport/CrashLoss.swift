@@ -6,12 +6,12 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case everything
   /// A write was lost completely.
   case write
-  /// Some sectors of a write arrived and others did not.
+  /// Some sectors of a write reached the disk and others did not.
   case tornWrite
-  /// A write was lost or torn although a later one to the same file arrived.
+  /// A write was lost or torn although a later write to the same file reached the disk.
   case reorderedWrite
-  /// Missing bytes of a write read as zeros. Only after the old end of the file, or in sectors that
-  /// the write replaces completely.
+  /// Missing bytes of a write read as zeros. That is possible only after the old end of the file,
+  /// or in sectors that the write replaces completely.
   case zeros
   /// Missing bytes of a write read as noise, in the same places as zeros.
   case garbage
@@ -23,7 +23,7 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case rename
   /// A removal was lost: the name exists again.
   case removal
-  /// A change of a name was lost although a later one arrived.
+  /// A change of a name was lost although a later change reached the disk.
   case reorderedNames
 }
 

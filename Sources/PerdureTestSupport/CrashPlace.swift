@@ -4,7 +4,7 @@
 /// With the same seed, settings and workload, a place names the same crash (`CrashExplorer.only`).
 public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, ExpressibleByStringLiteral {
   struct Step: Sendable, Hashable {
-    /// The number of operations before the cut; 0 is before the first.
+    /// The number of operations before the cut. 0 means that the cut is before the first operation.
     let operation: Int
     /// The number of the disk among those built after the operation, from 0.
     let disk: Int

@@ -1,10 +1,11 @@
 // Chooses the losses to try when several changes are pending. The result depends only on the
 // arguments.
 //
-// If few combinations exist, all of them are tried. Otherwise the most informative ones come first:
-// everything kept or lost; the last change torn, lost, or kept alone; the first change lost or kept
-// alone. Then come each prefix, each single loss, and the last change torn in each way. Then random
-// mixtures follow until the limit is reached. No combination occurs twice.
+// If few combinations exist, all of them are tried. Otherwise the most informative combinations
+// come first. All changes are kept, or all are lost. The last change is torn, lost, or kept alone.
+// The first change is lost or kept alone. Then come each prefix, each single loss, and the last
+// change torn in each way. Random mixtures follow until the limit is reached. No combination occurs
+// twice.
 
 /// Chooses how a `CrashExplorer` makes disks from pending changes.
 struct CrashPlanner: Sendable {
@@ -13,8 +14,8 @@ struct CrashPlanner: Sendable {
   var makesGarbage: Bool
   var makesStaleBytes = false
 
-  /// The fates of all `pending` changes, a different list for each crash; and whether these are all
-  /// possible lists.
+  /// The fates of all `pending` changes, with a different list for each crash. Also whether these
+  /// are all possible lists.
   func crashes(
     _ pending: [PendingChange], random: inout SeededGenerator
   ) -> (fates: [[Fate]], isExhaustive: Bool) {
@@ -30,7 +31,7 @@ struct CrashPlanner: Sendable {
 
   private static let sectorsTornInEveryWayMax = 4
 
-  /// The possible fates of one change: first kept, second lost, then the others.
+  /// The possible fates of one change: first kept, then lost, then the others.
   func options(for change: PendingChange) -> [Fate] {
     guard case .write(let write) = change.body else { return [.kept, .lost] }
     let count = write.sectorCount(sectorLength)
@@ -78,14 +79,15 @@ struct CrashPlanner: Sendable {
     crashes = crashes.filter { seen.insert($0).inserted }
     others = others.filter { seen.insert($0).inserted }
     if crashes.count + others.count > imagesMax {
-      // The first ones are always tried, and at least one mixture. The others are chosen at random.
+      // The first lists are always tried, and at least one mixture. The others are chosen at
+      // random.
       crashes += others.shuffled(using: &random)
       crashes = Array(crashes.prefix(max(min(Self.firstMax, imagesMax - 1), imagesMax * 3 / 4, 1)))
       seen = Set(crashes)
     } else {
       crashes += others
     }
-    // With few changes, no more mixtures may exist.
+    // If there are few changes, no further mixture may exist.
     for _ in 0..<(4 * imagesMax) where crashes.count < imagesMax {
       let mixture = mixture(options, random: &random)
       if seen.insert(mixture).inserted { crashes.append(mixture) }
@@ -116,7 +118,7 @@ struct CrashPlanner: Sendable {
     return (first, crashes)
   }
 
-  /// A random list: mostly kept, mostly lost or half of each, and some changes torn.
+  /// A random list: most changes kept, most lost, or half of them; some changes are torn.
   private func mixture(_ options: [[Fate]], random: inout SeededGenerator) -> [Fate] {
     let keptOf8 = [1, 4, 7].randomElement(using: &random) ?? 4
     return options.map { fates in

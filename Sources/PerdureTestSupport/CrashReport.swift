@@ -27,11 +27,12 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public internal(set) var imageCount = 0
   /// The number of built disks with different contents.
   public var distinctImageCount: Int { distinctImageCounts.reduce(0, +) }
-  /// The same number by depth: the number of recoveries that had been cut when the disk first
-  /// occurred. At 0 are the disks after a power cut during the workload, at 1 those after a cut
-  /// during the recovery from one, and so on.
+  /// The same number by depth. The depth is the number of recoveries that had been cut when the
+  /// disk first occurred. It is 0 for a power cut during the workload, 1 for a cut during the
+  /// recovery after it, and so on.
   public internal(set) var distinctImageCounts: [Int]
-  /// The number of checks: each distinct disk once, and again when more had been acknowledged.
+  /// The number of checks. Each distinct disk is checked once, and again when more had been
+  /// acknowledged.
   public internal(set) var checkedCount = 0
   /// The number of recoveries during which the power was cut again.
   public internal(set) var recoveryCount = 0

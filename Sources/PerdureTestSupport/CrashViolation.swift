@@ -10,8 +10,8 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   /// The disk, to examine it; `CrashImage.write(to:on:)` writes it as files.
   public let image: CrashImage
   /// The operations before the crash, one per line, the newest last. Each pending operation has its
-  /// fate, and the marks are between the operations. The operations of the workload come first,
-  /// then those of each recovery that was cut.
+  /// fate. The marks are between the operations. The operations of the workload come first, then
+  /// those of each recovery that was cut.
   public let trace: [String]
   /// The seed of the explorer.
   public let seed: UInt64
@@ -21,7 +21,8 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   /// The command that runs the test of this explorer again; nil: no test.
   let again: String?
 
-  /// The number of operations before the power cut; 0 is before the first.
+  /// The number of operations before the power cut. 0 means that the cut is before the first
+  /// operation.
   public var operation: Int { context.operation }
   /// The kinds of loss on the disk.
   public var losses: Set<CrashLoss> { context.losses }
@@ -32,7 +33,7 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   /// The labels of the steps that had been acknowledged or promised.
   public var acknowledged: [Int] { context.acknowledged }
 
-  /// All of the above except the bytes, and how to run it again.
+  /// All of the above except the bytes, and the command that repeats the run.
   public var description: String {
     let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
     let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")

@@ -1,15 +1,15 @@
-// Damage that media cause to the bytes of one file. It is a value, which can be printed, saved and
+// Damage that media cause to the bytes of one file. It is a value, so it can be printed, saved and
 // repeated.
 
 /// A change of the bytes of a file that the program did not make.
 ///
-/// For tests of code that reads files. Flipping each bit of a file in turn:
+/// Use it in tests of code that reads files. This test flips each bit of a file in turn:
 ///
 ///     for damage in Damage.bits(of: bytes.count) {
 ///       #expect(reads(damage.applied(to: bytes)) != .wrongly)
 ///     }
 ///
-/// Or a thousand random damages:
+/// This test tries a thousand random damages:
 ///
 ///     var random = SeededGenerator.forTest("damage")
 ///     for _ in 0..<1000 {

@@ -85,7 +85,7 @@ struct DiskCutter {
 
   /// Builds the content of a directory. Files without a durable name are not on the disk.
   ///
-  /// - Parameter onTheWay: The directories that contain this one. Guards against a directory that
+  /// - Parameter onTheWay: The directories that contain this one. Used to detect a directory that
   ///   out-of-order renames have moved into itself.
   private mutating func entries(
     of directory: UInt64, in directories: [UInt64: [String: UInt64]], _ fates: [Fate],
@@ -129,7 +129,7 @@ struct DiskCutter {
 }
 
 extension Fate {
-  /// The kind of bytes that a torn write leaves where it did not arrive; nil if they are the old
+  /// The kind of bytes in the parts of a torn write that did not reach the disk; nil for the old
   /// bytes.
   fileprivate var rest: CrashLoss? {
     switch self {

@@ -1,27 +1,28 @@
 import PerdureFileIO
 
-// The durable content of a disk, and the pending changes that it may also have.
+// The durable content of a disk, and the pending changes that may also be on it.
 //
 // The model applies the operations of a file system one by one. It has the durable bytes of each
 // file, the durable entries of each directory, and a list of pending changes, oldest first. A power
 // cut keeps some of the pending changes and loses the others. The model builds the resulting disk.
 //
-// The rules. They guarantee no more than FileSystem and File do:
+// The rules. They guarantee no more than FileSystem and File guarantee:
 //   DM1  `sync(.full)` of a file makes its pending writes durable, and no names.
 //   DM2  `syncDirectory` makes the pending changes of that directory's entries durable, and no
 //        bytes.
-//   DM3  `sync(.ordered)` is a barrier: if anything from after it is on the disk, then so are the
-//        file's writes from before it.
-//   DM4  A rename within a directory is one change. One between directories is two: the new name
-//        may be durable without the removal of the old one, but never the other way round.
-//   DM5  Writes and changes of a directory's entries that a failed sync forgot may be on the disk,
-//        but a later sync never makes them durable. Names can become durable after they are written
-//        again (`rewriteForgottenNames`).
+//   DM3  `sync(.ordered)` is a barrier: if a later change is on the disk, all earlier writes to the
+//        file are on the disk too.
+//   DM4  A rename within a directory is one change. A rename between directories is two changes:
+//        the new name may be durable without the removal of the old one, but never the other way
+//        round.
+//   DM5  A failed sync may forget writes and changes of a directory's entries. They may be on the
+//        disk, but a later sync never makes them durable. Names can become durable after they are
+//        written again (`rewriteForgottenNames`).
 //   DM6  The blocks of a file whose last durable name was removed may be reused: a torn write in a
 //        new file may leave the old file's bytes at the same offsets.
-//   DM7  A new name of a file (hard link) is a change of its directory's entries like any other. A
-//        file is on the disk as long as one durable name leads to it.
-//   DM8  Everything else pending is kept or lost independently of the rest, in any order.
+//   DM7  A new name of a file (hard link) is a change of its directory's entries like any other
+//        change. A file is on the disk as long as one durable name leads to it.
+//   DM8  Each other pending change is kept or lost independently of the rest, in any order.
 
 /// The state of a simulated disk between two operations.
 struct DurabilityModel: Sendable {
@@ -97,7 +98,7 @@ struct PendingChange: Sendable {
   }
 }
 
-/// DM3: the changes that must be on the disk if any change from after the operation is.
+/// The changes that must be on the disk if any change after the operation is on the disk (DM3).
 struct Barrier: Sendable {
   let operation: Int
   let covered: Set<Int>
@@ -174,7 +175,7 @@ extension DurabilityModel {
     if Set(entries.map(\.directory)).count == 1 {
       add(.entries(entries), operation)
     } else {
-      // The new name comes first in the list, and the old one's removal requires it (DM4).
+      // The new name comes first in the list. The removal of the old name requires it (DM4).
       var previous: Int?
       for entry in entries { previous = add(.entries([entry]), operation, requires: previous) }
     }

@@ -2,9 +2,9 @@ import PerdureFileIO
 
 /// The ways in which a system can fail the calls of a program that stores data.
 ///
-/// The file system of Perdure repeats interrupted calls and completes short transfers. Here these
-/// failures reach the program: another file system may not hide them, and the program must be
-/// correct anyway.
+/// The file system of Perdure repeats interrupted calls and completes short transfers. Here the
+/// program itself gets these failures: another file system may not hide them, and the program must
+/// be correct in that case too.
 public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   /// `EIO`: the medium failed.
   case mediaError = "EIO"
@@ -24,16 +24,16 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   case accessDenied = "EACCES"
   /// A read returns fewer bytes than requested, although the file continues.
   case shortRead = "short read"
-  /// A write stores a part of its bytes and fails, alternately with `ENOSPC` and with `EIO`.
+  /// A write stores a part of its bytes and fails with `ENOSPC` or `EIO`, alternately.
   case shortWrite = "short write"
   /// A sync fails. The unsynced bytes can be read, but no later sync makes them durable.
   case syncDropsPages = "sync drops"
-  /// The volume is found to be full only when a sync allocates blocks for the written bytes.
+  /// The volume is full, but only the sync that allocates blocks for the written bytes reports it.
   case noSpaceAtSync = "ENOSPC at sync"
   /// `ENOMEM`: the process has no address space or memory left to map a file.
   case noMemory = "ENOMEM"
 
-  /// The only kind of call that can fail in this way; nil: any.
+  /// The only kind of call that can fail in this way; nil for any kind.
   public var operation: FileOperation? {
     switch self {
     case .shortRead: .read

@@ -10,14 +10,14 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   /// Whether failed syncs reported success: `FailureSweep.hidesFailedSyncs`.
   public let hidesFailedSyncs: Bool
 
-  /// The number of calls in the first run; for `run(only:…)`, in the only run.
+  /// The number of calls in the first run. For `run(only:…)`, that is the only run.
   public private(set) var callCount = 0
 
   /// The number of runs in which a call failed, including the run with the violation.
   public private(set) var struckCount = 0
 
-  /// The number of these runs for each kind. A run with an `InjectedFailure` of the caller counts
-  /// for no kind.
+  /// The number of these runs for each kind. A run with an `InjectedFailure` of the caller is not
+  /// counted.
   public private(set) var runs: [FailureKind: Int]
 
   /// The first violation.

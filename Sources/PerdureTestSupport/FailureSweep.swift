@@ -31,9 +31,9 @@
 ///
 /// The program must make the same calls in each run until one fails; otherwise the sweep omits
 /// calls. So it must not make random choices without a seed, and its store must do no background
-/// work: `checkpoints = .manual` and `compactsAutomatically = false` for Perdure. An error of the
-/// program or the check is a violation. So is a program that repeats a call forever. The first run
-/// has no failure.
+/// work. For Perdure, set `checkpoints = .manual` and `compactsAutomatically = false`. An error of
+/// the program or the check is a violation. A program that repeats a call forever is a violation
+/// too. The first run has no failure.
 public struct FailureSweep: Sendable {
   /// The kinds of failures, at least one.
   public var kinds = FailureKind.allCases
@@ -67,7 +67,7 @@ public struct FailureSweep: Sendable {
   /// The maximum number of failed calls in one run. After it, calls succeed, and the run is a
   /// violation: a program that repeats a call until it succeeds would not end.
   ///
-  /// Unit: calls. Range: 2 or more. Default: 10,000. Why: far more than a small program makes.
+  /// Unit: calls. Range: 2 or more. Default: 10,000. Why: a small program makes far fewer calls.
   public var failedCallsMax = 10_000
 
   /// Whether a failed sync reports success, as for a program that ignores its error. A suite that
@@ -124,7 +124,7 @@ public struct FailureSweep: Sendable {
     return report
   }
 
-  /// Runs the program once, with one failure. A violation prints this call.
+  /// Runs the program once, with one failure. A violation prints the code of this call.
   public func run<State>(
     only kind: FailureKind, nth: Int, repeats: Bool,
     program: (SimulatedFileSystem) throws -> State,

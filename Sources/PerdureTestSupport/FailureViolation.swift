@@ -22,7 +22,7 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
   /// The call that failed, and the effect of the failure; nil: no call failed.
   public var failure: InjectedFailure? { strike?.failure }
 
-  /// The reason, the failure, the last changes, and how to run it again.
+  /// The reason, the failure, the last changes, and the command that repeats the run.
   public var description: String {
     let hiding = hidesFailedSyncs ? ", and no failed sync says so" : ""
     let what = (strike.map { "\($0)" } ?? "without a failure") + hiding

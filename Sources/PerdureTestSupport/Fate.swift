@@ -4,12 +4,13 @@ enum Fate: Sendable, Hashable {
   case lost
   /// The complete change is on the disk.
   case kept
-  /// The sectors of a write that are marked true are on the disk. `rest` describes the others.
+  /// The sectors of a write that are marked true are on the disk. `rest` describes the other
+  /// sectors.
   case torn(sectors: [Bool], rest: Rest)
 
-  /// The bytes of the file in those sectors of a torn write that did not arrive.
+  /// The bytes of a torn write's sectors that did not reach the disk.
   enum Rest: Sendable, Hashable {
-    /// The earlier bytes. The file is only as long as the arrived sectors require.
+    /// The earlier bytes. The file is only as long as the sectors on the disk require.
     case old
     /// The new length, with zeros after the old end, and in sectors that the write replaces
     /// completely.
@@ -23,7 +24,8 @@ enum Fate: Sendable, Hashable {
 }
 
 extension PendingChange.Write {
-  /// The number of sectors that the write affects. The first and the last may be affected in part.
+  /// The number of sectors that the write affects. The write may affect the first and the last
+  /// partly.
   func sectorCount(_ sectorLength: Int) -> Int {
     (range.upperBound - 1) / sectorLength - offset / sectorLength + 1
   }
@@ -36,9 +38,9 @@ extension PendingChange.Write {
 }
 
 extension PendingChange.Write {
-  /// The range of unspecified bytes in a sector that did not arrive. It is the range after the
-  /// durable bytes. If the write covers the whole sector, it also includes the range from the first
-  /// changed byte to the last.
+  /// The range of unspecified bytes in a sector that did not reach the disk. It is the range after
+  /// the durable bytes. If the write covers the whole sector, the range also includes the bytes
+  /// from the first changed byte to the last.
   fileprivate func damaged(_ range: Range<Int>, sectorLength: Int, durable: [UInt8]) -> Range<Int> {
     let behind = max(range.lowerBound, min(durable.count, range.upperBound))..<range.upperBound
     guard behind.count < range.count, range.count == sectorLength else { return behind }
@@ -80,8 +82,8 @@ extension [UInt8] {
   /// Applies the surviving part of a write to a file's bytes.
   ///
   /// Damages durable bytes only in sectors that the write covers completely, and there only from
-  /// the first changed byte to the last. Bytes that are overwritten with equal bytes remain, and so
-  /// do those beside the write.
+  /// the first changed byte to the last. Bytes that are overwritten with equal bytes remain. Bytes
+  /// beside the write remain too.
   ///
   /// - Parameter durable: The bytes that are durable on the medium.
   /// - Parameter stale: The bytes of a removed file; zeros follow them.
@@ -124,15 +126,15 @@ extension [UInt8] {
     }
   }
 
-  /// Copies the bytes of another file into a range, at the same offsets, with zeros after their
-  /// end.
+  /// Copies the bytes of another file into a range, at the same offsets. Zeros follow its last
+  /// byte.
   private mutating func copy(_ range: Range<Int>, from other: [UInt8]) {
     let known = range.clamped(to: 0..<other.count)
     clear(range)
     if !known.isEmpty { overlay(other[known], at: known.lowerBound) }
   }
 
-  /// Fills a range with noise, eight bytes at a time, because there is much noise and tests are not
+  /// Fills a range with noise, eight bytes at a time. The range can be long, and tests are not
   /// optimized.
   private mutating func fill(_ range: Range<Int>, _ noise: inout SeededGenerator) {
     withUnsafeMutableBytes { bytes in

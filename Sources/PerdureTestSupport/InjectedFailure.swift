@@ -11,10 +11,11 @@ public struct InjectedFailure: Sendable {
   public enum Effect: Sendable, Hashable {
     /// The call does nothing.
     case nothing
-    /// A write stores its first `byteCount` bytes, or all if it has fewer, before it fails.
+    /// A write stores its first `byteCount` bytes, or all if it has fewer. Then it fails.
     case partialWrite(byteCount: Int)
-    /// A read returns no error, but at most `byteCount` bytes, and always fewer than a full read.
-    /// So the file seems to end. A read at the end of the file is not changed. Other calls fail.
+    /// A read reports no error, but returns at most `byteCount` bytes, and always fewer than a full
+    /// read. So the file seems to end. A read at the end of the file is not changed. Other calls
+    /// fail.
     case partialRead(byteCount: Int)
     /// A failed sync drops its pending writes: they can be read, but no later sync makes them
     /// durable. Some systems do this after a medium error.
@@ -33,7 +34,7 @@ public struct InjectedFailure: Sendable {
   /// Whether later calls fail too.
   public let repeats: Bool
 
-  /// The code of the error. If the failure was described by a number, the code is derived from it.
+  /// The code of the error. If the caller gave `errno`, the code is derived from it.
   public let code: FileIOError.Code
 
   /// The system's number of the error; 0: none.
@@ -63,7 +64,8 @@ public struct InjectedFailure: Sendable {
     self.init(operation, nth, repeats, code, errno: 0, effect, pathContains)
   }
 
-  /// Describes a failure by its number in the system, such as `EINTR`. The code is derived from it.
+  /// Describes a failure by its error number in the system, such as `EINTR`. The code is derived
+  /// from it.
   ///
   /// - Parameters:
   ///   - operation: The kind of call that fails; nil for any.
@@ -132,7 +134,7 @@ struct FailurePlan: Sendable {
   /// The number of failed calls after which no more calls fail.
   private var strikesMax = Int.max
 
-  /// A failure, and the number of calls until the failing one. It can become negative.
+  /// A failure, and the number of calls until the failing one. The number can become negative.
   private struct Pending {
     let failure: InjectedFailure
     var callsLeft: Int
@@ -149,9 +151,10 @@ struct FailurePlan: Sendable {
     failures = []
   }
 
-  /// Counts a call for all failures that concern it. Returns the failure of this call, if any.
+  /// Counts a call for all failures that apply to it. Returns the failure of this call, if any.
   ///
-  /// - Parameter isEmpty: Whether it is a read at the end of the file, which cannot be shortened.
+  /// - Parameter isEmpty: Whether the call is a read at the end of the file, which cannot be
+  ///   shortened.
   mutating func strike(_ operation: FileOperation, path: String, isEmpty: Bool = false) -> InjectedFailure? {
     callCounts[operation, default: 0] += 1
     guard !failures.isEmpty else { return nil }

@@ -1,9 +1,9 @@
 import PerdureFileIO
 
-// After a trap, a kill or a hang there is no report, and a run with a new seed could not be
-// repeated. So each exploration and each sweep writes its next step into a line of a file before
-// the step. This single write of a few hundred bytes is cheap compared with a check that opens a
-// store. The file is removed when the last run ends. It remains if the process ends during a run.
+// A trap, a kill or a hang leaves no report, so a run with a new seed could not be repeated. So
+// each exploration and each sweep writes its next step into a line of a file, before the step. This
+// write of a few hundred bytes is cheap compared with a check that opens a store. The file is
+// removed when the last run ends. It remains if the process ends during a run.
 
 /// The current steps of the explorations and sweeps of this process, in a file that remains after a
 /// trap.
@@ -78,7 +78,7 @@ final class RunNote {
   private let line: Int?
   private let head: String
 
-  /// - Parameter head: The text before each note: the name, and how to run it again.
+  /// - Parameter head: The text before each note: the name, and the command that repeats the run.
   init(_ head: String, isWanted: Bool) {
     self.head = head
     line = isWanted ? RunNotes.shared.begin() : nil

@@ -1,12 +1,12 @@
 import PerdureFileIO
 
-// A printed seed is useful only together with the place where it can be set. For a seed that was
-// read from `PERDURE_SEED`, or generated because that was not set, this is the variable. A program
-// that passes its own seed must set the seed in its code.
+// A printed seed is useful only together with the place where it can be set. If the seed was read
+// from `PERDURE_SEED`, or generated because the variable was not set, this place is the variable. A
+// program that passes its own seed must set the seed in its code.
 
 /// Describes how to repeat a run with its seed.
 enum SeedWords {
-  /// The seeds that `PERDURE_SEED` can set: those that were requested from the environment.
+  /// The seeds that `PERDURE_SEED` can set: those that `seedFromEnvironment` returned.
   private static let ofEnvironment = Guarded<Set<UInt64>>([])
 
   static func noteEnvironment(_ seed: UInt64) {

@@ -7,7 +7,7 @@ import PerdureFileIO
 ///
 ///     var random = SeededGenerator.forTest("deleting in any order")
 ///
-/// Not for secrets. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// Do not use it for secrets. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number
 /// generators", 2014.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// The seed of this generator.
@@ -45,7 +45,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   }
 
   /// The seed in `PERDURE_SEED`, decimal or hexadecimal with `0x`. If the variable is not set, a
-  /// new seed that is the same for the whole process, so that one printed seed repeats all
+  /// new seed. The new seed is the same for the whole process, so one printed seed repeats all
   /// explorers and sweeps. A text that is not a number stops the program.
   public static func seedFromEnvironment() -> UInt64 {
     let text = Environment.value(of: "PERDURE_SEED")

@@ -1,7 +1,8 @@
 /// Shortens a failing list of operations to those that the failure needs.
 ///
-/// It removes runs of elements while the rest still fails (delta debugging): first the whole list,
-/// then halves, then shorter runs. Then it replaces the remaining elements by simpler ones:
+/// It removes runs of elements while the remaining list still fails (delta debugging). It tries to
+/// remove the whole list, then halves, then shorter runs. Then it replaces the remaining elements
+/// by simpler ones:
 ///
 ///     let reason = whatGoesWrong(operations)
 ///     let small = Shrinker<Operation>().shrink(operations, simplifying: { $0.simpler }) { candidate in
@@ -11,13 +12,13 @@
 /// Compare the reasons: a list that fails for another reason is a different failure.
 ///
 /// Each element must be valid after any other elements, because the shrinker removes elements
-/// freely. The same list and the same verdicts give the same result.
+/// freely. The result depends only on the list and the results of `fails`.
 ///
 /// Source: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002.
 public struct Shrinker<Element: Equatable> {
   /// The maximum number of candidates.
   ///
-  /// Unit: runs of the test. Range: 2 or more. Default: 5,000. Why: enough for a history of
+  /// Unit: runs of the test. Range: 2 or more. Default: 5,000. Why: this is enough for a history of
   /// thousands of steps.
   public var trialsMax = 5_000
 
@@ -45,8 +46,8 @@ public struct Shrinker<Element: Equatable> {
   /// - Parameter simplifying: Returns the simpler elements that can replace the given element, the
   ///   simplest first. Repeated simplifying must end.
   /// - Parameter fails: Whether a list still fails.
-  /// - Complexity: O(n log n) trials for a failure that a few elements cause, O(n²) at worst; never
-  ///   more than `trialsMax`.
+  /// - Complexity: O(n log n) trials for a failure that a few elements cause, O(n²) in the worst
+  ///   case, and never more than `trialsMax`.
   public func shrink(
     _ elements: [Element], simplifying: (Element) -> [Element] = { _ in [] },
     while fails: ([Element]) throws -> Bool
@@ -76,8 +77,8 @@ public struct Shrinker<Element: Equatable> {
     return true
   }
 
-  /// Removes runs of elements, in decreasing lengths. Those at the end come first, because elements
-  /// after the failure are not needed. False if no trials remain.
+  /// Removes runs of elements, in decreasing lengths. Runs at the end come first, because elements
+  /// after the failure are not needed. Returns false if no trials remain.
   private func leaveOut(_ result: inout Result, _ fails: ([Element]) throws -> Bool) rethrows -> Bool {
     var length = max(1, result.elements.count)
     while true {

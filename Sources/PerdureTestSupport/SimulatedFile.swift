@@ -84,7 +84,7 @@ final class SimulatedFile: File {
 }
 
 // Locks. Failures are injected for `.lock`. If the injected error has the code `.locked`, `tryLock`
-// does not throw, but reports that another holder has the range.
+// does not throw. It reports that another holder has the range.
 extension SimulatedFile {
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
     do { try check(.lock) } catch {
